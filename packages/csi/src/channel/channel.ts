@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The CSI port: one unary call to the driver. Real: grpc-js over a unix socket; simulated: a driver model in process.
+ * Errors: `CsiError` with the code of the closed union. A deadline yields `DeadlineExceeded`, an aborted signal
+ * `Canceled`; neither says that the driver stopped working on it (CSI: the operation goes on).
+ */
+import type { Method, RequestOf, ResponseOf } from '../methods.ts';
+
+export interface CsiChannel {
+  call<M extends Method>(method: M, request: RequestOf<M>, options: CsiCallOptions): Promise<ResponseOf<M>>;
+  /** Aborts when the connection, once ready, was lost (unix:// addresses). Callers that must not outlive it watch this. */
+  readonly lost: AbortSignal;
+  close(): void;
+}
+
+export interface CsiCallOptions {
+  /** Time limit of this call. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}

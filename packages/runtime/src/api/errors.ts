@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/** An answer of the API server that is not success. Classified by reason first, by HTTP code only if that is unknown. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP status code. */
+  readonly status: number;
+  /** Status.reason; empty when the body was no Kubernetes Status. */
+  readonly reason: string;
+  readonly details: StatusDetails | undefined;
+  /** False when the body was not a Kubernetes Status; `body` then holds at most 2048 bytes of it. */
+  readonly isStatus: boolean;
+  readonly body: string | undefined;
+  constructor(facts: ApiErrorFacts, options?: ErrorOptions) {
+    super(facts.message, options);
+    this.status = facts.status;
+    this.reason = facts.reason ?? '';
+    this.details = facts.details;
+    this.isStatus = facts.body === undefined;
+    this.body = facts.body;
+  }
+}
+
+export interface ApiErrorFacts {
+  readonly status: number;
+  readonly message: string;
+  readonly reason?: string;
+  readonly details?: StatusDetails | undefined;
+  readonly body?: string | undefined;
+}
+
+export interface StatusDetails {
+  readonly name?: string;
+  readonly group?: string;
+  readonly kind?: string;
+  readonly uid?: string;
+  readonly causes?: readonly { readonly reason?: string; readonly message?: string; readonly field?: string }[];
+  readonly retryAfterSeconds?: number;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The transport port: one HTTP exchange with the API server, bytes in, bytes out. Real implementations are
+ * HTTP/2 and HTTP/1.1; simulated ones are an in-process API server and a fault-injecting wrapper for either.
+ * Retries, credentials, throttling and Kubernetes semantics live above it, in the client.
+ */
+export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
+
+export interface TransportRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path and query, beginning with a slash. */
+  readonly path: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  /** Aborting resets the stream, before or during the body. Its listeners are removed when the exchange ends. */
+  readonly signal: AbortSignal;
+}
+
+export interface TransportResponse {
+  readonly status: number;
+  /** Lower-case names; repeated headers joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * Must be consumed or ended (`return()`, as `break` does): ending early resets the stream. Back-pressure reaches
+   * the peer while the consumer is not asking. Throws `TransportError` when the connection breaks.
+   */
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/** What happened to an exchange that got no (complete) answer. Only `unprocessed` is known not to have been applied. */
+export type TransportFailure =
+  | 'refused' // ECONNREFUSED: nobody listens
+  | 'lookup' // name resolution failed
+  | 'tls' // handshake or certificate
+  | 'timeout' // connect, handshake or request deadline
+  | 'reset' // connection reset, broken pipe, HTTP/2 connection lost
+  | 'eof' // closed before the answer was complete
+  | 'unprocessed' // REFUSED_STREAM, or a stream above GOAWAY's last-stream-id: safe to retry for every verb
+  | 'aborted'; // the caller's signal
+
+export class TransportError extends Error {
+  override readonly name = 'TransportError';
+  readonly failure: TransportFailure;
+  constructor(failure: TransportFailure, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.failure = failure;
+  }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from '../api/objects.ts';
+
+/**
+ * Records events on API objects. Never blocks, never throws, never fails a reconcile: a full queue drops with a log
+ * line, rejections by the server are logged. The regarding object needs `apiVersion`, `kind` and `metadata`.
+ */
+export interface EventRecorder {
+  record(regarding: KubeObject, event: RecordedEvent): void;
+  /** Waits until what is queued was sent, at most `timeoutMs` (default 2 s). */
+  flush(timeoutMs?: number): Promise<void>;
+}
+
+export interface RecordedEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// For controllers.
+export type {
+  ApiClient,
+  CallOptions,
+  DeleteOptions,
+  JsonPatchOperation,
+  ListPage,
+  ListQuery,
+  ObjectRef,
+  Patch,
+  PatchTarget,
+  Selection,
+  StreamRequest,
+  WriteOptions,
+} from './api/client.ts';
+export { ApiError } from './api/errors.ts';
+export type { StatusDetails } from './api/errors.ts';
+export type * from './api/objects.ts';
+export * from './api/resource.ts';
+export { done, dropped, requeueAfter, retry } from './controller/reconcile.ts';
+export type { Outcome, Reconcile } from './controller/reconcile.ts';
+export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
+export type {
+  Deletion,
+  Handler,
+  HandlerRegistration,
+  Indexers,
+  Informer,
+  Lister,
+  ObjectKey,
+} from './informer/informer.ts';
+export type { RateLimiter, WorkQueue } from './workqueue/workqueue.ts';
+// For programs: ports and what implements them.
+export { TransportError } from './api/transport.ts';
+export type { Transport, TransportFailure, TransportRequest, TransportResponse } from './api/transport.ts';
+export type { Clock, Timer } from './clock/clock.ts';
+export type { Random } from './clock/random.ts';
+export { silentLogger } from './log/logger.ts';
+export type { Facts, Logger } from './log/logger.ts';
+export { noMetrics } from './metrics/metrics.ts';
+export type { Counter, Gauge, Histogram, Labels, Metrics, MetricOptions, Sample } from './metrics/metrics.ts';

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What controllers see of an informer: a read side (lister) and change notifications. Delivery guarantees are rows
+ * 7.3.1 to 7.3.10 of docs/behaviour/runtime.md: the store is updated before a handler is told, handlers are
+ * synchronous, called in stream order, and only look at the object and enqueue a key.
+ */
+import type { KubeObject } from '../api/objects.ts';
+
+declare const objectKey: unique symbol;
+/** `namespace/name`, or `name` for cluster-scoped objects. Minted by `keyOf` and `toObjectKey` only. */
+export type ObjectKey = string & { readonly [objectKey]: true };
+
+export interface Lister<T extends KubeObject> {
+  get(key: ObjectKey): T | undefined;
+  /** Every object, or those of one namespace. Order undefined. */
+  list(namespace?: string): readonly T[];
+  /** Throws when no index of that name exists: a typo is a defect. */
+  byIndex(index: string, value: string): readonly T[];
+  readonly size: number;
+  /** The last resourceVersion applied (object, bookmark or replace); empty before the first sync. */
+  readonly resourceVersion: string;
+}
+
+/** index name -> function that yields the values an object is found under. */
+export type Indexers<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
+
+export interface Handler<T extends KubeObject> {
+  readonly add?: (object: T, context: { readonly isInInitialList: boolean }) => void;
+  readonly update?: (previous: T, current: T) => void;
+  readonly delete?: (deletion: Deletion<T>) => void;
+}
+
+/** `observed` is false when the deletion was inferred from a relist (a tombstone); `object` is then the last known one. */
+export interface Deletion<T> {
+  readonly key: ObjectKey;
+  readonly object: T;
+  readonly observed: boolean;
+}
+
+export interface HandlerRegistration {
+  /** True once the informer synced and every initial add reached this handler. */
+  readonly hasSynced: boolean;
+  remove(): void;
+}
+
+export interface Informer<T extends KubeObject> {
+  readonly lister: Lister<T>;
+  readonly hasSynced: boolean;
+  addHandler(handler: Handler<T>, options?: { readonly resyncMs?: number }): HandlerRegistration;
+  /** Throws `indexer conflict` for a name that exists. Existing objects are indexed. */
+  addIndexers(indexers: Indexers<T>): void;
+  /** Resolves true once synced, handlers included; false when the signal aborts first. */
+  whenSynced(signal: AbortSignal): Promise<boolean>;
+  /** Remembers the answer of an own write so that `lister` never shows an older state than what this process wrote. */
+  remember(object: T): void;
+  /** Lists and watches until the signal aborts; resolves when nothing of it is left running. */
+  run(signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The metrics port: what a Prometheus registry offers, as plain functions, so that a program without an HTTP endpoint
+ * pays nothing and tests read values directly. Implemented by `sidecar` on top of prom-client.
+ */
+export interface Metrics {
+  counter(options: MetricOptions): Counter;
+  gauge(options: MetricOptions & { readonly collect?: () => Iterable<Sample> }): Gauge;
+  histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Histogram;
+}
+
+export interface MetricOptions {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly string[];
+}
+
+export type Labels = Readonly<Record<string, string>>;
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+}
+export interface Counter {
+  inc(labels?: Labels, by?: number): void;
+}
+export interface Gauge {
+  set(value: number, labels?: Labels): void;
+}
+export interface Histogram {
+  observe(value: number, labels?: Labels): void;
+}
+
+const ignore = (): undefined => undefined;
+export const noMetrics: Metrics = {
+  counter: () => ({ inc: ignore }),
+  gauge: () => ({ set: ignore }),
+  histogram: () => ({ observe: ignore }),
+};

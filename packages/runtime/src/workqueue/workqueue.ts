@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The keyed work queue (client-go's semantics): a key is never handed to two workers at once, waits at most once, and
+ * comes back once when it was added while being processed.
+ */
+export interface WorkQueue<Key extends string> {
+  add(key: Key): void;
+  /** Earliest ready time wins for a key that already waits. */
+  addAfter(key: Key, delayMs: number): void;
+  /** `addAfter` with the rate limiter's delay; counts a failure of the key. */
+  addRateLimited(key: Key): void;
+  forget(key: Key): void;
+  numRequeues(key: Key): number;
+  /** The next key, or undefined when shut down and empty. Rejects when the signal aborts. */
+  get(signal?: AbortSignal): Promise<Key | undefined>;
+  done(key: Key): void;
+  /** Keys ready to be handed out; not those delayed or in processing. */
+  readonly length: number;
+  /** No new keys; what is queued is still handed out. */
+  shutDown(): void;
+  /** As `shutDown`, and resolves when nothing is in processing any more. */
+  shutDownWithDrain(): Promise<void>;
+}
+
+/** Delay before the next try of a key. */
+export interface RateLimiter<Key extends string> {
+  when(key: Key): number;
+  forget(key: Key): void;
+  numRequeues(key: Key): number;
+}
