@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The rules of docs/architecture.md as data, held against every source file. A failure names file, line and rule.
+ * What is here: who may import whom, what no file may contain, how files are called. What is not: behaviour.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = import.meta.dirname;
+const scope = '@csi-sidecars/';
+
+const controllers = ['provisioner', 'attacher', 'resizer', 'snapshotter', 'snapshot-controller'];
+const nodePrograms = ['node-driver-registrar', 'livenessprobe'];
+
+/** Package -> packages of ours that it may import. `types` entries may be imported with `import type` only. */
+const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly types?: readonly string[] }>> = {
+  runtime: { may: [] },
+  csi: { may: [], types: ['runtime'] },
+  volume: { may: [], types: ['runtime', 'csi'] },
+  sidecar: { may: ['runtime', 'csi'] },
+  ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
+  ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'csi', 'sidecar'] }])),
+  'test-driver': { may: ['runtime', 'csi'] },
+  sim: { may: ['runtime', 'csi'] },
+};
+
+/** Files of a controller that assemble the process, and so may know `sidecar`. */
+const assemblyFiles = new Set(['main.ts', 'flags.ts']);
+/** Where a package's `./testing` door may be used: never in what ships. */
+const testOnlyPackages = new Set(['sim', 'test-driver']);
+
+/** Global access to time, randomness and the network occurs in these files and nowhere else. */
+const worldDoors: Readonly<Record<string, readonly string[]>> = {
+  'Date.now': ['packages/runtime/src/clock/system-clock.ts'],
+  setTimeout: ['packages/runtime/src/clock/system-clock.ts'],
+  setInterval: [],
+  setImmediate: ['packages/runtime/src/clock/system-clock.ts'],
+  'Math.random': ['packages/runtime/src/clock/system-random.ts'],
+  'AbortSignal.any': [],
+  'AbortSignal.timeout': [],
+};
+
+interface Source {
+  readonly path: string;
+  readonly pkg: string;
+  readonly area: 'src' | 'testing' | 'test';
+  readonly text: string;
+  readonly imports: readonly Import[];
+}
+interface Import {
+  readonly specifier: string;
+  readonly line: number;
+  readonly typeOnly: boolean;
+  readonly dynamic: boolean;
+}
+
+function withoutComments(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '))
+    .replace(/(^|[\s;{(,])\/\/[^\n]*/g, '$1');
+}
+
+function importsOf(text: string): Import[] {
+  const found: Import[] = [];
+  const lineAt = (index: number): number => text.slice(0, index).split('\n').length;
+  for (const match of text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'/gm)) {
+    found.push({ specifier: match[2]!, line: lineAt(match.index), typeOnly: match[1] !== undefined, dynamic: false });
+  }
+  for (const match of text.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g)) {
+    found.push({ specifier: match[1]!, line: lineAt(match.index), typeOnly: false, dynamic: true });
+  }
+  return found;
+}
+
+const sources: readonly Source[] = globSync('packages/*/{src,testing}/**/*.ts', { cwd: root })
+  .filter((path) => !path.includes('/gen/') && !path.includes('node_modules'))
+  .map((path) => {
+    const text = withoutComments(readFileSync(join(root, path), 'utf8'));
+    const [, pkg, area] = path.split('/') as [string, string, 'src' | 'testing'];
+    return { path, pkg, area: path.endsWith('.test.ts') ? 'test' : area, text, imports: importsOf(text) };
+  });
+const shipped = sources.filter((source) => source.area === 'src');
+
+function offences(check: (source: Source) => readonly string[], among: readonly Source[] = sources): string[] {
+  return among.flatMap((source) => check(source).map((offence) => `${source.path}:${offence}`));
+}
+
+describe('doors between packages', () => {
+  it('given the import table, then every import of a package of ours is allowed', () => {
+    const found = offences((source) =>
+      source.imports.flatMap((entry) => {
+        if (!entry.specifier.startsWith(scope)) return [];
+        const target = entry.specifier.slice(scope.length).split('/')[0]!;
+        const door = doors[source.pkg];
+        if (door === undefined) return [`${entry.line} package ${source.pkg} has no row in the import table`];
+        const allowed =
+          target === source.pkg ||
+          door.may.includes(target) ||
+          (entry.typeOnly && door.types?.includes(target)) ||
+          source.area !== 'src';
+        return allowed ? [] : [`${entry.line} ${source.pkg} may not import ${entry.specifier}`];
+      }),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('given a package of ours, then it is imported through its door only', () => {
+    const found = offences((source) =>
+      source.imports.flatMap((entry) => {
+        if (!entry.specifier.startsWith(scope)) return [];
+        const path = entry.specifier.slice(scope.length).split('/').slice(1).join('/');
+        if (path === '') return [];
+        if (path === 'testing' && (source.area !== 'src' || testOnlyPackages.has(source.pkg))) return [];
+        return [`${entry.line} deep import ${entry.specifier}`];
+      }),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('given a relative import, then it stays inside its package and does not reach from src into testing', () => {
+    const found = offences((source) =>
+      source.imports.flatMap((entry) => {
+        if (!entry.specifier.startsWith('.')) return [];
+        const target = relative(root, resolve(root, dirname(source.path), entry.specifier));
+        if (!target.startsWith(`packages/${source.pkg}/`)) return [`${entry.line} leaves its package: ${target}`];
+        if (source.area === 'src' && target.startsWith(`packages/${source.pkg}/testing/`)) {
+          return [`${entry.line} shipped code imports testing: ${target}`];
+        }
+        return [];
+      }),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('given a controller, then only its assembly files know the sidecar package', () => {
+    const found = offences(
+      (source) =>
+        controllers.includes(source.pkg) && !assemblyFiles.has(basename(source.path))
+          ? source.imports
+              .filter((entry) => entry.specifier === `${scope}sidecar`)
+              .map((entry) => `${entry.line} imports sidecar outside main.ts and flags.ts`)
+          : [],
+      shipped,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('given an npm import, then the package declares it', () => {
+    const declared = new Map<string, Set<string>>();
+    for (const path of globSync('packages/*/package.json', { cwd: root })) {
+      const manifest = JSON.parse(readFileSync(join(root, path), 'utf8')) as Record<string, Record<string, string>>;
+      declared.set(path.split('/')[1]!, new Set(Object.keys({ ...manifest['dependencies'] })));
+    }
+    const found = offences(
+      (source) =>
+        source.imports.flatMap((entry) => {
+          if (entry.specifier.startsWith('.') || entry.specifier.startsWith('node:')) return [];
+          const name = entry.specifier
+            .split('/')
+            .slice(0, entry.specifier.startsWith('@') ? 2 : 1)
+            .join('/');
+          return declared.get(source.pkg)?.has(name) ? [] : [`${entry.line} undeclared dependency ${name}`];
+        }),
+      shipped,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('given client-node, then it is imported for its types, or lazily', () => {
+    const found = offences(
+      (source) =>
+        source.imports
+          .filter((entry) => entry.specifier.startsWith('@kubernetes/client-node'))
+          .filter((entry) => !entry.typeOnly && !entry.dynamic)
+          .map((entry) => `${entry.line} static import of client-node`),
+      shipped,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('given the files of a package, then their imports form no cycle', () => {
+    const graph = new Map(
+      shipped.map((source) => [
+        source.path,
+        source.imports
+          .filter((entry) => entry.specifier.startsWith('.') && !entry.typeOnly && !entry.dynamic)
+          .map((entry) => relative(root, resolve(root, dirname(source.path), entry.specifier))),
+      ]),
+    );
+    const cycles: string[] = [];
+    const finished = new Set<string>();
+    const visit = (path: string, trail: readonly string[]): void => {
+      if (trail.includes(path)) {
+        cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+        return;
+      }
+      if (finished.has(path)) return;
+      for (const next of graph.get(path) ?? []) visit(next, [...trail, path]);
+      finished.add(path);
+    };
+    for (const path of graph.keys()) visit(path, []);
+    expect(cycles).toEqual([]);
+  });
+});
+
+describe('what no file contains', () => {
+  it('given time, randomness and composite signals, then they are reached through one file each', () => {
+    const found = offences(
+      (source) =>
+        Object.entries(worldDoors).flatMap(([name, allowed]) => {
+          if (allowed.includes(source.path)) return [];
+          const pattern = new RegExp(`(?<![\\w.#])${name.replace('.', '\\.')}\\s*\\(`);
+          return source.text
+            .split('\n')
+            .flatMap((line, index) => (pattern.test(line) ? [`${index + 1} uses ${name}`] : []));
+        }),
+      shipped,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('given a class, then it extends nothing but Error', () => {
+    const found = offences(
+      (source) =>
+        [...source.text.matchAll(/\bclass\s+\w+\s+extends\s+([\w.]+)/g)]
+          .filter((match) => match[1] !== 'Error')
+          .map((match) => `${source.text.slice(0, match.index).split('\n').length} extends ${match[1]}`),
+      shipped,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('given a source file, then its first line names the licence', () => {
+    const found = globSync('{packages,e2e,bench,scripts}/**/*.{ts,mjs}', { cwd: root })
+      .filter((path) => !/node_modules|\/gen\/|\/dist\//.test(path))
+      .filter((path) => {
+        const [first, second] = readFileSync(join(root, path), 'utf8').split('\n', 2);
+        const line = first?.startsWith('#!') ? second : first;
+        return line !== '// SPDX-License-Identifier: Apache-2.0';
+      });
+    expect(found).toEqual([]);
+  });
+
+  it('given a file name, then it says what is inside', () => {
+    const found = globSync('{packages,e2e,bench,scripts}/**/*.ts', { cwd: root })
+      .filter((path) => !path.includes('node_modules'))
+      .filter(
+        (path) => /(^|\/)(utils?|helpers?|common|misc)(\.test)?\.ts$/.test(path) || /[A-Z_]/.test(basename(path)),
+      );
+    expect(found).toEqual([]);
+  });
+});

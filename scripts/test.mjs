@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// `npm test`: the checks, then every suite. Each suite leaves its counts in reports/<suite>.json; the last line sums them.
+// A suite that cannot run here is named, never skipped silently; under CI it is a failure.
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { ensureInstalled, environment, root, run } from './setup.mjs';
+
+ensureInstalled();
+
+const underCi = process.env.CI === 'true' || process.env.CI === '1';
+const hasGo = spawnSync('go', ['version'], { env: environment() }).status === 0;
+const reports = join(root, 'reports');
+rmSync(reports, { recursive: true, force: true });
+mkdirSync(reports, { recursive: true });
+
+/** Suites in the order they run: the cheap ones first. `report` names the file with { passed, failed, skipped }. */
+const suites = [
+  { name: 'check', command: 'node scripts/check.mjs' },
+  {
+    name: 'unit',
+    command: 'vitest run --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
+    report: 'vitest',
+  },
+  { name: 'build', command: 'npm run build --silent' },
+  { name: 'programs', command: 'node scripts/programs.ts', report: 'programs' },
+  { name: 'e2e on sim', command: 'npm run e2e --silent -- --control-plane=sim', report: 'e2e-sim' },
+  { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
+  { name: 'e2e on local', command: 'npm run e2e --silent -- --control-plane=local', report: 'e2e-local', needs: 'go' },
+];
+
+const total = { passed: 0, failed: 0, skipped: 0 };
+const summary = [];
+
+function countsOf(report) {
+  const content = JSON.parse(readFileSync(join(reports, `${report}.json`), 'utf8'));
+  if (report !== 'vitest') return content;
+  return {
+    passed: content.numPassedTests,
+    failed:
+      content.numFailedTests +
+      content.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0).length,
+    skipped: content.numPendingTests + content.numTodoTests,
+  };
+}
+
+for (const suite of suites) {
+  if (suite.needs === 'go' && !hasGo) {
+    summary.push(`${suite.name}: could not run, there is no Go toolchain on this machine`);
+    if (underCi) total.failed += 1;
+    else total.skipped += 1;
+    continue;
+  }
+  process.stdout.write(`\n=== ${suite.name}\n`);
+  const started = performance.now();
+  const [program, ...args] = suite.command.split(' ');
+  const code = run(program, args);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  let counts = { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+  if (suite.report !== undefined) {
+    try {
+      counts = countsOf(suite.report);
+    } catch (error) {
+      process.stdout.write(`${suite.name} left no readable report: ${error.message}\n`);
+      counts = { passed: 0, failed: 1, skipped: 0 };
+    }
+    if (code !== 0 && counts.failed === 0) counts = { ...counts, failed: 1 };
+  }
+  total.passed += counts.passed;
+  total.failed += counts.failed;
+  total.skipped += counts.skipped ?? 0;
+  summary.push(
+    `${suite.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped ?? 0} skipped, exit code ${code}, ${seconds} s`,
+  );
+}
+
+process.stdout.write(`\n=== summary\n${summary.join('\n')}\n`);
+if (!underCi)
+  process.stdout.write('not run here: real kubelet and kind (they change the machine or need a container engine)\n');
+process.stdout.write(
+  `${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}\n`,
+);
+process.exitCode = total.failed === 0 ? 0 : 1;
