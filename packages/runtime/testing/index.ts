@@ -1,2 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-export {};
+export { FakeClock, settle } from './fake-clock.ts';
+export { recordingLogger } from './recording-logger.ts';
+export type { LogLine, RecordingLogger } from './recording-logger.ts';
+export { seededRandom } from './seeded-random.ts';

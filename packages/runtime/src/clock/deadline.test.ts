@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+import { getEventListeners } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../../testing/index.ts';
+import { DeadlineError, deadlineOf, linkSignals, withDeadline } from './deadline.ts';
+
+describe('withDeadline', () => {
+  it('given work that outlasts its deadline, then its signal aborts with a DeadlineError', async () => {
+    const clock = new FakeClock();
+    const outcome = withDeadline(clock, { ms: 1000 }, (signal) => clock.sleep(5000, signal)).catch((e: unknown) => e);
+    await clock.advance(1000);
+    expect(await outcome).toEqual(new DeadlineError(1000));
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given a parent that aborts, then the work sees the reason of the parent', async () => {
+    const clock = new FakeClock();
+    const parent = new AbortController();
+    const outcome = withDeadline(clock, { parent: parent.signal, ms: 1000 }, (signal) =>
+      clock.sleep(5000, signal),
+    ).catch((e: unknown) => e);
+    parent.abort('stop');
+    expect(await outcome).toBe('stop');
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given work that has ended, then nothing is left on the parent and the signal is aborted', async () => {
+    const clock = new FakeClock();
+    const parent = new AbortController();
+    const signals: AbortSignal[] = [];
+    for (let call = 0; call < 3; call += 1) {
+      await withDeadline(clock, { parent: parent.signal, ms: 1000 }, async (signal) => {
+        signals.push(signal);
+      });
+    }
+    expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
+    expect(signals.map((signal) => signal.aborted)).toEqual([true, true, true]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given nested deadlines, then the signal carries the earlier one', async () => {
+    const clock = new FakeClock();
+    await clock.advance(500);
+    const seen = await withDeadline(clock, { ms: 1000 }, (outer) =>
+      withDeadline(clock, { parent: outer, ms: 9000 }, async (inner) => deadlineOf(inner)),
+    );
+    expect(seen).toBe(1500);
+  });
+});
+
+describe('linkSignals', () => {
+  it('given several parents, when one aborts, then the others lose their listener', () => {
+    const [a, b] = [new AbortController(), new AbortController()];
+    const linked = linkSignals([a.signal, undefined, b.signal]);
+    b.abort('b');
+    expect(linked.signal.reason).toBe('b');
+    expect(getEventListeners(a.signal, 'abort')).toHaveLength(0);
+  });
+
+  it('given a parent that is already aborted, then so is the child', () => {
+    expect(linkSignals([AbortSignal.abort('gone')]).signal.reason).toBe('gone');
+  });
+
+  it('given a disposed link, then the child is aborted and the parents are free', () => {
+    const parent = new AbortController();
+    const linked = linkSignals([parent.signal]);
+    linked[Symbol.dispose]();
+    expect(linked.signal.aborted).toBe(true);
+    expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
+  });
+});

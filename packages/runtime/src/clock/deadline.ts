@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Derived signals that live exactly as long as the call they were made for: their listeners are taken off the parents
+ * when the call ends, however it ends, so that a signal of the whole process collects nothing. (`AbortSignal.any` keeps
+ * a composite that is listened to attached to its sources: nodejs/node#64476.)
+ *
+ * Not here: timing out work that ignores its signal. `withDeadline` aborts and then waits for the work to end.
+ */
+import type { Clock } from './clock.ts';
+
+/** The reason of a signal whose deadline has passed. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+  readonly afterMs: number;
+  constructor(afterMs: number) {
+    super(`deadline of ${afterMs} ms exceeded`);
+    this.afterMs = afterMs;
+  }
+}
+
+export interface Deadline {
+  readonly parent?: AbortSignal | undefined;
+  readonly ms: number;
+}
+
+/**
+ * Runs `work` with a signal that aborts with the parent's reason, or with a `DeadlineError` after `ms`. When the work has
+ * ended the signal is aborted in any case, so that whatever still hangs on it is released.
+ */
+export async function withDeadline<T>(
+  clock: Clock,
+  { parent, ms }: Deadline,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  using linked = linkSignals([parent]);
+  const deadlineMs = Math.min(clock.monotonicMs() + ms, deadlineOf(linked.signal) ?? Infinity);
+  deadlines.set(linked.signal, deadlineMs);
+  using _ = clock.timer(ms, () => linked.abort(new DeadlineError(ms)));
+  return await work(linked.signal);
+}
+
+/**
+ * When a signal made by `withDeadline`, or linked to one, will abort at the latest, on the monotonic clock; undefined when
+ * nothing is known. It lets a wait that cannot end in time fail before it begins.
+ */
+export function deadlineOf(signal: AbortSignal | undefined): number | undefined {
+  return signal === undefined ? undefined : deadlines.get(signal);
+}
+
+const deadlines = new WeakMap<AbortSignal, number>();
+
+export interface LinkedSignal extends Disposable {
+  readonly signal: AbortSignal;
+  abort(reason: unknown): void;
+}
+
+/** A signal that aborts as soon as one of its parents does. Disposing aborts it and lets the parents go. */
+export function linkSignals(parents: readonly (AbortSignal | undefined)[]): LinkedSignal {
+  const controller = new AbortController();
+  const links: (() => void)[] = [];
+  const unlink = (): void => {
+    for (const cut of links.splice(0)) cut();
+  };
+  const abort = (reason: unknown): void => {
+    unlink();
+    controller.abort(reason);
+  };
+  const linked: LinkedSignal = { signal: controller.signal, abort, [Symbol.dispose]: () => abort(ended()) };
+  let earliestMs = Infinity;
+  for (const parent of parents) {
+    if (parent === undefined) continue;
+    if (parent.aborted) {
+      abort(parent.reason);
+      return linked;
+    }
+    const onAbort = (): void => abort(parent.reason);
+    parent.addEventListener('abort', onAbort, { once: true });
+    links.push(() => parent.removeEventListener('abort', onAbort));
+    earliestMs = Math.min(earliestMs, deadlines.get(parent) ?? Infinity);
+  }
+  if (earliestMs !== Infinity) deadlines.set(controller.signal, earliestMs);
+  return linked;
+}
+
+function ended(): DOMException {
+  return new DOMException('the call has ended', 'AbortError');
+}
