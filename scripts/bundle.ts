@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Bundles one program: `node scripts/bundle.ts <binary name>`, run in the program's package by its `build` script.
+ * The result is one self-contained CommonJS file without extension, `dist/bin/<name>` at the root, sourcemap apart. It
+ * asks for Node.js 24 in one line before anything else runs, in syntax that Node.js 18 still parses.
+ */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { build } from 'esbuild';
+
+/** The oldest Node.js that must be able to parse the file in order to say what it needs. */
+const parseTarget = 'node18';
+const neededMajor = 24;
+
+const name = process.argv[2];
+if (name === undefined) {
+  process.stderr.write('usage: node scripts/bundle.ts <binary name>\n');
+  process.exit(2);
+}
+
+const root = join(import.meta.dirname, '..');
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+const outDir = join(root, 'dist', 'bin');
+const outfile = join(outDir, name);
+
+const preamble = [
+  '#!/usr/bin/env node',
+  `if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}`,
+].join('\n');
+
+mkdirSync(outDir, { recursive: true });
+const result = await build({
+  entryPoints: [join(process.cwd(), 'src', 'main.ts')],
+  outfile,
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: parseTarget,
+  minifySyntax: true,
+  minifyWhitespace: true,
+  keepNames: true,
+  sourcemap: 'linked',
+  legalComments: 'none',
+  metafile: true,
+  banner: { js: preamble },
+  define: { 'process.env.CSI_SIDECARS_VERSION': JSON.stringify(`v${version}`) },
+  plugins: [
+    {
+      // client-node's index pulls in 800 generated models; its modules have no side effects, so what is unused may go.
+      name: 'client-node-without-side-effects',
+      setup(plugin) {
+        plugin.onResolve({ filter: /^@kubernetes\/client-node/ }, async (args) => {
+          if (args.pluginData === 'resolved') return undefined;
+          const resolved = await plugin.resolve(args.path, {
+            kind: args.kind,
+            resolveDir: args.resolveDir,
+            importer: args.importer,
+            pluginData: 'resolved',
+          });
+          return { ...resolved, sideEffects: false };
+        });
+      },
+    },
+  ],
+});
+chmodSync(outfile, 0o755);
+// A package scope of its own: an extensionless file below `"type": "module"` would be taken for an ES module.
+writeFileSync(join(root, 'dist', 'package.json'), '{ "type": "commonjs" }\n');
+writeFileSync(join(root, 'dist', `${name}.meta.json`), JSON.stringify(result.metafile));
+
+const output = Object.entries(result.metafile.outputs).find(([path]) => basename(path) === name)?.[1];
+process.stdout.write(`${name}: ${((output?.bytes ?? 0) / 1024).toFixed(0)} KiB\n`);
