@@ -1,2 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-export {};
+export { toAccessMode } from './access-modes.ts';
+export type { AccessModeSupport, CsiAccessMode } from './access-modes.ts';
+export { isDnsLabel, isDnsSubdomain } from './dns-names.ts';
+export { toNodeAffinity } from './node-affinity.ts';
+export type { Topology, VolumeNodeAffinity } from './node-affinity.ts';
+export { compareQuantities, formatBytes, formatQuantity, parseQuantity, toBytes } from './quantity.ts';
+export type { Quantity, QuantityFormat } from './quantity.ts';
+export { ok, refuse } from './result.ts';
+export type { Result } from './result.ts';
+export { expandTemplate, resolveSecret } from './secret-templates.ts';
+export type { SecretReference, SecretTemplate, SecretTokens } from './secret-templates.ts';
+export { toVolumeName } from './volume-names.ts';
+export type { VolumeNameOptions } from './volume-names.ts';
