@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Holds what `npm run build` left in dist/bin against the promises made for it: one self-contained file, upstream's name,
+ * the right first line, no generated models inside, and the exit codes that need no cluster. Counts go to reports/.
+ */
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+const programs = ['csi-provisioner'];
+
+interface Check {
+  readonly title: string;
+  /** Resolves to undefined when it holds, else to what was found instead; `not applicable: why` counts as skipped. */
+  readonly run: (program: Program) => string | undefined;
+}
+interface Program {
+  readonly name: string;
+  /** A copy outside the repository: nothing beside it can be loaded by accident. */
+  readonly path: string;
+  readonly text: string;
+}
+
+function start(program: Program, args: readonly string[], path = process.env['PATH']): SpawnSyncReturns<string> {
+  return spawnSync(program.path, args, { encoding: 'utf8', env: { PATH: path ?? '' }, timeout: 20_000 });
+}
+
+function exits(code: number, args: readonly string[], stderr: RegExp): (program: Program) => string | undefined {
+  return (program) => {
+    const result = start(program, args);
+    if (result.status !== code) return `exit code ${result.status}, stderr: ${result.stderr.slice(0, 400)}`;
+    return stderr.test(result.stderr) ? undefined : `stderr: ${result.stderr.slice(0, 400)}`;
+  };
+}
+
+/** A node binary of another major version in PATH, if the machine has one. */
+function olderNode(): string | undefined {
+  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
+    const candidate = join(folder, 'node');
+    if (folder.includes('node_modules') || !existsSync(candidate)) continue;
+    const version = spawnSync(candidate, ['--version'], { encoding: 'utf8' }).stdout;
+    const major = Number(/^v(\d+)/.exec(version)?.[1]);
+    if (major >= 18 && major < 24) return folder;
+  }
+  return undefined;
+}
+
+const checks: readonly Check[] = [
+  {
+    title: 'begins with the interpreter line',
+    run: ({ text }) => (text.startsWith('#!/usr/bin/env node\n') ? undefined : text.slice(0, 40)),
+  },
+  {
+    title: 'holds no generated models of client-node',
+    run: ({ name }) => {
+      const { inputs } = JSON.parse(readFileSync(join(root, 'dist', `${name}.meta.json`), 'utf8')) as {
+        inputs: Record<string, unknown>;
+      };
+      const models = Object.keys(inputs).filter((path) => /client-node\/dist\/gen\/(models|apis)\//.test(path));
+      return models.length === 0 ? undefined : `${models.length} of them, e.g. ${models[0]}`;
+    },
+  },
+  {
+    title: 'runs alone: --version prints its name and version and exits 0',
+    run: (program) => {
+      const result = start(program, ['--version']);
+      const expected = /^\S+ v\d+\.\d+\.\d+\S*\n$/;
+      return result.status === 0 && expected.test(result.stdout)
+        ? undefined
+        : `exit code ${result.status}, stdout ${JSON.stringify(result.stdout)}, stderr ${result.stderr.slice(0, 400)}`;
+    },
+  },
+  { title: 'an unknown flag ends with exit code 2 and usage', run: exits(2, ['--no-such-flag'], /no-such-flag/) },
+  { title: '--help prints usage and exits 0', run: exits(0, ['--help'], /csi-address/) },
+  {
+    title: 'a kubeconfig that does not exist is one clear line and a failure',
+    run: (program) => {
+      const result = start(program, ['--kubeconfig=/nonexistent/kubeconfig', '--csi-address=/nonexistent/csi.sock']);
+      if (result.status === 0 || result.status === null) return `exit code ${result.status}`;
+      return result.stderr.includes('/nonexistent/kubeconfig') ? undefined : result.stderr.slice(0, 400);
+    },
+  },
+  {
+    title: 'an older Node.js gets one line that says what is needed',
+    run: (program) => {
+      const folder = olderNode();
+      if (folder === undefined) return 'not applicable: no Node.js 18 to 23 in PATH';
+      const result = start(program, ['--version'], `${folder}${delimiter}/usr/bin${delimiter}/bin`);
+      const line = /^\S+ needs Node\.js 24 or newer, this is v\d+\.\d+\.\d+\n$/;
+      return result.status === 1 && line.test(result.stderr)
+        ? undefined
+        : `${result.status}: ${result.stderr.slice(0, 400)}`;
+    },
+  },
+];
+
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const scratch = mkdtempSync(join(tmpdir(), 'csi-sidecars-programs-'));
+try {
+  for (const name of programs) {
+    const built = join(root, 'dist', 'bin', name);
+    if (!existsSync(built)) {
+      counts.failed += 1;
+      process.stdout.write(`FAILED ${name}: dist/bin/${name} is missing\n`);
+      continue;
+    }
+    const path = join(scratch, name);
+    copyFileSync(built, path);
+    const program: Program = { name, path, text: readFileSync(path, 'utf8') };
+    for (const check of checks) {
+      const found = check.run(program);
+      const skipped = found?.startsWith('not applicable') ?? false;
+      counts[found === undefined ? 'passed' : skipped ? 'skipped' : 'failed'] += 1;
+      process.stdout.write(
+        `${found === undefined ? 'ok' : skipped ? 'skipped' : 'FAILED'} ${name} ${check.title}${found === undefined ? '' : `: ${found}`}\n`,
+      );
+    }
+  }
+} finally {
+  rmSync(scratch, { recursive: true, force: true });
+}
+mkdirSync(join(root, 'reports'), { recursive: true });
+writeFileSync(join(root, 'reports', 'programs.json'), JSON.stringify(counts));
+process.stdout.write(`programs: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
+process.exitCode = counts.failed === 0 ? 0 : 1;
