@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What a scenario may expect of "a Kubernetes": one interface for every control plane, and the list of what each one has.
+ * A scenario names its needs; where one is missing the scenario is listed as not applicable, with the need.
+ */
+
+export type Capability =
+  /** Authorization is RBAC; tokens of ServiceAccounts carry exactly their rules. */
+  | 'rbac'
+  /** Admission as in a real cluster: pod security, CEL rules of CRDs. */
+  | 'admission'
+  /** The real kube-controller-manager, not a few emulated loops. */
+  | 'controller-manager'
+  /** A scheduler binds pods and writes selected-node annotations. */
+  | 'scheduler'
+  /** Each request is in an audit log. */
+  | 'audit'
+  /** The API server can be stopped, killed and started again while its data stays. */
+  | 'api-server-control'
+  /** Stored revisions can be compacted away, so that old watches expire. */
+  | 'compaction'
+  /** Nodes with a (real or emulated) kubelet that registers drivers and mounts volumes. */
+  | 'nodes'
+  /** Volumes are really mounted. */
+  | 'mounts'
+  /** Pods run real containers. */
+  | 'pods';
+
+export interface ServiceAccountRef {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface TokenOptions {
+  /** Default one hour; API servers refuse less than ten minutes. */
+  readonly lifetimeMs?: number;
+}
+
+export interface ControlPlane extends AsyncDisposable {
+  readonly name: string;
+  readonly has: ReadonlySet<Capability>;
+  /** For example `https://127.0.0.1:40123`. */
+  readonly server: string;
+  /** PEM file that verifies the server; absent for plain HTTP. */
+  readonly caFile: string | undefined;
+  /** A kubeconfig file with all rights, for the suite itself and for people; never for a program under test. */
+  readonly adminKubeconfig: string;
+  /** A bound token with the rights of this ServiceAccount, which must exist. */
+  tokenFor(account: ServiceAccountRef, options?: TokenOptions): Promise<string>;
+  /** One JSON audit event per line. */
+  readonly auditLog: string | undefined;
+  /** The processes that can be disturbed, by name; empty when the control plane is not made of processes. */
+  readonly components: ReadonlyMap<ComponentName, Component>;
+  /** Drops old revisions from the store (needs `compaction`). */
+  compact(): Promise<void>;
+  /** Log files, for failure reports. */
+  readonly logFiles: readonly string[];
+}
+
+export type ComponentName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
+
+export interface Component {
+  readonly name: ComponentName;
+  readonly pid: number;
+  /** SIGKILL; stays down until `start`. */
+  kill(): Promise<void>;
+  /** SIGTERM; stays down until `start`. */
+  stop(): Promise<void>;
+  /** Starts it again with the same arguments and waits until it is ready. */
+  start(): Promise<void>;
+  /** SIGSTOP and SIGCONT. */
+  pause(): void;
+  resume(): void;
+}

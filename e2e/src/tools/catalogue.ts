@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The foreign programs that the suite runs, and where each comes from: one Go module per family under `e2e/tools/`,
+ * because their dependency graphs disagree. Versions are read from those modules, so a go.mod is the only pin.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type ToolName =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'kubectl'
+  | 'kubelet'
+  | 'csi-sanity';
+
+export interface Family {
+  readonly name: 'etcd' | 'kubernetes' | 'csi-sanity';
+  /** The required module whose version is the version of the family's programs. */
+  readonly module: string;
+  /** Linker flags that make the programs report that version; without them kube-apiserver calls itself v0.0.0-master. */
+  ldflags(version: string): string;
+}
+
+export interface Tool {
+  readonly name: ToolName;
+  readonly family: Family;
+  readonly package: string;
+  /** Part of the bundles that `KUBEBUILDER_ASSETS` points to. */
+  readonly inKubebuilderAssets: boolean;
+}
+
+export const toolsFolder: string = join(import.meta.dirname, '..', '..', 'tools');
+
+const strip = '-s -w';
+
+const etcd: Family = { name: 'etcd', module: 'go.etcd.io/etcd/server/v3', ldflags: () => strip };
+const csiSanity: Family = {
+  name: 'csi-sanity',
+  module: 'github.com/kubernetes-csi/csi-test/v5',
+  ldflags: () => strip,
+};
+const kubernetes: Family = {
+  name: 'kubernetes',
+  module: 'k8s.io/kubernetes',
+  ldflags: (version) => {
+    const [major, minor] = version.slice(1).split('.');
+    const stamps = { gitVersion: version, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
+    return [
+      strip,
+      ...Object.entries(stamps).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`),
+    ].join(' ');
+  },
+};
+
+export const catalogue: Readonly<Record<ToolName, Tool>> = {
+  etcd: { name: 'etcd', family: etcd, package: etcd.module, inKubebuilderAssets: true },
+  'kube-apiserver': kubernetesTool('kube-apiserver', true),
+  'kube-controller-manager': kubernetesTool('kube-controller-manager', false),
+  'kube-scheduler': kubernetesTool('kube-scheduler', false),
+  kubectl: kubernetesTool('kubectl', true),
+  kubelet: kubernetesTool('kubelet', false),
+  'csi-sanity': {
+    name: 'csi-sanity',
+    family: csiSanity,
+    package: `${csiSanity.module}/cmd/csi-sanity`,
+    inKubebuilderAssets: false,
+  },
+};
+
+export function isToolName(name: string): name is ToolName {
+  return Object.hasOwn(catalogue, name);
+}
+
+export function moduleFolder(family: Family): string {
+  return join(toolsFolder, family.name);
+}
+
+/** The version that a family's go.mod requires, for example `v1.36.3`. */
+export function versionOf(family: Family): string {
+  const path = join(moduleFolder(family), 'go.mod');
+  for (const line of readFileSync(path, 'utf8').split('\n')) {
+    const [module, version] = line
+      .trim()
+      .replace(/^require /, '')
+      .split(' ');
+    if (module === family.module && version?.startsWith('v') === true) return version;
+  }
+  throw new Error(`${path} does not require ${family.module}`);
+}
+
+function kubernetesTool(name: ToolName, inKubebuilderAssets: boolean): Tool {
+  return { name, family: kubernetes, package: `${kubernetes.module}/cmd/${name}`, inKubebuilderAssets };
+}
