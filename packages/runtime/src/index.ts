@@ -21,6 +21,9 @@ export * from './api/resource.ts';
 export { done, dropped, requeueAfter, retry } from './controller/reconcile.ts';
 export type { Outcome, Reconcile } from './controller/reconcile.ts';
 export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
+export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
+export type { ObjectName } from './informer/key.ts';
+export { compareResourceVersions } from './informer/resource-version.ts';
 export type {
   Deletion,
   Handler,

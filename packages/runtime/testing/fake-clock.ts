@@ -64,6 +64,10 @@ export class FakeClock implements Clock {
     return { cancel, [Symbol.dispose]: cancel };
   }
 
+  yieldToLoop(): Promise<void> {
+    return setImmediate();
+  }
+
   /** Lets `ms` pass, timers set on the way included, and everything settle. */
   async advance(ms: number): Promise<void> {
     await this.advanceTo(this.#elapsedMs + ms);

@@ -15,6 +15,8 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls `fire` once after `ms`. The timer does not keep the process alive. */
   timer(ms: number, fire: () => void): Timer;
+  /** Lets the event loop turn once: pending I/O and due timers run. For long work between its slices; no time passes. */
+  yieldToLoop(): Promise<void>;
 }
 
 export interface Timer extends Disposable {

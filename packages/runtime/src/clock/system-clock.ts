@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The clock of the machine. The only file in which the platform's timers and wall clock occur. */
+import { setImmediate } from 'node:timers/promises';
 import type { Clock, Timer } from './clock.ts';
 
 /** The longest delay that setTimeout keeps; a longer one would fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export function systemClock(): Clock {
-  return { nowMs: Date.now, monotonicMs: () => performance.now(), sleep, timer };
+  return { nowMs: Date.now, monotonicMs: () => performance.now(), sleep, timer, yieldToLoop: () => setImmediate() };
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

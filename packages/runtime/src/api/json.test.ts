@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { hasLongInteger, parseJson, parseJsonText, stringifyJson } from './json.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+describe('parseJson', () => {
+  it('given an integer beyond 2^53, then it is kept as a bigint and written back digit for digit', () => {
+    const wire = '{"creationTime":1700000000123456789,"restoreSize":1024,"least":-9223372036854775808}';
+    const parsed = parseJson(bytes(wire));
+    expect(parsed).toEqual({ creationTime: 1700000000123456789n, restoreSize: 1024, least: -9223372036854775808n });
+    expect(stringifyJson(parsed)).toBe(wire);
+  });
+
+  it('given an integer of sixteen digits that fits, then it stays a number', () => {
+    expect(parseJson(bytes('[9007199254740991,9007199254740993]'))).toEqual([9007199254740991, 9007199254740993n]);
+  });
+
+  it('given fractions and exponents of any length, then they stay numbers', () => {
+    expect(parseJson(bytes('[0.12345678901234567890,12345678901234567e3]'))).toEqual([
+      0.1234567890123456789, 12345678901234567e3,
+    ]);
+  });
+
+  it('given long digits in strings only, then the fast path is taken', () => {
+    const text = '{"resourceVersion":"123456789012345678901","uid":"00000000-0000-0000-0000-000000000001"}';
+    expect(hasLongInteger(bytes(text))).toBe(false);
+    expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
+  });
+
+  it('given a view into a larger buffer, then only the view is read', () => {
+    const large = bytes('xx{"a":1}yy');
+    expect(parseJson(large.subarray(2, 9))).toEqual({ a: 1 });
+  });
+
+  it('given text that is no JSON, then the error does not quote it', () => {
+    expect(() => parseJson(bytes('{"token":"s3cret"'))).toThrow(new SyntaxError('invalid JSON (17 characters)'));
+    expect(() => parseJsonText('s3cret', 'exact')).toThrow(new SyntaxError('invalid JSON (6 characters)'));
+  });
+
+  it('given any 64 bit integer at any position, then it survives a round trip', () => {
+    const documents = fc.record({ pad: fc.string(), n: fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), after: fc.string() });
+    fc.assert(
+      fc.property(documents, ({ pad, n, after }) => {
+        const parsed = parseJson(bytes(stringifyJson({ pad, n, after }))) as { n: number | bigint };
+        expect(BigInt(parsed.n)).toBe(n);
+      }),
+    );
+  });
+});
