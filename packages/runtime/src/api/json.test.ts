@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hasLongInteger, parseJson, parseJsonText, stringifyJson } from './json.ts';
 
@@ -18,9 +18,8 @@ describe('parseJson', () => {
   });
 
   it('given fractions and exponents of any length, then they stay numbers', () => {
-    expect(parseJson(bytes('[0.12345678901234567890,12345678901234567e3]'))).toEqual([
-      0.1234567890123456789, 12345678901234567e3,
-    ]);
+    const text = '[0.12345678901234567890,12345678901234567e3]';
+    expect(parseJson(bytes(text))).toEqual(JSON.parse(text));
   });
 
   it('given long digits in strings only, then the fast path is taken', () => {
