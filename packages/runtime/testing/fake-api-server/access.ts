@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/** RBAC in small: who asks is found by bearer token or user agent, what they may do by ClusterRole-like rules. */
+import { forbidden, Refusal } from './status.ts';
+import type { Resource } from '../../src/api/resource.ts';
+import type { Route } from './route.ts';
+
+export interface AccessRule {
+  readonly apiGroups: readonly string[];
+  /** `persistentvolumeclaims/status` for a sub-resource; `*` for all. */
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+  /** The rule of a Role: only in this namespace. Absent: everywhere. */
+  readonly namespace?: string;
+}
+
+export interface Subject {
+  readonly user: string;
+  readonly rules: readonly AccessRule[];
+}
+
+export interface Caller {
+  readonly userAgent: string;
+  readonly token: string | undefined;
+}
+
+/** Who is calling; undefined is answered with 401. */
+export type Authenticate = (caller: Caller) => Subject | undefined;
+
+export const everybodyIsAdmin: Authenticate = () => ({
+  user: 'system:admin',
+  rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
+});
+
+export function authorize(subject: Subject, route: Route): void {
+  if (route.resource === '' || subject.rules.some((rule) => allows(rule, route))) return;
+  const group: Resource = { group: route.group, version: '', plural: route.resource, kind: '', namespaced: false };
+  const resource = route.subresource === undefined ? route.resource : `${route.resource}/${route.subresource}`;
+  const scope = route.namespace === undefined ? 'at the cluster scope' : `in the namespace "${route.namespace}"`;
+  const why = `User "${subject.user}" cannot ${route.verb} resource "${resource}" in API group "${route.group}" ${scope}`;
+  throw forbidden(group, route.name ?? '', why);
+}
+
+function allows(rule: AccessRule, route: Route): boolean {
+  const resource = route.subresource === undefined ? route.resource : `${route.resource}/${route.subresource}`;
+  const has = (list: readonly string[], wanted: string): boolean => list.includes('*') || list.includes(wanted);
+  return (
+    has(rule.verbs, route.verb) &&
+    has(rule.apiGroups, route.group) &&
+    has(rule.resources, resource) &&
+    (rule.namespace === undefined || rule.namespace === route.namespace) &&
+    (rule.resourceNames === undefined || (route.name !== undefined && rule.resourceNames.includes(route.name)))
+  );
+}
+
+export function unauthorized(): Refusal {
+  return new Refusal({ code: 401, reason: 'Unauthorized', message: 'Unauthorized' });
+}

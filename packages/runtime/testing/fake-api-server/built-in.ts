@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The built-in kinds of the fake server with the strategies that matter to volumes. Rules per kind are in
+ * `volume-rules.ts` (volumes and claims), `storage-rules.ts` (storage.k8s.io) and `lease-rules.ts`.
+ */
+import {
+  csiDrivers,
+  csiNodes,
+  csiStorageCapacities,
+  events,
+  leases,
+  namespaces,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+  storageClasses,
+  volumeAttachments,
+  volumeAttributesClasses,
+} from '../../src/api/resource.ts';
+import { decodeEvent, decodeLease, leaseCauses } from './lease-rules.ts';
+import { podStatus, secretDefaults } from './core-rules.ts';
+import type { ResourceType } from './resource-type.ts';
+import * as storage from './storage-rules.ts';
+import * as volume from './volume-rules.ts';
+
+export const builtInTypes: readonly ResourceType[] = [
+  {
+    ...persistentVolumes,
+    shortNames: ['pv'],
+    status: 'withMetadata',
+    deleteAnswer: 'object',
+    initialStatus: (now) => ({ phase: 'Pending', lastPhaseTransitionTime: now }),
+    decode: volume.decodeVolume,
+    defaults: volume.volumeDefaults,
+    validate: volume.volumeCauses,
+    validateUpdate: volume.volumeUpdateCauses,
+  },
+  {
+    ...persistentVolumeClaims,
+    shortNames: ['pvc'],
+    status: 'withMetadata',
+    deleteAnswer: 'object',
+    initialStatus: () => ({ phase: 'Pending' }),
+    decode: volume.decodeClaim,
+    defaults: volume.claimDefaults,
+    validate: volume.claimCauses,
+    validateUpdate: volume.claimUpdateCauses,
+  },
+  { ...secrets, status: 'absent', defaults: secretDefaults, selectable: ['type'] },
+  { ...nodes, shortNames: ['no'], status: 'withMetadata', selectable: ['spec.unschedulable'] },
+  {
+    ...namespaces,
+    shortNames: ['ns'],
+    status: 'withMetadata',
+    names: 'label',
+    selectable: ['status.phase'],
+    initialStatus: () => ({ phase: 'Active' }),
+  },
+  {
+    ...pods,
+    shortNames: ['po'],
+    status: 'withMetadata',
+    deleteAnswer: 'object',
+    initialStatus: podStatus,
+    selectable: ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'status.phase'],
+  },
+  {
+    ...events,
+    shortNames: ['ev'],
+    status: 'absent',
+    createOnUpdate: true,
+    decode: decodeEvent,
+    selectable: [
+      'involvedObject.kind',
+      'involvedObject.namespace',
+      'involvedObject.name',
+      'involvedObject.uid',
+      'involvedObject.apiVersion',
+      'involvedObject.resourceVersion',
+      'involvedObject.fieldPath',
+      'reason',
+      'reportingComponent',
+      'type',
+    ],
+  },
+  {
+    ...storageClasses,
+    singular: 'storageclass',
+    shortNames: ['sc'],
+    status: 'absent',
+    deleteAnswer: 'object',
+    defaults: storage.classDefaults,
+    validate: storage.classCauses,
+    validateUpdate: storage.classUpdateCauses,
+  },
+  {
+    ...volumeAttributesClasses,
+    singular: 'volumeattributesclass',
+    shortNames: ['vac'],
+    status: 'absent',
+    validate: storage.attributesClassCauses,
+    validateUpdate: storage.attributesClassUpdateCauses,
+  },
+  {
+    ...volumeAttachments,
+    status: 'statusOnly',
+    unlockedUpdate: 'refuse',
+    deleteAnswer: 'object',
+    initialStatus: () => ({ attached: false }),
+    validate: storage.attachmentCauses,
+    validateUpdate: storage.attachmentUpdateCauses,
+  },
+  {
+    ...csiNodes,
+    status: 'absent',
+    unlockedUpdate: 'refuse',
+    deleteAnswer: 'object',
+    validate: storage.csiNodeCauses,
+    validateUpdate: storage.csiNodeUpdateCauses,
+  },
+  {
+    ...csiDrivers,
+    status: 'absent',
+    unlockedUpdate: 'refuse',
+    deleteAnswer: 'object',
+    defaults: storage.csiDriverDefaults,
+  },
+  {
+    ...csiStorageCapacities,
+    singular: 'csistoragecapacity',
+    status: 'absent',
+    validate: storage.capacityCauses,
+    validateUpdate: storage.capacityUpdateCauses,
+  },
+  {
+    ...leases,
+    status: 'absent',
+    unlockedUpdate: 'refuse',
+    createOnUpdate: true,
+    decode: decodeLease,
+    validate: leaseCauses,
+  },
+];

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/** How objects are sent: whole, or as PartialObjectMetadata when the Accept header asks for it first. */
+import { groupVersion, type ResourceType } from './resource-type.ts';
+import type { StoredObject } from './store.ts';
+
+export type Representation = 'whole' | 'metadata';
+
+export function representationFor(accept: string | undefined): Representation {
+  const first = (accept ?? '').split(',')[0] ?? '';
+  const asked = /;as=(PartialObjectMetadata(?:List)?);/.test(`${first};`);
+  return asked ? 'metadata' : 'whole';
+}
+
+export function represent(object: StoredObject, as: Representation): object {
+  if (as === 'whole') return object;
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata };
+}
+
+export interface ListFacts {
+  readonly type: ResourceType;
+  readonly items: readonly StoredObject[];
+  readonly metadata: object;
+}
+
+/** Items of a list of a built-in kind carry no apiVersion and kind, those of custom resources do. */
+export function representList(list: ListFacts, as: Representation): object {
+  const { type, items, metadata } = list;
+  if (as === 'metadata') {
+    const partial = items.map((item) => represent(item, as));
+    return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: partial };
+  }
+  const head = { kind: `${type.kind}List`, apiVersion: groupVersion(type) };
+  // Custom resource lists are sent with sorted keys, so metadata comes after items.
+  if (type.custom === true) return { apiVersion: head.apiVersion, items, kind: head.kind, metadata };
+  return { ...head, metadata, items: items.map(({ apiVersion: _version, kind: _kind, ...rest }) => rest) };
+}

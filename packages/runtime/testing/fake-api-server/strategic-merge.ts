@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Strategic merge patch: a merge patch that knows which lists are keyed or sets. The key table is by field name, which is
+ * unambiguous for the kinds this server holds.
+ *
+ * Directives: `$patch` (replace, delete, merge) in objects and list elements, `$retainKeys`,
+ * `$deleteFromPrimitiveList/<field>`, `$setElementOrder/<field>`.
+ */
+import { copyJson, isObject, sameJson, type JsonObject, type MutableJson } from './json.ts';
+import { badRequest } from './status.ts';
+
+/** Merge keys of keyed lists. Lists not named here and not in `setLists` are replaced as a whole. */
+const mergeKeys: { readonly [field: string]: string } = {
+  ownerReferences: 'uid',
+  conditions: 'type',
+  drivers: 'name',
+  addresses: 'type',
+  containers: 'name',
+  initContainers: 'name',
+  volumes: 'name',
+  volumeMounts: 'mountPath',
+  volumeDevices: 'devicePath',
+  env: 'name',
+  imagePullSecrets: 'name',
+  secrets: 'name',
+  hostAliases: 'ip',
+  topologySpreadConstraints: 'topologyKey',
+};
+const setLists: ReadonlySet<string> = new Set(['finalizers']);
+
+export function applyStrategicMerge(document: JsonObject, patch: JsonObject): JsonObject {
+  return mergeObject(document, patch);
+}
+
+function mergeObject(original: JsonObject, patch: JsonObject): JsonObject {
+  const directive = patch['$patch'];
+  if (directive === 'replace') return copyJson(withoutDirectives(patch));
+  if (directive === 'delete') return {};
+  if (directive !== undefined && directive !== 'merge') throw badRequest(`unknown patch type: ${JSON.stringify(directive)}`);
+  const merged: MutableJson = { ...original };
+  for (const [field, value] of Object.entries(withoutDirectives(patch))) {
+    if (value === null) delete merged[field];
+    else if (isObject(value)) mergeChild(merged, field, value);
+    else if (Array.isArray(value)) merged[field] = mergeList(field, merged[field], value);
+    else merged[field] = value;
+  }
+  for (const [field, value] of Object.entries(patch)) applyListDirective(merged, field, value);
+  const retained = patch['$retainKeys'];
+  if (Array.isArray(retained)) {
+    for (const field of Object.keys(merged)) if (!retained.includes(field)) delete merged[field];
+  }
+  return merged;
+}
+
+function mergeChild(merged: MutableJson, field: string, patch: JsonObject): void {
+  const current = merged[field];
+  merged[field] = mergeObject(isObject(current) ? current : {}, patch);
+}
+
+function mergeList(field: string, original: unknown, patch: readonly unknown[]): readonly unknown[] {
+  const current: readonly unknown[] = Array.isArray(original) ? original : [];
+  if (setLists.has(field)) return [...current, ...patch.filter((item) => !current.includes(item))];
+  const key = mergeKeys[field];
+  if (key === undefined) return copyJson(patch);
+  if (patch.some((item) => isObject(item) && item['$patch'] === 'replace')) {
+    return patch.filter((item) => !(isObject(item) && item['$patch'] === 'replace'));
+  }
+  return patch.reduce<readonly unknown[]>((list, item) => mergeElement(list, item, key), current);
+}
+
+function mergeElement(list: readonly unknown[], item: unknown, key: string): readonly unknown[] {
+  if (!isObject(item) || item[key] === undefined) {
+    throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`);
+  }
+  const matches = (element: unknown): boolean => isObject(element) && sameJson(element[key], item[key]);
+  if (item['$patch'] === 'delete') return list.filter((element) => !matches(element));
+  if (!list.some(matches)) return [...list, mergeObject({}, item)];
+  return list.map((element) => (matches(element) ? mergeObject(element as JsonObject, item) : element));
+}
+
+function applyListDirective(merged: MutableJson, directive: string, value: unknown): void {
+  const [name, field] = directive.split('/');
+  if (field === undefined || !Array.isArray(value)) return;
+  const current = merged[field];
+  if (!Array.isArray(current)) return;
+  if (name === '$deleteFromPrimitiveList') merged[field] = current.filter((item) => !value.includes(item));
+  if (name === '$setElementOrder') merged[field] = inOrder(current, value, mergeKeys[field]);
+}
+
+/** Elements named by `order` come in that order, after the ones that only the server knows. */
+function inOrder(list: readonly unknown[], order: readonly unknown[], key: string | undefined): readonly unknown[] {
+  const identity = (item: unknown): unknown => (key !== undefined && isObject(item) ? item[key] : item);
+  const wanted = order.map(identity);
+  const ranked = (item: unknown): number => wanted.findIndex((id) => sameJson(id, identity(item)));
+  return list.toSorted((a, b) => ranked(a) - ranked(b));
+}
+
+function withoutDirectives(patch: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(patch).filter(([field]) => !field.startsWith('$')));
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * One watch: a cursor over the change log of a collection.
+ *
+ * Guarantees: frames are made when the consumer asks, so a slow consumer costs nothing but history; a cursor that falls
+ * behind a compaction ends with an ERROR frame (410); bookmarks come only when everything before them was delivered.
+ * Life: initial objects (when the request wants them), the initial-events-end bookmark (sendInitialEvents), changes and
+ * bookmarks, and the end by timeout, by `close` or by the consumer.
+ */
+import { expired, statusBody, tooLargeResourceVersion, forbiddenField, invalid } from './status.ts';
+import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
+import { parseRevision, selection } from './list.ts';
+import { represent, type Representation } from './representation.ts';
+import { TransportError } from '../../src/api/transport.ts';
+import type { Change, Store, StoredObject } from './store.ts';
+import type { Clock } from '../../src/clock/clock.ts';
+import type { Predicate } from './selectors.ts';
+import type { Random } from '../../src/clock/random.ts';
+import type { Route } from './route.ts';
+
+const bookmarkPeriodMs = 60_000;
+/** A last bookmark comes this long before the server ends the watch. */
+const lastBookmarkMs = 2_000;
+const minimumTimeoutMs = 1_800_000;
+
+export interface WatchDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly watchList: 'supported' | 'unsupported';
+}
+
+export interface WatchRequest {
+  readonly type: ResourceType;
+  readonly route: Route;
+  readonly as: Representation;
+  readonly signal: AbortSignal;
+}
+
+export interface Watch {
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Ends the stream as a server does that shuts down; `broken` cuts the connection instead. */
+  readonly close: (how: 'clean' | 'broken') => void;
+}
+
+type End = { readonly kind: 'clean' } | { readonly kind: 'failed'; readonly error: TransportError };
+
+interface Start {
+  readonly initial: readonly StoredObject[];
+  /** Index into the log; undefined when the revision asked for is compacted. */
+  readonly cursor: number | undefined;
+  readonly from: number | undefined;
+  readonly marksEnd: boolean;
+}
+
+export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => void): Watch {
+  const { store, clock } = deps;
+  const { type, route, as } = request;
+  const selects = selection(type, route);
+  const start = planStart(deps, request, selects);
+  const collection = store.collection(collectionId(type));
+  const bookmarks = ['1', 'true'].includes(route.query.get('allowWatchBookmarks') ?? '');
+  const timeoutMs = Number(route.query.get('timeoutSeconds') ?? '0') * 1000 || minimumTimeoutMs * (1 + deps.random.next());
+
+  const pending: object[] = start.initial.map((object) => ({ type: 'ADDED', object: represent(object, as) }));
+  if (start.marksEnd && bookmarks) pending.push(bookmark(type, store.revision(), 'end of initial events'));
+  if (start.cursor === undefined) pending.push(errorFrame(start.from ?? 0, collection.oldestRevision()));
+  let cursor = start.cursor ?? 0;
+  let bookmarkDue = false;
+  let end: End | undefined = undefined as End | undefined;
+  let wake: (() => void) | undefined = undefined as (() => void) | undefined;
+  const endsAfterPending = start.cursor === undefined;
+
+  function signalConsumer(): void {
+    wake?.();
+    wake = undefined;
+  }
+  function finish(how: End): void {
+    if (end !== undefined) return;
+    end = how;
+    subscription[Symbol.dispose]();
+    for (const timer of timers) timer.cancel();
+    bookmarkTimer?.cancel();
+    request.signal.removeEventListener('abort', aborted);
+    ended();
+    signalConsumer();
+  }
+  function aborted(): void {
+    const error = new TransportError('aborted', 'the watch was aborted', { cause: request.signal.reason });
+    finish({ kind: 'failed', error });
+  }
+  function armBookmark(): void {
+    bookmarkTimer = clock.timer(bookmarkPeriodMs, () => {
+      bookmarkDue = true;
+      signalConsumer();
+      armBookmark();
+    });
+  }
+  function markLast(): void {
+    bookmarkDue = true;
+    signalConsumer();
+  }
+
+  const subscription = collection.subscribe(signalConsumer);
+  let bookmarkTimer: Disposable & { cancel: () => void } | undefined = undefined as
+    | (Disposable & { cancel: () => void })
+    | undefined;
+  const timers = [clock.timer(timeoutMs, () => finish({ kind: 'clean' }))];
+  if (bookmarks) {
+    armBookmark();
+    if (timeoutMs > lastBookmarkMs) timers.push(clock.timer(timeoutMs - lastBookmarkMs, markLast));
+  }
+  request.signal.addEventListener('abort', aborted, { once: true });
+
+  function nextFrame(): object | undefined {
+    const first = pending.shift();
+    if (first !== undefined) return first;
+    for (;;) {
+      const change = collection.change(cursor);
+      if (change === 'compacted') {
+        finish({ kind: 'clean' });
+        return errorFrame(0, collection.oldestRevision());
+      }
+      if (change === undefined) break;
+      cursor += 1;
+      const frame = frameOf(change, selects, as);
+      if (frame !== undefined) return frame;
+    }
+    if (!bookmarkDue) return undefined;
+    bookmarkDue = false;
+    return bookmark(type, store.revision(), 'progress');
+  }
+
+  async function next(): Promise<IteratorResult<Uint8Array>> {
+    for (;;) {
+      if (end?.kind === 'failed') throw end.error;
+      if (end === undefined && endsAfterPending && pending.length === 0) finish({ kind: 'clean' });
+      if (end !== undefined) return { done: true, value: undefined };
+      const frame = nextFrame();
+      if (frame !== undefined) return { done: false, value: Buffer.from(`${JSON.stringify(frame)}\n`) };
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  }
+
+  return {
+    body: {
+      [Symbol.asyncIterator]: () => ({
+        next,
+        async return() {
+          finish({ kind: 'clean' });
+          return { done: true, value: undefined };
+        },
+      }),
+    },
+    close(how) {
+      if (how === 'clean') finish({ kind: 'clean' });
+      else finish({ kind: 'failed', error: new TransportError('eof', 'the connection was cut') });
+    },
+  };
+}
+
+/** An object that leaves the selection is DELETED for this watch, one that enters it is ADDED. */
+function frameOf(change: Change, selects: Predicate, as: Representation): object | undefined {
+  const before = change.previous !== undefined && selects(change.previous);
+  const after = change.type !== 'DELETED' && selects(change.object);
+  if (!before && !after) return undefined;
+  if (after) return { type: before ? 'MODIFIED' : 'ADDED', object: represent(change.object, as) };
+  const { previous } = change;
+  if (previous === undefined) return undefined;
+  const resourceVersion = String(change.revision);
+  const last: StoredObject = { ...previous, metadata: { ...previous.metadata, resourceVersion } };
+  return { type: 'DELETED', object: represent(last, as) };
+}
+
+function bookmark(type: ResourceType, revision: number, why: 'progress' | 'end of initial events'): object {
+  const marks = why === 'progress' ? {} : { annotations: { 'k8s.io/initial-events-end': 'true' } };
+  const metadata = { resourceVersion: String(revision), ...marks };
+  return { type: 'BOOKMARK', object: { kind: type.kind, apiVersion: groupVersion(type), metadata } };
+}
+
+function errorFrame(asked: number, oldest: number): object {
+  const refusal = expired(`too old resource version: ${asked} (${oldest})`);
+  return { type: 'ERROR', object: statusBody(refusal.facts) };
+}
+
+function planStart(deps: WatchDeps, request: WatchRequest, selects: Predicate): Start {
+  const { store } = deps;
+  const { query } = request.route;
+  const collection = store.collection(collectionId(request.type));
+  const asked = parseRevision(query.get('resourceVersion'));
+  const streamed = query.get('sendInitialEvents');
+  checkWatchOptions(deps, query);
+  if (streamed === 'true' && asked !== undefined && asked > store.revision()) {
+    throw tooLargeResourceVersion(asked, store.revision());
+  }
+  const wantsState = streamed === null ? asked === undefined || asked === 0 : streamed === 'true';
+  const current = collection.seek(store.revision());
+  if (wantsState) {
+    const initial = (collection.list() ?? []).filter(selects);
+    return { initial, cursor: current, from: asked, marksEnd: streamed === 'true' };
+  }
+  const cursor = asked === undefined || asked === 0 ? current : collection.seek(asked);
+  return { initial: [], cursor, from: asked, marksEnd: false };
+}
+
+const listOptions = { group: 'meta.k8s.io', version: 'v1', plural: 'listoptions', kind: 'ListOptions', namespaced: false };
+
+function checkWatchOptions(deps: WatchDeps, query: URLSearchParams): void {
+  const match = query.get('resourceVersionMatch') ?? '';
+  const streamed = query.get('sendInitialEvents');
+  const refuse = (field: string, detail: string): never => {
+    throw invalid(listOptions, '', [forbiddenField(field, detail)]);
+  };
+  if (streamed === null) {
+    if (match !== '') refuse('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+    return;
+  }
+  if (deps.watchList === 'unsupported') {
+    refuse('sendInitialEvents', 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled');
+  }
+  if (match !== 'NotOlderThan') {
+    refuse('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  }
+}
