@@ -3,3 +3,4 @@ export { FakeClock, settle } from './fake-clock.ts';
 export { recordingLogger } from './recording-logger.ts';
 export type { LogLine, RecordingLogger } from './recording-logger.ts';
 export { seededRandom } from './seeded-random.ts';
+export * from './fake-api-server/index.ts';

@@ -64,7 +64,13 @@ export const builtInTypes: readonly ResourceType[] = [
     status: 'withMetadata',
     deleteAnswer: 'object',
     initialStatus: podStatus,
-    selectable: ['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'status.phase'],
+    selectable: [
+      'spec.nodeName',
+      'spec.restartPolicy',
+      'spec.schedulerName',
+      'spec.serviceAccountName',
+      'status.phase',
+    ],
   },
   {
     ...events,

@@ -8,7 +8,10 @@ export function secretDefaults(secret: StoredObject): StoredObject {
   const { stringData, ...rest } = secret;
   const typed = { ...rest, type: rest['type'] ?? 'Opaque' } as StoredObject;
   if (!isObject(stringData)) return typed;
-  const encoded = Object.entries(stringData).map(([key, value]) => [key, Buffer.from(String(value)).toString('base64')]);
+  const encoded = Object.entries(stringData).map(([key, value]) => [
+    key,
+    Buffer.from(String(value)).toString('base64'),
+  ]);
   return { ...typed, data: { ...(typed['data'] as object | undefined), ...Object.fromEntries(encoded) } };
 }
 

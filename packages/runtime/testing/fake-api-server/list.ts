@@ -14,7 +14,13 @@ export interface ListAnswer {
   readonly metadata: object;
 }
 
-const listOptions = { group: 'meta.k8s.io', version: 'v1', plural: 'listoptions', kind: 'ListOptions', namespaced: false };
+const listOptions = {
+  group: 'meta.k8s.io',
+  version: 'v1',
+  plural: 'listoptions',
+  kind: 'ListOptions',
+  namespaced: false,
+};
 const compactedPage =
   'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 
@@ -33,7 +39,8 @@ export function selection(type: ResourceType, route: Route): Predicate {
 
 export function parseRevision(text: string | null): number | undefined {
   if (text === null || text === '') return undefined;
-  if (!/^\d+$/.test(text)) throw badRequest(`Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`);
+  if (!/^\d+$/.test(text))
+    throw badRequest(`Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`);
   return Number(text);
 }
 
@@ -52,7 +59,9 @@ export function list(store: Store, type: ResourceType, route: Route): ListAnswer
   const state = collection.list(page.revision);
   if (state === undefined) throw compacted(page);
   const selects = selection(type, route);
-  const matching = state.filter((object) => selects(object) && (page.after === undefined || keyAt(object) > page.after));
+  const matching = state.filter(
+    (object) => selects(object) && (page.after === undefined || keyAt(object) > page.after),
+  );
   const items = paged ? matching.slice(0, limit) : matching;
   const last = items.at(-1);
   const resourceVersion = String(page.revision ?? store.revision());
@@ -99,7 +108,9 @@ function compacted(page: Page): Error {
 }
 
 function encodeToken(page: Page): string {
-  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: page.revision ?? -1, start: page.after })).toString('base64url');
+  return Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: page.revision ?? -1, start: page.after })).toString(
+    'base64url',
+  );
 }
 
 function decodeToken(token: string): Page {

@@ -40,7 +40,8 @@ function nameCauses(type: ResourceType, name: string): readonly FieldCause[] {
   const strict = type.names === 'label';
   const causes: FieldCause[] = [];
   const longest = strict ? 63 : 253;
-  if (name.length > longest) causes.push(invalidValue('metadata.name', name, `must be no more than ${longest} characters`));
+  if (name.length > longest)
+    causes.push(invalidValue('metadata.name', name, `must be no more than ${longest} characters`));
   if (!(strict ? labelPattern : subdomainPattern).test(name)) {
     causes.push(invalidValue('metadata.name', name, strict ? labelDetail : subdomainDetail));
   }
@@ -60,7 +61,8 @@ function annotationCauses(annotations: { readonly [key: string]: string }): read
   const causes: FieldCause[] = [];
   for (const [key, value] of Object.entries(annotations)) {
     bytes += key.length + value.length;
-    if (!qualifiedPattern.test(key.toLowerCase())) causes.push(invalidValue('metadata.annotations', key, qualifiedDetail));
+    if (!qualifiedPattern.test(key.toLowerCase()))
+      causes.push(invalidValue('metadata.annotations', key, qualifiedDetail));
   }
   if (bytes > annotationBytes) {
     causes.push({

@@ -13,8 +13,10 @@ interface Quantity {
   readonly binary: boolean;
 }
 
-export function parseQuantity(text: string): Quantity | undefined {
-  const match = pattern.exec(text);
+/** A string, or a number as JSON allows too. */
+export function parseQuantity(value: unknown): Quantity | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const match = pattern.exec(String(value));
   if (match === null) return undefined;
   const [, sign, whole = '', fraction = '', binary, exponent, decimal = ''] = match;
   const scale = exponent === undefined ? 3 * (decimalUnits.indexOf(decimal) - 3) : Number(exponent.slice(1));
@@ -30,15 +32,16 @@ function divideUp(value: bigint, by: bigint): bigint {
 }
 
 /** `1024Mi` becomes `1Gi`, `5000000000` becomes `5G`, `0.5` becomes `500m`. */
-export function canonicalQuantity(text: string): string {
-  const quantity = parseQuantity(text);
+export function canonicalQuantity(value: unknown): string {
+  const quantity = parseQuantity(value);
   if (quantity === undefined) throw badRequest(malformedQuantity);
   const { nanos, binary } = quantity;
   if (nanos === 0n) return '0';
   const magnitude = nanos < 0n ? -nanos : nanos;
   const sign = nanos < 0n ? '-' : '';
   // A binary quantity below 1024 is written as a decimal one.
-  if (binary && magnitude % nano === 0n && magnitude >= 1024n * nano) return sign + shortest(magnitude / nano, 1024n, binaryUnits);
+  if (binary && magnitude % nano === 0n && magnitude >= 1024n * nano)
+    return sign + shortest(magnitude / nano, 1024n, binaryUnits);
   return sign + shortest(magnitude, 1000n, decimalUnits);
 }
 

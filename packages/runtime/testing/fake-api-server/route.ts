@@ -19,7 +19,10 @@ export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'd
 export function parseRoute(method: string, pathAndQuery: string): Route {
   const url = new URL(pathAndQuery, 'http://server');
   const query = url.searchParams;
-  const segments = url.pathname.split('/').filter((segment) => segment !== '').map(decodeURIComponent);
+  const segments = url.pathname
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decodeURIComponent);
   const place = locate(segments);
   return { ...place, verb: verbOf(method, place.name, query), path: url.pathname, query };
 }

@@ -32,7 +32,8 @@ function labelRequirement(term: string, whole: string): LabelMatch {
   }
   const absent = term.startsWith('!');
   const key = (absent ? term.slice(1) : term).trim();
-  if (key === '' || /[\s=!()]/.test(key)) throw badRequest(`unable to parse requirement: found '${whole}', expected: identifier`);
+  if (key === '' || /[\s=!()]/.test(key))
+    throw badRequest(`unable to parse requirement: found '${whole}', expected: identifier`);
   return (labels) => (labels[key] === undefined) === absent;
 }
 

@@ -13,10 +13,30 @@ import { applyJsonPatch } from './json-patch.ts';
 import { applyMergePatch } from './merge-patch.ts';
 import { applyStrategicMerge } from './strategic-merge.ts';
 import { authorize, everybodyIsAdmin, unauthorized, type Authenticate } from './access.ts';
-import { badRequest, methodNotAllowed, noSuchPath, notFound, Refusal, statusBody, successBody, unsupportedMediaType } from './status.ts';
+import {
+  badRequest,
+  methodNotAllowed,
+  noSuchPath,
+  notFound,
+  Refusal,
+  statusBody,
+  successBody,
+  unsupportedMediaType,
+} from './status.ts';
 import { builtInTypes } from './built-in.ts';
 import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
-import { create, existing, patch, remove, timestamp, update, type Admission, type DeleteOptions, type Target, type Written } from './write.ts';
+import {
+  create,
+  existing,
+  patch,
+  remove,
+  timestamp,
+  update,
+  type Admission,
+  type DeleteOptions,
+  type Target,
+  type Written,
+} from './write.ts';
 import { createStore, keyOf, type StoredMeta, type StoredObject } from './store.ts';
 import { copyJson, isObject } from './json.ts';
 import { discover } from './discovery.ts';
@@ -24,7 +44,12 @@ import { list, selection } from './list.ts';
 import { openWatch, type Watch } from './watch.ts';
 import { parseRoute, type Route } from './route.ts';
 import { represent, representList, representationFor } from './representation.ts';
-import { TransportError, type Transport, type TransportRequest, type TransportResponse } from '../../src/api/transport.ts';
+import {
+  TransportError,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from '../../src/api/transport.ts';
 import type { Clock } from '../../src/clock/clock.ts';
 import type { KubeObject } from '../../src/api/objects.ts';
 import type { ObjectRef } from '../../src/api/client.ts';
@@ -75,7 +100,7 @@ export interface FakeApiServer {
   readonly writes: () => readonly RequestRecord[];
   readonly clearRequests: () => void;
   readonly objects: ObjectAccess;
-  /** Stores an object as it is, without defaults, validation, admission or a request; identity is filled in. */
+  /** Stores an object without validation, admission or a request; identity and defaults are filled in, status is kept. */
   readonly seed: <T extends KubeObject>(object: T) => T;
   readonly addTypes: (...types: readonly ResourceType[]) => void;
   readonly types: () => readonly ResourceType[];
@@ -179,7 +204,8 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
   }
 
   const transport: Transport = async (request) => {
-    if (request.signal.aborted) throw new TransportError('aborted', 'the request was aborted', { cause: request.signal.reason });
+    if (request.signal.aborted)
+      throw new TransportError('aborted', 'the request was aborted', { cause: request.signal.reason });
     const route = parseRoute(request.method, request.path);
     let user = '';
     let body: unknown;
@@ -218,7 +244,8 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
     const identity = { uid: random.uuid(), creationTimestamp: timestamp(clock) };
     const place = type.namespaced ? { namespace: 'default' } : {};
     const metadata = { ...identity, ...place, ...object.metadata } as StoredMeta;
-    const stored = copyJson({ ...object, metadata }) as unknown as StoredObject;
+    const copy = copyJson({ ...object, metadata }) as unknown as StoredObject;
+    const stored = type.defaults?.(copy) ?? copy;
     return store.collection(collectionId(type)).put(keyOf(metadata.namespace, name), stored) as unknown as T;
   }
 
@@ -278,7 +305,7 @@ function deleteOptions(route: Route, body: unknown): DeleteOptions {
   const { query } = route;
   const grace = query.get('gracePeriodSeconds');
   return {
-    ...(isObject(body) ? (body as DeleteOptions) : {}),
+    ...(isObject(body) ? body : {}),
     ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
   };
 }
@@ -302,7 +329,7 @@ function parseBody(request: TransportRequest): unknown {
   try {
     return JSON.parse(Buffer.from(request.body).toString()) as unknown;
   } catch {
-    throw badRequest('couldn\'t decode the body: it is no JSON');
+    throw badRequest("couldn't decode the body: it is no JSON");
   }
 }
 
@@ -316,7 +343,11 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 function jsonResponse({ code, body }: Answer): TransportResponse {
-  return { status: code, headers: { 'content-type': 'application/json' }, body: once(Buffer.from(JSON.stringify(body))) };
+  return {
+    status: code,
+    headers: { 'content-type': 'application/json' },
+    body: once(Buffer.from(JSON.stringify(body))),
+  };
 }
 
 function textResponse(text: string): TransportResponse {

@@ -106,10 +106,16 @@ export function csiNodeCauses(object: StoredObject): readonly FieldCause[] {
       causes.push(invalidValue(`${field}.nodeID`, driver.nodeID, 'must be 256 characters or less'));
     }
     if ((driver.allocatable?.count ?? 0) < 0) {
-      causes.push(invalidValue(`${field}.allocatable.count`, driver.allocatable?.count, 'must be greater than or equal to 0'));
+      causes.push(
+        invalidValue(`${field}.allocatable.count`, driver.allocatable?.count, 'must be greater than or equal to 0'),
+      );
     }
     if (names.has(driver.name ?? '')) {
-      causes.push({ reason: 'FieldValueDuplicate', field: `${field}.name`, message: `Duplicate value: "${driver.name}"` });
+      causes.push({
+        reason: 'FieldValueDuplicate',
+        field: `${field}.name`,
+        message: `Duplicate value: "${driver.name}"`,
+      });
     }
     names.add(driver.name ?? '');
   });

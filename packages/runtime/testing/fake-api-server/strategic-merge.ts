@@ -36,7 +36,8 @@ function mergeObject(original: JsonObject, patch: JsonObject): JsonObject {
   const directive = patch['$patch'];
   if (directive === 'replace') return copyJson(withoutDirectives(patch));
   if (directive === 'delete') return {};
-  if (directive !== undefined && directive !== 'merge') throw badRequest(`unknown patch type: ${JSON.stringify(directive)}`);
+  if (directive !== undefined && directive !== 'merge')
+    throw badRequest(`unknown patch type: ${JSON.stringify(directive)}`);
   const merged: MutableJson = { ...original };
   for (const [field, value] of Object.entries(withoutDirectives(patch))) {
     if (value === null) delete merged[field];

@@ -25,7 +25,12 @@ export function decodeVolume(object: object): void {
 }
 
 export function decodeClaim(object: object): void {
-  for (const path of [['spec', 'resources', 'requests'], ['spec', 'resources', 'limits'], ['status', 'capacity'], ['status', 'allocatedResources']]) {
+  for (const path of [
+    ['spec', 'resources', 'requests'],
+    ['spec', 'resources', 'limits'],
+    ['status', 'capacity'],
+    ['status', 'allocatedResources'],
+  ]) {
     checkQuantities('PersistentVolumeClaim', at(object, ...path));
   }
 }
@@ -33,7 +38,7 @@ export function decodeClaim(object: object): void {
 function checkQuantities(kind: string, list: unknown): void {
   if (!isObject(list)) return;
   for (const value of Object.values(list)) {
-    if (value === null || parseQuantity(String(value)) !== undefined) continue;
+    if (value === null || parseQuantity(value) !== undefined) continue;
     throw badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${malformedQuantity}`);
   }
 }
@@ -41,7 +46,7 @@ function checkQuantities(kind: string, list: unknown): void {
 function canonical(object: StoredObject, path: readonly string[]): StoredObject {
   const list = at(object, ...path);
   if (!isObject(list)) return object;
-  const entries = Object.entries(list).map(([name, value]) => [name, canonicalQuantity(String(value))]);
+  const entries = Object.entries(list).map(([name, value]) => [name, canonicalQuantity(value)]);
   return withField(object, path, Object.fromEntries(entries));
 }
 
@@ -62,12 +67,13 @@ export function volumeCauses(object: StoredObject): readonly FieldCause[] {
   if (!isObject(capacity) || Object.keys(capacity).length === 0) causes.push(required('spec.capacity'));
   else if (capacity['storage'] === undefined) {
     causes.push(unsupported('spec.capacity', capacity, ['storage']));
-  } else if ((parseQuantity(String(capacity['storage']))?.nanos ?? 0n) <= 0n) {
+  } else if ((parseQuantity(capacity['storage'])?.nanos ?? 0n) <= 0n) {
     causes.push(invalidValue('spec.capacity[storage]', capacity['storage'], 'must be greater than zero'));
   }
   const sources = source(object);
   if (sources.length === 0) causes.push(required('spec', 'must specify a volume type'));
-  for (const [field] of sources.slice(1)) causes.push(forbiddenField(`spec.${field}`, 'may not specify more than 1 volume type'));
+  for (const [field] of sources.slice(1))
+    causes.push(forbiddenField(`spec.${field}`, 'may not specify more than 1 volume type'));
   causes.push(...csiSourceCauses(at(object, 'spec', 'csi')));
   const policy = at(object, 'spec', 'persistentVolumeReclaimPolicy');
   if (!reclaimPolicies.includes(String(policy))) {
@@ -82,7 +88,12 @@ function csiSourceCauses(csi: unknown): readonly FieldCause[] {
   const causes: FieldCause[] = [];
   if (textAt(csi, 'driver') === '') causes.push(required('spec.csi.driver'));
   if (textAt(csi, 'volumeHandle') === '') causes.push(required('spec.csi.volumeHandle'));
-  const secretRefs = ['controllerPublishSecretRef', 'controllerExpandSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef'];
+  const secretRefs = [
+    'controllerPublishSecretRef',
+    'controllerExpandSecretRef',
+    'nodePublishSecretRef',
+    'nodeExpandSecretRef',
+  ];
   for (const ref of secretRefs) {
     if (csi[ref] === undefined) continue;
     for (const field of ['name', 'namespace']) {
@@ -93,7 +104,8 @@ function csiSourceCauses(csi: unknown): readonly FieldCause[] {
 }
 
 function modeCauses(modes: unknown): readonly FieldCause[] {
-  if (!Array.isArray(modes) || modes.length === 0) return [required('spec.accessModes', 'at least 1 access mode is required')];
+  if (!Array.isArray(modes) || modes.length === 0)
+    return [required('spec.accessModes', 'at least 1 access mode is required')];
   const causes = modes
     .filter((mode) => !accessModes.includes(String(mode)))
     .map((mode) => unsupported('spec.accessModes', mode, accessModes));
@@ -118,14 +130,22 @@ export function volumeUpdateCauses(next: StoredObject, previous: StoredObject): 
     return { ...Object.fromEntries(source(object)), csi: rest };
   };
   if (!sameJson(withoutSecrets(next), withoutSecrets(previous))) {
-    causes.push(forbiddenField('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation'));
+    causes.push(
+      forbiddenField('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation'),
+    );
   }
   if (at(next, 'spec', 'volumeMode') !== at(previous, 'spec', 'volumeMode')) {
     causes.push(invalidValue('spec.volumeMode', at(next, 'spec', 'volumeMode'), 'field is immutable'));
   }
   const affinity = at(previous, 'spec', 'nodeAffinity');
   if (affinity !== undefined && !sameJson(affinity, at(next, 'spec', 'nodeAffinity'))) {
-    causes.push(invalidValue('spec.nodeAffinity', at(next, 'spec', 'nodeAffinity') ?? null, 'field is immutable, except for updating from beta label to GA'));
+    causes.push(
+      invalidValue(
+        'spec.nodeAffinity',
+        at(next, 'spec', 'nodeAffinity') ?? null,
+        'field is immutable, except for updating from beta label to GA',
+      ),
+    );
   }
   return causes;
 }
@@ -134,7 +154,11 @@ export function claimDefaults(object: StoredObject): StoredObject {
   const spec = at(object, 'spec');
   if (!isObject(spec)) return object;
   const filled: StoredObject = { ...object, spec: { volumeMode: 'Filesystem', ...spec } };
-  const paths = [['spec', 'resources', 'requests'], ['status', 'capacity'], ['status', 'allocatedResources']];
+  const paths = [
+    ['spec', 'resources', 'requests'],
+    ['status', 'capacity'],
+    ['status', 'allocatedResources'],
+  ];
   return paths.reduce((claim, path) => canonical(claim, path), mirrorDataSource(filled));
 }
 
@@ -144,7 +168,8 @@ function mirrorDataSource(claim: StoredObject): StoredObject {
   const reference = at(claim, 'spec', 'dataSourceRef');
   if (plain !== undefined && reference === undefined) return withField(claim, ['spec', 'dataSourceRef'], plain);
   const foreign = textAt(reference, 'namespace') !== '';
-  if (plain === undefined && isObject(reference) && !foreign) return withField(claim, ['spec', 'dataSource'], reference);
+  if (plain === undefined && isObject(reference) && !foreign)
+    return withField(claim, ['spec', 'dataSource'], reference);
   return claim;
 }
 
@@ -152,7 +177,7 @@ export function claimCauses(object: StoredObject): readonly FieldCause[] {
   const causes: FieldCause[] = [...modeCauses(at(object, 'spec', 'accessModes')), ...volumeModeCauses(object)];
   const storage = at(object, 'spec', 'resources', 'requests', 'storage');
   if (storage === undefined) causes.push(required('spec.resources[storage]'));
-  else if ((parseQuantity(String(storage))?.nanos ?? 0n) <= 0n) {
+  else if ((parseQuantity(storage)?.nanos ?? 0n) <= 0n) {
     causes.push(invalidValue('spec.resources[storage]', storage, 'must be greater than zero'));
   }
   return causes;
@@ -169,12 +194,13 @@ export function claimUpdateCauses(next: StoredObject, previous: StoredObject): r
     rest = withField(rest, ['spec', 'volumeAttributesClassName'], undefined);
     // Binding sets the volume name once; the default class may be filled in later.
     if (textAt(previous, 'spec', 'volumeName') === '') rest = withField(rest, ['spec', 'volumeName'], undefined);
-    if (at(previous, 'spec', 'storageClassName') === undefined) rest = withField(rest, ['spec', 'storageClassName'], undefined);
+    if (at(previous, 'spec', 'storageClassName') === undefined)
+      rest = withField(rest, ['spec', 'storageClassName'], undefined);
     return rest['spec'];
   };
   if (!sameJson(fixed(next), fixed(previous))) return [forbiddenField('spec', immutableClaim)];
   const size = (claim: StoredObject, ...path: readonly string[]): bigint =>
-    parseQuantity(textAt(claim, ...path))?.nanos ?? 0n;
+    parseQuantity(at(claim, ...path))?.nanos ?? 0n;
   const request = ['spec', 'resources', 'requests', 'storage'];
   const shrunk = size(next, ...request) < size(previous, ...request);
   if (shrunk && size(next, ...request) <= size(previous, 'status', 'capacity', 'storage')) {

@@ -13,7 +13,7 @@ import { parseRevision, selection } from './list.ts';
 import { represent, type Representation } from './representation.ts';
 import { TransportError } from '../../src/api/transport.ts';
 import type { Change, Store, StoredObject } from './store.ts';
-import type { Clock } from '../../src/clock/clock.ts';
+import type { Clock, Timer } from '../../src/clock/clock.ts';
 import type { Predicate } from './selectors.ts';
 import type { Random } from '../../src/clock/random.ts';
 import type { Route } from './route.ts';
@@ -53,6 +53,17 @@ interface Start {
   readonly marksEnd: boolean;
 }
 
+/** What moves during the life of a watch. */
+interface Progress {
+  /** Index of the next change to look at; undefined when there is none because an error ends the watch. */
+  cursor: number | undefined;
+  readonly pending: object[];
+  bookmarkDue: boolean;
+  end: End | undefined;
+  /** Lets a waiting `next()` look again. */
+  wake: (() => void) | undefined;
+}
+
 export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => void): Watch {
   const { store, clock } = deps;
   const { type, route, as } = request;
@@ -60,27 +71,23 @@ export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => v
   const start = planStart(deps, request, selects);
   const collection = store.collection(collectionId(type));
   const bookmarks = ['1', 'true'].includes(route.query.get('allowWatchBookmarks') ?? '');
-  const timeoutMs = Number(route.query.get('timeoutSeconds') ?? '0') * 1000 || minimumTimeoutMs * (1 + deps.random.next());
+  const timeoutMs =
+    Number(route.query.get('timeoutSeconds') ?? '0') * 1000 || minimumTimeoutMs * (1 + deps.random.next());
 
   const pending: object[] = start.initial.map((object) => ({ type: 'ADDED', object: represent(object, as) }));
   if (start.marksEnd && bookmarks) pending.push(bookmark(type, store.revision(), 'end of initial events'));
   if (start.cursor === undefined) pending.push(errorFrame(start.from ?? 0, collection.oldestRevision()));
-  let cursor = start.cursor ?? 0;
-  let bookmarkDue = false;
-  let end: End | undefined = undefined as End | undefined;
-  let wake: (() => void) | undefined = undefined as (() => void) | undefined;
-  const endsAfterPending = start.cursor === undefined;
+  const progress: Progress = { cursor: start.cursor, pending, bookmarkDue: false, end: undefined, wake: undefined };
 
   function signalConsumer(): void {
-    wake?.();
-    wake = undefined;
+    progress.wake?.();
+    progress.wake = undefined;
   }
   function finish(how: End): void {
-    if (end !== undefined) return;
-    end = how;
+    if (progress.end !== undefined) return;
+    progress.end = how;
     subscription[Symbol.dispose]();
     for (const timer of timers) timer.cancel();
-    bookmarkTimer?.cancel();
     request.signal.removeEventListener('abort', aborted);
     ended();
     signalConsumer();
@@ -89,71 +96,74 @@ export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => v
     const error = new TransportError('aborted', 'the watch was aborted', { cause: request.signal.reason });
     finish({ kind: 'failed', error });
   }
-  function armBookmark(): void {
-    bookmarkTimer = clock.timer(bookmarkPeriodMs, () => {
-      bookmarkDue = true;
-      signalConsumer();
-      armBookmark();
+  function arm(ms: number, fire: () => void): void {
+    const timer = clock.timer(ms, () => {
+      timers.delete(timer);
+      fire();
     });
+    timers.add(timer);
   }
-  function markLast(): void {
-    bookmarkDue = true;
+  function markProgress(): void {
+    progress.bookmarkDue = true;
     signalConsumer();
+  }
+  function markRepeatedly(): void {
+    arm(bookmarkPeriodMs, () => {
+      markProgress();
+      markRepeatedly();
+    });
   }
 
   const subscription = collection.subscribe(signalConsumer);
-  let bookmarkTimer: Disposable & { cancel: () => void } | undefined = undefined as
-    | (Disposable & { cancel: () => void })
-    | undefined;
-  const timers = [clock.timer(timeoutMs, () => finish({ kind: 'clean' }))];
+  const timers = new Set<Timer>();
+  arm(timeoutMs, () => finish({ kind: 'clean' }));
   if (bookmarks) {
-    armBookmark();
-    if (timeoutMs > lastBookmarkMs) timers.push(clock.timer(timeoutMs - lastBookmarkMs, markLast));
+    markRepeatedly();
+    if (timeoutMs > lastBookmarkMs) arm(timeoutMs - lastBookmarkMs, markProgress);
   }
   request.signal.addEventListener('abort', aborted, { once: true });
 
   function nextFrame(): object | undefined {
-    const first = pending.shift();
+    const first = progress.pending.shift();
     if (first !== undefined) return first;
-    for (;;) {
-      const change = collection.change(cursor);
+    while (progress.cursor !== undefined) {
+      const change = collection.change(progress.cursor);
       if (change === 'compacted') {
-        finish({ kind: 'clean' });
+        progress.cursor = undefined;
         return errorFrame(0, collection.oldestRevision());
       }
-      if (change === undefined) break;
-      cursor += 1;
+      if (change === undefined) return progressFrame();
+      progress.cursor += 1;
       const frame = frameOf(change, selects, as);
       if (frame !== undefined) return frame;
     }
-    if (!bookmarkDue) return undefined;
-    bookmarkDue = false;
+    finish({ kind: 'clean' });
+    return undefined;
+  }
+  function progressFrame(): object | undefined {
+    if (!progress.bookmarkDue) return undefined;
+    progress.bookmarkDue = false;
     return bookmark(type, store.revision(), 'progress');
   }
 
   async function next(): Promise<IteratorResult<Uint8Array>> {
     for (;;) {
-      if (end?.kind === 'failed') throw end.error;
-      if (end === undefined && endsAfterPending && pending.length === 0) finish({ kind: 'clean' });
-      if (end !== undefined) return { done: true, value: undefined };
-      const frame = nextFrame();
+      const frame = progress.end === undefined ? nextFrame() : undefined;
       if (frame !== undefined) return { done: false, value: Buffer.from(`${JSON.stringify(frame)}\n`) };
+      if (progress.end?.kind === 'failed') throw progress.end.error;
+      if (progress.end !== undefined) return { done: true, value: undefined };
       await new Promise<void>((resolve) => {
-        wake = resolve;
+        progress.wake = resolve;
       });
     }
   }
+  async function endByConsumer(): Promise<IteratorResult<Uint8Array>> {
+    finish({ kind: 'clean' });
+    return { done: true, value: undefined };
+  }
 
   return {
-    body: {
-      [Symbol.asyncIterator]: () => ({
-        next,
-        async return() {
-          finish({ kind: 'clean' });
-          return { done: true, value: undefined };
-        },
-      }),
-    },
+    body: { [Symbol.asyncIterator]: () => ({ next, return: endByConsumer }) },
     close(how) {
       if (how === 'clean') finish({ kind: 'clean' });
       else finish({ kind: 'failed', error: new TransportError('eof', 'the connection was cut') });
@@ -205,7 +215,13 @@ function planStart(deps: WatchDeps, request: WatchRequest, selects: Predicate): 
   return { initial: [], cursor, from: asked, marksEnd: false };
 }
 
-const listOptions = { group: 'meta.k8s.io', version: 'v1', plural: 'listoptions', kind: 'ListOptions', namespaced: false };
+const listOptions = {
+  group: 'meta.k8s.io',
+  version: 'v1',
+  plural: 'listoptions',
+  kind: 'ListOptions',
+  namespaced: false,
+};
 
 function checkWatchOptions(deps: WatchDeps, query: URLSearchParams): void {
   const match = query.get('resourceVersionMatch') ?? '';
@@ -214,11 +230,18 @@ function checkWatchOptions(deps: WatchDeps, query: URLSearchParams): void {
     throw invalid(listOptions, '', [forbiddenField(field, detail)]);
   };
   if (streamed === null) {
-    if (match !== '') refuse('resourceVersionMatch', 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+    if (match !== '')
+      refuse(
+        'resourceVersionMatch',
+        'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+      );
     return;
   }
   if (deps.watchList === 'unsupported') {
-    refuse('sendInitialEvents', 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled');
+    refuse(
+      'sendInitialEvents',
+      'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
+    );
   }
   if (match !== 'NotOlderThan') {
     refuse('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
