@@ -4,3 +4,4 @@ export { recordingLogger } from './recording-logger.ts';
 export type { LogLine, RecordingLogger } from './recording-logger.ts';
 export { seededRandom } from './seeded-random.ts';
 export * from './fake-api-server/index.ts';
+export * from './faults/index.ts';
