@@ -26,6 +26,7 @@ import {
 import { builtInTypes } from './built-in.ts';
 import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
 import {
+  apply,
   create,
   existing,
   patch,
@@ -125,6 +126,7 @@ const patchTypes = {
   json: 'application/json-patch+json',
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
 } as const;
 
 interface Answer {
@@ -168,12 +170,20 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
       case 'update':
         return written(update(deps, target, body));
       case 'patch':
-        return written(patch(deps, target, patchWith(type, request.headers['content-type'] ?? '', body)));
+        return written(patched(target, request, body));
       case 'delete':
         return deleted(type, remove(deps, target, deleteOptions(route, body)));
       case 'deletecollection':
         return deleteAll(target, body);
     }
+  }
+
+  function patched(target: Target, request: TransportRequest, body: unknown): Written {
+    const { query } = target.route;
+    const mediaType = (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
+    if (mediaType !== patchTypes.apply) return patch(deps, target, patchWith(target.type, mediaType, body));
+    const manager = query.get('fieldManager') ?? '';
+    return apply(deps, target, { config: body, manager, force: query.get('force') === 'true' });
   }
 
   function deleteAll({ type, route }: Target, body: unknown): Answer {
@@ -289,8 +299,7 @@ function checkTarget({ type, route }: Target): void {
   if (type.namespaced && namespace === undefined && !acrossNamespaces) throw noSuchPath();
 }
 
-function patchWith(type: ResourceType, contentType: string, body: unknown): (current: StoredObject) => unknown {
-  const mediaType = (contentType.split(';')[0] ?? '').trim();
+function patchWith(type: ResourceType, mediaType: string, body: unknown): (current: StoredObject) => unknown {
   if (mediaType === patchTypes.json) return (current) => applyJsonPatch(current, body);
   if (mediaType === patchTypes.merge) return (current) => applyMergePatch(current, body);
   if (mediaType === patchTypes.strategic && type.custom !== true) {

@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Strategic merge patch: a merge patch that knows which lists are keyed or sets. The key table is by field name, which is
- * unambiguous for the kinds this server holds.
+ * Strategic merge patch: a merge patch that knows which lists are keyed or sets (`list-types.ts`).
  *
  * Directives: `$patch` (replace, delete, merge) in objects and list elements, `$retainKeys`,
  * `$deleteFromPrimitiveList/<field>`, `$setElementOrder/<field>`.
  */
 import { copyJson, isObject, sameJson, type JsonObject, type MutableJson } from './json.ts';
+import { mergeKeys, setLists } from './list-types.ts';
 import { badRequest } from './status.ts';
-
-/** Merge keys of keyed lists. Lists not named here and not in `setLists` are replaced as a whole. */
-const mergeKeys: { readonly [field: string]: string } = {
-  ownerReferences: 'uid',
-  conditions: 'type',
-  drivers: 'name',
-  addresses: 'type',
-  containers: 'name',
-  initContainers: 'name',
-  volumes: 'name',
-  volumeMounts: 'mountPath',
-  volumeDevices: 'devicePath',
-  env: 'name',
-  imagePullSecrets: 'name',
-  secrets: 'name',
-  hostAliases: 'ip',
-  topologySpreadConstraints: 'topologyKey',
-};
-const setLists: ReadonlySet<string> = new Set(['finalizers']);
 
 export function applyStrategicMerge(document: JsonObject, patch: JsonObject): JsonObject {
   return mergeObject(document, patch);

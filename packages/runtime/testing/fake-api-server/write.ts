@@ -13,8 +13,10 @@ import {
   invalidValue,
   methodNotAllowed,
   notFound,
+  required,
   type FieldCause,
 } from './status.ts';
+import { applyConfiguration } from './server-side-apply.ts';
 import { at, copyJson, isObject, sameJson, textAt, type JsonObject } from './json.ts';
 import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
 import { keyOf, type Collection, type Store, type StoredMeta, type StoredObject } from './store.ts';
@@ -200,6 +202,28 @@ export function patch(deps: WriteDeps, target: Target, change: (current: StoredO
   return replace(deps, target, { previous, body });
 }
 
+export interface Appliance {
+  readonly config: unknown;
+  readonly manager: string;
+  readonly force: boolean;
+}
+
+/** Server-side apply: creates what is absent. */
+export function apply(deps: WriteDeps, target: Target, { config, manager, force }: Appliance): Written {
+  const { type, route } = target;
+  if (manager === '') {
+    const options = { ...type, group: 'meta.k8s.io', kind: 'PatchOptions' };
+    throw invalid(options, '', [required('fieldManager', 'is required for apply patch')]);
+  }
+  const decoded = decodeObject(target, config);
+  const live = collectionOf(deps, type).get(keyOf(route.namespace, route.name ?? ''));
+  const body = applyConfiguration({ live, config: decoded, manager, force, now: timestamp(deps.clock) });
+  if (live !== undefined) return replace(deps, target, { previous: live, body });
+  if (route.subresource !== undefined) throw notFound(type, route.name ?? '');
+  const named = { ...body, metadata: { ...(body['metadata'] as object | undefined), name: route.name } };
+  return { object: create(deps, target, named), outcome: 'created' };
+}
+
 interface Replacement {
   readonly previous: StoredObject;
   readonly body: JsonObject;
@@ -211,7 +235,8 @@ function replace(deps: WriteDeps, target: Target, { previous, body }: Replacemen
   if (asked !== '' && asked !== previous.metadata.resourceVersion) throw conflict(type, previous.metadata.name);
   const kept = keptMetadata(previous);
   const offered = assemble(target, body, {});
-  let object = { ...offered, metadata: { ...offered.metadata, ...kept } };
+  const { managedFields } = previous.metadata;
+  let object = { ...offered, metadata: { ...(managedFields && { managedFields }), ...offered.metadata, ...kept } };
   object = separateStatus(target, object, previous);
   object = type.defaults?.(object) ?? object;
   object = countGeneration(type, object, previous);
