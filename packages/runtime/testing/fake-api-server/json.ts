@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** JSON values as the fake API server handles them: compared by value, never edited in place. */
+import { stringifyJson } from '../../src/api/json.ts';
 
 export type JsonObject = { readonly [field: string]: unknown };
 export type MutableJson = { [field: string]: unknown };
@@ -50,4 +51,14 @@ export function withField<T extends JsonObject>(object: T, path: readonly string
   const { [field]: current, ...others } = object;
   const next = rest.length === 0 ? value : withField(isObject(current) ? current : {}, rest, value);
   return (next === undefined ? others : { ...object, [field]: next }) as T;
+}
+
+/** UTF-8 JSON, integers beyond 2^53 included. */
+export function encodeJson(value: unknown): Uint8Array {
+  try {
+    return Buffer.from(JSON.stringify(value));
+  } catch {
+    // Only a bigint makes the fast way fail.
+    return Buffer.from(stringifyJson(value));
+  }
 }

@@ -9,6 +9,7 @@
  */
 import { expired, statusBody, tooLargeResourceVersion, forbiddenField, invalid } from './status.ts';
 import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
+import { encodeJson } from './json.ts';
 import { parseRevision, selection } from './list.ts';
 import { represent, type Representation } from './representation.ts';
 import { TransportError } from '../../src/api/transport.ts';
@@ -149,7 +150,7 @@ export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => v
   async function next(): Promise<IteratorResult<Uint8Array>> {
     for (;;) {
       const frame = progress.end === undefined ? nextFrame() : undefined;
-      if (frame !== undefined) return { done: false, value: Buffer.from(`${JSON.stringify(frame)}\n`) };
+      if (frame !== undefined) return { done: false, value: frameBytes(frame) };
       if (progress.end?.kind === 'failed') throw progress.end.error;
       if (progress.end !== undefined) return { done: true, value: undefined };
       await new Promise<void>((resolve) => {
@@ -170,6 +171,12 @@ export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => v
     },
   };
 }
+
+function frameBytes(frame: object): Uint8Array {
+  return Buffer.concat([encodeJson(frame), newline]);
+}
+
+const newline = Buffer.from('\n');
 
 /** An object that leaves the selection is DELETED for this watch, one that enters it is ADDED. */
 function frameOf(change: Change, selects: Predicate, as: Representation): object | undefined {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Delete: preconditions, finalizers, and the grace period of pods. */
+import { at } from './json.ts';
+import {
+  collectionOf,
+  countGeneration,
+  existing,
+  isDryRun,
+  type Target,
+  type WriteDeps,
+  type Written,
+} from './write-request.ts';
+import { conflict, methodNotAllowed } from './status.ts';
+import { keyOf, type StoredMeta, type StoredObject } from './store.ts';
+import type { ResourceType } from './resource-type.ts';
+
+export interface DeleteOptions {
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+  readonly gracePeriodSeconds?: number;
+  readonly dryRun?: readonly string[];
+}
+
+export function remove(deps: WriteDeps, target: Target, options: DeleteOptions): Written {
+  const { type, route } = target;
+  if (route.subresource !== undefined) throw methodNotAllowed();
+  const previous = existing(deps, target);
+  checkPreconditions(type, previous, options);
+  const graceSeconds = gracePeriod(type, previous, options);
+  // Foreground and Orphan are deletions like Background: there are no dependents without a garbage collector.
+  const finalizers = previous.metadata.finalizers ?? [];
+  const dry = isDryRun(route) || options.dryRun?.includes('All') === true;
+  const key = keyOf(previous.metadata.namespace, previous.metadata.name);
+  if (finalizers.length === 0 && graceSeconds === 0) {
+    const last = dry ? previous : collectionOf(deps, type).remove(key);
+    return { object: last, outcome: 'deleted' };
+  }
+  const already = previous.metadata.deletionTimestamp !== undefined;
+  const shortened = graceSeconds < (previous.metadata.deletionGracePeriodSeconds ?? 0);
+  if (already && !shortened) return { object: previous, outcome: 'updated' };
+  const metadata: StoredMeta = {
+    ...previous.metadata,
+    deletionTimestamp: `${new Date(deps.clock.nowMs() + graceSeconds * 1000).toISOString().slice(0, 19)}Z`,
+    deletionGracePeriodSeconds: graceSeconds,
+  };
+  const object = countGeneration(type, { ...previous, metadata }, previous);
+  return { object: dry ? object : collectionOf(deps, type).put(key, object), outcome: 'updated' };
+}
+
+function checkPreconditions(type: ResourceType, previous: StoredObject, options: DeleteOptions): void {
+  const { uid, resourceVersion } = options.preconditions ?? {};
+  const { metadata } = previous;
+  if (uid !== undefined && uid !== metadata.uid) {
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+    throw conflict(type, metadata.name, why);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const why = `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`;
+    throw conflict(type, metadata.name, why);
+  }
+}
+
+/** Only a pod that a kubelet runs is deleted gracefully: the kubelet ends it with a second delete of period 0. */
+function gracePeriod(type: ResourceType, object: StoredObject, options: DeleteOptions): number {
+  if (type.group !== '' || type.plural !== 'pods') return 0;
+  const scheduled = typeof at(object, 'spec', 'nodeName') === 'string';
+  const finished = ['Succeeded', 'Failed'].includes(String(at(object, 'status', 'phase')));
+  if (!scheduled || finished) return 0;
+  return options.gracePeriodSeconds ?? Number(at(object, 'spec', 'terminationGracePeriodSeconds') ?? 30);
+}

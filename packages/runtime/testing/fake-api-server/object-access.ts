@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Arranging and asserting without requests: what a test puts into the store and reads from it. */
+import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
+import { copyJson } from './json.ts';
+import { keyOf, type StoredMeta, type StoredObject } from './store.ts';
+import { notFound } from './status.ts';
+import { timestamp, type WriteDeps } from './write-request.ts';
+import type { KubeObject } from '../../src/api/objects.ts';
+import type { ObjectRef } from '../../src/api/client.ts';
+import type { Resource } from '../../src/api/resource.ts';
+
+/** The stored objects, for arranging and asserting; nothing of it is recorded. */
+export interface ObjectAccess {
+  /** Stores an object without validation, admission or a request; identity and defaults are filled in, status is kept. */
+  readonly seed: <T extends KubeObject>(object: T) => T;
+  readonly get: <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef) => T | undefined;
+  readonly list: <T extends KubeObject>(resource: Resource<T>) => readonly T[];
+  /** Replaces an object by what `change` makes of it, as another client would; the version moves on. */
+  readonly change: <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, change: (object: T) => T) => T;
+  /** Removes it at once, whatever its finalizers say. */
+  readonly remove: (resource: Resource, ref: ObjectRef) => void;
+}
+
+export function createObjectAccess(deps: Omit<WriteDeps, 'admit'>, types: readonly ResourceType[]): ObjectAccess {
+  const { store, clock, random } = deps;
+
+  function seed<T extends KubeObject>(object: T): T {
+    const type = types.find((each) => each.kind === object.kind && groupVersion(each) === object.apiVersion);
+    if (type === undefined) throw new Error(`unknown kind ${object.apiVersion ?? ''} ${object.kind ?? ''}`);
+    const name = object.metadata?.name;
+    if (name === undefined) throw new Error('an object to seed needs a name');
+    const identity = { uid: random.uuid(), creationTimestamp: timestamp(clock) };
+    const place = type.namespaced ? { namespace: 'default' } : {};
+    const metadata = { ...identity, ...place, ...object.metadata } as StoredMeta;
+    const copy = copyJson({ ...object, metadata }) as unknown as StoredObject;
+    const stored = type.defaults?.(copy) ?? copy;
+    return store.collection(collectionId(type)).put(keyOf(metadata.namespace, name), stored) as unknown as T;
+  }
+
+  return {
+    seed,
+    get: <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef) =>
+      store.collection(collectionId(resource)).get(keyOf(ref.namespace, ref.name)) as unknown as T | undefined,
+    list: <T extends KubeObject>(resource: Resource<T>) =>
+      (store.collection(collectionId(resource)).list() ?? []) as unknown as readonly T[],
+    change<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, change: (object: T) => T) {
+      const collection = store.collection(collectionId(resource));
+      const key = keyOf(ref.namespace, ref.name);
+      const current = collection.get(key);
+      if (current === undefined) throw notFound(resource, ref.name);
+      return collection.put(key, copyJson(change(current as unknown as T)) as unknown as StoredObject) as unknown as T;
+    },
+    remove: (resource, ref) => void store.collection(collectionId(resource)).remove(keyOf(ref.namespace, ref.name)),
+  };
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What every write starts from: its target, the decoded object, and what the stored one is compared and marked with. */
+import { at, copyJson, isObject, sameJson, type JsonObject } from './json.ts';
+import { badRequest, notFound } from './status.ts';
+import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
+import { keyOf, type Collection, type Store, type StoredMeta, type StoredObject } from './store.ts';
+import type { Clock } from '../../src/clock/clock.ts';
+import type { Random } from '../../src/clock/random.ts';
+import type { Route } from './route.ts';
+
+export interface WriteDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly admit: Admission;
+}
+
+/** Mutating and validating admission in one: returns the object to store, or throws a Refusal. */
+export type Admission = (request: AdmissionRequest) => StoredObject;
+
+export interface AdmissionRequest {
+  readonly operation: 'create' | 'update';
+  readonly type: ResourceType;
+  readonly subresource: string | undefined;
+  readonly object: StoredObject;
+  readonly previous: StoredObject | undefined;
+}
+
+export interface Target {
+  readonly type: ResourceType;
+  readonly route: Route;
+}
+
+export interface Written {
+  readonly object: StoredObject;
+  readonly outcome: 'created' | 'updated' | 'deleted';
+}
+
+export function timestamp(clock: Clock): string {
+  return `${new Date(clock.nowMs()).toISOString().slice(0, 19)}Z`;
+}
+
+export function collectionOf(deps: WriteDeps, type: ResourceType): Collection {
+  return deps.store.collection(collectionId(type));
+}
+
+export function isDryRun(route: Route): boolean {
+  return route.query.get('dryRun') === 'All';
+}
+
+export function existing(deps: Pick<WriteDeps, 'store'>, target: Target): StoredObject {
+  const { type, route } = target;
+  const name = route.name ?? '';
+  const found = deps.store.collection(collectionId(type)).get(keyOf(route.namespace, name));
+  if (found === undefined) throw notFound(type, name);
+  return found;
+}
+
+/** The decoded body of a write, checked against the URL. */
+export function decodeObject(target: Target, body: unknown): JsonObject {
+  const { type, route } = target;
+  if (!isObject(body)) throw badRequest(`the body of the request was not a ${type.kind}`);
+  const kind = body['kind'] ?? type.kind;
+  const version = body['apiVersion'] ?? groupVersion(type);
+  if (kind !== type.kind || version !== groupVersion(type)) {
+    throw badRequest(
+      `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(version)}`,
+    );
+  }
+  type.decode?.(body);
+  const namespace = at(body, 'metadata', 'namespace');
+  if (type.namespaced && namespace !== undefined && namespace !== '' && namespace !== route.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+  return copyJson(body);
+}
+
+/** The object a request describes, with its identity filled in from the URL and from `identity`. */
+export function assemble(target: Target, body: JsonObject, identity: Partial<StoredMeta>): StoredObject {
+  const { type, route } = target;
+  const {
+    namespace: _namespace,
+    resourceVersion: _version,
+    selfLink: _link,
+    ...metadata
+  } = (body['metadata'] ?? {}) as StoredMeta & {
+    selfLink?: string;
+  };
+  const placed = type.namespaced ? { ...metadata, namespace: route.namespace ?? 'default' } : metadata;
+  // One order of fields for all writes, so that stored objects compare and read alike.
+  const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...content } = body;
+  return {
+    apiVersion: groupVersion(type),
+    kind: type.kind,
+    metadata: { ...placed, ...identity } as StoredMeta,
+    ...content,
+  };
+}
+
+export function withStatus(object: StoredObject, status: unknown): StoredObject {
+  const { status: _, ...rest } = object;
+  return status === undefined ? rest : { ...rest, status };
+}
+
+export function countGeneration(type: ResourceType, object: StoredObject, previous: StoredObject): StoredObject {
+  if (type.generation !== true) return object;
+  const { metadata: _m, status: _s, ...desired } = object;
+  const { metadata: _pm, status: _ps, ...before } = previous;
+  if (sameJson(desired, before)) return object;
+  return { ...object, metadata: { ...object.metadata, generation: (previous.metadata.generation ?? 0) + 1 } };
+}
