@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Where a claim with immediate binding starts in the list of topologies. Claims of one StatefulSet member land on the
+ * same entry and consecutive ordinals walk round-robin, because the hash leaves the ordinal and the claim template out.
+ */
+const statefulName = /^(.*)-([0-9]+)$/s;
+const maxUint32 = 0xffffffff;
+
+/** An index below `count`, the same for the same name in every process. */
+export function spread(claimName: string, count: number): number {
+  const { text, ordinal } = splitName(claimName);
+  return ((fnv1(text) + ordinal) >>> 0) % count;
+}
+
+function splitName(claimName: string): { readonly text: string; readonly ordinal: number } {
+  const [, before, digits] = statefulName.exec(claimName) ?? [];
+  const ordinal = Number(digits);
+  if (before === undefined || !(ordinal <= maxUint32)) return { text: claimName, ordinal: 0 };
+  return { text: before.slice(before.lastIndexOf('-') + 1), ordinal };
+}
+
+/** FNV-1 (multiply, then xor), 32 bit. */
+function fnv1(text: string): number {
+  let hash = 2166136261;
+  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash, 16777619) ^ byte;
+  return hash >>> 0;
+}
