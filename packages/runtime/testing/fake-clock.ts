@@ -91,6 +91,11 @@ export class FakeClock implements Clock {
     return true;
   }
 
+  /** Time passes and nothing runs, as when the process is suspended: what became due meanwhile is late. */
+  suspend(ms: number): void {
+    this.#elapsedMs += ms;
+  }
+
   /** Moves the wall clock only, as an administrator or NTP would. */
   shiftWallClock(byMs: number): void {
     this.#wallOffsetMs += byMs;

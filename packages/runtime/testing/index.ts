@@ -2,6 +2,8 @@
 export { FakeClock, settle } from './fake-clock.ts';
 export { recordingLogger } from './recording-logger.ts';
 export type { LogLine, RecordingLogger } from './recording-logger.ts';
+export { recordingMetrics } from './recording-metrics.ts';
+export type { RecordingMetrics } from './recording-metrics.ts';
 export { seededRandom } from './seeded-random.ts';
 export * from './fake-api-server/index.ts';
 export * from './faults/index.ts';

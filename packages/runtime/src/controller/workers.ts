@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Workers behind a keyed work queue. A worker is a p-queue task that works through what is waiting and ends when nothing is
+ * left, so p-queue bounds how many reconciles run at once, and a key costs no task of its own while the queue is busy.
+ *
+ * For each key: reconcile, then exactly one of forget, add later, add rate limited, or nothing; then done, whatever happened.
+ *
+ * | outcome | failures of the key | next run |
+ * |---|---|---|
+ * | done | forgotten | when the key is added again |
+ * | requeueAfter | forgotten | after that time |
+ * | retry, or anything thrown | one more | after the rate limiter's delay |
+ * | dropped | untouched | when the key is added again |
+ *
+ * Not here: timeouts of operations (reconcile derives its own signals), waiting for caches (run-when-synced.ts).
+ */
+import PQueue from 'p-queue';
+import type { Logger } from '../log/logger.ts';
+import { OrderlyStop } from '../process/orderly-stop.ts';
+import type { WorkQueue } from '../workqueue/workqueue.ts';
+import type { Outcome, Reconcile } from './reconcile.ts';
+import { openGate, type StartGate } from './start-gate.ts';
+
+export interface WorkersOptions<Key extends string> {
+  readonly queue: WorkQueue<Key>;
+  readonly reconcile: Reconcile<Key>;
+  /** How many keys are worked on at the same time. */
+  readonly workers: number;
+  /** Causes of retries and defects are logged here, so that a reconcile does not have to. */
+  readonly logger: Logger;
+  /** Asked before each reconcile. Default: always open. */
+  readonly gate?: StartGate;
+  /** Told after each reconcile, for metrics. */
+  readonly onOutcome?: (outcome: Outcome['kind'] | 'defect') => void;
+}
+
+/**
+ * Works until the signal aborts; resolves when no reconcile runs any more.
+ *
+ * From the abort on no key is handed out, and the queue takes none. Running reconciles go on to their end if the reason is an
+ * `OrderlyStop`; for any other reason their signal aborts too. Either way a reconcile holds its slot until it settles: how
+ * long that may take is bounded by whoever ends the process.
+ */
+export async function runWorkers<Key extends string>(options: WorkersOptions<Key>, signal: AbortSignal): Promise<void> {
+  const { queue, workers, gate = openGate } = options;
+  const cut = new AbortController();
+  const stop = (): void => {
+    queue.shutDown();
+    if (!(signal.reason instanceof OrderlyStop)) cut.abort(signal.reason);
+  };
+  if (signal.aborted) {
+    stop();
+    return;
+  }
+  signal.addEventListener('abort', stop, { once: true });
+  const pool = new PQueue({ concurrency: workers });
+  try {
+    for (;;) {
+      if (pool.pending >= workers) await nextFreeSlot(pool);
+      const first = await takeKey(queue, signal);
+      if (first === undefined) break;
+      void pool.add(() => work(first));
+    }
+    await pool.onIdle();
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+
+  async function work(first: Key): Promise<void> {
+    for (let key: Key | undefined = first; key !== undefined; key = await nextWaiting()) {
+      try {
+        if (gate.open || (await opened())) await reconcileOnce(options, { key, signal: cut.signal });
+      } finally {
+        queue.done(key);
+      }
+    }
+  }
+
+  async function nextWaiting(): Promise<Key | undefined> {
+    return queue.length > 0 && !signal.aborted ? queue.get() : undefined;
+  }
+
+  async function opened(): Promise<boolean> {
+    await gate.whenOpen(signal).catch(() => undefined);
+    return !signal.aborted;
+  }
+}
+
+/** A key to begin with, or undefined when there will be none. */
+async function takeKey<Key extends string>(queue: WorkQueue<Key>, signal: AbortSignal): Promise<Key | undefined> {
+  try {
+    return await queue.get(signal);
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+function nextFreeSlot(pool: PQueue): Promise<unknown> {
+  return new Promise((resolve) => {
+    pool.addEventListener('next', resolve, { once: true });
+  });
+}
+
+interface Run<Key> {
+  readonly key: Key;
+  readonly signal: AbortSignal;
+}
+
+async function reconcileOnce<Key extends string>(
+  options: WorkersOptions<Key>,
+  { key, signal }: Run<Key>,
+): Promise<void> {
+  const { queue, reconcile, logger, onOutcome } = options;
+  try {
+    const outcome = await reconcile(key, signal);
+    onOutcome?.(outcome.kind);
+    switch (outcome.kind) {
+      case 'done':
+        queue.forget(key);
+        return;
+      case 'requeueAfter':
+        queue.forget(key);
+        queue.addAfter(key, outcome.afterMs);
+        return;
+      case 'retry':
+        queue.addRateLimited(key);
+        logger.error(outcome.cause, 'Reconcile failed, will retry', { key, failures: queue.numRequeues(key) });
+        return;
+      case 'dropped':
+    }
+  } catch (error) {
+    if (signal.aborted) {
+      logger.info(4, 'Reconcile was cut off', { key, reason: String(signal.reason) });
+      return;
+    }
+    onOutcome?.('defect');
+    queue.addRateLimited(key);
+    logger.error(error, 'Reconcile threw, will retry', { key, failures: queue.numRequeues(key) });
+  }
+}

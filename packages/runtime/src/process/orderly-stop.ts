@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * The abort reason of an orderly stop: take no new work, finish what is running, then end. Every other reason (a lost lease, a
+ * fault) cuts running work off. It lets one signal say both, all the way down.
+ */
+export class OrderlyStop extends Error {
+  override readonly name = 'OrderlyStop';
+  constructor(message = 'stopping', options?: ErrorOptions) {
+    super(message, options);
+  }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { FakeClock, recordingMetrics } from '../../testing/index.ts';
+import { createWorkQueue } from './create-work-queue.ts';
+import { createWorkQueueMetrics } from './queue-metrics.ts';
+import { itemExponential } from './rate-limiters.ts';
+
+function aFixture(names: readonly string[] = ['claims']) {
+  const clock = new FakeClock();
+  const metrics = recordingMetrics();
+  const families = createWorkQueueMetrics(metrics);
+  const queues = names.map((name) =>
+    createWorkQueue<string>(
+      { clock, metrics: families },
+      { name, rateLimiter: itemExponential({ baseMs: 1000, maxMs: 300_000 }) },
+    ),
+  );
+  const value = (family: string, name = 'claims') => metrics.value(`workqueue_${family}`, { name });
+  return { clock, metrics, queues, queue: queues[0]!, value };
+}
+
+describe('delayed and rate limited adds', () => {
+  it('[runtime#119] given a delay of zero or less, then the key is ready at once and counts as a retry', () => {
+    const { queue, value, clock } = aFixture();
+    queue.addAfter('a', 0);
+    queue.addAfter('b', -5);
+    expect(queue.length).toBe(2);
+    expect(value('retries_total')).toBe(2);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given a key added directly while it waits, then it is handed out now, and its delayed add causes a run of its own', async () => {
+    const { queue, clock } = aFixture();
+    queue.addAfter('a', 100);
+    queue.add('a');
+    await queue.get();
+    queue.done('a');
+    await clock.advance(100);
+    expect(queue.length).toBe(1);
+  });
+
+  it('given rate limited adds, then they wait as long as the limiter says, until the key is forgotten', async () => {
+    const { queue, clock } = aFixture();
+    queue.addRateLimited('a');
+    await clock.advance(999);
+    expect([queue.length, queue.numRequeues('a')]).toEqual([0, 1]);
+    await clock.advance(1);
+    expect(queue.length).toBe(1);
+    queue.forget('a');
+    expect(queue.numRequeues('a')).toBe(0);
+  });
+
+  it('given a shut-down, then what waited is gone, later adds are ignored and no timer is left', async () => {
+    const { queue, clock, value } = aFixture();
+    queue.addAfter('a', 100);
+    queue.shutDown();
+    queue.addAfter('b', 100);
+    await clock.advance(1000);
+    expect([queue.length, clock.pending, value('retries_total')]).toEqual([0, 0, 1]);
+    expect(await queue.get()).toBeUndefined();
+  });
+});
+
+describe('metrics', () => {
+  it('given the families, then they are those of component-base', () => {
+    const { metrics } = aFixture();
+    expect(metrics.names().toSorted()).toEqual([
+      'workqueue_adds_total',
+      'workqueue_depth',
+      'workqueue_longest_running_processor_seconds',
+      'workqueue_queue_duration_seconds',
+      'workqueue_retries_total',
+      'workqueue_unfinished_work_seconds',
+      'workqueue_work_duration_seconds',
+    ]);
+  });
+
+  it('[runtime#128] given add at 0, get at 50 ms and done at 75 ms, then 0.05 and 0.025 s; a re-add while processed starts anew', async () => {
+    const { queue, clock, metrics, value } = aFixture();
+    const observed = (family: string) => metrics.observations(`workqueue_${family}`, { name: 'claims' });
+    queue.add('a');
+    expect([value('adds_total'), value('depth')]).toEqual([1, 1]);
+    await clock.advance(50);
+    await queue.get();
+    expect(value('depth')).toBe(0);
+    await clock.advance(15);
+    queue.add('a');
+    expect([value('adds_total'), value('depth'), queue.length]).toEqual([2, 1, 0]);
+    await clock.advance(10);
+    queue.done('a');
+    await clock.advance(5);
+    await queue.get();
+    expect(observed('queue_duration_seconds')).toEqual([0.05, 0.015]);
+    expect(observed('work_duration_seconds')).toEqual([0.025]);
+  });
+
+  it('given keys in processing, then their ages are computed when asked for, without a timer', async () => {
+    const { queue, clock, value } = aFixture();
+    queue.add('a');
+    await queue.get();
+    await clock.advance(2000);
+    queue.add('b');
+    await queue.get();
+    await clock.advance(1000);
+    expect(clock.pending).toBe(0);
+    expect([value('unfinished_work_seconds'), value('longest_running_processor_seconds')]).toEqual([4, 3]);
+    queue.done('a');
+    expect([value('unfinished_work_seconds'), value('longest_running_processor_seconds')]).toEqual([1, 1]);
+  });
+
+  it('given two queues of one name, then their values are summed, and the longest run is that of both', async () => {
+    const { queues, clock, value } = aFixture(['claims', 'claims', 'volumes']);
+    for (const queue of queues) {
+      queue.add('a');
+      queue.add('b');
+      await queue.get();
+      await clock.advance(1000);
+    }
+    expect([value('depth'), value('adds_total'), value('depth', 'volumes')]).toEqual([2, 4, 1]);
+    expect([value('unfinished_work_seconds'), value('longest_running_processor_seconds')]).toEqual([5, 3]);
+  });
+
+  it('given a queue that ended, then it no longer counts, and its counters stay', async () => {
+    const { queue, value } = aFixture();
+    queue.add('a');
+    queue.add('b');
+    await queue.get();
+    queue.shutDown();
+    expect(value('depth')).toBe(1);
+    queue.done('a');
+    expect([value('depth'), value('adds_total')]).toEqual([0, 2]);
+  });
+
+  it('given a queue without a name, then it has no series', () => {
+    const { queues, value } = aFixture(['']);
+    queues[0]!.add('a');
+    expect(value('depth', '')).toBeUndefined();
+  });
+});

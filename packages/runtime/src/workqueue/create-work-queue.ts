@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Clock } from '../clock/clock.ts';
+import { DelayedAdds } from './delayed-adds.ts';
+import { KeyedQueue } from './keyed-queue.ts';
+import type { WorkQueueMetrics } from './queue-metrics.ts';
+import type { RateLimiter, WorkQueue } from './workqueue.ts';
+
+export interface WorkQueueDeps {
+  readonly clock: Clock;
+  /** From `createWorkQueueMetrics`, once per registry. */
+  readonly metrics?: WorkQueueMetrics;
+}
+
+export interface WorkQueueOptions<Key extends string> {
+  /** Label of the metrics; without a name there are none. */
+  readonly name?: string;
+  readonly rateLimiter: RateLimiter<Key>;
+}
+
+/**
+ * A work queue: the keyed queue, with delayed and rate limited adds in front. After a shut-down the delayed keys are gone
+ * and adds are ignored.
+ */
+export function createWorkQueue<Key extends string>(
+  { clock, metrics }: WorkQueueDeps,
+  { name = '', rateLimiter }: WorkQueueOptions<Key>,
+): WorkQueue<Key> {
+  const instruments = metrics?.forQueue(name);
+  const queue = new KeyedQueue<Key>(clock, instruments);
+  const delayed = new DelayedAdds<Key>(clock, (key) => queue.add(key));
+
+  const addAfter = (key: Key, delayMs: number): void => {
+    if (queue.shuttingDown) return;
+    instruments?.retried();
+    if (delayMs <= 0) queue.add(key);
+    else delayed.add(key, delayMs);
+  };
+
+  return {
+    add: (key) => queue.add(key),
+    addAfter,
+    addRateLimited: (key) => addAfter(key, rateLimiter.when(key)),
+    forget: (key) => rateLimiter.forget(key),
+    numRequeues: (key) => rateLimiter.numRequeues(key),
+    get: (signal) => queue.get(signal),
+    done: (key) => queue.done(key),
+    get length() {
+      return queue.length;
+    },
+    shutDown: () => {
+      delayed.clear();
+      queue.shutDown();
+    },
+    shutDownWithDrain: () => {
+      delayed.clear();
+      return queue.shutDownWithDrain();
+    },
+  };
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { FakeClock, seededRandom } from '../../testing/index.ts';
+import {
+  bucket,
+  defaultControllerLimiter,
+  fastSlow,
+  itemExponential,
+  maxOf,
+  retryLimiter,
+  withEarlyStart,
+  withMaxWait,
+} from './rate-limiters.ts';
+import type { RateLimiter } from './workqueue.ts';
+
+const delays = (limiter: RateLimiter<string>, count: number, key = 'a'): number[] =>
+  Array.from({ length: count }, () => limiter.when(key));
+/** A random source that always says the same. */
+const fixed = (value: number) => ({ next: () => value, uuid: () => '' });
+
+describe('itemExponential', () => {
+  it('[runtime#121] given failures in a row, then the delay doubles up to the maximum, per key, until forgotten, without overflow', () => {
+    const limiter = itemExponential<string>({ baseMs: 1, maxMs: 1000 });
+    expect(delays(limiter, 12)).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 1000]);
+    expect(limiter.numRequeues('a')).toBe(12);
+    expect(delays(limiter, 2, 'b')).toEqual([1, 2]);
+    limiter.forget('a');
+    expect([limiter.numRequeues('a'), limiter.when('a')]).toEqual([0, 1]);
+    const hours1000 = 1000 * 3600 * 1000;
+    const long = delays(itemExponential({ baseMs: 60_000, maxMs: hours1000 }), 2000);
+    expect([long[0], long[1], long[1000], long[1999]]).toEqual([60_000, 120_000, hours1000, hours1000]);
+  });
+
+  it('given jitter, then up to that part of the delay is added, and taken off where it would exceed the maximum', () => {
+    const limiter = itemExponential<string>({
+      baseMs: 1000,
+      maxMs: 4000,
+      jitter: { random: fixed(0.5), fraction: 0.1 },
+    });
+    expect(delays(limiter, 4)).toEqual([1050, 2100, 3800, 3800]);
+  });
+});
+
+describe('retryLimiter', () => {
+  it('[runtime#125] given 100 keys that fail together, then their retries are spread over a tenth of the delay', () => {
+    const limiter = retryLimiter<string>({ startMs: 1000, maxMs: 300_000, random: seededRandom(1) });
+    for (const [failure, delayMs] of [1000, 2000, 4000, 8000].entries()) {
+      const spread = Array.from({ length: 100 }, (_, key) => limiter.when(String(key)));
+      expect(Math.min(...spread), `failure ${failure}`).toBeGreaterThanOrEqual(delayMs);
+      expect(Math.max(...spread)).toBeLessThan(delayMs * 1.1);
+      expect(new Set(spread.map((ms) => Math.floor(ms / (delayMs / 100)))).size).toBeGreaterThan(8);
+    }
+  });
+
+  it('given a cap, then 100 keys that fail at once retry at no more than that rate', () => {
+    const clock = new FakeClock();
+    const cap = { clock, perSecond: 10, burst: 5 };
+    const limiter = retryLimiter<string>({ startMs: 1, maxMs: 1, random: fixed(0), cap });
+    const all = Array.from({ length: 100 }, (_, key) => limiter.when(String(key)));
+    expect(all.slice(0, 7)).toEqual([1, 1, 1, 1, 1, 100, 200]);
+    expect(all.at(-1)).toBe(9500);
+  });
+});
+
+describe('bucket', () => {
+  it('given a burst that is spent, then each call waits for the next token; time fills it again up to the burst', async () => {
+    const clock = new FakeClock();
+    const limiter = bucket<string>({ clock, perSecond: 2, burst: 2 });
+    expect(delays(limiter, 4)).toEqual([0, 0, 500, 1000]);
+    await clock.advance(60_000);
+    expect(delays(limiter, 3)).toEqual([0, 0, 500]);
+    limiter.forget('a');
+    expect(limiter.numRequeues('a')).toBe(0);
+  });
+});
+
+describe('combinations', () => {
+  it('given maxOf, then every member is asked and forgotten, and the longest delay and count win', () => {
+    const clock = new FakeClock();
+    const limiter = maxOf<string>([
+      itemExponential({ baseMs: 5, maxMs: 1_000_000 }),
+      bucket({ clock, perSecond: 1, burst: 3 }),
+    ]);
+    expect(delays(limiter, 5)).toEqual([5, 10, 20, 1000, 2000]);
+    expect(limiter.numRequeues('a')).toBe(5);
+    limiter.forget('a');
+    expect([limiter.numRequeues('a'), limiter.when('a')]).toEqual([0, 3000]);
+  });
+
+  it('given fast and slow, then the first failures of a key are fast', () => {
+    const limiter = fastSlow<string>({ fastMs: 5, slowMs: 10_000, maxFast: 3 });
+    expect(delays(limiter, 5)).toEqual([5, 5, 5, 10_000, 10_000]);
+    limiter.forget('a');
+    expect([limiter.when('a'), limiter.numRequeues('a')]).toEqual([5, 1]);
+  });
+
+  it('given a maximum wait, then the other limiter still counts', () => {
+    const limiter = withMaxWait(itemExponential<string>({ baseMs: 1, maxMs: 1000 }), 3);
+    expect(delays(limiter, 4)).toEqual([1, 2, 3, 3]);
+    expect(limiter.numRequeues('a')).toBe(4);
+  });
+
+  it('given an early start, then a random part of the base delay is taken off, never below zero', () => {
+    const exponential = itemExponential<string>({ baseMs: 1000, maxMs: 4000 });
+    const limiter = withEarlyStart(exponential, { random: fixed(0.75), upToMs: 1000 });
+    expect(delays(limiter, 4)).toEqual([250, 1250, 3250, 3250]);
+    expect(delays(withEarlyStart(limiter, { random: fixed(0.9), upToMs: 10_000 }), 1)).toEqual([0]);
+  });
+
+  it('given the default controller limiter, then it is 5 ms to 1000 s per key, and 10 per second with a burst of 100', () => {
+    const limiter = defaultControllerLimiter<string>(new FakeClock());
+    expect(delays(limiter, 3)).toEqual([5, 10, 20]);
+    const others = Array.from({ length: 99 }, (_, key) => limiter.when(`k${key}`));
+    expect(others.slice(-3)).toEqual([5, 100, 200]);
+  });
+});

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * How long a key waits before it is tried again. Limiters count per key and combine; one object may serve several queues
+ * whose keys cannot collide. Everything here is synchronous and holds no timer.
+ */
+import type { Clock } from '../clock/clock.ts';
+import type { Random } from '../clock/random.ts';
+import type { RateLimiter } from './workqueue.ts';
+
+export interface ItemExponentialOptions {
+  readonly baseMs: number;
+  readonly maxMs: number;
+  /** Keys that failed together would otherwise retry together for ever. None by default, as in client-go. */
+  readonly jitter?: Jitter;
+}
+
+export interface Jitter {
+  readonly random: Random;
+  /** Largest part of the delay that is added; taken off instead where the sum would exceed `maxMs`. */
+  readonly fraction: number;
+}
+
+/** `baseMs * 2^failures`, at most `maxMs`. */
+export function itemExponential<Key extends string>(options: ItemExponentialOptions): RateLimiter<Key> {
+  const { baseMs, maxMs, jitter } = options;
+  const failures = failureCounter<Key>();
+  return {
+    ...failures,
+    when: (key) => {
+      const delayMs = Math.min(maxMs, baseMs * 2 ** failures.count(key));
+      if (jitter === undefined) return delayMs;
+      const spreadMs = delayMs * jitter.fraction * jitter.random.next();
+      return delayMs + spreadMs <= maxMs ? delayMs + spreadMs : delayMs - spreadMs;
+    },
+  };
+}
+
+/** Fast for the first `maxFast` failures of a key, slow from then on. */
+export function fastSlow<Key extends string>(options: {
+  readonly fastMs: number;
+  readonly slowMs: number;
+  readonly maxFast: number;
+}): RateLimiter<Key> {
+  const failures = failureCounter<Key>();
+  return {
+    ...failures,
+    when: (key) => (failures.count(key) < options.maxFast ? options.fastMs : options.slowMs),
+  };
+}
+
+/** A token bucket over all keys: the delay is the time until the token reserved by this call, however far away. */
+export function bucket<Key extends string>(options: {
+  readonly clock: Clock;
+  readonly perSecond: number;
+  readonly burst: number;
+}): RateLimiter<Key> {
+  const { clock, perSecond, burst } = options;
+  let tokens = burst;
+  let countedMs = clock.monotonicMs();
+  return {
+    when: () => {
+      const now = clock.monotonicMs();
+      tokens = Math.min(burst, tokens + ((now - countedMs) / 1000) * perSecond) - 1;
+      countedMs = now;
+      return tokens >= 0 ? 0 : (-tokens / perSecond) * 1000;
+    },
+    forget: () => undefined,
+    numRequeues: () => 0,
+  };
+}
+
+/** The longest delay wins. Every member is asked, so a bucket's token is spent even where another delay is longer. */
+export function maxOf<Key extends string>(limiters: readonly RateLimiter<Key>[]): RateLimiter<Key> {
+  return {
+    when: (key) => Math.max(...limiters.map((limiter) => limiter.when(key))),
+    forget: (key) => {
+      for (const limiter of limiters) limiter.forget(key);
+    },
+    numRequeues: (key) => Math.max(...limiters.map((limiter) => limiter.numRequeues(key))),
+  };
+}
+
+/** Caps the delays of another limiter. */
+export function withMaxWait<Key extends string>(limiter: RateLimiter<Key>, maxMs: number): RateLimiter<Key> {
+  return { ...limiter, when: (key) => Math.min(limiter.when(key), maxMs) };
+}
+
+/**
+ * Takes a random part of `upToMs` off each delay. With the base delay as `upToMs` it is what the provisioner uses on every
+ * node of a node deployment, so that the nodes do not compete for a claim in step.
+ */
+export function withEarlyStart<Key extends string>(
+  limiter: RateLimiter<Key>,
+  options: { readonly random: Random; readonly upToMs: number },
+): RateLimiter<Key> {
+  return { ...limiter, when: (key) => Math.max(0, limiter.when(key) - options.random.next() * options.upToMs) };
+}
+
+/** client-go's DefaultTypedControllerRateLimiter: 5 ms to 1000 s per key, and 10 per second (burst 100) over all keys. */
+export function defaultControllerLimiter<Key extends string>(clock: Clock): RateLimiter<Key> {
+  return maxOf<Key>([itemExponential({ baseMs: 5, maxMs: 1_000_000 }), bucket({ clock, perSecond: 10, burst: 100 })]);
+}
+
+/**
+ * What the controllers use: exponential per key between the two `--retry-interval-*` flags, spread by up to 10 percent. With
+ * `cap`, all keys together retry at most so often per second: an outage then costs the API server and the driver a bounded
+ * load, however many keys fail.
+ */
+export function retryLimiter<Key extends string>(options: {
+  readonly startMs: number;
+  readonly maxMs: number;
+  readonly random: Random;
+  readonly cap?: { readonly clock: Clock; readonly perSecond: number; readonly burst: number };
+}): RateLimiter<Key> {
+  const { startMs, maxMs, random, cap } = options;
+  const perKey = itemExponential<Key>({ baseMs: startMs, maxMs, jitter: { random, fraction: 0.1 } });
+  return cap === undefined ? perKey : maxOf([perKey, bucket(cap)]);
+}
+
+interface FailureCounter<Key extends string> extends Pick<RateLimiter<Key>, 'forget' | 'numRequeues'> {
+  /** The failures before this one, which is counted. */
+  count(key: Key): number;
+}
+
+function failureCounter<Key extends string>(): FailureCounter<Key> {
+  const failures = new Map<Key, number>();
+  const numRequeues = (key: Key): number => failures.get(key) ?? 0;
+  return {
+    numRequeues,
+    forget: (key) => {
+      failures.delete(key);
+    },
+    count: (key) => {
+      const before = numRequeues(key);
+      failures.set(key, before + 1);
+      return before;
+    },
+  };
+}
