@@ -20,6 +20,12 @@ export type * from './api/objects.ts';
 export * from './api/resource.ts';
 export { done, dropped, requeueAfter, retry } from './controller/reconcile.ts';
 export type { Outcome, Reconcile } from './controller/reconcile.ts';
+export { runWhenSynced } from './controller/run-when-synced.ts';
+export type { SyncedDeps } from './controller/run-when-synced.ts';
+export { openGate } from './controller/start-gate.ts';
+export type { StartGate } from './controller/start-gate.ts';
+export { runWorkers } from './controller/workers.ts';
+export type { WorkersOptions } from './controller/workers.ts';
 export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
 export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
 export type { ObjectName } from './informer/key.ts';
@@ -33,6 +39,22 @@ export type {
   Lister,
   ObjectKey,
 } from './informer/informer.ts';
+export { OrderlyStop } from './process/orderly-stop.ts';
+export { createWorkQueue } from './workqueue/create-work-queue.ts';
+export type { WorkQueueDeps, WorkQueueOptions } from './workqueue/create-work-queue.ts';
+export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
+export type { WorkQueueMetrics } from './workqueue/queue-metrics.ts';
+export {
+  bucket,
+  defaultControllerLimiter,
+  fastSlow,
+  itemExponential,
+  maxOf,
+  retryLimiter,
+  withEarlyStart,
+  withMaxWait,
+} from './workqueue/rate-limiters.ts';
+export type { ItemExponentialOptions, Jitter } from './workqueue/rate-limiters.ts';
 export type { RateLimiter, WorkQueue } from './workqueue/workqueue.ts';
 // For programs: ports and what implements them.
 export { TransportError } from './api/transport.ts';

@@ -53,6 +53,7 @@ describe('DelayedAdds', () => {
         nowMs: () => fake.nowMs(),
         monotonicMs: () => fake.monotonicMs(),
         sleep: (ms, signal) => fake.sleep(ms, signal),
+        yieldToLoop: () => fake.yieldToLoop(),
         timer: (ms, fire) => {
           delays.push(ms);
           return fake.timer(ms, fire);

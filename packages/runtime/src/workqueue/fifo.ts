@@ -3,9 +3,12 @@
 /** Taken slots in front of the live ones before the array is cut; keeps `shift` constant on average. */
 const slackSlots = 1024;
 
-/** First in, first out, in one array. (`Array.shift` moves every element once an array is large.) */
+/**
+ * First in, first out, in one array. (`Array.shift` moves every element once an array is large.) Taken slots keep their value
+ * until they are cut off, at most as many as there are live ones, plus the slack: so an array of numbers stays unboxed.
+ */
 export class Fifo<T> {
-  #items: (T | undefined)[] = [];
+  #items: T[] = [];
   /** Everything before it has been taken. */
   #head = 0;
 
@@ -20,7 +23,6 @@ export class Fifo<T> {
   shift(): T | undefined {
     if (this.#head === this.#items.length) return undefined;
     const item = this.#items[this.#head];
-    this.#items[this.#head] = undefined;
     this.#head += 1;
     if (this.#head >= slackSlots && this.#head * 2 >= this.#items.length) {
       this.#items = this.#items.slice(this.#head);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The heart of the work queue: three sets, and the rules of client-go's queue.go between them.
+ * The heart of the work queue, with the rules of client-go's queue.go. A key that needs processing ("dirty") is in exactly one
+ * of two places:
  *
- *   waiting     keys to hand out, in order
- *   dirty       keys that need processing: those waiting, and those that were added again while in processing
- *   processing  keys that were handed out and are not done
+ *   waiting     to be handed out, in order
+ *   processing  handed out, not done, and added again meanwhile: it goes back to waiting when done
  *
- * Guarantees: a key is in `waiting` at most once, and never while it is in `processing`; so no two workers ever hold the
- * same key, and whatever is added while a key is being processed causes exactly one more run.
+ * Guarantees: no two workers ever hold the same key, a key waits at most once, and whatever is added while a key is being
+ * processed causes exactly one more run.
  *
  * Not here: delays and rate limits (delayed-adds.ts, rate-limiters.ts), metrics families (queue-metrics.ts).
  */
@@ -17,15 +17,23 @@ import type { QueueInstruments } from './queue-metrics.ts';
 
 type Waiter<Key> = (key: Key | undefined) => void;
 
+interface Run {
+  readonly startedMs: number;
+  /** When the key was added during the run; undefined when it was not. */
+  dirtyMs: number | undefined;
+}
+
 export class KeyedQueue<Key extends string> {
   readonly #clock: Clock;
   readonly #instruments: QueueInstruments | undefined;
+  /** The keys that wait, in order, and when each became dirty. */
   readonly #waiting = new Fifo<Key>();
-  /** Key -> when it became dirty. */
-  readonly #dirty = new Map<Key, number>();
-  /** Key -> when it was handed out. */
-  readonly #processing = new Map<Key, number>();
+  readonly #waitingSince = new Fifo<number>();
+  /** The same keys, to find them. */
+  readonly #isWaiting = new Set<Key>();
+  readonly #processing = new Map<Key, Run>();
   readonly #waiters = new Set<Waiter<Key>>();
+  #dirtyRuns = 0;
   #shuttingDown = false;
   #drained: PromiseWithResolvers<void> | undefined;
 
@@ -45,20 +53,25 @@ export class KeyedQueue<Key extends string> {
 
   /** Keys that need processing. It differs from `length` by those that are dirty while in processing. */
   get depth(): number {
-    return this.#dirty.size;
+    return this.#waiting.length + this.#dirtyRuns;
   }
 
   /** How long each key in processing has been there. */
   *runningMs(): Iterable<number> {
     const now = this.#clock.monotonicMs();
-    for (const startedMs of this.#processing.values()) yield now - startedMs;
+    for (const run of this.#processing.values()) yield now - run.startedMs;
   }
 
   add(key: Key): void {
-    if (this.#shuttingDown || this.#dirty.has(key)) return;
-    this.#dirty.set(key, this.#clock.monotonicMs());
-    this.#instruments?.added();
-    if (!this.#processing.has(key)) this.#enqueue(key);
+    if (this.#shuttingDown) return;
+    const run = this.#processing.get(key);
+    if (run === undefined) {
+      if (this.#enqueue(key, this.#clock.monotonicMs())) this.#instruments?.added();
+    } else if (run.dirtyMs === undefined) {
+      run.dirtyMs = this.#clock.monotonicMs();
+      this.#dirtyRuns += 1;
+      this.#instruments?.added();
+    }
   }
 
   get(signal?: AbortSignal): Promise<Key | undefined> {
@@ -68,13 +81,17 @@ export class KeyedQueue<Key extends string> {
   }
 
   done(key: Key): void {
-    const startedMs = this.#processing.get(key);
-    if (startedMs === undefined) return;
+    const run = this.#processing.get(key);
+    if (run === undefined) return;
     this.#processing.delete(key);
-    this.#instruments?.worked(this.#clock.monotonicMs() - startedMs);
-    // A drain ends with processing empty; a key that goes straight back to the queue is not finished yet.
-    if (this.#dirty.has(key)) this.#enqueue(key);
-    else this.#checkDrained();
+    this.#instruments?.worked(this.#clock.monotonicMs() - run.startedMs);
+    if (run.dirtyMs === undefined) {
+      this.#checkDrained();
+      return;
+    }
+    // No check: a drain ends with nothing in processing, and a key that goes straight back is not finished yet.
+    this.#dirtyRuns -= 1;
+    this.#enqueue(key, run.dirtyMs);
   }
 
   shutDown(): void {
@@ -90,19 +107,29 @@ export class KeyedQueue<Key extends string> {
     return drained.promise;
   }
 
-  #enqueue(key: Key): void {
+  /** False when the key waits already. */
+  #enqueue(key: Key, dirtyMs: number): boolean {
+    const before = this.#isWaiting.size;
+    if (this.#isWaiting.add(key).size === before) return false;
     this.#waiting.push(key);
+    this.#waitingSince.push(dirtyMs);
+    if (this.#waiters.size > 0) this.#wakeOne();
+    return true;
+  }
+
+  #wakeOne(): void {
     const [waiter] = this.#waiters;
     waiter?.(this.#handOut());
   }
 
   #handOut(): Key | undefined {
     const key = this.#waiting.shift();
-    if (key === undefined) return undefined;
+    const dirtyMs = this.#waitingSince.shift();
+    if (key === undefined || dirtyMs === undefined) return undefined;
     const now = this.#clock.monotonicMs();
-    this.#instruments?.waited(now - (this.#dirty.get(key) ?? now));
-    this.#dirty.delete(key);
-    this.#processing.set(key, now);
+    this.#instruments?.waited(now - dirtyMs);
+    this.#isWaiting.delete(key);
+    this.#processing.set(key, { startedMs: now, dirtyMs: undefined });
     return key;
   }
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What the work queue costs: add/get/done pairs per second, bytes per waiting and per delayed key, and reconciles per second
+ * through the workers. Prints numbers, asserts nothing. Run with `--expose-gc`, or the bytes are an upper bound.
+ */
+import {
+  createWorkQueue,
+  done,
+  itemExponential,
+  OrderlyStop,
+  runWorkers,
+  silentLogger,
+  systemClock,
+  type WorkQueue,
+} from '@csi-sidecars/runtime';
+
+const pairs = 1_000_000;
+const keys: readonly string[] = Array.from({ length: pairs }, (_, index) => `namespace-${index % 100}/claim-${index}`);
+const clock = systemClock();
+
+const aQueue = (): WorkQueue<string> =>
+  createWorkQueue({ clock }, { rateLimiter: itemExponential({ baseMs: 1000, maxMs: 300_000 }) });
+
+function report(name: string, value: number, unit: string): void {
+  console.log(`${name.padEnd(44)} ${Math.round(value).toLocaleString('en').padStart(12)} ${unit}`);
+}
+
+async function perSecond(work: () => Promise<void>): Promise<number> {
+  const startMs = clock.monotonicMs();
+  await work();
+  return pairs / ((clock.monotonicMs() - startMs) / 1000);
+}
+
+function heapBytes(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+/** Adds all keys first, so the queue is at its deepest. */
+async function deep(): Promise<void> {
+  const queue = aQueue();
+  for (const key of keys) queue.add(key);
+  for (let taken = 0; taken < pairs; taken += 1) queue.done((await queue.get()) ?? '');
+}
+
+/** One key at a time, so the queue is always empty. */
+async function shallow(): Promise<void> {
+  const queue = aQueue();
+  for (const key of keys) {
+    queue.add(key);
+    queue.done((await queue.get()) ?? '');
+  }
+}
+
+async function throughWorkers(): Promise<void> {
+  const queue = aQueue();
+  const stop = new AbortController();
+  for (const key of keys) queue.add(key);
+  let left = pairs;
+  const reconcile = (): Promise<typeof done> => {
+    left -= 1;
+    if (left === 0) stop.abort(new OrderlyStop());
+    return Promise.resolve(done);
+  };
+  await runWorkers({ queue, reconcile, workers: 10, logger: silentLogger }, stop.signal);
+}
+
+function bytesPerKey(fill: (queue: WorkQueue<string>) => void): number {
+  const queue = aQueue();
+  const before = heapBytes();
+  fill(queue);
+  const after = heapBytes();
+  queue.shutDown();
+  return (after - before) / pairs;
+}
+
+report('add/get/done, 1,000,000 keys waiting', await perSecond(deep), 'pairs/s');
+report('add/get/done, empty queue', await perSecond(shallow), 'pairs/s');
+report('reconciles through 10 workers', await perSecond(throughWorkers), 'keys/s');
+const waiting = bytesPerKey((queue) => {
+  for (const key of keys) queue.add(key);
+});
+report('memory of a waiting key (without the key)', waiting, 'bytes');
+const delayed = bytesPerKey((queue) => {
+  for (const [index, key] of keys.entries()) queue.addAfter(key, 60_000 + index);
+});
+report('memory of a delayed key (without the key)', delayed, 'bytes');
+const failing = bytesPerKey((queue) => {
+  for (const key of keys) queue.addRateLimited(key);
+});
+report('memory of a failed key (delay and counter)', failing, 'bytes');
