@@ -10,14 +10,38 @@ export type {
   ObjectRef,
   Patch,
   PatchTarget,
+  Priority,
   Selection,
   StreamRequest,
   WriteOptions,
 } from './api/client.ts';
+export {
+  isAlreadyExists,
+  isBadRequest,
+  isConflict,
+  isConnectionRefused,
+  isExpired,
+  isForbidden,
+  isGone,
+  isInternalError,
+  isInvalid,
+  isNamespaceTerminating,
+  isNotFound,
+  isServerTimeout,
+  isServiceUnavailable,
+  isTimeout,
+  isTooLargeResourceVersion,
+  isTooManyRequests,
+  isUnauthorized,
+  suggestsClientDelay,
+} from './api/error-predicates.ts';
 export { ApiError } from './api/errors.ts';
 export type { StatusDetails } from './api/errors.ts';
+export { parseJson, stringifyJson } from './api/exact-json.ts';
 export type * from './api/objects.ts';
 export * from './api/resource.ts';
+export { backoffConflictRetry, defaultConflictRetry, retryOnConflict } from './api/retry-on-conflict.ts';
+export type { ConflictRetry } from './api/retry-on-conflict.ts';
 export { done, dropped, requeueAfter, retry } from './controller/reconcile.ts';
 export type { Outcome, Reconcile } from './controller/reconcile.ts';
 export { runWhenSynced } from './controller/run-when-synced.ts';
@@ -57,9 +81,14 @@ export {
 export type { ItemExponentialOptions, Jitter } from './workqueue/rate-limiters.ts';
 export type { RateLimiter, WorkQueue } from './workqueue/workqueue.ts';
 // For programs: ports and what implements them.
-export { TransportError } from './api/transport.ts';
+export { createApiClient } from './api/create-client.ts';
+export type { ApiClientDeps, ApiClientOptions } from './api/create-client.ts';
+export type { RateLimit } from './api/request-limiter.ts';
+export { abortError, TransportError } from './api/transport.ts';
 export type { Transport, TransportFailure, TransportRequest, TransportResponse } from './api/transport.ts';
 export type { Clock, Timer } from './clock/clock.ts';
+export { userAgent } from './api/user-agent.ts';
+export type { Build, Machine } from './api/user-agent.ts';
 export { DeadlineError, deadlineOf, linkSignals, withDeadline } from './clock/deadline.ts';
 export type { Deadline, LinkedSignal } from './clock/deadline.ts';
 export type { Random } from './clock/random.ts';

@@ -6,7 +6,8 @@
  * (watches: only when retried), and is retried inside the client exactly as runtime rules R and T say. There is no
  * second retry layer. Objects come back with `apiVersion` and `kind` stamped.
  * Errors: `ApiError` when the server answered, `TransportError` when it did not (the outcome of a write is then unknown
- * unless `failure` is `unprocessed` or `refused`).
+ * unless `failure` is `unprocessed`, `credentials`, `refused`, `lookup` or `tls`).
+ * Integers beyond 2^53-1 arrive as bigint, whatever the type says, and may be written as such.
  */
 import type { KubeObject } from './objects.ts';
 import type { Resource } from './resource.ts';
@@ -27,7 +28,8 @@ export interface ApiClient {
   raw(path: string, options?: CallOptions): Promise<unknown>;
   /**
    * A list or watch as bytes, for informers: retried and throttled as its purpose demands, no deadline of its own for a
-   * watch. An answer other than 2xx throws ApiError; the body is the caller's to consume or end.
+   * watch. An answer other than 2xx, or of another media type than asked for, throws ApiError. A compressed body arrives
+   * decompressed, flush by flush; it is the caller's to consume or end.
    */
   stream(request: StreamRequest, signal: AbortSignal): Promise<TransportResponse>;
 }
@@ -64,7 +66,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Deadline of the whole call without throttling time. Default 70 s (list 120 s). */
   readonly timeoutMs?: number;
+  /** `low` (events) takes from the rate limit only what the others leave, and is never starved either. */
+  readonly priority?: Priority;
 }
+
+export type Priority = 'normal' | 'low';
 
 export interface WriteOptions extends CallOptions {
   readonly subresource?: 'status';

@@ -4,6 +4,8 @@
  * HTTP/2 and HTTP/1.1; simulated ones are an in-process API server and a fault-injecting wrapper for either.
  * Retries, credentials, throttling and Kubernetes semantics live above it, in the client.
  */
+import { DeadlineError } from '../clock/deadline.ts';
+
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
 export interface TransportRequest {
@@ -36,6 +38,7 @@ export type TransportFailure =
   | 'timeout' // connect, handshake or request deadline
   | 'reset' // connection reset, broken pipe, HTTP/2 connection lost
   | 'eof' // closed before the answer was complete
+  | 'credentials' // no token could be had: nothing was sent
   | 'unprocessed' // REFUSED_STREAM, or a stream above GOAWAY's last-stream-id: safe to retry for every verb
   | 'aborted'; // the caller's signal
 
@@ -46,4 +49,11 @@ export class TransportError extends Error {
     super(message, options);
     this.failure = failure;
   }
+}
+
+/** What an exchange throws when its signal aborts: `timeout` when a deadline did it, else `aborted`. */
+export function abortError(signal: AbortSignal): TransportError {
+  const cause: unknown = signal.reason;
+  if (cause instanceof DeadlineError) return new TransportError('timeout', cause.message, { cause });
+  return new TransportError('aborted', 'the request was cancelled', { cause });
 }

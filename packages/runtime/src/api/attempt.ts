@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One attempt of a call: a bounded exchange whose answer is read at once, or a stream that outlives the attempt. */
+import type { Clock } from '../clock/clock.ts';
+import { DeadlineError, linkSignals, withDeadline } from '../clock/deadline.ts';
+import { decodedBody } from './content-encoding.ts';
+import { ApiError } from './errors.ts';
+import { isSuccess, mediaType, readError, readValue, unexpectedMediaType } from './response.ts';
+import { parseRetryAfterMs } from './retry-policy.ts';
+import type { Attempt, AttemptResult } from './send.ts';
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
+
+export interface AttemptDeps {
+  readonly transport: Transport;
+  readonly clock: Clock;
+}
+
+export interface Attempts {
+  /** Resolves with the decoded answer of at most `maxBytes`. */
+  readonly unary: (maxBytes: number) => Attempt<unknown>;
+  readonly stream: Attempt<TransportResponse>;
+}
+
+export function attempts({ transport, clock }: AttemptDeps, logWarning: (header?: string) => void): Attempts {
+  const exchange = async (request: TransportRequest): Promise<AttemptResult<TransportResponse>> => {
+    const response = await transport(request);
+    logWarning(response.headers['warning']);
+    if (isSuccess(response)) return { kind: 'success', value: response };
+    const retryAfterMs = parseRetryAfterMs(response.headers['retry-after']);
+    return { kind: 'failure', error: await readError(request, response), retryAfterMs };
+  };
+
+  const unary =
+    (maxBytes: number): Attempt<unknown> =>
+    (call, leftMs) =>
+      withDeadline(clock, { parent: call.signal, ms: leftMs }, async (signal): Promise<AttemptResult<unknown>> => {
+        const request: TransportRequest = { ...call.request, signal };
+        const result = await exchange(request);
+        if (result.kind === 'failure') return result;
+        return { kind: 'success', value: await readValue(request, result.value, maxBytes) };
+      }).catch(asFailure);
+
+  /** The deadline lasts until the body has ended, and nothing of it stays behind then. */
+  const stream: Attempt<TransportResponse> = async (call, leftMs) => {
+    const linked = linkSignals([call.signal]);
+    const alarm = leftMs === Infinity ? undefined : clock.timer(leftMs, () => linked.abort(new DeadlineError(leftMs)));
+    const release = (): void => {
+      alarm?.cancel();
+      linked[Symbol.dispose]();
+    };
+    try {
+      const request: TransportRequest = { ...call.request, signal: linked.signal };
+      const result = await exchange(request);
+      if (result.kind === 'success') {
+        const body = await acceptedBody(request, result.value);
+        return { kind: 'success', value: { ...result.value, body: thenRelease(body, release) } };
+      }
+      release();
+      return result;
+    } catch (error) {
+      release();
+      return asFailure(error);
+    }
+  };
+
+  return { unary, stream };
+}
+
+function asFailure(error: unknown): AttemptResult<never> {
+  if (error instanceof TransportError || error instanceof ApiError) return { kind: 'failure', error };
+  throw error;
+}
+
+async function acceptedBody(
+  request: TransportRequest,
+  response: TransportResponse,
+): Promise<AsyncIterable<Uint8Array>> {
+  const type = mediaType(response);
+  const accepted = (request.headers['accept'] ?? '').split(',').map((range) => range.split(';', 1)[0]?.trim());
+  if (type !== undefined && !accepted.includes(type)) throw await unexpectedMediaType(request, response);
+  return decodedBody(response);
+}
+
+function thenRelease(body: AsyncIterable<Uint8Array>, release: () => void): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]: () => {
+      const inner = body[Symbol.asyncIterator]();
+      return {
+        next: async () => {
+          try {
+            const result = await inner.next();
+            if (result.done === true) release();
+            return result;
+          } catch (error) {
+            release();
+            throw error;
+          }
+        },
+        return: async () => {
+          try {
+            await inner.return?.();
+          } finally {
+            release();
+          }
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The ApiClient over a Transport. Here: what each verb sends and what its answer means. Not here: retries (`send.ts`), the
+ * rate limit (`request-limiter.ts`), attempts and their deadlines (`attempt.ts`), answers as errors (`response.ts`),
+ * credentials and connections (below the Transport).
+ */
+import type { Clock } from '../clock/clock.ts';
+import type { Logger } from '../log/logger.ts';
+import { attempts } from './attempt.ts';
+import type { ApiClient, CallOptions, DeleteOptions, ObjectRef, Patch, WriteOptions } from './client.ts';
+import { ApiError } from './errors.ts';
+import { stringifyJson } from './exact-json.ts';
+import type { KubeObject } from './objects.ts';
+import { createRequestLimiter, type RateLimit } from './request-limiter.ts';
+import { collectionPath, listQuery, objectPath, requireNamespace, withQuery } from './resource-path.ts';
+import type { Resource } from './resource.ts';
+import { isStatus } from './response.ts';
+import { type Call, send } from './send.ts';
+import { throttleLog } from './throttle-log.ts';
+import type { Transport, TransportRequest } from './transport.ts';
+import { isKept, toListPage, withTypeMeta } from './type-meta.ts';
+import { warningLog } from './warning-header.ts';
+
+export interface ApiClientDeps {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export interface ApiClientOptions extends RateLimit {
+  /** See `userAgent`; sent with every request, watches included. */
+  readonly userAgent: string;
+  /** Of one object; default 16 MiB. */
+  readonly maxObjectBytes?: number;
+  /** Of a list that is read in one piece; default 256 MiB. */
+  readonly maxListBytes?: number;
+}
+
+/** The API server gives up after 60 s itself. */
+const unaryTimeoutMs = 70_000;
+const listTimeoutMs = 120_000;
+
+const patchTypes: Readonly<Record<Patch['type'], string>> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+};
+
+/** A client with a rate limiter of its own. Several of them may share one transport. */
+export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions): ApiClient {
+  const { clock, logger } = deps;
+  const { maxObjectBytes = 16 * 2 ** 20, maxListBytes = 256 * 2 ** 20 } = options;
+  const sendDeps = {
+    clock,
+    logger,
+    limiter: createRequestLimiter(clock, options),
+    logWait: throttleLog(clock, logger),
+  };
+  const { unary, stream } = attempts(deps, warningLog(logger));
+
+  // One header object per kind of request, shared by all requests of that kind. Compression costs the server more than the
+  // network gains inside a cluster, and compressed watches have broken clients, so it is declined.
+  const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': options.userAgent };
+  const bodyHeaders = new Map<string, TransportRequest['headers']>();
+  const headersFor = (contentType: string): TransportRequest['headers'] => {
+    let found = bodyHeaders.get(contentType);
+    if (found === undefined) bodyHeaders.set(contentType, (found = { ...headers, 'content-type': contentType }));
+    return found;
+  };
+
+  const callOf = (request: Call['request'], call: CallOptions = {}): Call => ({
+    request,
+    use: request.method === 'GET' ? 'read' : 'write',
+    priority: call.priority ?? 'normal',
+    timeoutMs: call.timeoutMs ?? unaryTimeoutMs,
+    signal: call.signal,
+  });
+  const read = (path: string, call: CallOptions | undefined): Promise<unknown> =>
+    send(sendDeps, callOf({ method: 'GET', path, headers }, call), unary(maxObjectBytes));
+  const write = (request: Omit<Call['request'], 'headers' | 'body'>, content: Content): Promise<unknown> => {
+    const { value, type = 'application/json', call } = content;
+    const whole =
+      value === undefined
+        ? { ...request, headers }
+        : { ...request, headers: headersFor(type), body: Buffer.from(stringifyJson(value)) };
+    return send(sendDeps, callOf(whole, call), unary(maxObjectBytes));
+  };
+
+  return {
+    get: async (resource, ref, call) => toObject(resource, await read(objectPath(resource, ref), call)),
+
+    list: async (resource, query = {}, call = {}) => {
+      const path = withQuery(collectionPath(resource, query.namespace), listQuery(query));
+      const whole = callOf({ method: 'GET', path, headers }, { timeoutMs: listTimeoutMs, ...call });
+      return toListPage(resource, await send(sendDeps, whole, unary(maxListBytes)));
+    },
+
+    create: async (resource, object, call) => {
+      const namespace = object.metadata?.namespace;
+      requireNamespace(resource, namespace);
+      const path = withQuery(collectionPath(resource, namespace), { dryRun: call?.dryRun });
+      return toObject(resource, await write({ method: 'POST', path }, { value: withTypeMeta(resource, object), call }));
+    },
+
+    update: async (resource, object, call) => {
+      if ((object.metadata?.resourceVersion ?? '') === '') {
+        throw new Error(`an update of a ${resource.kind} needs the resourceVersion that it was computed from`);
+      }
+      const path = writePath(resource, refOf(object), call);
+      return toObject(resource, await write({ method: 'PUT', path }, { value: withTypeMeta(resource, object), call }));
+    },
+
+    patch: async ({ resource, ref }, patch, call) => {
+      const path = withQuery(objectPath(resource, ref, call?.subresource), {
+        dryRun: call?.dryRun,
+        ...(patch.type === 'apply' && { fieldManager: patch.fieldManager, force: patch.force === true || undefined }),
+      });
+      const value = patch.type === 'json' ? patch.operations : patch.body;
+      return toObject(resource, await write({ method: 'PATCH', path }, { value, type: patchTypes[patch.type], call }));
+    },
+
+    delete: async (resource, ref, call) => {
+      const path = objectPath(resource, ref);
+      const answer = await write({ method: 'DELETE', path }, { value: deleteBody(call), call });
+      if (answer === undefined || isStatus(answer)) return undefined;
+      const object = toObject(resource, answer);
+      return isKept(object) ? object : undefined;
+    },
+
+    raw: (path, call) => read(path, call),
+
+    stream: ({ purpose, path, accept }, signal) => {
+      const request = {
+        method: 'GET',
+        path,
+        headers: accept === undefined ? headers : { ...headers, accept },
+      } as const;
+      const watch = purpose === 'watch';
+      const call: Call = {
+        request,
+        use: watch ? 'watch' : 'read',
+        priority: 'normal',
+        timeoutMs: watch ? Infinity : listTimeoutMs,
+        signal,
+      };
+      return send(sendDeps, call, stream);
+    },
+  };
+}
+
+interface Content {
+  readonly value: unknown;
+  readonly type?: string;
+  readonly call: CallOptions | undefined;
+}
+
+function toObject<T extends KubeObject>(resource: Resource<T>, value: unknown): T {
+  if (typeof value !== 'object' || value === null || isStatus(value)) {
+    throw new ApiError({ status: 200, message: `the server answered without the ${resource.kind}`, body: '' });
+  }
+  return withTypeMeta(resource, value as T);
+}
+
+function refOf(object: KubeObject): ObjectRef {
+  return { namespace: object.metadata?.namespace, name: object.metadata?.name ?? '' };
+}
+
+function writePath(resource: Resource, ref: ObjectRef, call: WriteOptions = {}): string {
+  return withQuery(objectPath(resource, ref, call.subresource), { dryRun: call.dryRun });
+}
+
+function deleteBody(options: DeleteOptions = {}): unknown {
+  const { preconditions, propagationPolicy, gracePeriodSeconds } = options;
+  if (preconditions === undefined && propagationPolicy === undefined && gracePeriodSeconds === undefined)
+    return undefined;
+  return { kind: 'DeleteOptions', apiVersion: 'v1', preconditions, propagationPolicy, gracePeriodSeconds };
+}

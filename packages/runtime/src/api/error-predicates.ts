@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What kind of refusal an error is. The reason decides; the HTTP code only when the reason is unknown or empty. Every
+ * predicate takes anything that was thrown and is false for what is not an ApiError.
+ */
+import { ApiError } from './errors.ts';
+
+const knownReasons: ReadonlySet<string> = new Set([
+  'Unauthorized',
+  'Forbidden',
+  'NotFound',
+  'AlreadyExists',
+  'Conflict',
+  'Gone',
+  'Invalid',
+  'ServerTimeout',
+  'StoreReadError',
+  'Timeout',
+  'TooManyRequests',
+  'BadRequest',
+  'MethodNotAllowed',
+  'NotAcceptable',
+  'RequestEntityTooLarge',
+  'UnsupportedMediaType',
+  'InternalError',
+  'Expired',
+  'ServiceUnavailable',
+]);
+
+function is(error: unknown, reason: string, code?: number): boolean {
+  if (!(error instanceof ApiError)) return false;
+  return error.reason === reason || (error.status === code && !knownReasons.has(error.reason));
+}
+
+export function isNotFound(error: unknown): boolean {
+  return is(error, 'NotFound', 404);
+}
+
+/** A lost race against another writer. A 409 with reason AlreadyExists is none. */
+export function isConflict(error: unknown): boolean {
+  return is(error, 'Conflict', 409);
+}
+
+export function isAlreadyExists(error: unknown): boolean {
+  return is(error, 'AlreadyExists');
+}
+
+export function isInvalid(error: unknown): boolean {
+  return is(error, 'Invalid', 422);
+}
+
+export function isGone(error: unknown): boolean {
+  return is(error, 'Gone', 410);
+}
+
+export function isExpired(error: unknown): boolean {
+  return is(error, 'Expired');
+}
+
+/** Code 429 counts whatever the reason says. */
+export function isTooManyRequests(error: unknown): boolean {
+  return is(error, 'TooManyRequests') || (error instanceof ApiError && error.status === 429);
+}
+
+export function isServerTimeout(error: unknown): boolean {
+  return is(error, 'ServerTimeout');
+}
+
+export function isTimeout(error: unknown): boolean {
+  return is(error, 'Timeout', 504);
+}
+
+export function isInternalError(error: unknown): boolean {
+  return is(error, 'InternalError', 500);
+}
+
+export function isServiceUnavailable(error: unknown): boolean {
+  return is(error, 'ServiceUnavailable', 503);
+}
+
+export function isUnauthorized(error: unknown): boolean {
+  return is(error, 'Unauthorized', 401);
+}
+
+export function isForbidden(error: unknown): boolean {
+  return is(error, 'Forbidden', 403);
+}
+
+export function isBadRequest(error: unknown): boolean {
+  return is(error, 'BadRequest', 400);
+}
+
+/** The server asks to wait before the next try. */
+export function suggestsClientDelay(error: unknown): boolean {
+  return isServerTimeout(error) || (error instanceof ApiError && (error.details?.retryAfterSeconds ?? 0) > 0);
+}
+
+export function isNamespaceTerminating(error: unknown): boolean {
+  return hasCause(error, 'NamespaceTerminating');
+}
+
+const tooLargeVersion = 'Too large resource version';
+
+/** The server has not seen that resource version yet. Older servers say so in words only. */
+export function isTooLargeResourceVersion(error: unknown): boolean {
+  if (!(error instanceof ApiError)) return false;
+  if (hasCause(error, 'ResourceVersionTooLarge')) return true;
+  if (!isTimeout(error)) return false;
+  const causes = error.details?.causes ?? [];
+  return causes.some((cause) => cause.message === tooLargeVersion) || error.message.includes(tooLargeVersion);
+}
+
+/** Nobody listens at the server's address: ECONNREFUSED anywhere in the chain of causes. */
+export function isConnectionRefused(error: unknown): boolean {
+  for (let link = error, depth = 0; link instanceof Error && depth < 10; link = link.cause, depth += 1) {
+    if ('code' in link && link.code === 'ECONNREFUSED') return true;
+    if ('failure' in link && link.failure === 'refused') return true;
+  }
+  return false;
+}
+
+function hasCause(error: unknown, reason: string): boolean {
+  return error instanceof ApiError && (error.details?.causes ?? []).some((cause) => cause.reason === reason);
+}

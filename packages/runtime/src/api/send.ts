@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * One call: wait for the rate limiter, make an attempt, and make it again as the retry policy says. The only retry loop
+ * there is. The deadline covers attempts and the pauses between them, not the time spent in the rate limiter.
+ */
+import type { Clock } from '../clock/clock.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Priority } from './client.ts';
+import type { ApiError } from './errors.ts';
+import type { RequestLimiter } from './request-limiter.ts';
+import { decideRetry, type FailedAttempt, type Use } from './retry-policy.ts';
+import type { ThrottleLog } from './throttle-log.ts';
+import { abortError, TransportError, type TransportRequest } from './transport.ts';
+
+export interface SendDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limiter: RequestLimiter;
+  readonly logWait: ThrottleLog;
+}
+
+export interface Call {
+  readonly request: Omit<TransportRequest, 'signal'>;
+  readonly use: Use;
+  readonly priority: Priority;
+  /** Of all attempts and pauses together; Infinity for none. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type AttemptResult<T> =
+  | { readonly kind: 'success'; readonly value: T }
+  | ({ readonly kind: 'failure' } & FailedAttempt);
+
+/** Makes one attempt that ends within `leftMs`. Throws TransportError and ApiError; both count as failed. */
+export type Attempt<T> = (call: Call, leftMs: number) => Promise<AttemptResult<T>>;
+
+export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): Promise<T> {
+  const { clock, logger } = deps;
+  let leftMs = call.timeoutMs;
+  let limited = call.use !== 'watch';
+  let previous: Error | undefined;
+  for (let retries = 0; ; retries += 1) {
+    if (limited) await throttle(deps, call);
+    const startedMs = clock.monotonicMs();
+    const result = await attempt(call, leftMs);
+    if (result.kind === 'success') return result.value;
+    leftMs -= clock.monotonicMs() - startedMs;
+    const decision = decideRetry(result, { use: call.use, retries });
+    if (decision.kind === 'fail' || leftMs <= 0 || call.signal?.aborted === true) {
+      throw withPrevious(result.error, previous);
+    }
+    previous = result.error;
+    limited = decision.limited;
+    if (logger.enabled(4)) {
+      const { method, path } = call.request;
+      logger.info(4, 'Got a Retry-After response', { delayMs: decision.afterMs, attempt: retries + 1, method, path });
+    }
+    await pause(deps.clock, call, Math.min(decision.afterMs, leftMs));
+    leftMs -= decision.afterMs;
+    // The server asked for more time than the caller has: what it said is the better error.
+    if (leftMs <= 0) throw result.error;
+  }
+}
+
+async function throttle({ clock, limiter, logWait }: SendDeps, call: Call): Promise<void> {
+  const turn = limiter.acquire(call);
+  if (turn === undefined) return;
+  const startedMs = clock.monotonicMs();
+  await turn;
+  logWait(clock.monotonicMs() - startedMs, call.request);
+}
+
+async function pause(clock: Clock, { signal }: Call, ms: number): Promise<void> {
+  if (ms <= 0) return;
+  try {
+    await clock.sleep(ms, signal);
+  } catch (error) {
+    throw signal?.aborted === true ? abortError(signal) : error;
+  }
+}
+
+function withPrevious(error: ApiError | TransportError, previous: Error | undefined): Error {
+  if (previous === undefined || previous.message === error.message || !(error instanceof TransportError)) return error;
+  const message = `${error.message} - error from a previous attempt: ${previous.message}`;
+  return new TransportError(error.failure, message, { cause: error });
+}
