@@ -37,7 +37,7 @@ export {
 } from './api/error-predicates.ts';
 export { ApiError } from './api/errors.ts';
 export type { StatusDetails } from './api/errors.ts';
-export { parseJson, stringifyJson } from './api/exact-json.ts';
+export { parseJson, stringifyJson } from './api/json.ts';
 export type * from './api/objects.ts';
 export * from './api/resource.ts';
 export { backoffConflictRetry, defaultConflictRetry, retryOnConflict } from './api/retry-on-conflict.ts';

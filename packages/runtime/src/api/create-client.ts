@@ -9,7 +9,7 @@ import type { Logger } from '../log/logger.ts';
 import { attempts } from './attempt.ts';
 import type { ApiClient, CallOptions, DeleteOptions, ObjectRef, Patch, WriteOptions } from './client.ts';
 import { ApiError } from './errors.ts';
-import { stringifyJson } from './exact-json.ts';
+import { stringifyJson } from './json.ts';
 import type { KubeObject } from './objects.ts';
 import { createRequestLimiter, type RateLimit } from './request-limiter.ts';
 import { collectionPath, listQuery, objectPath, requireNamespace, withQuery } from './resource-path.ts';

@@ -30,9 +30,14 @@ export function parseJsonText(text: string, numbers: 'exact' | 'fast'): unknown 
 
 /** As `JSON.stringify`, with bigints written as integers. */
 export function stringifyJson(value: unknown): string {
-  return JSON.stringify(value, (_key, field: unknown) =>
-    typeof field === 'bigint' ? rawJson(field.toString()) : field,
-  );
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // A bigint, as a rule; whatever else it was (a cycle) fails again in the same way.
+    return JSON.stringify(value, (_key, field: unknown) =>
+      typeof field === 'bigint' ? rawJson(field.toString()) : field,
+    );
+  }
 }
 
 /** Whether a number of sixteen digits or more may occur. May be wrong about digits inside a string, never the other way. */

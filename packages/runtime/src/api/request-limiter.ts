@@ -65,12 +65,16 @@ export function createRequestLimiter(clock: Clock, limit: RateLimit): RequestLim
     refilledMs = nowMs;
   };
   const someoneWaits = (): boolean => waiting.normal.length + waiting.low.length > 0;
+  const lowIsDue = (): boolean => waiting.low.length > 0 && servedNormal >= normalInARow;
   /** Whose turn it is, and how many tokens have to be there. */
   const turn = (): { readonly of: Priority; readonly needs: number } => {
     if (waiting.normal.length === 0) return { of: 'low', needs: wholeToken + reserved };
-    const lowIsDue = waiting.low.length > 0 && servedNormal >= normalInARow;
-    return { of: lowIsDue ? 'low' : 'normal', needs: wholeToken };
+    return { of: lowIsDue() ? 'low' : 'normal', needs: wholeToken };
   };
+  const mayLeaveAtOnce = (priority: Priority): boolean =>
+    priority === 'low'
+      ? !someoneWaits() && tokens >= wholeToken + reserved
+      : waiting.normal.length === 0 && !lowIsDue() && tokens >= wholeToken;
   const take = (priority: Priority): void => {
     tokens -= 1;
     servedNormal = priority === 'low' ? 0 : servedNormal + 1;
@@ -82,7 +86,7 @@ export function createRequestLimiter(clock: Clock, limit: RateLimit): RequestLim
     while (someoneWaits()) {
       const next = turn();
       if (tokens < next.needs) {
-        alarm = clock.timer((next.needs - tokens) / perMs, serve);
+        alarm = clock.timer(wholeMs((next.needs - tokens) / perMs), serve);
         return;
       }
       take(next.of);
@@ -117,8 +121,7 @@ export function createRequestLimiter(clock: Clock, limit: RateLimit): RequestLim
     acquire: (ticket) => {
       if (ticket.signal?.aborted === true) throw cancelled(ticket.signal);
       refill();
-      const free = ticket.priority === 'low' ? tokens >= wholeToken + reserved : tokens >= wholeToken;
-      if (free && !someoneWaits()) {
+      if (mayLeaveAtOnce(ticket.priority)) {
         take(ticket.priority);
         return undefined;
       }
@@ -127,6 +130,11 @@ export function createRequestLimiter(clock: Clock, limit: RateLimit): RequestLim
       return queue(ticket);
     },
   };
+}
+
+/** A timer of a fraction too small to move the clock would fire for ever. */
+function wholeMs(ms: number): number {
+  return Math.max(1, Math.ceil(ms - 1e-6));
 }
 
 const prefix = 'client rate limiter Wait returned an error:';

@@ -3,7 +3,7 @@
 import { decodedBody } from './content-encoding.ts';
 import type { StatusDetails } from './errors.ts';
 import { ApiError } from './errors.ts';
-import { parseJson, textOf } from './exact-json.ts';
+import { parseJson } from './json.ts';
 import { parseRetryAfterMs } from './retry-policy.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';
 
@@ -37,7 +37,7 @@ export async function readValue(
   const { bytes, complete } = await readBody(decodedBody(response), maxBytes);
   if (!complete) throw unexpected(request, response, { problem: `a body of more than ${maxBytes} bytes` });
   if (bytes.length === 0) return undefined;
-  if (type === 'text/plain') return textOf(bytes);
+  if (type === 'text/plain') return Buffer.from(bytes).toString();
   let value: unknown;
   try {
     value = parseJson(bytes);
@@ -100,7 +100,7 @@ function unexpected(request: TransportRequest, response: TransportResponse, oddi
       status: response.status,
       message: `the server answered ${request.method} ${path} with ${oddity.problem}: HTTP ${response.status}, ${type}`,
       details: withRetryAfter(undefined, parseRetryAfterMs(response.headers['retry-after'])),
-      body: textOf((oddity.bytes ?? new Uint8Array()).subarray(0, keptBytes)),
+      body: Buffer.from((oddity.bytes ?? new Uint8Array()).subarray(0, keptBytes)).toString(),
     },
     oddity.cause === undefined ? undefined : { cause: oddity.cause },
   );

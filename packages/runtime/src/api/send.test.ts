@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Retries, deadlines, cancellation and throttling of calls, through the client. */
+import { getEventListeners } from 'node:events';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { FakeClock, recordingLogger, scriptedTransport, settle, type ScriptedStep } from '../../testing/index.ts';
+import { withDeadline } from '../clock/deadline.ts';
+import { createApiClient } from './create-client.ts';
+import { isTooManyRequests } from './error-predicates.ts';
+import type { RateLimit } from './request-limiter.ts';
+import { persistentVolumes } from './resource.ts';
+import { type Transport, TransportError } from './transport.ts';
+
+const unlimited: RateLimit = { qps: -1, burst: 0 };
+const volume = { body: { metadata: { name: 'a', resourceVersion: '1' } } };
+const failed = (failure: TransportError['failure']): TransportError => new TransportError(failure, `${failure}!`);
+const tooMany = (retryAfter?: string): ScriptedStep => ({
+  status: 429,
+  headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
+  body: { kind: 'Status', status: 'Failure', reason: 'TooManyRequests', message: 'slow down', code: 429 },
+});
+
+const setUp = (steps: readonly [ScriptedStep, ...ScriptedStep[]], limit: RateLimit = unlimited) => {
+  const clock = new FakeClock();
+  const logger = recordingLogger();
+  const script = scriptedTransport(...steps);
+  const sentAt: number[] = [];
+  const transport: Transport = (request) => {
+    sentAt.push(Math.round(clock.monotonicMs()));
+    return script.transport(request);
+  };
+  const client = createApiClient({ transport, clock, logger }, { userAgent: 'test', ...limit });
+  /** Runs the call for an hour of virtual time at most; its result or its error. */
+  const outcomeOf = async (call: Promise<unknown>): Promise<unknown> => {
+    let outcome: unknown = 'pending';
+    call.then(
+      (value) => (outcome = value),
+      (error: unknown) => (outcome = error),
+    );
+    await clock.advance(3_600_000);
+    return outcome;
+  };
+  return { clock, logger, client, sentAt, outcomeOf, ...script };
+};
+const name = { name: 'a' };
+
+describe('retries of answers', () => {
+  it('[runtime#33] given 429 with Retry-After: 2, then the second attempt comes 2 s later and through the limiter', async () => {
+    const { client, sentAt, outcomeOf, clock } = setUp([tooMany('2'), volume], { qps: 0.1, burst: 1 });
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toMatchObject({ metadata: { name: 'a' } });
+    expect(sentAt).toEqual([0, 10_000]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('[runtime#33] given 429 with Retry-After: 2 and tokens left, then the second attempt comes after 2 s', async () => {
+    const { client, sentAt, outcomeOf } = setUp([tooMany('2'), volume]);
+    await outcomeOf(client.get(persistentVolumes, name));
+    expect(sentAt).toEqual([0, 2000]);
+  });
+
+  it('[runtime#34] given 429 without Retry-After, then it is an error at once', async () => {
+    const { client, sentAt, outcomeOf } = setUp([tooMany(), volume]);
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toSatisfy(isTooManyRequests);
+    expect(sentAt).toEqual([0]);
+  });
+
+  it('[runtime#35] given 429 with a date as Retry-After, then it is an error at once', async () => {
+    const { client, sentAt, outcomeOf } = setUp([tooMany('Wed, 21 Oct 2026 07:28:00 GMT'), volume]);
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toSatisfy(isTooManyRequests);
+    expect(sentAt).toEqual([0]);
+  });
+
+  it('[runtime#36] given 429 with Retry-After: 0, then it is repeated at the pace of the limiter, ten times at most', async () => {
+    const { client, sentAt, outcomeOf } = setUp([tooMany('0')], { qps: 1, burst: 1 });
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toSatisfy(isTooManyRequests);
+    expect(sentAt).toEqual(Array.from({ length: 11 }, (_, n) => n * 1000));
+  });
+
+  it('[runtime#37] given 500 with Retry-After on a POST, then the same bytes are sent again', async () => {
+    const { client, requests, outcomeOf } = setUp([
+      { status: 500, headers: { 'retry-after': '1' } },
+      { status: 409, body: { kind: 'Status', status: 'Failure', reason: 'AlreadyExists', message: 'exists' } },
+    ]);
+    const created = client.create(persistentVolumes, { metadata: { name: 'a' } });
+    expect(await outcomeOf(created)).toMatchObject({ reason: 'AlreadyExists', status: 409 });
+    expect(requests.map(({ method }) => method)).toEqual(['POST', 'POST']);
+    expect(requests[1]).toEqual(requests[0]);
+  });
+
+  it('[runtime#38] given eleven times 429 with Retry-After, then the eleventh is the error', async () => {
+    const { client, sentAt, outcomeOf, openBodies } = setUp([tooMany('1')]);
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toMatchObject({ reason: 'TooManyRequests' });
+    expect(sentAt).toHaveLength(11);
+    expect(openBodies()).toBe(0);
+  });
+
+  it('given a Retry-After beyond the deadline, then the wait ends with the deadline and the answer is the error', async () => {
+    const { client, sentAt, clock } = setUp([tooMany('3600')]);
+    const call = client.get(persistentVolumes, name, { timeoutMs: 5000 }).catch((error: unknown) => error);
+    await clock.advance(5000);
+    expect(await call).toSatisfy(isTooManyRequests);
+    expect(sentAt).toEqual([0]);
+  });
+});
+
+describe('retries of broken exchanges', () => {
+  it('[runtime#7] given a reset after a POST was sent, then the caller gets the error', async () => {
+    const { client, sentAt, outcomeOf } = setUp([failed('reset'), volume]);
+    const outcome = await outcomeOf(client.create(persistentVolumes, { metadata: { name: 'a' } }));
+    expect(outcome).toEqual(failed('reset'));
+    expect(sentAt).toEqual([0]);
+  });
+
+  it('[runtime#8] given resets of a GET, then it is repeated every second, ten times at most', async () => {
+    const { client, sentAt, outcomeOf } = setUp([failed('reset')]);
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toEqual(failed('reset'));
+    expect(sentAt).toEqual(Array.from({ length: 11 }, (_, n) => n * 1000));
+  });
+
+  it('[runtime#8] given a GET whose answer breaks off, then it is repeated', async () => {
+    const { client, sentAt, outcomeOf } = setUp([{ ...volume, broken: failed('eof') }, volume]);
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toMatchObject({ kind: 'PersistentVolume' });
+    expect(sentAt).toEqual([0, 1000]);
+  });
+
+  it('[runtime#5] given a POST that the server did not process, then it is repeated at once, past the limiter', async () => {
+    const { client, sentAt, requests, outcomeOf } = setUp([failed('unprocessed'), volume], { qps: 0.001, burst: 1 });
+    await outcomeOf(client.create(persistentVolumes, { metadata: { name: 'a' } }));
+    expect(sentAt).toEqual([0, 0]);
+    expect(requests[1]).toEqual(requests[0]);
+  });
+
+  it('[runtime#39] given that nobody listens, then there is no retry', async () => {
+    const { client, sentAt, outcomeOf } = setUp([failed('refused'), volume]);
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toEqual(failed('refused'));
+    expect(sentAt).toEqual([0]);
+  });
+
+  it('given another error after a retry, then it tells of the previous one', async () => {
+    const { client, outcomeOf } = setUp([failed('reset'), failed('refused')]);
+    expect(await outcomeOf(client.get(persistentVolumes, name))).toMatchObject({
+      failure: 'refused',
+      message: 'refused! - error from a previous attempt: reset!',
+    });
+  });
+});
+
+describe('deadlines and cancellation', () => {
+  it('[runtime#11] given an answer that stalls, then the call fails after 70 s and the stream is reset', async () => {
+    const { client, clock } = setUp(['hang']);
+    const call = client.get(persistentVolumes, name).catch((error: unknown) => error);
+    await clock.advance(69_999);
+    expect(clock.pending).toBe(1);
+    await clock.advance(1);
+    expect(await call).toMatchObject({ failure: 'timeout', message: 'deadline of 70000 ms exceeded' });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given a list, then it has 120 s', async () => {
+    const { client, clock } = setUp(['hang']);
+    const call = client.list(persistentVolumes).catch((error: unknown) => error);
+    await clock.advance(120_000);
+    expect(await call).toMatchObject({ failure: 'timeout' });
+  });
+
+  it('given a long wait for the limiter, then it does not count against the deadline', async () => {
+    const { client, sentAt, outcomeOf } = setUp([volume], { qps: 0.01, burst: 1 });
+    await outcomeOf(client.get(persistentVolumes, name));
+    await outcomeOf(client.get(persistentVolumes, name));
+    const calls = Promise.all([1, 2].map(() => client.get(persistentVolumes, name)));
+    expect(await outcomeOf(calls)).toHaveLength(2);
+    expect(sentAt.at(-1)).toBeGreaterThan(70_000);
+  });
+
+  it('[runtime#31] given a caller with a deadline shorter than the queue, then its call fails at once', async () => {
+    const { client, clock, sentAt } = setUp([volume], { qps: 0.25, burst: 1 });
+    await client.get(persistentVolumes, name);
+    const call = withDeadline(clock, { ms: 1000 }, (signal) => client.get(persistentVolumes, name, { signal }));
+    await expect(call).rejects.toThrow('rate: Wait(n=1) would exceed context deadline');
+    expect([clock.monotonicMs(), sentAt]).toEqual([0, [0]]);
+  });
+
+  it('given a caller that cancels during a pause between attempts, then the call ends at once', async () => {
+    const { client, clock, sentAt } = setUp([tooMany('60')]);
+    const stop = new AbortController();
+    const call = client.get(persistentVolumes, name, { signal: stop.signal }).catch((error: unknown) => error);
+    await settle();
+    stop.abort('stop');
+    expect(await call).toMatchObject({ failure: 'aborted', cause: 'stop' });
+    expect([clock.pending, sentAt]).toEqual([0, [0]]);
+  });
+
+  it('given thousands of calls and streams on one signal, then none leaves a listener on it', async () => {
+    const { client } = setUp([volume]);
+    const stop = new AbortController();
+    for (let n = 0; n < 1000; n += 1) await client.get(persistentVolumes, name, { signal: stop.signal });
+    for (let n = 0; n < 100; n += 1) {
+      const { body } = await client.stream({ purpose: n % 2 === 0 ? 'list' : 'watch', path: '/x' }, stop.signal);
+      if (n % 4 < 2) await body[Symbol.asyncIterator]().return?.();
+      else for await (const _ of body);
+    }
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+  });
+});
+
+describe('streams', () => {
+  const never = new AbortController().signal;
+
+  it('[runtime#43] given an empty bucket, then a watch opens at once, and waits only when it is retried', async () => {
+    const { client, clock, sentAt, outcomeOf } = setUp([volume, failed('reset'), volume], { qps: 0.1, burst: 1 });
+    await client.get(persistentVolumes, name);
+    const watch = client.stream({ purpose: 'watch', path: '/w' }, never);
+    await settle();
+    expect(sentAt).toEqual([0, 0]);
+    expect(await outcomeOf(watch)).toMatchObject({ status: 200 });
+    expect(sentAt).toEqual([0, 0, 10_000]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given a list stream, then it passes the limiter and its deadline covers the body', async () => {
+    const { client, clock, sentAt } = setUp([volume], { qps: 1, burst: 1 });
+    await client.get(persistentVolumes, name);
+    const opened = client.stream({ purpose: 'list', path: '/l' }, never);
+    await clock.advance(1000);
+    const { body } = await opened;
+    expect([sentAt, clock.pending]).toEqual([[0, 1000], 1]);
+    for await (const _ of body);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given an open watch, then it has no deadline', async () => {
+    const { client, clock } = setUp([volume]);
+    await client.stream({ purpose: 'watch', path: '/w' }, never);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('[runtime#28] given a stream of another media type than asked for, then it is an error', async () => {
+    const { client, openBodies } = setUp([{ headers: { 'content-type': 'text/html' }, body: '<html>' }]);
+    const opened = client.stream({ purpose: 'watch', path: '/w?watch=true' }, never);
+    await expect(opened).rejects.toThrow('GET /w with an unexpected media type: HTTP 200, text/html');
+    expect(openBodies()).toBe(0);
+  });
+
+  it('given the media types that were asked for, with parameters, then they are accepted', async () => {
+    const { client, requests } = setUp([{ headers: { 'content-type': 'application/json;stream=watch' } }]);
+    const accept = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
+    const { status } = await client.stream({ purpose: 'watch', path: '/w', accept }, never);
+    expect([status, requests[0]?.headers['accept']]).toEqual([200, accept]);
+  });
+
+  it('given a gzip body of several members although none was asked for, then it arrives decoded', async () => {
+    const members = ['{"a":1}\n', '{"a":2}\n'].map((text) => gzipSync(text));
+    const { client, openBodies } = setUp([{ headers: { 'content-encoding': 'gzip' }, body: members }]);
+    const { body } = await client.stream({ purpose: 'watch', path: '/w' }, never);
+    let text = '';
+    for await (const chunk of body) text += Buffer.from(chunk).toString();
+    expect([text, openBodies()]).toEqual(['{"a":1}\n{"a":2}\n', 0]);
+  });
+
+  it('given a gzip body that is given up, then the stream below it ends', async () => {
+    const { client, openBodies } = setUp([{ headers: { 'content-encoding': 'gzip' }, body: [gzipSync('x')] }]);
+    const { body } = await client.stream({ purpose: 'watch', path: '/w' }, never);
+    for await (const _ of body) break;
+    await settle();
+    expect(openBodies()).toBe(0);
+  });
+});
+
+describe('what is logged', () => {
+  it('given waits for the limiter, then short ones are silent and very long ones are said aloud once in a while', async () => {
+    const { client, logger, outcomeOf } = setUp([volume], { qps: 1, burst: 1 });
+    await outcomeOf(Promise.all([1, 2, 3, 4].map(() => client.get(persistentVolumes, name))));
+    const waits = logger.lines.map((line) => (line.kind === 'info' ? [line.level, line.message, line.facts] : []));
+    const facts = (delayMs: number) => ({
+      delayMs,
+      reason: 'client-side throttling, not priority and fairness',
+      verb: 'GET',
+      path: '/api/v1/persistentvolumes/a',
+    });
+    expect(waits).toEqual([
+      [3, 'Waited before sending request', facts(1000)],
+      [3, 'Waited before sending request', facts(2000)],
+      [2, 'Waited before sending request', facts(2000)],
+      [3, 'Waited before sending request', facts(3000)],
+      [2, 'Waited before sending request', facts(3000)],
+    ]);
+  });
+
+  it('given a retry, then it is told at level 4', async () => {
+    const { client, logger, outcomeOf } = setUp([tooMany('2'), volume]);
+    await outcomeOf(client.get(persistentVolumes, name));
+    expect(logger.lines).toEqual([
+      {
+        kind: 'info',
+        level: 4,
+        message: 'Got a Retry-After response',
+        facts: { delayMs: 2000, attempt: 1, method: 'GET', path: '/api/v1/persistentvolumes/a' },
+      },
+    ]);
+  });
+});

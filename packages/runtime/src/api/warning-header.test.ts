@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { recordingLogger } from '../../testing/index.ts';
+import { parseWarnings, warningLog } from './warning-header.ts';
+
+it('[runtime#27] given warnings, then those with code 299 are logged, each text once', () => {
+  const logger = recordingLogger();
+  const log = warningLog(logger);
+  log('299 - "v1beta1 is deprecated", 199 - "ignored", 299 kube "unknown field \\"spec.x\\", dropped"');
+  log('299 - "v1beta1 is deprecated"');
+  log(undefined);
+  expect(logger.messages()).toEqual(['Warning: v1beta1 is deprecated', 'Warning: unknown field "spec.x", dropped']);
+});
+
+it('given garbage, then nothing is found in it', () => {
+  expect(parseWarnings('299 - unquoted, "299 - x"')).toEqual([]);
+});
