@@ -1,7 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
+// For controllers.
 export type { CsiCallOptions, CsiChannel } from './channel/channel.ts';
 export { CsiError, codeFromNumber, codeNames } from './codes.ts';
 export type { Code, CodeName } from './codes.ts';
 export type * from './gen/csi.ts';
-export type { PluginInfo, RegistrationMethods, RegistrationStatus } from './gen/plugin-registration.ts';
 export type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from './methods.ts';
+// For programs.
+export { connectCsi } from './channel/connect.ts';
+export type { ConnectCsiDeps, ConnectCsiOptions } from './channel/connect.ts';
+export type { LossPolicy } from './channel/connection.ts';
+export {
+  getControllerCapabilities,
+  getDriverName,
+  getGroupControllerCapabilities,
+  getPluginCapabilities,
+  probe,
+} from './identity/identity.ts';
+export { probeForever } from './identity/probe-forever.ts';
+export type { ProbeDeps, ProbeOptions } from './identity/probe-forever.ts';
+export { createCallMetrics } from './metrics/call-metrics.ts';
+export type { CallMetrics, CallMetricsOptions, ObservedCall } from './metrics/call-metrics.ts';
+export { createSanitizer } from './sanitizer/sanitizer.ts';
+export type { Sanitizer } from './sanitizer/sanitizer.ts';
+// For servers: the driver's side, and the node driver registrar.
+export { codecOf, csiService, registrationService } from './definitions.ts';
+export type { CsiService } from './definitions.ts';
+export type {
+  PluginInfo,
+  PluginInfoInput,
+  RegistrationMethods,
+  RegistrationStatus,
+} from './gen/plugin-registration.ts';

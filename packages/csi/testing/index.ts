@@ -1,2 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-export {};
+export { csiError, fakeCsiChannel, hang } from './fake-channel.ts';
+export type { Answer, FakeCsiChannel, RecordedCall, Reply } from './fake-channel.ts';
+export { serveCsi } from './serve.ts';
+export type { CsiServer, Handlers, ServedCall } from './serve.ts';

@@ -8,7 +8,7 @@ import type { Method, RequestOf, ResponseOf } from '../methods.ts';
 
 export interface CsiChannel {
   call<M extends Method>(method: M, request: RequestOf<M>, options: CsiCallOptions): Promise<ResponseOf<M>>;
-  /** Aborts when the connection, once ready, was lost (unix:// addresses). Callers that must not outlive it watch this. */
+  /** Aborts when the connection, once ready, was lost and is not to be renewed. Callers that must not outlive it watch this. */
   readonly lost: AbortSignal;
   close(): void;
 }
@@ -17,4 +17,6 @@ export interface CsiCallOptions {
   /** Time limit of this call. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** Value of the metric label `migrated`, where the metrics have one: the volume belongs to an in-tree plugin. */
+  readonly migrated?: boolean | undefined;
 }

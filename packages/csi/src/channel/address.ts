@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Forms of `--csi-address`. Losing a driver can be noticed behind an absolute path and `unix://` only, as upstream has
+ * it: a program that must not outlive its driver refuses the other forms.
+ */
+export type CsiAddress =
+  | { readonly kind: 'unix'; readonly text: string; readonly path: string; readonly lossIsVisible: boolean }
+  | { readonly kind: 'tcp'; readonly text: string; readonly host: string };
+
+/** Throws for an address that can never work. */
+export function parseAddress(text: string): CsiAddress {
+  if (text.startsWith('/')) return { kind: 'unix', text, path: text, lossIsVisible: true };
+  if (text.startsWith('unix://')) {
+    const path = text.slice('unix://'.length);
+    const authority = path.split('/', 1)[0] ?? '';
+    // `unix://C:\csi\csi.sock` is no URL; everything behind the slashes is the path.
+    if (authority !== '' && !authority.includes('\\')) throw new Error(`invalid (non-empty) authority: ${authority}`);
+    return { kind: 'unix', text, path, lossIsVisible: true };
+  }
+  if (text.startsWith('unix:')) {
+    return { kind: 'unix', text, path: text.slice('unix:'.length), lossIsVisible: false };
+  }
+  // A relative path is taken for a host name, and never found.
+  return { kind: 'tcp', text, host: text.replace(/^(?:dns|passthrough):(?:\/\/[^/]*\/)?/, '') };
+}
+
+/** The target as grpc-js resolves it. */
+export function targetOf(address: CsiAddress): string {
+  if (address.kind === 'tcp') return `dns:${address.host}`;
+  return address.path.startsWith('/') ? `unix://${address.path}` : `unix:${address.path}`;
+}

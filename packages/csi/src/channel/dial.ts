@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * One attempt to reach the driver. Connected means that the HTTP/2 settings arrived, not only that the socket was
+ * accepted. grpc-js could retry by itself; here every attempt is a channel of its own, so that pace, limit and the
+ * reason of a failure are ours: a driver that starts late is met within a second, and a log line says why it was not.
+ */
+import { Client, connectivityState, credentials } from '@grpc/grpc-js';
+import type { ChannelOptions } from '@grpc/grpc-js';
+import type { Clock } from '@csi-sidecars/runtime';
+import { type CsiAddress, targetOf } from './address.ts';
+import { type Exchange, exchangeOn } from './exchange.ts';
+
+/** A connection that is, or was, ready. */
+export interface Connection {
+  readonly exchange: Exchange;
+  /** Resolves when the connection is no longer ready, also after `close`. */
+  readonly ended: Promise<void>;
+  close(): void;
+}
+
+export type DialResult =
+  | { readonly kind: 'connected'; readonly connection: Connection }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+export type Dial = (address: CsiAddress) => Promise<DialResult>;
+
+/** An attempt that takes longer counts as failed: its socket was accepted by something that does not speak gRPC. */
+const attemptLimitMs = 1000;
+/** What a timer can hold: 24.8 days. The activity below is far more frequent, so the channel never goes idle. */
+const longestIdleMs = 2 ** 31 - 1;
+const activityPeriodMs = 24 * 60 * 60 * 1000;
+
+const channelOptions: ChannelOptions = {
+  'grpc.client_idle_timeout_ms': longestIdleMs,
+  'grpc.max_receive_message_length': 4 * 1024 * 1024,
+  'grpc.max_send_message_length': -1,
+  'grpc.enable_retries': 0,
+  'grpc.enable_channelz': 0,
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config_disable_resolution': 1,
+  // An attempt must not inherit the back-off, or the connection, of an earlier one.
+  'grpc.use_local_subchannel_pool': 1,
+};
+
+export function dialer(clock: Clock): Dial {
+  return async (address) => {
+    const client = new Client(targetOf(address), credentials.createInsecure(), channelOptions);
+    const outcome = await attempt(clock, client);
+    if (outcome === 'ready') return { kind: 'connected', connection: connectionOn(clock, client) };
+    const reason =
+      outcome === 'timeout' ? `no answer within ${attemptLimitMs} ms` : await reasonOf(exchangeOn({ clock, client }));
+    client.close();
+    return { kind: 'failed', reason };
+  };
+}
+
+function attempt(clock: Clock, client: Client): Promise<'ready' | 'failed' | 'timeout'> {
+  const channel = client.getChannel();
+  return new Promise((resolve) => {
+    const limit = clock.timer(attemptLimitMs, () => resolve('timeout'));
+    const look = (): void => {
+      const state = channel.getConnectivityState(true);
+      if (state === connectivityState.READY || state === connectivityState.TRANSIENT_FAILURE) {
+        limit.cancel();
+        resolve(state === connectivityState.READY ? 'ready' : 'failed');
+      } else if (state !== connectivityState.SHUTDOWN) {
+        channel.watchConnectivityState(state, Infinity, look);
+      }
+    };
+    look();
+  });
+}
+
+/** A channel tells why it failed only through a call; this one ends before it reaches anybody. */
+async function reasonOf(exchange: Exchange): Promise<string> {
+  const outcome = await exchange('/csi.v1.Identity/Probe', {}, { timeoutMs: attemptLimitMs });
+  return outcome.kind === 'failed' ? outcome.error.detail : 'the driver went away and came back';
+}
+
+function connectionOn(clock: Clock, client: Client): Connection {
+  const channel = client.getChannel();
+  let timer = clock.timer(activityPeriodMs, beActive);
+  function beActive(): void {
+    channel.getConnectivityState(true);
+    timer = clock.timer(activityPeriodMs, beActive);
+  }
+  const ended = new Promise<void>((resolve) => {
+    const end = (): void => {
+      timer.cancel();
+      resolve();
+    };
+    if (channel.getConnectivityState(false) === connectivityState.READY) {
+      channel.watchConnectivityState(connectivityState.READY, Infinity, end);
+    } else {
+      end();
+    }
+  });
+  return { exchange: exchangeOn({ clock, client }), ended, close: () => client.close() };
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Waits until the driver says that it is ready. The first probe is made at once, the next ones on the ticks of a
+ * one-second ticker that began with it: after a probe that took longer than a tick the next follows immediately.
+ * Only "not ready" and a timeout are waited out; every other failure ends the waiting.
+ */
+import type { Clock, Logger } from '@csi-sidecars/runtime';
+import type { CsiChannel } from '../channel/channel.ts';
+import { CsiError } from '../codes.ts';
+import { probe } from './identity.ts';
+
+export interface ProbeDeps {
+  readonly channel: CsiChannel;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface ProbeOptions {
+  /** Of each probe. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const tickMs = 1000;
+
+export async function probeForever({ channel, clock, log }: ProbeDeps, options: ProbeOptions): Promise<void> {
+  const startedMs = clock.monotonicMs();
+  let consumedTicks = 0;
+  for (;;) {
+    log.info(0, 'Probing CSI driver for readiness');
+    try {
+      if (await probe(channel, options)) return;
+      log.info(0, 'CSI driver is not ready');
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (!(error instanceof CsiError && error.code === 'DeadlineExceeded')) {
+        throw new Error(`CSI driver probe failed: ${error instanceof Error ? error.message : String(error)}`, {
+          cause: error,
+        });
+      }
+      log.info(0, 'CSI driver probe timed out');
+    }
+    const elapsedMs = clock.monotonicMs() - startedMs;
+    const passedTicks = Math.floor(elapsedMs / tickMs);
+    if (passedTicks > consumedTicks) {
+      consumedTicks = passedTicks;
+    } else {
+      consumedTicks += 1;
+      await clock.sleep(consumedTicks * tickMs - elapsedMs, options.signal);
+    }
+  }
+}
