@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The rights under which programs are tested: `stock` is what upstream's manifests grant, `minimal` what our programs use.
+ * The files are written for namespace `default`, as upstream's are; here they are moved to the namespace of a scenario, and
+ * what is cluster-wide and binds an account gets a name of its own, so that scenarios do not meet.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadAll } from 'js-yaml';
+import type { KubeObject, ObjectMeta } from '@csi-sidecars/runtime';
+import type { PolicyRule } from '../audit/analyse.ts';
+import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
+
+export type RbacProfile = 'stock' | 'minimal';
+export type RbacSubject = 'external-provisioner';
+
+export interface RbacObject extends KubeObject {
+  readonly kind: string;
+  readonly metadata: ObjectMeta & { readonly name: string };
+  readonly rules?: readonly PolicyRule[];
+  readonly roleRef?: { readonly apiGroup: string; readonly kind: string; readonly name: string };
+  readonly subjects?: readonly { readonly kind: string; readonly name: string; readonly namespace: string }[];
+}
+
+export interface Placement {
+  readonly namespace: string;
+  readonly driverName: string;
+}
+
+const folder = join(import.meta.dirname, '..', '..', 'rbac');
+
+export interface RbacSource {
+  readonly profile: RbacProfile;
+  readonly subject: RbacSubject;
+}
+
+export function rbacObjects(
+  { profile, subject }: RbacSource,
+  { namespace, driverName }: Placement,
+): readonly RbacObject[] {
+  const text = readFileSync(join(folder, profile, `${subject}.yaml`), 'utf8');
+  const objects = loadAll(text.replaceAll('$(DRIVER_NAME)', driverName)) as RbacObject[];
+  return objects.map((object) => place(object, namespace));
+}
+
+export function rulesOf(objects: readonly RbacObject[]): readonly PolicyRule[] {
+  return objects.flatMap((object) => object.rules ?? []);
+}
+
+export function accountOf(objects: readonly RbacObject[]): ServiceAccountRef {
+  const account = objects.find((object) => object.kind === 'ServiceAccount');
+  if (account?.metadata.namespace === undefined) throw new Error('no ServiceAccount among the objects');
+  return { namespace: account.metadata.namespace, name: account.metadata.name };
+}
+
+/** Rights beyond the profile, for what upstream's file leaves commented out. Named by what needs them. */
+export function extraRules(
+  account: ServiceAccountRef,
+  need: string,
+  rules: readonly PolicyRule[],
+): readonly RbacObject[] {
+  const name = `${account.namespace}-${account.name}-${need}`;
+  const apiVersion = 'rbac.authorization.k8s.io/v1';
+  return [
+    { apiVersion, kind: 'ClusterRole', metadata: { name }, rules },
+    {
+      apiVersion,
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', ...account }],
+    },
+  ];
+}
+
+function place(object: RbacObject, namespace: string): RbacObject {
+  const { metadata, subjects } = object;
+  const moved = metadata.namespace === undefined ? metadata : { ...metadata, namespace };
+  const own = object.kind === 'ClusterRoleBinding' ? { ...moved, name: `${moved.name}-${namespace}` } : moved;
+  return {
+    ...object,
+    metadata: own,
+    ...(subjects !== undefined && { subjects: subjects.map((subject) => ({ ...subject, namespace })) }),
+  };
+}
