@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Where the data is. Every verb can be repeated: what is already done is left alone, what is already gone is fine.
+ * Failures are thrown as they come; the services turn them into a status.
+ */
+import type { Condition, Publication, SnapshotRecord, Staging, VolumeRecord } from './records.ts';
+
+export type Content =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'snapshot'; readonly snapshot: SnapshotRecord }
+  | { readonly kind: 'volume'; readonly volume: VolumeRecord };
+
+export interface Usage {
+  readonly unit: 'BYTES' | 'INODES';
+  readonly totalBytesOrCount: bigint;
+  readonly available: bigint | undefined;
+  readonly used: bigint | undefined;
+}
+
+export interface Backend {
+  createVolume(volume: VolumeRecord, content: Content): Promise<void>;
+  deleteVolume(volume: VolumeRecord): Promise<void>;
+  /** Brings the data to `volume.capacityBytes`; never shrinks. */
+  expandVolume(volume: VolumeRecord): Promise<void>;
+  /** Cuts all of them at one point in time, as far as the medium allows. */
+  createSnapshots(cuts: readonly { readonly snapshot: SnapshotRecord; readonly volume: VolumeRecord }[]): Promise<void>;
+  deleteSnapshot(snapshot: SnapshotRecord): Promise<void>;
+
+  stage(volume: VolumeRecord, staging: Staging): Promise<void>;
+  unstage(volume: VolumeRecord, path: string): Promise<void>;
+  publish(volume: VolumeRecord, publication: Publication): Promise<void>;
+  unpublish(path: string): Promise<void>;
+  isPresent(path: string): Promise<boolean>;
+  /** Lets the file system, if there is one, grow to the size of the device below. */
+  growFileSystem(volume: VolumeRecord, path: string): Promise<void>;
+  usage(volume: VolumeRecord, path: string): Promise<readonly Usage[]>;
+  condition(volume: VolumeRecord): Promise<Condition>;
+
+  /** Removes all data that belongs to none of these: what a crash left behind. */
+  sweep(known: { readonly volumes: ReadonlySet<string>; readonly snapshots: ReadonlySet<string> }): Promise<void>;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What the driver remembers. One record is one file of the program's state folder, so a record carries everything that
+ * must change together. Records are values: a change is a new record put into the store.
+ *
+ * Life of a record: `creating` (intent saved, data in the making, invisible to callers), `ready`, `deleting` (intent
+ * saved, data going away, for callers it is gone). A start that finds `creating` or `deleting` finishes the removal.
+ */
+export type StringMap = Readonly<Record<string, string>>;
+export type Phase = 'creating' | 'ready' | 'deleting';
+
+/** What a volume is made of: a plain directory, a file system inside a sparse file, or a sparse file as raw device. */
+export type Layout = 'directory' | 'filesystem' | 'block';
+
+export interface Access {
+  readonly type: 'mount' | 'block';
+  readonly mode: string;
+  readonly fsType: string;
+  readonly mountFlags: readonly string[];
+  readonly mountGroup: string;
+}
+
+export type ContentSource =
+  | { readonly kind: 'empty' }
+  | { readonly kind: 'snapshot'; readonly id: string }
+  | { readonly kind: 'volume'; readonly id: string };
+
+export interface Condition {
+  readonly abnormal: boolean;
+  readonly message: string;
+}
+
+export interface Attachment {
+  readonly nodeId: string;
+  readonly readonly: boolean;
+  readonly access: Access;
+  /** What ControllerPublishVolume answered; the node side demands it back unchanged. */
+  readonly publishContext: StringMap;
+}
+
+export interface Staging {
+  readonly nodeId: string;
+  readonly path: string;
+  readonly access: Access;
+}
+
+export interface Publication {
+  readonly nodeId: string;
+  readonly path: string;
+  readonly stagingPath: string;
+  readonly readonly: boolean;
+  readonly access: Access;
+}
+
+export interface StoredRecord {
+  readonly id: string;
+  /** The caller's key for idempotency. */
+  readonly name: string;
+  /** Place in lists; grows monotonically, so that a page token survives deletions. */
+  readonly order: number;
+  readonly phase: Phase;
+}
+
+export interface VolumeRecord extends StoredRecord {
+  readonly lifecycle: 'persistent' | 'ephemeral';
+  readonly layout: Layout;
+  readonly capacityBytes: bigint;
+  /** As asked for at creation: what a repeated CreateVolume is compared with. */
+  readonly created: {
+    readonly accesses: readonly Access[];
+    readonly parameters: StringMap;
+    readonly mutableParameters: StringMap;
+    readonly source: ContentSource;
+  };
+  readonly mutableParameters: StringMap;
+  readonly pool: string | undefined;
+  /** The one topology domain that the volume lives in; undefined: reachable from everywhere. */
+  readonly segments: StringMap | undefined;
+  readonly attachments: readonly Attachment[];
+  readonly stagings: readonly Staging[];
+  readonly publications: readonly Publication[];
+  /** Set by hand through the control interface; hides what the back end reports. */
+  readonly condition: Condition | undefined;
+}
+
+export interface SnapshotRecord extends StoredRecord {
+  readonly sourceVolumeId: string;
+  readonly layout: Layout;
+  readonly sizeBytes: bigint;
+  readonly createdAtMs: number;
+  /** When post-processing ends. */
+  readonly readyAtMs: number;
+  readonly parameters: StringMap;
+  readonly groupId: string | undefined;
+}
+
+export interface GroupRecord extends StoredRecord {
+  readonly sourceVolumeIds: readonly string[];
+  readonly snapshotIds: readonly string[];
+  readonly createdAtMs: number;
+  readonly parameters: StringMap;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Where a volume goes. The driver's domains are the distinct segment sets of its nodes; a volume lives in exactly one of
+ * them. Preferred terms are tried first to last, then requisite ones; only a request without requisite may end up
+ * anywhere else.
+ */
+import type { TopologyRequirement } from '@csi-sidecars/csi';
+import type { StringMap } from './records.ts';
+import type { Settings } from './settings.ts';
+
+export function hasTopology(settings: Settings): boolean {
+  return settings.capabilities.plugin.includes('VOLUME_ACCESSIBILITY_CONSTRAINTS');
+}
+
+/** Empty when the driver knows no topology: its volumes are reachable from everywhere. */
+export function domainsOf(settings: Settings): readonly StringMap[] {
+  if (!hasTopology(settings) || settings.nodes === 'any') return [];
+  const distinct = new Map<string, StringMap>();
+  for (const { segments } of settings.nodes) {
+    if (Object.keys(segments).length > 0) distinct.set(JSON.stringify(Object.entries(segments).sort()), segments);
+  }
+  return [...distinct.values()];
+}
+
+/** Whether a domain lies inside a term; a term that names fewer keys is wider. */
+export function matches(term: StringMap, domain: StringMap): boolean {
+  return Object.entries(term).every(([key, value]) => domain[key] === value);
+}
+
+/** The domains a volume may go to, best first. */
+export function candidates(domains: readonly StringMap[], requirement: TopologyRequirement | null): StringMap[] {
+  if (requirement === null) return [...domains];
+  const inside = (terms: TopologyRequirement['requisite']): StringMap[] =>
+    terms.flatMap((term) => domains.filter((domain) => matches(term.segments, domain)));
+  const requisite = inside(requirement.requisite);
+  const preferred = inside(requirement.preferred);
+  const rest = requirement.requisite.length > 0 ? requisite : domains;
+  const allowed =
+    requirement.requisite.length > 0 ? preferred.filter((domain) => requisite.includes(domain)) : preferred;
+  return [...new Set([...allowed, ...rest])];
+}

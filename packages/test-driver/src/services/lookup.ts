@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Finding what a request names, and the lock keys of what it names. */
+import type { Driver } from '../core/driver.ts';
+import type { StringMap, VolumeRecord } from '../core/records.ts';
+import { refuse } from '../core/refusal.ts';
+
+export function volumeKey(id: string): string {
+  return `volume ${id}`;
+}
+
+export function requireVolume({ store }: Driver, id: string): VolumeRecord {
+  return store.volumes.ready(id) ?? refuse('NotFound', `volume ${id} does not exist`);
+}
+
+/** Keys that Kubernetes adds on the way; they are not the driver's. */
+const foreignPrefix = 'csi.storage.k8s.io/';
+
+/** A volume context comes back unchanged or not at all legal: a caller that loses part of it must be seen. */
+export function requireContext(volume: VolumeRecord, context: StringMap): void {
+  const own = (map: StringMap): [string, string][] =>
+    Object.entries(map)
+      .filter(([key]) => !key.startsWith(foreignPrefix))
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+  if (JSON.stringify(own(context)) !== JSON.stringify(own(volume.created.parameters))) {
+    refuse('InvalidArgument', `volume_context is not the one that volume ${volume.id} was created with`);
+  }
+}
