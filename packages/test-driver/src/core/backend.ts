@@ -12,7 +12,7 @@ export type Content =
 
 export interface Usage {
   readonly unit: 'BYTES' | 'INODES';
-  readonly totalBytesOrCount: bigint;
+  readonly total: bigint;
   readonly available: bigint | undefined;
   readonly used: bigint | undefined;
 }

@@ -12,14 +12,14 @@ export function requireVolume({ store }: Driver, id: string): VolumeRecord {
   return store.volumes.ready(id) ?? refuse('NotFound', `volume ${id} does not exist`);
 }
 
-/** Keys that Kubernetes adds on the way; they are not the driver's. */
-const foreignPrefix = 'csi.storage.k8s.io/';
+/** Keys that Kubernetes and the provisioner add on the way; they are not the driver's. */
+const foreignKey = /^(csi\.storage\.k8s\.io|storage\.kubernetes\.io)\//;
 
-/** A volume context comes back unchanged or not at all legal: a caller that loses part of it must be seen. */
+/** A volume context comes back unchanged: a caller that loses part of it must be seen. */
 export function requireContext(volume: VolumeRecord, context: StringMap): void {
   const own = (map: StringMap): [string, string][] =>
     Object.entries(map)
-      .filter(([key]) => !key.startsWith(foreignPrefix))
+      .filter(([key]) => !foreignKey.test(key))
       .sort(([a], [b]) => (a < b ? -1 : 1));
   if (JSON.stringify(own(context)) !== JSON.stringify(own(volume.created.parameters))) {
     refuse('InvalidArgument', `volume_context is not the one that volume ${volume.id} was created with`);

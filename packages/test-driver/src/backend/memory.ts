@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The storage of the model: contents are texts, mounts are map entries, and both outlive the driver as a disk and a
+ * kernel do. Every verb is one atomic step, and every run of the driver has its own connection: cut in a crash, what is
+ * left of the old run can no longer change anything.
+ */
+import type { Backend, Content } from '../core/backend.ts';
+import type { VolumeRecord } from '../core/records.ts';
+import type { Persistence, RecordKind, Records } from '../core/store.ts';
+
+interface Mount {
+  readonly volumeId: string;
+  readonly readonly: boolean;
+}
+
+export class MemoryDisk {
+  readonly records: { readonly [K in RecordKind]: Map<string, Records[K]> } = {
+    volumes: new Map(),
+    snapshots: new Map(),
+    groups: new Map(),
+  };
+  /** Volume or snapshot id -> what is written there. */
+  readonly contents = new Map<string, string>();
+  readonly sizes = new Map<string, bigint>();
+  /** Path -> what is mounted there. */
+  readonly mounts = new Map<string, Mount>();
+  #lastId = 0;
+
+  newId(kind: string): string {
+    return `${kind}-${++this.#lastId}`;
+  }
+
+  connect(): DiskConnection {
+    const link = { up: true };
+    return {
+      persistence: guarded(this.#persistence(), link),
+      backend: guarded(this.#backend(), link),
+      cut: () => {
+        link.up = false;
+      },
+    };
+  }
+
+  #persistence(): Persistence {
+    const { records } = this;
+    return {
+      load: async <K extends RecordKind>(kind: K) => [...(records[kind] as Map<string, Records[K]>).values()],
+      save: async <K extends RecordKind>(kind: K, record: Records[K]) => {
+        (records[kind] as Map<string, Records[K]>).set(record.id, record);
+      },
+      remove: async (kind, id) => {
+        records[kind].delete(id);
+      },
+    };
+  }
+
+  #backend(): Backend {
+    const { contents, sizes, mounts } = this;
+    const drop = (id: string): void => {
+      contents.delete(id);
+      sizes.delete(id);
+    };
+    return {
+      createVolume: async (volume, content) => {
+        contents.set(volume.id, this.#contentOf(content));
+        sizes.set(volume.id, volume.capacityBytes);
+      },
+      deleteVolume: async (volume) => drop(volume.id),
+      expandVolume: async (volume) => {
+        sizes.set(volume.id, volume.capacityBytes);
+      },
+      createSnapshots: async (cuts) => {
+        for (const { snapshot, volume } of cuts) {
+          contents.set(snapshot.id, this.#contentOf({ kind: 'volume', volume }));
+          sizes.set(snapshot.id, snapshot.sizeBytes);
+        }
+      },
+      deleteSnapshot: async (snapshot) => drop(snapshot.id),
+      stage: async (volume, staging) => {
+        mounts.set(staging.path, { volumeId: volume.id, readonly: false });
+      },
+      unstage: async (_volume, path) => {
+        mounts.delete(path);
+      },
+      publish: async (volume, publication) => {
+        mounts.set(publication.path, { volumeId: volume.id, readonly: publication.readonly });
+      },
+      unpublish: async (path) => {
+        mounts.delete(path);
+      },
+      isPresent: async (path) => mounts.has(path),
+      growFileSystem: async () => undefined,
+      usage: async (volume) => {
+        const used = BigInt(contents.get(volume.id)?.length ?? 0);
+        const total = sizes.get(volume.id) ?? 0n;
+        return [{ unit: 'BYTES', total, used, available: total > used ? total - used : 0n }];
+      },
+      condition: async (volume) =>
+        contents.has(volume.id)
+          ? { abnormal: false, message: 'the volume is healthy' }
+          : { abnormal: true, message: 'the data of the volume is missing' },
+      sweep: async ({ volumes, snapshots }) => {
+        for (const id of [...contents.keys()]) if (!volumes.has(id) && !snapshots.has(id)) drop(id);
+      },
+    };
+  }
+
+  #contentOf(content: Content): string {
+    const id = content.kind === 'empty' ? undefined : sourceOf(content).id;
+    if (id === undefined) return '';
+    const held = this.contents.get(id);
+    if (held === undefined) throw new Error(`the data of ${id} is missing`);
+    return held;
+  }
+}
+
+function sourceOf(content: Exclude<Content, { readonly kind: 'empty' }>): Pick<VolumeRecord, 'id'> {
+  return content.kind === 'snapshot' ? content.snapshot : content.volume;
+}
+
+export interface DiskConnection {
+  readonly persistence: Persistence;
+  readonly backend: Backend;
+  cut(): void;
+}
+
+type Verb = (...args: never[]) => Promise<unknown>;
+
+/** The same verbs, refused once the link is down. */
+function guarded<T extends object>(port: T, link: { readonly up: boolean }): T {
+  const verbs = Object.entries(port as Record<string, Verb>).map(([name, verb]) => {
+    const guardedVerb: Verb = async (...args) => {
+      if (!link.up) throw new Error('the driver is not running');
+      return await verb(...args);
+    };
+    return [name, guardedVerb];
+  });
+  return Object.fromEntries(verbs) as T;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Fault rules: which calls, when in the call, how often, and what goes wrong. All of it is data, so that it travels
+ * through the control socket. All rules that match a call act on it, in the order they were added.
+ *
+ * | at     | moment                                                                                        |
+ * |--------|-----------------------------------------------------------------------------------------------|
+ * | before | the call is in the journal, nothing else has happened                                         |
+ * | during | it was found valid and holds its locks (others get ABORTED), nothing is done yet              |
+ * | after  | it is done and durable, its locks are free, the caller has no answer yet                      |
+ */
+import type { CodeName } from '@csi-sidecars/csi';
+
+export type Moment = 'before' | 'during' | 'after';
+
+export type FaultAction =
+  | { readonly kind: 'delay'; readonly ms: number }
+  /** Until released or removed. */
+  | { readonly kind: 'hang' }
+  | { readonly kind: 'fail'; readonly code: Exclude<CodeName, 'OK'>; readonly message?: string }
+  /** The caller's connection breaks without an answer. */
+  | { readonly kind: 'drop' }
+  /** The driver dies as by kill -9. */
+  | { readonly kind: 'crash' }
+  /**
+   * The call is done but answered differently: fields of `set` replace those of the answer (nested messages are merged),
+   * then the dotted paths of `unset` are removed.
+   */
+  | { readonly kind: 'answer'; readonly set?: object; readonly unset?: readonly string[] };
+
+export interface FaultRule {
+  /** Short or full method name; absent: every method. */
+  readonly method?: string;
+  /** A volume, snapshot or group that the call names by id or by name; absent: any. */
+  readonly volume?: string;
+  /** The node the call names or comes from; absent: any. */
+  readonly nodeId?: string;
+  /** A secret that the call carries, with this value if one is given; absent: whatever secrets. */
+  readonly secret?: { readonly key: string; readonly value?: string };
+  /** That many matching calls pass first. */
+  readonly skip?: number;
+  /** Then it acts so many times; absent: always, but a crash only once. */
+  readonly times?: number;
+  /** Absent: `before`; an `answer` always changes what is sent. */
+  readonly at?: Moment;
+  readonly action: FaultAction;
+}
+
+/** What rules look at. */
+export interface FaultSubject {
+  readonly method: string;
+  readonly request: object;
+  readonly nodeId: string;
+}
+
+const namingFields = [
+  'name',
+  'volume_id',
+  'source_volume_id',
+  'snapshot_id',
+  'group_snapshot_id',
+  'source_volume_ids',
+  'snapshot_ids',
+];
+
+export function matchesRule(rule: FaultRule, subject: FaultSubject): boolean {
+  const request = subject.request as Readonly<Record<string, unknown>>;
+  const { method, volume, nodeId, secret } = rule;
+  return (
+    (method === undefined || subject.method === method || subject.method.endsWith(`/${method}`)) &&
+    (volume === undefined || namingFields.flatMap((field) => request[field]).includes(volume)) &&
+    (nodeId === undefined || subject.nodeId === nodeId || request['node_id'] === nodeId) &&
+    (secret === undefined || carries(request['secrets'], secret))
+  );
+}
+
+function carries(secrets: unknown, wanted: { readonly key: string; readonly value?: string }): boolean {
+  const value = (secrets as Readonly<Record<string, string>> | undefined)?.[wanted.key];
+  return value !== undefined && (wanted.value === undefined || value === wanted.value);
+}
+
+/** `set` over `answer`, message by message; lists and maps with other keys included are replaced as they are given. */
+export function patched(answer: object, action: Extract<FaultAction, { readonly kind: 'answer' }>): object {
+  const result = merged(answer, action.set ?? {});
+  for (const path of action.unset ?? []) unset(result, path.split('.'));
+  return result;
+}
+
+function merged(base: object, patch: object): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(patch)) {
+    const before = result[key];
+    result[key] = isRecord(value) && isRecord(before) ? merged(before, value) : structuredClone(value);
+  }
+  return result;
+}
+
+/** Messages on the way are copied: the answer may share them with the driver's records. */
+function unset(message: Record<string, unknown>, [field, ...rest]: readonly string[]): void {
+  if (field === undefined) return;
+  const inner = message[field];
+  if (rest.length === 0) delete message[field];
+  else if (isRecord(inner)) {
+    const copy = { ...inner };
+    message[field] = copy;
+    unset(copy, rest);
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The record of calls: what came in, in which order, and how it ended. A begin is recorded before any effect. */
+import type { CodeName, Method } from '@csi-sidecars/csi';
+
+export interface IncomingCall {
+  readonly method: Method;
+  /** As decoded from the wire. */
+  readonly request: object;
+  readonly peer: string;
+  readonly nodeId: string;
+}
+
+export type Outcome =
+  | { readonly kind: 'answered'; readonly response: object }
+  | { readonly kind: 'refused'; readonly code: Exclude<CodeName, 'OK'>; readonly message: string }
+  /** The caller never got an answer. */
+  | { readonly kind: 'interrupted'; readonly by: 'drop' | 'crash' };
+
+export interface RecordedCall extends IncomingCall {
+  readonly seq: number;
+  readonly beganAtMs: number;
+  readonly endedAtMs: number | undefined;
+  /** Undefined while it runs, and for ever when the driver died meanwhile. */
+  readonly outcome: Outcome | undefined;
+}
+
+export interface Journal {
+  /** Resolves when the line is safe; the number orders calls. */
+  begin(call: IncomingCall): Promise<number>;
+  end(seq: number, outcome: Outcome): Promise<void>;
+}
