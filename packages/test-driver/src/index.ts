@@ -1,2 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-export {};
+// The model.
+export { createDriverModel } from './model/model.ts';
+export type { DriverModel, DriverModelOptions } from './model/model.ts';
+export type { ChannelOptions } from './model/channel.ts';
+// What both faces share.
+export type {
+  Access,
+  Attachment,
+  Condition,
+  GroupRecord,
+  SnapshotRecord,
+  StringMap,
+  VolumeRecord,
+} from './core/records.ts';
+export { allCapabilities, defaultSettings } from './core/settings.ts';
+export type { Capabilities, NodeSettings, Pool, Settings } from './core/settings.ts';
+export type { FaultAction, FaultRule, Moment } from './faults/rules.ts';
+export type { FaultBox, FaultStatus } from './faults/fault-box.ts';
+export type { Outcome, RecordedCall } from './journal/journal.ts';

@@ -8,7 +8,7 @@ import type { Backend, Content } from '../core/backend.ts';
 import type { VolumeRecord } from '../core/records.ts';
 import type { Persistence, RecordKind, Records } from '../core/store.ts';
 
-interface Mount {
+export interface Mount {
   readonly volumeId: string;
   readonly readonly: boolean;
 }
@@ -20,10 +20,10 @@ export class MemoryDisk {
     groups: new Map(),
   };
   /** Volume or snapshot id -> what is written there. */
-  readonly contents = new Map<string, string>();
-  readonly sizes = new Map<string, bigint>();
+  readonly contents: Map<string, string> = new Map();
+  readonly sizes: Map<string, bigint> = new Map();
   /** Path -> what is mounted there. */
-  readonly mounts = new Map<string, Mount>();
+  readonly mounts: Map<string, Mount> = new Map();
   #lastId = 0;
 
   newId(kind: string): string {
@@ -100,7 +100,7 @@ export class MemoryDisk {
           ? { abnormal: false, message: 'the volume is healthy' }
           : { abnormal: true, message: 'the data of the volume is missing' },
       sweep: async ({ volumes, snapshots }) => {
-        for (const id of [...contents.keys()]) if (!volumes.has(id) && !snapshots.has(id)) drop(id);
+        for (const id of contents.keys()) if (!volumes.has(id) && !snapshots.has(id)) drop(id);
       },
     };
   }
@@ -121,7 +121,8 @@ function sourceOf(content: Exclude<Content, { readonly kind: 'empty' }>): Pick<V
 export interface DiskConnection {
   readonly persistence: Persistence;
   readonly backend: Backend;
-  cut(): void;
+  /** What is under way fails from here on. */
+  readonly cut: () => void;
 }
 
 type Verb = (...args: never[]) => Promise<unknown>;

@@ -2,7 +2,6 @@
 /** One driver: its kind, what it remembers, where its data is. Handlers get it as their first parameter. */
 import type { Clock } from '@csi-sidecars/runtime';
 import type { Backend } from './backend.ts';
-import type { StringMap } from './records.ts';
 import { Locks, type Claim } from './locks.ts';
 import type { Settings } from './settings.ts';
 import { openStore, type Persistence, type Store } from './store.ts';
@@ -67,9 +66,4 @@ export async function exclusively<T>(
   using _ = driver.locks.hold(claim);
   await call.underLock();
   return await work();
-}
-
-export function sameMap(a: StringMap, b: StringMap): boolean {
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
 }

@@ -13,6 +13,8 @@ const ownLimits: Readonly<Record<string, number>> = {
   target_path: Infinity,
   volume_path: Infinity,
 };
+/** What the protocol forbids in names; tab, line feed and carriage return are allowed. */
+// oxlint-disable-next-line no-control-regex
 const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
 export function checkLimits(message: object): void {

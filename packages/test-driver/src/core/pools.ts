@@ -6,10 +6,11 @@
 import type { StringMap, VolumeRecord } from './records.ts';
 import { refuse } from './refusal.ts';
 import type { Pool, Settings } from './settings.ts';
+import { canonical } from './string-map.ts';
 import { matches } from './topology.ts';
 
 export function poolKey(pool: Pool): string {
-  return pool.segments === undefined ? pool.kind : `${pool.kind}@${JSON.stringify(Object.entries(pool.segments).sort())}`;
+  return pool.segments === undefined ? pool.kind : `${pool.kind}@${canonical(pool.segments)}`;
 }
 
 export function freeBytes(pool: Pool, volumes: readonly VolumeRecord[]): bigint {
@@ -19,7 +20,10 @@ export function freeBytes(pool: Pool, volumes: readonly VolumeRecord[]): bigint 
 }
 
 /** Pools of a kind (of any kind when none is named) that can serve a domain. */
-export function poolsFor(settings: Settings, want: { kind: string | undefined; domain: StringMap | undefined }): Pool[] {
+export function poolsFor(
+  settings: Settings,
+  want: { kind: string | undefined; domain: StringMap | undefined },
+): Pool[] {
   return settings.pools.filter(
     (pool) =>
       (want.kind === undefined || pool.kind === want.kind) &&

@@ -26,11 +26,7 @@ export class Table<T extends StoredRecord> {
   readonly #byId = new Map<string, T>();
   readonly #byName = new Map<string, string>();
 
-  constructor(
-    records: readonly T[],
-    save: (record: T) => Promise<void>,
-    remove: (id: string) => Promise<void>,
-  ) {
+  constructor(records: readonly T[], save: (record: T) => Promise<void>, remove: (id: string) => Promise<void>) {
     this.#save = save;
     this.#remove = remove;
     for (const record of [...records].sort((a, b) => a.order - b.order)) this.#set(record);

@@ -7,6 +7,7 @@
 import type { TopologyRequirement } from '@csi-sidecars/csi';
 import type { StringMap } from './records.ts';
 import type { Settings } from './settings.ts';
+import { canonical } from './string-map.ts';
 
 export function hasTopology(settings: Settings): boolean {
   return settings.capabilities.plugin.includes('VOLUME_ACCESSIBILITY_CONSTRAINTS');
@@ -17,7 +18,7 @@ export function domainsOf(settings: Settings): readonly StringMap[] {
   if (!hasTopology(settings) || settings.nodes === 'any') return [];
   const distinct = new Map<string, StringMap>();
   for (const { segments } of settings.nodes) {
-    if (Object.keys(segments).length > 0) distinct.set(JSON.stringify(Object.entries(segments).sort()), segments);
+    if (Object.keys(segments).length > 0) distinct.set(canonical(segments), segments);
   }
   return [...distinct.values()];
 }

@@ -52,7 +52,7 @@ export class FaultBox {
   }
 
   clear(): void {
-    for (const id of [...this.#entries.keys()]) this.remove(id);
+    for (const id of this.#entries.keys()) this.remove(id);
   }
 
   /** Lets those who hang now go on; later calls hang again. Returns how many. */
@@ -68,7 +68,10 @@ export class FaultBox {
 
   /** Acts at one moment of a call; throws a `Refusal` or an `Interruption` when a rule ends the call. */
   async strike(at: Moment, subject: FaultSubject): Promise<void> {
-    for (const entry of this.#due(subject, ({ action, at: when }) => action.kind !== 'answer' && (when ?? 'before') === at)) {
+    for (const entry of this.#due(
+      subject,
+      ({ action, at: when }) => action.kind !== 'answer' && (when ?? 'before') === at,
+    )) {
       await this.#act(entry);
     }
   }

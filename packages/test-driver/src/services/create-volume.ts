@@ -8,11 +8,12 @@
 import type { CreateVolumeRequest, VolumeContentSource } from '@csi-sidecars/csi';
 import { parseAccesses, sameAccess } from '../core/access.ts';
 import type { Content } from '../core/backend.ts';
-import { exclusively, sameMap, type Driver } from '../core/driver.ts';
+import { exclusively, type Driver } from '../core/driver.ts';
 import { place } from '../core/pools.ts';
 import type { Access, ContentSource, Layout, VolumeRecord } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';
 import { chooseSize, fits, parseRange, type Range } from '../core/sizes.ts';
+import { sameMap } from '../core/string-map.ts';
 import { candidates, domainsOf, hasTopology } from '../core/topology.ts';
 import { isReady, volumeMessage } from './answers.ts';
 import type { Handler } from './handler.ts';
@@ -130,11 +131,7 @@ async function make(driver: Driver, { request, accesses, range, source }: Wish):
 }
 
 /** Saves the intent, makes the data, saves the result. */
-export async function fill(
-  driver: Driver,
-  volume: VolumeRecord,
-  makeData: () => Promise<void>,
-): Promise<VolumeRecord> {
+export async function fill(driver: Driver, volume: VolumeRecord, makeData: () => Promise<void>): Promise<VolumeRecord> {
   const { volumes } = driver.store;
   await volumes.put(volume);
   try {

@@ -3,9 +3,10 @@
  * Group snapshots: all members or none. The group's record is saved first and made ready last, and members of a group
  * that never became ready are removed with it, so a crash leaves no member behind.
  */
-import { exclusively, sameMap, type Driver } from '../core/driver.ts';
+import { exclusively, type Driver } from '../core/driver.ts';
 import type { GroupRecord, SnapshotRecord } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';
+import { sameMap } from '../core/string-map.ts';
 import { isReady, snapshotMessage, timestamp } from './answers.ts';
 import type { Handler } from './handler.ts';
 import { requireVolume, volumeKey } from './lookup.ts';
@@ -101,7 +102,9 @@ export const deleteVolumeGroupSnapshot: Delete = async (driver, request, call) =
   const named = driver.store.groups.get(id);
   const exclusive = [
     `group ${id}`,
-    ...(named === undefined ? [] : [`group name ${named.name}`, ...named.snapshotIds.map((member) => `snapshot ${member}`)]),
+    ...(named === undefined
+      ? []
+      : [`group name ${named.name}`, ...named.snapshotIds.map((member) => `snapshot ${member}`)]),
   ];
   return await exclusively({ driver, call, claim: { exclusive } }, async () => {
     const group = driver.store.groups.get(id);

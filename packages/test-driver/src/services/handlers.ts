@@ -46,13 +46,19 @@ const rows: { readonly [M in Method]: Row<M> } = {
   '/csi.v1.Controller/CreateVolume': { handler: createVolume, needs: createDeleteVolume },
   '/csi.v1.Controller/DeleteVolume': { handler: deleteVolume, needs: createDeleteVolume },
   '/csi.v1.Controller/ControllerPublishVolume': { handler: attach.controllerPublishVolume, needs: publishUnpublish },
-  '/csi.v1.Controller/ControllerUnpublishVolume': { handler: attach.controllerUnpublishVolume, needs: publishUnpublish },
+  '/csi.v1.Controller/ControllerUnpublishVolume': {
+    handler: attach.controllerUnpublishVolume,
+    needs: publishUnpublish,
+  },
   '/csi.v1.Controller/ValidateVolumeCapabilities': {
     handler: volumes.validateVolumeCapabilities,
     needs: controllerService,
   },
   '/csi.v1.Controller/ListVolumes': { handler: volumes.listVolumes, needs: { controller: 'LIST_VOLUMES' } },
-  '/csi.v1.Controller/ControllerGetVolume': { handler: volumes.controllerGetVolume, needs: { controller: 'GET_VOLUME' } },
+  '/csi.v1.Controller/ControllerGetVolume': {
+    handler: volumes.controllerGetVolume,
+    needs: { controller: 'GET_VOLUME' },
+  },
   '/csi.v1.Controller/GetCapacity': { handler: volumes.getCapacity, needs: { controller: 'GET_CAPACITY' } },
   '/csi.v1.Controller/ControllerExpandVolume': {
     handler: expand.controllerExpandVolume,

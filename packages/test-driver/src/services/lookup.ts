@@ -3,6 +3,7 @@
 import type { Driver } from '../core/driver.ts';
 import type { StringMap, VolumeRecord } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';
+import { sameMap } from '../core/string-map.ts';
 
 export function volumeKey(id: string): string {
   return `volume ${id}`;
@@ -17,11 +18,10 @@ const foreignKey = /^(csi\.storage\.k8s\.io|storage\.kubernetes\.io)\//;
 
 /** A volume context comes back unchanged: a caller that loses part of it must be seen. */
 export function requireContext(volume: VolumeRecord, context: StringMap): void {
-  const own = (map: StringMap): [string, string][] =>
-    Object.entries(map)
-      .filter(([key]) => !foreignKey.test(key))
-      .sort(([a], [b]) => (a < b ? -1 : 1));
-  if (JSON.stringify(own(context)) !== JSON.stringify(own(volume.created.parameters))) {
-    refuse('InvalidArgument', `volume_context is not the one that volume ${volume.id} was created with`);
-  }
+  if (sameMap(own(context), own(volume.created.parameters))) return;
+  refuse('InvalidArgument', `volume_context is not the one that volume ${volume.id} was created with`);
+}
+
+function own(map: StringMap): StringMap {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !foreignKey.test(key)));
 }

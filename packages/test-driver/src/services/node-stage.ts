@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** NodeStageVolume and NodeUnstageVolume: one place per node where a volume is made ready for its pods. */
 import { parseAccess, sameAccess } from '../core/access.ts';
-import { exclusively, sameMap, type Call, type Driver } from '../core/driver.ts';
+import { exclusively, type Call, type Driver } from '../core/driver.ts';
 import type { Access, Staging, StringMap, VolumeRecord } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';
+import { sameMap } from '../core/string-map.ts';
 import type { Handler } from './handler.ts';
 import { requireContext, requireVolume, volumeKey } from './lookup.ts';
 
@@ -40,7 +41,8 @@ export function stagingOn(volume: VolumeRecord, nodeId: string): Staging | undef
 
 export function requireType(volume: VolumeRecord, access: Access): void {
   const type = volume.layout === 'block' ? 'block' : 'mount';
-  if (access.type !== type) refuse('InvalidArgument', `volume ${volume.id} has access type ${type}, not ${access.type}`);
+  if (access.type !== type)
+    refuse('InvalidArgument', `volume ${volume.id} has access type ${type}, not ${access.type}`);
 }
 
 interface OnNode {

@@ -101,7 +101,9 @@ export const listSnapshots: Handler<'/csi.v1.Controller/ListSnapshots'> = (drive
   const { snapshot_id: id, source_volume_id: sourceId } = request;
   const matching = driver.store.snapshots
     .allReady()
-    .filter((snapshot) => (id === '' || snapshot.id === id) && (sourceId === '' || snapshot.sourceVolumeId === sourceId));
+    .filter(
+      (snapshot) => (id === '' || snapshot.id === id) && (sourceId === '' || snapshot.sourceVolumeId === sourceId),
+    );
   const page = pageOf(matching, request);
   return {
     entries: page.records.map((snapshot) => ({ snapshot: snapshotMessage(driver, snapshot) })),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What can be asked about volumes and space. Reading takes no locks. */
 import { parseAccesses } from '../core/access.ts';
-import { sameMap } from '../core/driver.ts';
 import { pageOf } from '../core/paging.ts';
 import { freeBytes, poolsFor } from '../core/pools.ts';
 import { refuse } from '../core/refusal.ts';
+import { sameMap } from '../core/string-map.ts';
 import { domainsOf, hasTopology, matches } from '../core/topology.ts';
 import { statusMessage, volumeMessage } from './answers.ts';
 import type { Handler } from './handler.ts';
@@ -72,7 +72,10 @@ export const getCapacity: Handler<'/csi.v1.Controller/GetCapacity'> = ({ setting
   return answer(available, largest < maxVolumeBytes ? largest : maxVolumeBytes);
 };
 
-function answer(available: bigint, largestVolume: bigint): {
+function answer(
+  available: bigint,
+  largestVolume: bigint,
+): {
   readonly available_capacity: string;
   readonly maximum_volume_size: { readonly value: string };
   readonly minimum_volume_size: { readonly value: string };

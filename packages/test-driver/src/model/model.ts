@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The driver in process: the real services over a disk in memory, with the program's fault rules and journal.
+ *
+ * A crash ends every call without an answer and cuts the old run off the disk; `restart` opens a new run over what the
+ * disk holds. Time is the given clock's and ids are counted: the same calls give the same answers.
+ */
+import type { CsiChannel } from '@csi-sidecars/csi';
+import { systemClock, type Clock } from '@csi-sidecars/runtime';
+import { MemoryDisk } from '../backend/memory.ts';
+import { dispatch } from '../calls/dispatch.ts';
+import { setCondition, setSnapshotReadyAt } from '../control/by-hand.ts';
+import { openDriver, type Driver } from '../core/driver.ts';
+import type { Condition, GroupRecord, SnapshotRecord, StoredRecord, VolumeRecord } from '../core/records.ts';
+import { defaultSettings, type Settings } from '../core/settings.ts';
+import { FaultBox } from '../faults/fault-box.ts';
+import type { IncomingCall, Outcome, RecordedCall } from '../journal/journal.ts';
+import { MemoryJournal } from '../journal/memory-journal.ts';
+import { modelChannel, type ChannelOptions } from './channel.ts';
+
+export interface DriverModelOptions {
+  /** Absent: a driver that can everything, on any node. */
+  readonly settings?: Partial<Settings>;
+  readonly clock?: Clock;
+}
+
+export interface DriverModel {
+  readonly settings: Settings;
+  readonly faults: FaultBox;
+  channel(options?: ChannelOptions): CsiChannel;
+  /** Every call so far, oldest first, secrets included. */
+  readonly calls: readonly RecordedCall[];
+  forgetCalls(): void;
+  /** As by kill -9. What is on the disk stays, and so do fault rules. */
+  crash(): void;
+  /** Starts anew over the disk. */
+  restart(): void;
+  /** In order of creation; with unfinished records, which callers cannot see. */
+  volumes(): readonly VolumeRecord[];
+  snapshots(): readonly SnapshotRecord[];
+  groups(): readonly GroupRecord[];
+  /** What is written on a volume or snapshot; undefined: it is not on the disk. */
+  read(id: string): string | undefined;
+  write(volumeId: string, content: string): void;
+  /** Path -> volume id. */
+  mounts(): ReadonlyMap<string, string>;
+  setCondition(volumeId: string, condition: Condition | undefined): Promise<void>;
+  setSnapshotReadyAt(snapshotId: string, readyAtMs: number): Promise<void>;
+}
+
+interface Run {
+  readonly driver: Promise<Driver>;
+  readonly death: AbortController;
+}
+
+export function createDriverModel(options: DriverModelOptions = {}): DriverModel {
+  const clock = options.clock ?? systemClock();
+  const settings: Settings = { ...defaultSettings, ...options.settings };
+  const disk = new MemoryDisk();
+  const journal = new MemoryJournal(clock);
+  const faults = new FaultBox(clock);
+  let run: Run | undefined = start();
+
+  function start(): Run {
+    const { persistence, backend, cut } = disk.connect();
+    const death = new AbortController();
+    death.signal.addEventListener('abort', cut, { once: true });
+    const driver = openDriver({ settings, persistence, backend, clock, newId: (kind) => disk.newId(kind) });
+    driver.catch(() => undefined); // a crash may come first; whoever waits for the driver sees it
+    return { driver, death };
+  }
+
+  function crash(): void {
+    const dead = run;
+    run = undefined;
+    dead?.death.abort();
+  }
+
+  async function serve(incoming: IncomingCall): Promise<Outcome> {
+    const current = run;
+    if (current === undefined) return { kind: 'interrupted', by: 'crash' };
+    const { signal } = current.death;
+    const driver = await current.driver;
+    const outcome = await dispatch({ driver, faults, journal: whileAlive(journal, signal) }, incoming);
+    if (outcome.kind === 'interrupted' && outcome.by === 'crash' && run === current) crash();
+    return signal.aborted ? { kind: 'interrupted', by: 'crash' } : outcome;
+  }
+
+  const running = async (): Promise<Driver> => {
+    if (run === undefined) throw new Error('the driver is not running');
+    return await run.driver;
+  };
+
+  return {
+    settings,
+    faults,
+    channel: (channelOptions) => modelChannel({ clock, serve, connect: () => run?.death.signal }, channelOptions),
+    get calls() {
+      return journal.calls;
+    },
+    forgetCalls: () => journal.forget(),
+    crash,
+    restart: () => {
+      crash();
+      run = start();
+    },
+    volumes: () => inOrder(disk.records.volumes),
+    snapshots: () => inOrder(disk.records.snapshots),
+    groups: () => inOrder(disk.records.groups),
+    read: (id) => disk.contents.get(id),
+    write: (volumeId, content) => {
+      if (!disk.contents.has(volumeId)) throw new Error(`there is no volume ${volumeId}`);
+      disk.contents.set(volumeId, content);
+    },
+    mounts: () => new Map([...disk.mounts].map(([path, { volumeId }]) => [path, volumeId])),
+    setCondition: async (volumeId, condition) => await setCondition(await running(), volumeId, condition),
+    setSnapshotReadyAt: async (snapshotId, readyAtMs) =>
+      await setSnapshotReadyAt(await running(), snapshotId, readyAtMs),
+  };
+}
+
+/** A dead driver writes no more lines: calls that were under way stay without outcome. */
+function whileAlive(journal: MemoryJournal, death: AbortSignal): Pick<MemoryJournal, 'begin' | 'end'> {
+  return {
+    begin: journal.begin,
+    end: async (seq, outcome) => {
+      if (!death.aborted) await journal.end(seq, outcome);
+    },
+  };
+}
+
+function inOrder<T extends StoredRecord>(records: ReadonlyMap<string, T>): T[] {
+  return [...records.values()].sort((a, b) => a.order - b.order);
+}
