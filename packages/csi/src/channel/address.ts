@@ -5,7 +5,9 @@
  */
 export type CsiAddress =
   | { readonly kind: 'unix'; readonly text: string; readonly path: string; readonly lossIsVisible: boolean }
-  | { readonly kind: 'tcp'; readonly text: string; readonly host: string };
+  | { readonly kind: 'tcp'; readonly text: string; readonly host: string; readonly port: number };
+
+const defaultPort = 443;
 
 /** Throws for an address that can never work. */
 export function parseAddress(text: string): CsiAddress {
@@ -21,11 +23,15 @@ export function parseAddress(text: string): CsiAddress {
     return { kind: 'unix', text, path: text.slice('unix:'.length), lossIsVisible: false };
   }
   // A relative path is taken for a host name, and never found.
-  return { kind: 'tcp', text, host: text.replace(/^(?:dns|passthrough):(?:\/\/[^/]*\/)?/, '') };
+  const endpoint = text.replace(/^(?:dns|passthrough):(?:\/\/[^/]*\/)?/, '');
+  const [, host = endpoint, port = ''] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(endpoint) ?? [];
+  return { kind: 'tcp', text, host, port: port === '' ? defaultPort : Number(port) };
 }
 
 /** The target as grpc-js resolves it. */
 export function targetOf(address: CsiAddress): string {
-  if (address.kind === 'tcp') return `dns:${address.host}`;
-  return address.path.startsWith('/') ? `unix://${address.path}` : `unix:${address.path}`;
+  if (address.kind === 'unix') {
+    return address.path.startsWith('/') ? `unix://${address.path}` : `unix:${address.path}`;
+  }
+  return `dns:${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
 }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * One attempt to reach the driver. Connected means that the HTTP/2 settings arrived, not only that the socket was
- * accepted. grpc-js could retry by itself; here every attempt is a channel of its own, so that pace, limit and the
- * reason of a failure are ours: a driver that starts late is met within a second, and a log line says why it was not.
+ * accepted. grpc-js could retry by itself; here every attempt is a channel of its own, so that the pace is ours: a
+ * driver that starts late is met within a second, whatever happened before.
  */
 import { Client, connectivityState, credentials } from '@grpc/grpc-js';
 import type { ChannelOptions } from '@grpc/grpc-js';
 import type { Clock } from '@csi-sidecars/runtime';
 import { type CsiAddress, targetOf } from './address.ts';
 import { type Exchange, exchangeOn } from './exchange.ts';
+import { reasonNotReached } from './reach.ts';
 
 /** A connection that is, or was, ready. */
 export interface Connection {
   readonly exchange: Exchange;
   /** Resolves when the connection is no longer ready, also after `close`. */
   readonly ended: Promise<void>;
-  close(): void;
+  readonly close: () => void;
 }
 
 export type DialResult =
@@ -24,7 +25,7 @@ export type DialResult =
 
 export type Dial = (address: CsiAddress) => Promise<DialResult>;
 
-/** An attempt that takes longer counts as failed: its socket was accepted by something that does not speak gRPC. */
+/** As upstream: an attempt has as long as the pause between attempts. */
 const attemptLimitMs = 1000;
 /** What a timer can hold: 24.8 days. The activity below is far more frequent, so the channel never goes idle. */
 const longestIdleMs = 2 ** 31 - 1;
@@ -44,37 +45,31 @@ const channelOptions: ChannelOptions = {
 
 export function dialer(clock: Clock): Dial {
   return async (address) => {
+    const reason = await reasonNotReached(clock, address, attemptLimitMs);
+    if (reason !== undefined) return { kind: 'failed', reason };
     const client = new Client(targetOf(address), credentials.createInsecure(), channelOptions);
-    const outcome = await attempt(clock, client);
-    if (outcome === 'ready') return { kind: 'connected', connection: connectionOn(clock, client) };
-    const reason =
-      outcome === 'timeout' ? `no answer within ${attemptLimitMs} ms` : await reasonOf(exchangeOn({ clock, client }));
+    if (await isReady(clock, client)) return { kind: 'connected', connection: connectionOn(clock, client) };
     client.close();
-    return { kind: 'failed', reason };
+    return { kind: 'failed', reason: 'the driver went away while connecting' };
   };
 }
 
-function attempt(clock: Clock, client: Client): Promise<'ready' | 'failed' | 'timeout'> {
+function isReady(clock: Clock, client: Client): Promise<boolean> {
   const channel = client.getChannel();
   return new Promise((resolve) => {
-    const limit = clock.timer(attemptLimitMs, () => resolve('timeout'));
+    const limit = clock.timer(attemptLimitMs, () => resolve(false));
     const look = (): void => {
-      const state = channel.getConnectivityState(true);
-      if (state === connectivityState.READY || state === connectivityState.TRANSIENT_FAILURE) {
-        limit.cancel();
-        resolve(state === connectivityState.READY ? 'ready' : 'failed');
-      } else if (state !== connectivityState.SHUTDOWN) {
+      const state = channel.getConnectivityState(false);
+      if (state === connectivityState.IDLE || state === connectivityState.CONNECTING) {
         channel.watchConnectivityState(state, Infinity, look);
+      } else {
+        limit.cancel();
+        resolve(state === connectivityState.READY);
       }
     };
+    channel.getConnectivityState(true);
     look();
   });
-}
-
-/** A channel tells why it failed only through a call; this one ends before it reaches anybody. */
-async function reasonOf(exchange: Exchange): Promise<string> {
-  const outcome = await exchange('/csi.v1.Identity/Probe', {}, { timeoutMs: attemptLimitMs });
-  return outcome.kind === 'failed' ? outcome.error.detail : 'the driver went away and came back';
 }
 
 function connectionOn(clock: Clock, client: Client): Connection {

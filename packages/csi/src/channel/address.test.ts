@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { parseAddress, targetOf } from './address.ts';
+
+describe('parseAddress', () => {
+  it.each([
+    ['/run/csi/socket', 'unix:///run/csi/socket', true, 'an absolute path is a unix socket'],
+    ['unix:///run/csi/socket', 'unix:///run/csi/socket', true, 'the form upstream documents'],
+    ['unix:////run/csi/socket', 'unix:////run/csi/socket', true, 'extra slashes are harmless'],
+    ['unix://C:\\csi\\csi.sock', 'unix:C:\\csi\\csi.sock', true, 'the Windows form is no URL'],
+    ['unix:/run/csi/socket', 'unix:///run/csi/socket', false, 'the loss of this form is not seen upstream either'],
+    ['unix:csi.sock', 'unix:csi.sock', false, 'relative to the working directory'],
+    ['localhost:9000', 'dns:localhost:9000', false, 'TCP'],
+    ['dns:///localhost:9000', 'dns:localhost:9000', false, 'TCP with a scheme'],
+    ['passthrough:///localhost:9000', 'dns:localhost:9000', false, 'TCP with a scheme grpc-js does not know'],
+    ['[::1]:9000', 'dns:[::1]:9000', false, 'TCP over IPv6'],
+    ['csi.sock', 'dns:csi.sock:443', false, 'a relative path is taken for a host, as upstream does'],
+  ])('given %s, then the target is %s', (...row) => {
+    const [text, target, lossIsVisible, because] = row;
+    const address = parseAddress(text);
+    expect(targetOf(address), because).toBe(target);
+    expect(address.kind === 'unix' && address.lossIsVisible, because).toBe(lossIsVisible);
+  });
+
+  it('given a relative path behind unix://, then it is refused at once', () => {
+    expect(() => parseAddress('unix://rel/path.sock')).toThrow('invalid (non-empty) authority: rel');
+  });
+});

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import csiDescriptor from '../gen/csi.json' with { type: 'json' };
+import type { Descriptor } from './descriptor.ts';
+import { createSanitizer } from './sanitizer.ts';
+
+const create = '/csi.v1.Controller/CreateVolume';
+const csi = createSanitizer(csiDescriptor);
+
+const secret = { options: { '(csi_secret)': true } };
+/** What CSI itself does not have: secrets of every kind, at every depth. */
+const other = createSanitizer({
+  nested: {
+    x: {
+      nested: {
+        Kind: { values: { NONE: 0, SOME: 1 } },
+        Key: { fields: { id: { type: 'string' }, value: { type: 'string', ...secret } } },
+        All: {
+          oneofs: { choice: { oneof: ['number', 'chosen'] } },
+          fields: {
+            pin: { type: 'int32', ...secret },
+            token: { type: 'bytes', ...secret },
+            key: { type: 'Key', ...secret },
+            keys: { rule: 'repeated', type: 'Key', ...secret },
+            list: { rule: 'repeated', type: 'Key' },
+            map: { keyType: 'string', type: 'Key' },
+            self: { type: 'All' },
+            number: { type: 'int64' },
+            chosen: { type: 'string', ...secret },
+            raw: { type: 'bytes' },
+            kinds: { rule: 'repeated', type: 'Kind' },
+            flag: { type: 'bool' },
+          },
+        },
+      },
+    },
+  },
+} satisfies Descriptor);
+
+describe('messages', () => {
+  it.each([
+    [{}, '{}', 'nothing is set'],
+    [{ secrets: { a: 'b' } }, '{"secrets":"***stripped***"}', 'not even the keys are shown'],
+    [{ secrets: {} }, '{}', 'an empty secret is no secret'],
+    [
+      { volume_capabilities: [{ access_mode: { mode: 12345 } }] },
+      '{"volume_capabilities":[{"access_mode":{"mode":12345}}]}',
+      'an enum value without a name is a number',
+    ],
+    [
+      { volume_capabilities: [{ mount: {}, access_type: 'mount', access_mode: { mode: 5 } }] },
+      '{"volume_capabilities":[{"access_mode":{"mode":"MULTI_NODE_MULTI_WRITER"},"mount":{}}]}',
+      'a set message is shown, the name of the oneof is not',
+    ],
+    [
+      { volume_capabilities: [{ access_mode: { mode: 'UNKNOWN' } }] },
+      '{"volume_capabilities":[{"access_mode":{}}]}',
+      'a default value is not shown',
+    ],
+    [{ name: 'UNKNOWN' }, '{"name":"UNKNOWN"}', 'a text is not mistaken for an enum'],
+    [
+      { capacity_range: { limit_bytes: '9223372036854775807', required_bytes: '0' } },
+      '{"capacity_range":{"limit_bytes":9223372036854775807}}',
+      'int64 is a number, however large',
+    ],
+    [
+      { parameters: { b: '<&>', a: '\u2028"' }, name: 'n' },
+      String.raw`{"name":"n","parameters":{"a":"\u2028\"","b":"\u003c\u0026\u003e"}}`,
+      'keys are sorted, text is escaped as Go does',
+    ],
+  ])('given %j, then it is %s', (message, json, because) => {
+    expect(csi.request(create, message), because).toBe(json);
+  });
+
+  it('given well-known types, then they are printed as messages', () => {
+    expect(csi.response('/csi.v1.Identity/Probe', { ready: { value: true } })).toBe('{"ready":{"value":true}}');
+    expect(csi.response('/csi.v1.Identity/Probe', { ready: { value: false } })).toBe('{"ready":{}}');
+    const snapshot = { creation_time: { seconds: '1767225600', nanos: 5 } };
+    expect(csi.response('/csi.v1.Controller/CreateSnapshot', { snapshot })).toBe(
+      '{"snapshot":{"creation_time":{"nanos":5,"seconds":1767225600}}}',
+    );
+  });
+
+  it('[common#53] given fields that are not declared, then they do not appear', () => {
+    expect(csi.request(create, { name: 'a', new_secrets: { a: 'hidden' } })).toBe('{"name":"a"}');
+  });
+
+  it('[common#54,55] given secrets of any type at any depth, then each is stripped and nothing else', () => {
+    const keys = [{ id: 'a', value: 'hidden' }, { id: 'b' }];
+    const message = {
+      pin: 1234,
+      token: Buffer.from('hidden'),
+      key: { id: 'a' },
+      keys,
+      list: keys,
+      map: { m: { id: 'c', value: 'hidden' } },
+      self: { self: { pin: 1, list: keys } },
+      chosen: '',
+    };
+    const before = JSON.stringify(message);
+    const list = '[{"id":"a","value":"***stripped***"},{"id":"b"}]';
+    expect(JSON.parse(other.message('x.All', message))).toEqual({
+      pin: '***stripped***',
+      token: '***stripped***',
+      key: '***stripped***',
+      keys: '***stripped***',
+      list: JSON.parse(list),
+      map: { m: { id: 'c', value: '***stripped***' } },
+      self: { self: { pin: '***stripped***', list: JSON.parse(list) } },
+      chosen: '***stripped***',
+    });
+    expect(JSON.stringify(message)).toBe(before);
+  });
+
+  it('given defaults of every type, then only a member of a oneof and elements of lists show them', () => {
+    const message = {
+      pin: 0,
+      token: Buffer.alloc(0),
+      raw: Buffer.alloc(0),
+      flag: false,
+      number: '0',
+      kinds: ['NONE', 1],
+    };
+    expect(other.message('x.All', message)).toBe('{"kinds":["NONE","SOME"],"number":0}');
+    expect(other.message('x.All', { raw: Buffer.from('bytes'), flag: true })).toBe('{"flag":true,"raw":"Ynl0ZXM="}');
+  });
+
+  it('[common#57] given a topology of 10,000 entries, then all of them are there', () => {
+    const segments = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key-${i}`, `value-${i}`]));
+    const json = csi.response(create, { volume: { accessible_topology: [{ segments }] } });
+    expect(JSON.parse(json)).toEqual({ volume: { accessible_topology: [{ segments }] } });
+  });
+});
+
+describe('what is no message', () => {
+  it('[common#56] given nothing or a text, then it is plain JSON', () => {
+    expect(csi.message('csi.v1.Volume', undefined)).toBe('null');
+    expect(csi.message('csi.v1.Volume', null)).toBe('null');
+    expect(csi.message('csi.v1.Volume', 'a <b>')).toBe(String.raw`"a \u003cb\u003e"`);
+    expect(csi.message('no.such.Type', { b: [1, true], a: null })).toBe('{"a":null,"b":[1,true]}');
+  });
+
+  it('given a value that JSON cannot express, then the line says so', () => {
+    expect(csi.message('no.such.Type', 1n)).toMatch(/^<<json\.Marshal bigint: TypeError/);
+  });
+});
+
+describe('declared secrets', () => {
+  it('given every message of CSI, then each field called secrets is stripped', () => {
+    const messages = Object.entries(csiDescriptor.nested.csi.nested.v1.nested as Record<string, Descriptor>);
+    const carrying = messages.filter(([, { fields }]) => fields !== undefined && 'secrets' in fields);
+    expect(carrying).toHaveLength(19);
+    for (const [name] of carrying) {
+      expect(csi.message(`csi.v1.${name}`, { secrets: { a: 'hidden' } }), name).toBe('{"secrets":"***stripped***"}');
+    }
+  });
+});
