@@ -1,2 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-export {};
+// Command lines.
+export {
+  boolFlag,
+  durationFlag,
+  featureGatesFlag,
+  floatFlag,
+  ignoredBoolFlag,
+  intFlag,
+  labelsFlag,
+  stringFlag,
+  uintFlag,
+} from './flags/flag.ts';
+export type { Flag, Flags, FlagsOf, GateSettings, StringMap } from './flags/flag.ts';
+export { resolveGates } from './flags/gates.ts';
+export type { Gate, ResolvedGates } from './flags/gates.ts';
+export { parseFlags } from './flags/parse.ts';
+export type { FlagSyntax, ParseResult } from './flags/parse.ts';
+export { usageText } from './flags/usage.ts';
+export { attacherProgram } from './programs/attacher.ts';
+export { livenessprobeProgram } from './programs/livenessprobe.ts';
+export { nodeDriverRegistrarProgram } from './programs/node-driver-registrar.ts';
+export type { ProgramFlags } from './programs/program.ts';
+export { resizerProgram } from './programs/resizer.ts';
+export { gatesFlag, loggingFlags, releaseOnExitGate, standardFlags } from './programs/shared-flags.ts';
+export type { LoggingValues, StandardValues } from './programs/shared-flags.ts';
+export { snapshotControllerProgram } from './programs/snapshot-controller.ts';
+export { snapshotterProgram } from './programs/snapshotter.ts';
+// Logs and metrics. The metrics registry and the JSON format are imported lazily, from their own files.
+export { klogTextLine } from './logging/klog-text.ts';
+export type { LogEntry, LogOrigin } from './logging/klog-text.ts';
+export { createLineWriter } from './logging/line-writer.ts';
+export type { LineWriter, Sink } from './logging/line-writer.ts';
+export { createLogger } from './logging/logger.ts';
+export type { LoggerDeps, LoggerOptions } from './logging/logger.ts';
+export { stderrSink } from './logging/stderr.ts';
+export { invalidLogging } from './logging/validate.ts';
+export type { MetricsRegistry } from './metrics/registry.ts';

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Command line of csi-provisioner: upstream's flags, pflag syntax. */
+import {
+  boolFlag,
+  durationFlag,
+  floatFlag,
+  gatesFlag,
+  intFlag,
+  releaseOnExitGate,
+  standardFlags,
+  stringFlag,
+  uintFlag,
+} from '@csi-sidecars/sidecar';
+import type { Gate, GateSettings, ProgramFlags, StandardValues } from '@csi-sidecars/sidecar';
+
+export interface ProvisionerValues extends StandardValues {
+  readonly master: string;
+  readonly 'volume-name-prefix': string;
+  readonly 'volume-name-uuid-length': number;
+  /** Milliseconds. */
+  readonly 'retry-interval-start': number;
+  /** Milliseconds. */
+  readonly 'retry-interval-max': number;
+  readonly 'worker-threads': number;
+  readonly 'cloning-protection-threads': number;
+  /** Milliseconds. */
+  readonly 'snapshot-orphan-sweep-interval': number;
+  readonly 'capacity-threads': number;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly 'strict-topology': boolean;
+  readonly 'immediate-topology': boolean;
+  readonly 'extra-create-metadata': boolean;
+  readonly 'enable-pprof': boolean;
+  readonly 'default-fstype': string;
+  readonly 'kube-api-capacity-qps': number;
+  readonly 'kube-api-capacity-burst': number;
+  readonly 'enable-capacity': boolean;
+  readonly 'capacity-for-immediate-binding': boolean;
+  /** Milliseconds. */
+  readonly 'capacity-poll-interval': number;
+  readonly 'capacity-ownerref-level': number;
+  readonly 'node-deployment': boolean;
+  readonly 'node-deployment-immediate-binding': boolean;
+  /** Milliseconds. */
+  readonly 'node-deployment-base-delay': number;
+  /** Milliseconds. */
+  readonly 'node-deployment-max-delay': number;
+  readonly 'controller-publish-readonly': boolean;
+  readonly 'prevent-volume-mode-conversion': boolean;
+  readonly 'feature-gates': GateSettings;
+}
+
+export type ProvisionerGate =
+  | 'ReleaseLeaderElectionOnExit'
+  | 'Topology'
+  | 'CrossNamespaceVolumeDataSource'
+  | 'VolumeAttributesClass';
+
+const gates: Readonly<Record<ProvisionerGate, Gate>> = {
+  ...releaseOnExitGate,
+  Topology: { stage: 'GA', defaultValue: true },
+  CrossNamespaceVolumeDataSource: { stage: 'ALPHA', defaultValue: false },
+  VolumeAttributesClass: { stage: 'GA', defaultValue: true },
+};
+
+export const provisionerProgram: ProgramFlags<ProvisionerValues, ProvisionerGate> = {
+  name: 'csi-provisioner',
+  syntax: 'pflag',
+  gates,
+  flags: {
+    ...standardFlags,
+    master: stringFlag('', 'API server URL.'),
+    'volume-name-prefix': stringFlag('pvc', 'Prefix of the name of a created volume.'),
+    'volume-name-uuid-length': intFlag(
+      -1,
+      'Characters of the claim UID (without dashes) in a volume name; -1: the whole UID.',
+    ),
+    'retry-interval-start': durationFlag(
+      1_000,
+      'Initial retry interval of failed provisioning or deletion. It doubles with each failure, up to retry-interval-max.',
+    ),
+    'retry-interval-max': durationFlag(300_000, 'Maximum retry interval of failed provisioning or deletion.'),
+    'worker-threads': uintFlag(100, 'Number of simultaneous CSI calls, for claims and for volumes each.'),
+    'cloning-protection-threads': uintFlag(1, 'Number of workers that remove cloning finalizers.'),
+    'snapshot-orphan-sweep-interval': durationFlag(
+      300_000,
+      'Period of the sweep for orphaned snapshot finalizers; 0 disables.',
+    ),
+    'capacity-threads': uintFlag(1, 'Number of workers for CSIStorageCapacity objects.'),
+    timeout: durationFlag(10_000, 'Timeout of every CSI call.'),
+    'strict-topology': boolFlag(false, 'Late binding: pass only the topology of the selected node to CreateVolume.'),
+    'immediate-topology': boolFlag(
+      true,
+      'Immediate binding: pass the aggregated topology of the cluster, or none if disabled.',
+    ),
+    'extra-create-metadata': boolFlag(false, 'Add claim and volume names to the parameters of create requests.'),
+    'enable-pprof': boolFlag(false, 'Serve profiles below /debug/pprof/ on --http-endpoint.'),
+    'default-fstype': stringFlag('', 'File system type of volumes whose class names none.'),
+    'kube-api-capacity-qps': floatFlag(1, 'QPS for storage capacity updates.'),
+    'kube-api-capacity-burst': intFlag(5, 'Burst for storage capacity updates.'),
+    'enable-capacity': boolFlag(false, 'Publish CSIStorageCapacity objects.'),
+    'capacity-for-immediate-binding': boolFlag(false, 'Publish capacity for classes with immediate binding as well.'),
+    'capacity-poll-interval': durationFlag(60_000, 'Period of the refresh of all capacity objects.'),
+    'capacity-ownerref-level': intFlag(
+      1,
+      'Owner hops from the own pod to the owner of the capacity objects; -1: no owner.',
+    ),
+    'node-deployment': boolFlag(false, 'One replica per node, for node-local volumes.'),
+    'node-deployment-immediate-binding': boolFlag(
+      true,
+      'Whether immediate binding is supported when deployed on each node.',
+    ),
+    'node-deployment-base-delay': durationFlag(20_000, 'Initial wait before a node tries to own a claim.'),
+    'node-deployment-max-delay': durationFlag(60_000, 'Longest wait before a node tries to own a claim.'),
+    'controller-publish-readonly': boolFlag(
+      false,
+      'Mark volumes read-only at attach time when the claim is ReadOnlyMany.',
+    ),
+    'prevent-volume-mode-conversion': boolFlag(true, 'Refuse to change the volume mode when restoring a snapshot.'),
+    'feature-gates': gatesFlag(gates),
+  },
+};

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Go's duration syntax: `300ms`, `1.5h`, `1m30s`, `-2s`, `0`. A unit is mandatory but for zero. */
+
+const nanosecondsOf: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+};
+
+/** The largest duration Go can hold, in nanoseconds: about 292 years. */
+const maxNanoseconds = 2n ** 63n - 1n;
+
+/** Milliseconds (with fractions), or undefined when the text is not a duration of Go's. */
+export function parseGoDuration(text: string): number | undefined {
+  const match = /^([-+]?)(.*)$/s.exec(text);
+  const rest = match?.[2] ?? '';
+  if (rest === '0') return 0;
+  if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(rest)) return undefined;
+  let total = 0n;
+  for (const [, whole, fraction, unit] of rest.matchAll(/(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g)) {
+    const scale = nanosecondsOf[unit ?? ''] ?? 0n;
+    const digits = (fraction ?? '').slice(0, 18);
+    total += BigInt(whole === '' ? '0' : (whole ?? '0')) * scale;
+    if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
+  }
+  if (total > maxNanoseconds) return undefined;
+  const milliseconds = Number(total) / 1e6;
+  return match?.[1] === '-' ? -milliseconds : milliseconds;
+}
+
+/** As Go prints it: `1m0s`, `1.5s`, `300ms`, `0s`. */
+export function formatGoDuration(milliseconds: number): string {
+  if (milliseconds === 0) return '0s';
+  const sign = milliseconds < 0 ? '-' : '';
+  const nanoseconds = Math.round(Math.abs(milliseconds) * 1e6);
+  if (nanoseconds < 1e3) return `${sign}${nanoseconds}ns`;
+  if (nanoseconds < 1e6) return `${sign}${nanoseconds / 1e3}µs`;
+  if (nanoseconds < 1e9) return `${sign}${nanoseconds / 1e6}ms`;
+  const seconds = nanoseconds / 1e9;
+  const hours = Math.floor(seconds / 3600);
+  const minutes = Math.floor((seconds % 3600) / 60);
+  const rest = Number((seconds - hours * 3600 - minutes * 60).toFixed(9));
+  if (hours > 0) return `${sign}${hours}h${minutes}m${rest}s`;
+  return minutes > 0 ? `${sign}${minutes}m${rest}s` : `${sign}${rest}s`;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The two command-line syntaxes of the Go sidecars, exactly. `go` is Go's `flag` package: one or two dashes are equal, the
+ * first word that is no flag ends parsing. `pflag` (csi-provisioner) wants two dashes for long names, has the shorthand
+ * `-v`, and lets flags and other words mix. What both accept is turned into values; nothing is printed and nothing exits here.
+ */
+import type { Flag, Flags, FlagsOf } from './flag.ts';
+
+export type FlagSyntax = 'go' | 'pflag';
+
+export type ParseResult<V> =
+  | {
+      readonly kind: 'parsed';
+      readonly values: V;
+      /** Flags that were present on the command line, whatever their value. */
+      readonly given: ReadonlySet<string>;
+      readonly positionals: readonly string[];
+    }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'invalid'; readonly message: string };
+
+/** One flag as found on the command line. `text` is undefined when it came without a value. */
+type Token =
+  | { readonly kind: 'flag'; readonly name: string; readonly shown: string; readonly text: string | undefined }
+  | { readonly kind: 'shorthand'; readonly letter: string; readonly rest: string; readonly word: string }
+  | { readonly kind: 'word'; readonly word: string }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'malformed'; readonly message: string };
+
+export function parseFlags<V extends object>(
+  declared: FlagsOf<V>,
+  syntax: FlagSyntax,
+  args: readonly string[],
+): ParseResult<V> {
+  const flags: Flags = declared;
+  const byShorthand = new Map(
+    Object.entries(flags).flatMap(([name, flag]) => (flag.shorthand ? [[flag.shorthand, name]] : [])),
+  );
+  const values: Record<string, unknown> = {};
+  for (const [name, flag] of Object.entries(flags)) values[name] = flag.defaultValue;
+  const given = new Set<string>();
+  const positionals: string[] = [];
+
+  for (let index = 0; index < args.length; index++) {
+    const token = tokenise(args[index] ?? '', syntax);
+    if (token.kind === 'end') {
+      positionals.push(...args.slice(index + 1));
+      break;
+    }
+    if (token.kind === 'word') {
+      if (syntax === 'go') {
+        positionals.push(...args.slice(index));
+        break;
+      }
+      positionals.push(token.word);
+      continue;
+    }
+    if (token.kind === 'malformed') return { kind: 'invalid', message: token.message };
+    const found = resolve(token, byShorthand);
+    if (found.kind !== 'flag') return found;
+    const flag = Object.hasOwn(flags, found.name) ? flags[found.name] : undefined;
+    if (flag === undefined) return unknownFlag(found.name, syntax);
+    let text = found.text ?? flag.impliedText;
+    if (text === undefined) {
+      index += 1;
+      text = args[index];
+      if (text === undefined) return { kind: 'invalid', message: `flag needs an argument: ${found.shown}` };
+    }
+    const parsed = flag.parse(text, given.has(found.name) ? values[found.name] : undefined);
+    if (!parsed.ok)
+      return { kind: 'invalid', message: invalidValue({ flag, name: found.name, text }, syntax, parsed.reason) };
+    values[found.name] = parsed.value;
+    given.add(found.name);
+  }
+  return { kind: 'parsed', values: values as V, given, positionals };
+}
+
+function tokenise(word: string, syntax: FlagSyntax): Token {
+  if (word.length < 2 || !word.startsWith('-')) return { kind: 'word', word };
+  if (word === '--') return { kind: 'end' };
+  const long = word.startsWith('--');
+  if (syntax === 'pflag' && !long) return { kind: 'shorthand', letter: word.charAt(1), rest: word.slice(2), word };
+  const body = word.slice(long ? 2 : 1);
+  if (body.startsWith('-') || body.startsWith('=')) return { kind: 'malformed', message: `bad flag syntax: ${word}` };
+  const equals = body.indexOf('=');
+  const name = equals < 0 ? body : body.slice(0, equals);
+  return {
+    kind: 'flag',
+    name,
+    shown: syntax === 'pflag' ? `--${name}` : `-${name}`,
+    text: equals < 0 ? undefined : body.slice(equals + 1),
+  };
+}
+
+type Found = Extract<Token, { kind: 'flag' }>;
+
+function resolve(
+  token: Extract<Token, { kind: 'flag' | 'shorthand' }>,
+  byShorthand: ReadonlyMap<string, string>,
+): Found | { readonly kind: 'invalid'; readonly message: string } | { readonly kind: 'help' } {
+  if (token.kind === 'flag') return token;
+  const name = byShorthand.get(token.letter);
+  if (name === undefined) {
+    if (token.letter === 'h') return { kind: 'help' };
+    return { kind: 'invalid', message: `unknown shorthand flag: '${token.letter}' in ${token.word}` };
+  }
+  const text = token.rest === '' ? undefined : token.rest.replace(/^=/, '');
+  return { kind: 'flag', name, shown: `'${token.letter}' in ${token.word}`, text };
+}
+
+function unknownFlag(name: string, syntax: FlagSyntax): { kind: 'help' } | { kind: 'invalid'; message: string } {
+  if (name === 'help' || (name === 'h' && syntax === 'go')) return { kind: 'help' };
+  return {
+    kind: 'invalid',
+    message: syntax === 'go' ? `flag provided but not defined: -${name}` : `unknown flag: --${name}`,
+  };
+}
+
+function invalidValue(
+  { flag, name, text }: { flag: Flag<unknown>; name: string; text: string },
+  syntax: FlagSyntax,
+  reason: string,
+): string {
+  const value = JSON.stringify(text);
+  if (syntax === 'pflag') {
+    const shown = flag.shorthand === undefined ? `--${name}` : `-${flag.shorthand}, --${name}`;
+    return `invalid argument ${value} for "${shown}" flag: ${reason}`;
+  }
+  if (flag.impliedText !== undefined) return `invalid boolean value ${value} for -${name}: ${reason}`;
+  return `invalid value ${value} for flag -${name}: ${reason}`;
+}

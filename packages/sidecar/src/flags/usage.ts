@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The usage text, by yargs, which is loaded only when somebody asks for help or has made a mistake.
+ * Parsing is not its business: its own syntax is looser than Go's.
+ */
+import type { Flags } from './flag.ts';
+
+/** The text that follows a wrong command line and answers `--help`. */
+export async function usageText(program: string, flags: Flags): Promise<string> {
+  const { default: yargs } = await import('yargs');
+  const parser = yargs([])
+    .scriptName(program)
+    .usage(`Usage of ${program}:`)
+    .help(false)
+    .version(false)
+    .wrap(Math.min(process.stderr.columns ?? 120, 120));
+  parser.updateStrings({ 'Options:': 'Flags:' });
+  for (const name of Object.keys(flags).sort()) {
+    const flag = flags[name];
+    if (flag === undefined) continue;
+    const kind = flag.type === '' ? 'boolean' : flag.type;
+    const shownDefault = flag.defaultText === '' ? '' : ` (default ${flag.defaultText})`;
+    parser.option(name, {
+      describe: `${kind}  ${flag.deprecated === undefined ? '' : `DEPRECATED: ${flag.deprecated}. `}${flag.usage}${shownDefault}`,
+      ...(flag.shorthand === undefined || flag.shorthand === name ? {} : { alias: flag.shorthand }),
+    });
+  }
+  return await parser.getHelp();
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Writes lines to a file descriptor without ever making the process wait: one write is in flight, what comes meanwhile is
+ * gathered up to a bound, and beyond that lines are dropped and counted. (Node.js writes to pipes synchronously: with a
+ * blocked reader `process.stderr` would stop the whole process.)
+ * At the end of the process `flushSync` writes what is left, waiting for the reader a bounded time.
+ */
+export interface LineWriter {
+  write(line: string): void;
+  /** Lines dropped since the start because the reader was too slow. */
+  readonly dropped: number;
+  flushSync(): void;
+}
+
+/** The part of `node:fs` that is needed: asynchronous and synchronous writes to one descriptor. */
+export interface Sink {
+  write(chunk: Uint8Array, done: (error: Error | null, written: number) => void): void;
+  /** Bytes written, at least 0 when the reader is not ready. */
+  writeSync(chunk: Uint8Array): number;
+}
+
+export const defaultBufferBytes: number = 1024 * 1024;
+
+export function createLineWriter(sink: Sink, options: { readonly maxBufferBytes?: number } = {}): LineWriter {
+  const maxBufferBytes = options.maxBufferBytes ?? defaultBufferBytes;
+  let waiting: string[] = [];
+  let waitingBytes = 0;
+  let inFlight: Uint8Array | undefined;
+  let dropped = 0;
+  let reported = 0;
+
+  const next = (): void => {
+    if (inFlight !== undefined || waiting.length === 0) return;
+    if (dropped > reported) {
+      waiting.push(`W log lines were dropped because the reader was too slow, count=${dropped - reported}\n`);
+      reported = dropped;
+    }
+    inFlight = Buffer.from(waiting.join(''));
+    waiting = [];
+    waitingBytes = 0;
+    send(inFlight);
+  };
+  const send = (chunk: Uint8Array): void => {
+    sink.write(chunk, (error, written) => {
+      if (inFlight !== chunk) return; // flushed synchronously meanwhile
+      const rest = chunk.subarray(written);
+      // A broken or full descriptor loses lines, never the process.
+      if (error !== null || rest.length === 0) {
+        inFlight = undefined;
+        next();
+        return;
+      }
+      inFlight = rest;
+      send(rest);
+    });
+  };
+
+  return {
+    write(line) {
+      if (waitingBytes + line.length > maxBufferBytes) {
+        dropped += 1;
+        return;
+      }
+      waiting.push(line);
+      waitingBytes += line.length;
+      next();
+    },
+    get dropped() {
+      return dropped;
+    },
+    flushSync() {
+      // What is in flight may be written twice in the rare case that the process ends in the middle of it; never lost.
+      let rest: Uint8Array = Buffer.concat([inFlight ?? Buffer.alloc(0), Buffer.from(waiting.join(''))]);
+      inFlight = undefined;
+      waiting = [];
+      waitingBytes = 0;
+      for (let attempts = 0; rest.length > 0 && attempts < 100; attempts++) rest = rest.subarray(sink.writeSync(rest));
+    },
+  };
+}

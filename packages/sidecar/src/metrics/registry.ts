@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The Metrics port on prom-client. This file is imported only when an endpoint is configured: a program without one pays
+ * neither the import nor the series. Families appear in the output after their first observation, as upstream's do.
+ * The exposition text is written here because label names must be sorted, with `le` last.
+ */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Labels, MetricOptions, Metrics, Sample } from '@csi-sidecars/runtime';
+
+export interface MetricsRegistry extends Metrics {
+  /** All families in Prometheus' text format 0.0.4. */
+  text(): Promise<string>;
+}
+
+export const textContentType = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** A family as prom-client hands it out. */
+interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly values: readonly {
+    readonly metricName?: string;
+    readonly labels: Readonly<Record<string, string | number>>;
+    readonly value: number;
+  }[];
+}
+
+export function createMetricsRegistry(): MetricsRegistry {
+  const registry = new Registry();
+  /** One family may be asked for by several users (two queues of one name): they share it. */
+  const families = new Map<string, unknown>();
+  const once = <T>(name: string, make: () => T): T => {
+    const existing = families.get(name) as T | undefined;
+    if (existing !== undefined) return existing;
+    const made = make();
+    families.set(name, made);
+    return made;
+  };
+  const configuration = (
+    options: MetricOptions,
+  ): { name: string; help: string; labelNames: string[]; registers: Registry[] } => ({
+    name: options.name,
+    help: options.help,
+    labelNames: [...(options.labels ?? [])],
+    registers: [registry],
+  });
+
+  return {
+    counter(options) {
+      const counter = once(options.name, () => new Counter(configuration(options)));
+      return { inc: (labels: Labels = {}, by = 1) => counter.inc(labels, by) };
+    },
+    gauge(options) {
+      const sources = once(`${options.name} sources`, (): (() => Iterable<Sample>)[] => []);
+      if (options.collect !== undefined) sources.push(options.collect);
+      const gauge = once(
+        options.name,
+        () =>
+          new Gauge({
+            ...configuration(options),
+            collect(): void {
+              if (sources.length === 0) return;
+              this.reset();
+              for (const source of sources) {
+                for (const sample of source()) this.inc(sample.labels, sample.value);
+              }
+            },
+          }),
+      );
+      return { set: (value: number, labels: Labels = {}) => gauge.set(labels, value) };
+    },
+    histogram(options) {
+      const histogram = once(
+        options.name,
+        () => new Histogram({ ...configuration(options), buckets: [...options.buckets] }),
+      );
+      return { observe: (value: number, labels: Labels = {}) => histogram.observe(labels, value) };
+    },
+    async text() {
+      const all = (await registry.getMetricsAsJSON()) as unknown as readonly Family[];
+      return all.map(familyText).join('');
+    },
+  };
+}
+
+function familyText(family: Family): string {
+  if (family.values.length === 0) return '';
+  const help = family.help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+  const lines = family.values.map(
+    (sample) => `${sample.metricName ?? family.name}${labelText(sample.labels)} ${numberText(sample.value)}\n`,
+  );
+  return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n${lines.join('')}`;
+}
+
+function labelText(labels: Readonly<Record<string, string | number>>): string {
+  const names = Object.keys(labels).sort((a, b) => (a === 'le' ? 1 : b === 'le' ? -1 : a < b ? -1 : 1));
+  if (names.length === 0) return '';
+  const escape = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+  return `{${names.map((name) => `${name}="${escape(String(labels[name]))}"`).join(',')}}`;
+}
+
+function numberText(value: number): string {
+  if (value === Infinity) return '+Inf';
+  return value === -Infinity ? '-Inf' : String(value);
+}

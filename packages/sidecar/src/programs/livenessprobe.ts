@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Command line of livenessprobe. */
+import { durationFlag, stringFlag } from '../flags/flag.ts';
+import type { ProgramFlags } from './program.ts';
+import { automaxprocsFlag, loggingFlags } from './shared-flags.ts';
+import type { LoggingValues } from './shared-flags.ts';
+
+export interface LivenessprobeValues extends LoggingValues {
+  readonly automaxprocs: boolean;
+  readonly 'csi-address': string;
+  /** Milliseconds. */
+  readonly 'probe-timeout': number;
+  readonly 'health-port': string;
+  readonly 'http-endpoint': string;
+  readonly 'metrics-address': string;
+  readonly 'metrics-path': string;
+}
+
+export const livenessprobeProgram: ProgramFlags<LivenessprobeValues> = {
+  name: 'livenessprobe',
+  syntax: 'go',
+  gates: {},
+  flags: {
+    ...loggingFlags,
+    automaxprocs: automaxprocsFlag,
+    'csi-address': stringFlag('/run/csi/socket', 'Address of the CSI driver socket.'),
+    'probe-timeout': durationFlag(3_000, 'Budget of one health check, connecting included.'),
+    'health-port': { ...stringFlag('9808', 'TCP port of /healthz.'), deprecated: 'use --http-endpoint' },
+    'http-endpoint': stringFlag('', 'The TCP address of /healthz and metrics.'),
+    'metrics-address': {
+      ...stringFlag('', 'The TCP address of the metrics server.'),
+      deprecated: 'use --http-endpoint',
+    },
+    'metrics-path': stringFlag('/metrics', 'The HTTP path where prometheus metrics are exposed.'),
+  },
+};

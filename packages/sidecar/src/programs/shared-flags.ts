@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Flags that several programs share, with upstream's names, types and defaults. */
+import {
+  boolFlag,
+  durationFlag,
+  featureGatesFlag,
+  floatFlag,
+  ignoredBoolFlag,
+  intFlag,
+  labelsFlag,
+  stringFlag,
+  verbosityFlag,
+  vmoduleFlag,
+} from '../flags/flag.ts';
+import type { Flag, FlagsOf, GateSettings, StringMap } from '../flags/flag.ts';
+import { gatesUsage } from '../flags/gates.ts';
+import type { Gate } from '../flags/gates.ts';
+
+const second = 1_000;
+
+/** Settings that only the alpha logging gate of Go's component-base would allow; any but the default is refused. */
+const alphaLogging =
+  'Alpha in the original, where it cannot be enabled either: a value other than the default is refused.';
+
+export interface LoggingValues {
+  readonly v: number;
+  readonly vmodule: readonly string[];
+  readonly 'logging-format': string;
+  /** Milliseconds. */
+  readonly 'log-flush-frequency': number;
+  readonly 'log-text-split-stream': boolean;
+  readonly 'log-text-info-buffer-size': string;
+  readonly 'log-json-split-stream': boolean;
+  readonly 'log-json-info-buffer-size': string;
+}
+
+export const loggingFlags: FlagsOf<LoggingValues> = {
+  v: verbosityFlag('number for the log level verbosity'),
+  vmodule: vmoduleFlag(
+    'comma-separated list of pattern=N settings for file-filtered logging (text format only; accepted, matches no file here)',
+  ),
+  'logging-format': stringFlag('text', 'Sets the log format. Permitted formats: "json", "text".'),
+  'log-flush-frequency': durationFlag(5 * second, 'Maximum time between log flushes'),
+  'log-text-split-stream': boolFlag(false, alphaLogging),
+  'log-text-info-buffer-size': stringFlag('0', alphaLogging),
+  'log-json-split-stream': boolFlag(false, alphaLogging),
+  'log-json-info-buffer-size': stringFlag('0', alphaLogging),
+};
+
+export const automaxprocsFlag: Flag<boolean> = ignoredBoolFlag(
+  'accepted for compatibility (the original sets its scheduler threads from the CPU quota); has no effect',
+);
+
+export const versionFlag: Flag<boolean> = boolFlag(false, 'Show version.');
+const kubeconfigFlag: Flag<string> = stringFlag(
+  '',
+  'Absolute path to the kubeconfig file. Required only when running out of cluster.',
+);
+
+export interface LeaderElectionValues {
+  readonly 'leader-election': boolean;
+  readonly 'leader-election-namespace': string;
+  /** Milliseconds. */
+  readonly 'leader-election-lease-duration': number;
+  /** Milliseconds. */
+  readonly 'leader-election-renew-deadline': number;
+  /** Milliseconds. */
+  readonly 'leader-election-retry-period': number;
+}
+
+export const leaderElectionFlags: FlagsOf<LeaderElectionValues> = {
+  'leader-election': boolFlag(false, 'Enable leader election.'),
+  'leader-election-namespace': stringFlag(
+    '',
+    'Namespace where the leader election resource lives. Defaults to the pod namespace if not set.',
+  ),
+  'leader-election-lease-duration': durationFlag(
+    15 * second,
+    'Time that non-leader candidates wait before they take over.',
+  ),
+  'leader-election-renew-deadline': durationFlag(10 * second, 'Time the leader retries to renew before it gives up.'),
+  'leader-election-retry-period': durationFlag(5 * second, 'Time between attempts.'),
+};
+
+export interface KubeApiValues {
+  readonly kubeconfig: string;
+  readonly 'kube-api-qps': number;
+  readonly 'kube-api-burst': number;
+}
+
+export const kubeApiFlags: FlagsOf<KubeApiValues> = {
+  kubeconfig: kubeconfigFlag,
+  'kube-api-qps': floatFlag(5, 'QPS to use while communicating with the kubernetes apiserver; negative: no limit.'),
+  'kube-api-burst': intFlag(10, 'Burst to use while communicating with the kubernetes apiserver.'),
+};
+
+export interface EndpointValues {
+  readonly 'http-endpoint': string;
+  readonly 'metrics-path': string;
+}
+
+export const endpointFlags: FlagsOf<EndpointValues> = {
+  'http-endpoint': stringFlag(
+    '',
+    'The TCP address of the HTTP server for metrics and leader election health, for example :8080. Empty: no server. Excludes --metrics-address.',
+  ),
+  'metrics-path': stringFlag('/metrics', 'The HTTP path where prometheus metrics are exposed.'),
+};
+
+/** What every sidecar that talks to the API server and to a driver has. */
+export interface StandardValues extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues {
+  readonly automaxprocs: boolean;
+  readonly version: boolean;
+  readonly 'csi-address': string;
+  readonly 'leader-election-labels': StringMap;
+  readonly 'metrics-address': string;
+}
+
+export const standardFlags: FlagsOf<StandardValues> = {
+  ...loggingFlags,
+  ...leaderElectionFlags,
+  ...kubeApiFlags,
+  ...endpointFlags,
+  automaxprocs: automaxprocsFlag,
+  version: versionFlag,
+  'csi-address': stringFlag('/run/csi/socket', 'Address of the CSI driver socket.'),
+  'leader-election-labels': labelsFlag(
+    'Labels for the lease of the leading replica: key:value,key2:value2. May be repeated.',
+  ),
+  'metrics-address': { ...stringFlag('', 'The TCP address of the metrics server.'), deprecated: 'use --http-endpoint' },
+};
+
+export function gatesFlag(gates: Readonly<Record<string, Gate>>): Flag<GateSettings> {
+  return featureGatesFlag(gatesUsage(gates));
+}
+
+/** Upstream's default is false; here a stopping leader hands over at once. `=false` restores upstream exactly. */
+export const releaseOnExitGate: Readonly<Record<'ReleaseLeaderElectionOnExit', Gate>> = {
+  ReleaseLeaderElectionOnExit: { stage: 'ALPHA', defaultValue: true },
+};

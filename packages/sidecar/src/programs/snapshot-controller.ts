@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Command line of snapshot-controller: no driver, hence no `--csi-address`. */
+import { boolFlag, durationFlag, intFlag } from '../flags/flag.ts';
+import type { GateSettings } from '../flags/flag.ts';
+import type { Gate } from '../flags/gates.ts';
+import type { ProgramFlags } from './program.ts';
+import {
+  automaxprocsFlag,
+  endpointFlags,
+  gatesFlag,
+  kubeApiFlags,
+  leaderElectionFlags,
+  loggingFlags,
+  releaseOnExitGate,
+  versionFlag,
+} from './shared-flags.ts';
+import type { EndpointValues, KubeApiValues, LeaderElectionValues, LoggingValues } from './shared-flags.ts';
+
+export interface SnapshotControllerValues extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues {
+  readonly automaxprocs: boolean;
+  readonly version: boolean;
+  /** Milliseconds. */
+  readonly 'resync-period': number;
+  readonly 'worker-threads': number;
+  /** Milliseconds. */
+  readonly 'retry-interval-start': number;
+  /** Milliseconds. */
+  readonly 'retry-interval-max': number;
+  readonly 'enable-distributed-snapshotting': boolean;
+  readonly 'prevent-volume-mode-conversion': boolean;
+  /** Milliseconds. */
+  readonly 'retry-crd-interval-max': number;
+  readonly 'feature-gates': GateSettings;
+}
+
+export type SnapshotControllerGate = 'ReleaseLeaderElectionOnExit' | 'CSIVolumeGroupSnapshot';
+
+const gates: Readonly<Record<SnapshotControllerGate, Gate>> = {
+  ...releaseOnExitGate,
+  CSIVolumeGroupSnapshot: { stage: 'BETA', defaultValue: false },
+};
+
+export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, SnapshotControllerGate> = {
+  name: 'snapshot-controller',
+  syntax: 'go',
+  gates,
+  flags: {
+    ...loggingFlags,
+    ...leaderElectionFlags,
+    ...kubeApiFlags,
+    ...endpointFlags,
+    automaxprocs: automaxprocsFlag,
+    version: versionFlag,
+    'resync-period': durationFlag(900_000, 'Resync interval of the controller.'),
+    'worker-threads': intFlag(10, 'Number of worker threads per queue.'),
+    'retry-interval-start': durationFlag(1_000, 'Initial retry interval; doubles with each failure.'),
+    'retry-interval-max': durationFlag(300_000, 'Maximum retry interval.'),
+    'enable-distributed-snapshotting': boolFlag(
+      false,
+      'Let node-local snapshotters handle snapshots of their volumes.',
+    ),
+    'prevent-volume-mode-conversion': boolFlag(true, 'Record the volume mode of the source in snapshot contents.'),
+    'retry-crd-interval-max': durationFlag(30_000, 'Maximum wait for the custom resource definitions at start.'),
+    'feature-gates': gatesFlag(gates),
+  },
+};

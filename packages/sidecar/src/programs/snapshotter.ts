@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Command line of csi-snapshotter. */
+import { boolFlag, durationFlag, intFlag, stringFlag } from '../flags/flag.ts';
+import type { GateSettings } from '../flags/flag.ts';
+import type { Gate } from '../flags/gates.ts';
+import type { ProgramFlags } from './program.ts';
+import { gatesFlag, releaseOnExitGate, standardFlags } from './shared-flags.ts';
+import type { StandardValues } from './shared-flags.ts';
+
+export interface SnapshotterValues extends StandardValues {
+  /** Milliseconds. */
+  readonly 'resync-period': number;
+  readonly 'snapshot-name-prefix': string;
+  readonly 'snapshot-name-uuid-length': number;
+  readonly 'groupsnapshot-name-prefix': string;
+  readonly 'groupsnapshot-name-uuid-length': number;
+  readonly 'worker-threads': number;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly 'extra-create-metadata': boolean;
+  /** Milliseconds. */
+  readonly 'retry-interval-start': number;
+  /** Milliseconds. */
+  readonly 'retry-interval-max': number;
+  readonly 'node-deployment': boolean;
+  readonly 'feature-gates': GateSettings;
+}
+
+export type SnapshotterGate = 'ReleaseLeaderElectionOnExit' | 'CSIVolumeGroupSnapshot';
+
+const gates: Readonly<Record<SnapshotterGate, Gate>> = {
+  ...releaseOnExitGate,
+  CSIVolumeGroupSnapshot: { stage: 'BETA', defaultValue: false },
+};
+
+export const snapshotterProgram: ProgramFlags<SnapshotterValues, SnapshotterGate> = {
+  name: 'csi-snapshotter',
+  syntax: 'go',
+  gates,
+  flags: {
+    ...standardFlags,
+    'resync-period': durationFlag(900_000, 'Resync interval of the controller.'),
+    'snapshot-name-prefix': stringFlag('snapshot', 'Prefix of the name of a created snapshot.'),
+    'snapshot-name-uuid-length': intFlag(-1, 'Length of the UUID in a snapshot name; -1: not truncated.'),
+    'groupsnapshot-name-prefix': stringFlag('groupsnapshot', 'Prefix of the name of a created group snapshot.'),
+    'groupsnapshot-name-uuid-length': intFlag(-1, 'Length of the UUID in a group snapshot name; -1: not truncated.'),
+    'worker-threads': intFlag(10, 'Number of worker threads per queue.'),
+    timeout: durationFlag(60_000, 'Timeout of CSI calls of one operation.'),
+    'extra-create-metadata': boolFlag(false, 'Add snapshot metadata to the parameters of create requests.'),
+    'retry-interval-start': durationFlag(
+      1_000,
+      'Initial retry interval of a failed snapshot; doubles with each failure.',
+    ),
+    'retry-interval-max': durationFlag(300_000, 'Maximum retry interval of a failed snapshot.'),
+    'node-deployment': boolFlag(false, 'Distributed snapshotting: one replica per node.'),
+    'feature-gates': gatesFlag(gates),
+  },
+};

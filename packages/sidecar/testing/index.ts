@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Argument lists of real deployments, as their charts and manifests render them. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface RealArgumentList {
+  /** Whose deployment it is. */
+  readonly driver: string;
+  /** Upstream's repository name, e.g. `external-provisioner`. */
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The lists of one program; `$(VAR)` is expanded from `env` as kubelet does, and left literal where unset. */
+export function realArgumentLists(program: string): readonly RealArgumentList[] {
+  const text = readFileSync(join(import.meta.dirname, 'real-argument-lists.json'), 'utf8');
+  return (JSON.parse(text) as readonly RealArgumentList[])
+    .filter((list) => list.program === program)
+    .map((list) => ({ ...list, args: list.args.map((arg) => expand(arg, list.env ?? {})) }));
+}
+
+function expand(text: string, env: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\$\(([A-Za-z_]\w*)\)/g, (literal, name: string) => env[name] ?? literal);
+}
