@@ -18,8 +18,13 @@ function fingerprint() {
 }
 
 const before = fingerprint();
-const code = run('npm', ['run', 'generate', '--silent', '--workspaces', '--if-present']);
-if (code !== 0) process.exit(code);
+for (const [command, ...args] of [
+  ['npm', 'run', 'generate', '--silent', '--workspaces', '--if-present'],
+  ['node', 'scripts/reference.ts'],
+]) {
+  const code = run(command, args);
+  if (code !== 0) process.exit(code);
+}
 const after = fingerprint();
 const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
   (path) => before.get(path) !== after.get(path),

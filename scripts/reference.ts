@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Writes docs/reference/flags.md from the programs' own tables. `npm run check` fails when the page is not up to date. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+// Relative on purpose: the table is not part of the package's door, which knows nothing of `sidecar`.
+import { provisionerProgram } from '../packages/provisioner/src/flags.ts';
+import {
+  attacherProgram,
+  livenessprobeProgram,
+  nodeDriverRegistrarProgram,
+  resizerProgram,
+  snapshotControllerProgram,
+  snapshotterProgram,
+} from '@csi-sidecars/sidecar';
+import type { Flags, Gate } from '@csi-sidecars/sidecar';
+
+const programs: readonly {
+  readonly name: string;
+  readonly syntax: 'go' | 'pflag';
+  readonly flags: Flags;
+  readonly gates: Readonly<Record<string, Gate>>;
+}[] = [
+  provisionerProgram,
+  attacherProgram,
+  resizerProgram,
+  snapshotterProgram,
+  snapshotControllerProgram,
+  nodeDriverRegistrarProgram,
+  livenessprobeProgram,
+].map(({ name, syntax, flags, gates }) => ({ name, syntax, flags: flags as Flags, gates }));
+
+const cell = (text: string): string => text.split('\n')[0]!.replaceAll('|', '\\|');
+
+function section(program: (typeof programs)[number]): string {
+  const rows = Object.entries(program.flags)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, flag]) => {
+      const status = flag.deprecated === undefined ? '' : `Deprecated: ${flag.deprecated}. `;
+      const usage = name === 'feature-gates' ? 'Feature gates, see below.' : cell(flag.usage);
+      return `| \`--${name}\` | ${flag.type === '' ? 'bool' : cell(flag.type)} | ${flag.defaultText === '' ? '' : `\`${flag.defaultText}\``} | ${status}${usage} |`;
+    });
+  const gates = Object.entries(program.gates).map(
+    ([name, gate]) => `| \`${name}\` | ${gate.stage} | ${gate.defaultValue} |`,
+  );
+  const gateTable = gates.length === 0 ? [] : ['', '| Gate | Stage | Default |', '|---|---|---|', ...gates];
+  return [
+    `## ${program.name}`,
+    '',
+    program.syntax === 'go'
+      ? "Syntax: Go's `flag` (one dash or two, `--flag=value` or `--flag value`, booleans only with `=`)."
+      : 'Syntax: pflag (two dashes; `-v` is the only shorthand).',
+    '',
+    '| Flag | Type | Default | Meaning |',
+    '|---|---|---|---|',
+    ...rows,
+    ...gateTable,
+  ].join('\n');
+}
+
+const page = [
+  '# Flags',
+  '',
+  'Generated from the tables of the programs (`npm run generate`). Durations use Go syntax (`1m30s`).',
+  '',
+  programs.map(section).join('\n\n'),
+  '',
+].join('\n');
+const folder = join(import.meta.dirname, '..', 'docs', 'reference');
+mkdirSync(folder, { recursive: true });
+writeFileSync(join(folder, 'flags.md'), page);
