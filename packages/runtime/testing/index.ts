@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+export { createTestAuthority } from './certificates.ts';
+export type { TestAuthority, TestCertificate } from './certificates.ts';
 export { FakeClock, settle } from './fake-clock.ts';
 export { recordingLogger } from './recording-logger.ts';
 export type { LogLine, RecordingLogger } from './recording-logger.ts';
@@ -7,5 +9,7 @@ export type { RecordingMetrics } from './recording-metrics.ts';
 export { scriptedTransport } from './scripted-transport.ts';
 export type { ScriptedAnswer, ScriptedStep, ScriptedTransport, SentRequest } from './scripted-transport.ts';
 export { seededRandom } from './seeded-random.ts';
+export { startTestServer } from './test-server.ts';
+export type { TestExchange, TestServer, TestServerOptions, Wire } from './test-server.ts';
 export * from './fake-api-server/index.ts';
 export * from './faults/index.ts';

@@ -9,6 +9,8 @@ import { TransportError } from './transport.ts';
 export type BodyEnd = 'complete' | 'failed' | 'early';
 
 export interface BodyHooks {
+  /** Bytes have arrived. */
+  arrived?(): void;
   toError(error: Error): TransportError;
   /** Asked when the stream has ended without an error: why the body is not complete all the same. */
   truncated?(): TransportError | undefined;
@@ -21,7 +23,10 @@ export function readableBody(readable: Readable, hooks: BodyHooks): AsyncIterabl
   let failure: TransportError | undefined;
   let ended = false;
   let finished = false;
-  readable.on('readable', () => wake());
+  readable.on('readable', () => {
+    hooks.arrived?.();
+    wake();
+  });
   readable.on('end', () => {
     ended = true;
     failure ??= hooks.truncated?.();

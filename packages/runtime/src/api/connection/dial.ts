@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Opens one connection to the API server: TCP, through a proxy's tunnel where there is one, then TLS, each step with the
+ * time limit that Go's client has for it. Whatever fails, nothing stays open.
+ */
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import type { Clock } from '../../clock/clock.ts';
+import { TransportError, type TransportFailure } from '../transport.ts';
+import type { Endpoint } from './endpoint.ts';
+import { toTransportError } from './socket-error.ts';
+import { openTunnel } from './tunnel.ts';
+
+export type Protocol = 'h2' | 'http/1.1';
+
+export interface Dialed {
+  readonly socket: Socket;
+  readonly protocol: Protocol;
+}
+
+/** Opens a connection, offering these protocols in this order. */
+export type Dial = (offer: readonly Protocol[]) => Promise<Dialed>;
+
+export interface DialDeps {
+  readonly clock: Clock;
+  /** Starts a TCP connection; node:net by default. */
+  readonly connect?: (address: { readonly host: string; readonly port: number }) => Socket;
+}
+
+export interface DialOptions {
+  readonly endpoint: Endpoint;
+  readonly proxy?: URL | undefined;
+  /** Certificates and what to verify, asked for each connection. Unused for http. */
+  readonly tls: () => ConnectionOptions;
+}
+
+const tcpTimeoutMs = 30_000;
+const tlsTimeoutMs = 10_000;
+const keepAliveMs = 30_000;
+
+export function createDial(deps: DialDeps, { endpoint, proxy, tls }: DialOptions): Dial {
+  const { connect = connectTcp } = deps;
+
+  const openTcp = (address: { readonly host: string; readonly port: number }): Promise<Socket> => {
+    const socket = connect(address);
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, keepAliveMs);
+    const timeout = `dial tcp ${address.host}:${address.port}: i/o timeout`;
+    return step(deps.clock, socket, { event: 'connect', ms: tcpTimeoutMs, timeout, otherwise: 'refused' });
+  };
+  const secure = (options: ConnectionOptions): Promise<TLSSocket> => {
+    const socket = connectTls(options);
+    const timeout = 'net/http: TLS handshake timeout';
+    return step(deps.clock, socket, { event: 'secureConnect', ms: tlsTimeoutMs, timeout, otherwise: 'tls' });
+  };
+  const openToProxy = async (url: URL): Promise<Socket> => {
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+    const socket = await openTcp({ host, port });
+    return url.protocol === 'https:' ? secure({ socket, host, ...serverName(host) }) : socket;
+  };
+
+  return async (offer) => {
+    if (endpoint.scheme === 'http') {
+      // Plain requests to a proxy name their whole URL instead of using a tunnel.
+      return { socket: await (proxy === undefined ? openTcp(endpoint) : openToProxy(proxy)), protocol: 'http/1.1' };
+    }
+    const socket =
+      proxy === undefined
+        ? await openTcp(endpoint)
+        : await openTunnel(deps.clock, await openToProxy(proxy), { endpoint, proxy });
+    const { host } = endpoint;
+    const secured = await secure({ ...serverName(host), ...tls(), socket, host, ALPNProtocols: [...offer] });
+    return { socket: secured, protocol: secured.alpnProtocol === 'h2' ? 'h2' : 'http/1.1' };
+  };
+}
+
+/** SNI takes names only. */
+function serverName(host: string): { readonly servername?: string } {
+  return isIP(host) === 0 ? { servername: host } : {};
+}
+
+interface Step {
+  readonly event: 'connect' | 'secureConnect';
+  readonly ms: number;
+  readonly timeout: string;
+  readonly otherwise: TransportFailure;
+}
+
+function step<S extends Socket>(clock: Clock, socket: S, { event, ms, timeout, otherwise }: Step): Promise<S> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown): void => {
+      release();
+      // A late error of a socket that is given up concerns nobody.
+      socket.on('error', () => undefined);
+      socket.destroy();
+      reject(toTransportError(error, otherwise));
+    };
+    const succeed = (): void => {
+      release();
+      resolve(socket);
+    };
+    const closed = (): void => fail(new TransportError('eof', 'connection closed before it was established'));
+    const alarm = clock.timer(ms, () => fail(new TransportError('timeout', timeout)));
+    const release = (): void => {
+      alarm.cancel();
+      socket.off(event, succeed).off('error', fail).off('close', closed);
+    };
+    socket.once(event, succeed).once('error', fail).once('close', closed);
+  });
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { FakeClock, recordingLogger } from '../../../testing/index.ts';
+import { checkHealth, healthFromEnvironment } from './health.ts';
+
+describe('healthFromEnvironment', () => {
+  it('given nothing, then 30 s and 15 s', () => {
+    expect(healthFromEnvironment({}, recordingLogger())).toEqual({ readIdleMs: 30_000, pingTimeoutMs: 15_000 });
+  });
+
+  it('[runtime#2] given HTTP2_READ_IDLE_TIMEOUT_SECONDS=0, then the check is off', () => {
+    const clock = new FakeClock();
+    const options = healthFromEnvironment({ HTTP2_READ_IDLE_TIMEOUT_SECONDS: '0' }, recordingLogger());
+    using _ = checkHealth(clock, options, { ping: () => expect.unreachable(), lost: () => expect.unreachable() });
+    expect(clock.pending).toBe(0);
+  });
+
+  it('[runtime#3] given HTTP2_PING_TIMEOUT_SECONDS=abc, then a warning and 15 s', () => {
+    const logger = recordingLogger();
+    const options = healthFromEnvironment({ HTTP2_PING_TIMEOUT_SECONDS: 'abc' }, logger);
+    expect(options.pingTimeoutMs).toBe(15_000);
+    expect(logger.lines).toEqual([
+      {
+        kind: 'warn',
+        message: 'Illegal value of an environment variable, using the default',
+        facts: { name: 'HTTP2_PING_TIMEOUT_SECONDS', value: 'abc', default: 15 },
+      },
+    ]);
+  });
+});
+
+describe('checkHealth', () => {
+  const setUp = (answers: 'answers' | 'silent') => {
+    const clock = new FakeClock();
+    const seen: string[] = [];
+    const note = (what: string): void => {
+      seen.push(`${what}@${clock.monotonicMs() / 1000}`);
+    };
+    const health = checkHealth(
+      clock,
+      { readIdleMs: 30_000, pingTimeoutMs: 15_000 },
+      {
+        ping: (answered) => {
+          note('ping');
+          if (answers === 'answers') clock.timer(1000, answered);
+        },
+        lost: () => note('lost'),
+      },
+    );
+    return { clock, seen, health };
+  };
+
+  it('given a silent peer, then it is asked after 30 s and lost 15 s later', async () => {
+    const { clock, seen } = setUp('silent');
+    await clock.advance(100_000);
+    expect(seen).toEqual(['ping@30', 'lost@45']);
+  });
+
+  it('given a peer that answers, then it is asked again 30 s after the answer', async () => {
+    const { clock, seen, health } = setUp('answers');
+    await clock.advance(70_000);
+    expect(seen).toEqual(['ping@30', 'ping@61']);
+    health[Symbol.dispose]();
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given something heard, then the silence begins anew', async () => {
+    const { clock, seen, health } = setUp('silent');
+    await clock.advance(20_000);
+    health.heard();
+    await clock.advance(29_999);
+    expect(seen).toEqual([]);
+    await clock.advance(1);
+    expect(seen).toEqual(['ping@50']);
+  });
+
+  it('given an answer after the end, then nothing is asked any more', async () => {
+    const { clock, seen, health } = setUp('answers');
+    await clock.advance(30_000);
+    health[Symbol.dispose]();
+    await clock.advance(100_000);
+    expect(seen).toEqual(['ping@30']);
+    expect(clock.pending).toBe(0);
+  });
+});

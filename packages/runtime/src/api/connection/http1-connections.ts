@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A pool of HTTP/1.1 connections: one per running request, at most 25 idle ones kept for the next. For servers and proxies
+ * that do not speak HTTP/2, for plain http endpoints, and when HTTP/2 is switched off.
+ */
+import { Agent, request as startRequest } from 'node:http';
+import type { Socket } from 'node:net';
+import { readableBody } from '../readable-body.ts';
+import { abortError, TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
+import { type Connection, headersOf } from './connection.ts';
+import { toTransportError } from './socket-error.ts';
+
+const maxIdleConnections = 25;
+/** As Go's client: shorter than the time after which servers close, so that no request is sent into a closing connection. */
+const idleTimeoutMs = 90_000;
+const maxHeaderBytes = 1024 * 1024;
+
+export interface Http1Options {
+  readonly dial: () => Promise<Socket>;
+  /** Value of the Host header. */
+  readonly authority: string;
+  /** Put in front of every path: scheme and authority when requests go to a proxy by their whole URL. */
+  readonly prefix: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Called once, when nothing is left of a pool that takes no more requests. */
+  readonly closed: () => void;
+}
+
+export function createHttp1Connections(options: Http1Options): Connection {
+  const sockets = new Set<Socket>();
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: maxIdleConnections, timeout: idleTimeoutMs });
+  let retired = false;
+  let destroyed: Error | undefined;
+  const closeIfDone = (): void => {
+    if (retired && sockets.size === 0) options.closed();
+  };
+  const open = async (callback: (error: Error | null, socket: Socket) => void): Promise<void> => {
+    let socket: Socket;
+    try {
+      socket = await options.dial();
+    } catch (error) {
+      callback(error as Error, undefined as never);
+      return;
+    }
+    sockets.add(socket);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      closeIfDone();
+    });
+    if (destroyed !== undefined) socket.destroy(destroyed);
+    callback(null, socket);
+  };
+  agent.createConnection = (_options, callback) => {
+    if (callback !== undefined) void open(callback);
+    return undefined;
+  };
+  return {
+    send: (request) => exchange(agent, options, request),
+    isOpen: () => !retired,
+    retire: () => {
+      retired = true;
+      // Connections in use are closed instead of kept when their request ends.
+      agent.maxFreeSockets = 0;
+      for (const free of Object.values(agent.freeSockets).flat()) free?.destroy();
+      closeIfDone();
+    },
+    destroy: async (reason) => {
+      retired = true;
+      destroyed = reason;
+      const gone = [...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+      for (const socket of sockets) socket.destroy(reason);
+      await Promise.all(gone);
+    },
+  };
+}
+
+function exchange(agent: Agent, options: Http1Options, request: TransportRequest): Promise<TransportResponse> {
+  const { method, path, headers, body, signal } = request;
+  if (signal.aborted) return Promise.reject(abortError(signal));
+  return new Promise((resolve, reject) => {
+    const outgoing = startRequest({
+      agent,
+      method,
+      path: options.prefix + path,
+      headers: {
+        host: options.authority,
+        ...options.headers,
+        ...headers,
+        ...(body !== undefined && { 'content-length': body.length }),
+      },
+      maxHeaderSize: maxHeaderBytes,
+    });
+    let answered = false;
+    const onAbort = (): void => {
+      outgoing.destroy(abortError(signal));
+    };
+    const finished = (): void => signal.removeEventListener('abort', onAbort);
+    const failure = (error: unknown): TransportError => {
+      if (signal.aborted) return abortError(signal);
+      const { failure, message } = toTransportError(error, 'reset');
+      // A kept connection that the server closed meanwhile: a read may be repeated at once, a write was perhaps received.
+      const stale = failure === 'reset' && outgoing.reusedSocket && !answered && method === 'GET';
+      return new TransportError(stale ? 'unprocessed' : failure, message, { cause: error });
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    outgoing.on('error', (error) => {
+      if (answered) return;
+      finished();
+      reject(failure(error));
+    });
+    outgoing.on('response', (response) => {
+      answered = true;
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: headersOf(response.headers),
+        body: readableBody(response, {
+          toError: failure,
+          truncated: () => (response.complete ? undefined : failure(new TransportError('eof', 'unexpected EOF'))),
+          finished: (how) => {
+            finished();
+            if (how === 'early') response.destroy();
+          },
+        }),
+      });
+    });
+    outgoing.end(body);
+  });
+}

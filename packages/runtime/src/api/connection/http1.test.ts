@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/** HTTP/1.1: as a fallback, when HTTP/2 is switched off, without TLS, and through proxies. */
+import { once } from 'node:events';
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { settle, type TestExchange } from '../../../testing/index.ts';
+import {
+  answerJson,
+  answerWatches,
+  bodyText,
+  createTransportFixture,
+  openWires,
+  rejectionOf,
+} from '../../../testing/transport-fixture.ts';
+
+const fixture = createTransportFixture();
+const { setUp, onEnd } = fixture;
+afterEach(fixture.closeAll);
+
+const answerVersion = ({ request, response }: TestExchange): void =>
+  answerJson(response, { version: request.httpVersion, host: request.headers.host, url: request.url });
+
+describe('HTTP/1.1', () => {
+  it('given a server without HTTP/2, then the connection on which that was agreed is used and kept', async () => {
+    const { server, get, post } = await setUp({ protocols: ['http/1.1'], answer: answerVersion });
+    const expected = `{"version":"1.1","host":"127.0.0.1:${server.port}","url":"/x"}`;
+    expect(await bodyText(await get('/x'))).toBe(expected);
+    expect(await bodyText(await post('/x', '{}'))).toBe(expected);
+    expect(server.wires.length).toBe(1);
+  });
+
+  it('given plain http, then it is spoken, and a base path goes before every path', async () => {
+    const { get } = await setUp({ scheme: 'http', basePath: '/k8s/clusters/c-1/', answer: answerVersion });
+    expect(await bodyText(await get('/api'))).toContain('"url":"/k8s/clusters/c-1/api"');
+  });
+
+  it('[runtime#12] given DISABLE_HTTP2, then each watch has a connection and at most 25 idle ones are kept', async () => {
+    const waiting: TestExchange[] = [];
+    const { server, get } = await setUp({
+      options: { http2: 'disabled' },
+      answer: (exchange) => {
+        if (exchange.request.url === '/watch') answerWatches(exchange);
+        else waiting.push(exchange);
+      },
+    });
+    const watches = await Promise.all(Array.from({ length: 3 }, () => get('/watch')));
+    expect(watches.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const requests = Array.from({ length: 40 }, () => get('/x').then(bodyText));
+    while (waiting.length < 40) await settle();
+    for (const exchange of waiting) answerJson(exchange.response, exchange.request.httpVersion);
+    expect(new Set(await Promise.all(requests))).toEqual(new Set(['"1.1"']));
+    expect(server.wires.length).toBe(43);
+    while (openWires(server) > 3 + 25) await settle();
+    for (let turn = 0; turn < 100; turn += 1) await settle();
+    expect(openWires(server)).toBe(3 + 25);
+  });
+
+  it('given an answer that breaks off, then the body fails', async () => {
+    const { server, get } = await setUp({
+      options: { http2: 'disabled' },
+      answer: ({ response }) => {
+        response.setHeader('content-length', 10);
+        response.write('12345');
+      },
+    });
+    const answer = await get('/x');
+    server.wires[0]?.end();
+    expect(await rejectionOf(bodyText(answer))).toMatchObject({ failure: expect.stringMatching(/^(eof|reset)$/) });
+  });
+
+  it('given a body that is ended early, begun or not, then its connection is closed', async () => {
+    const { server, get } = await setUp({ options: { http2: 'disabled' }, answer: answerWatches });
+    for await (const _ of (await get('/watch')).body) break;
+    await (await get('/watch')).body[Symbol.asyncIterator]().return?.();
+    while (openWires(server) > 0) await settle();
+    expect(server.wires.length).toBe(2);
+  });
+
+  it('given a kept connection that breaks, then a read was not processed and a write is in doubt', async () => {
+    const { server, get, post } = await setUp({
+      options: { http2: 'disabled' },
+      answer: ({ request, response, connection }) => {
+        if (request.url === '/break') server.wires[connection]?.reset();
+        else answerJson(response, {});
+      },
+    });
+    await bodyText(await get('/x'));
+    expect(await rejectionOf(get('/break'))).toMatchObject({ failure: 'unprocessed' });
+    await bodyText(await get('/x'));
+    expect(await rejectionOf(post('/break', '{}'))).toMatchObject({ failure: 'reset' });
+    expect(await rejectionOf(get('/break'))).toMatchObject({ failure: 'reset' });
+    expect(server.requests).toHaveLength(5);
+  });
+});
+
+describe('proxies', () => {
+  /** A proxy that lets tunnels and whole URLs through and writes down who asked for what. */
+  const startProxy = async (status = 200) => {
+    const asked: unknown[] = [];
+    const sockets: Socket[] = [];
+    const note = (request: IncomingMessage): void => {
+      asked.push([request.method, request.url, request.headers['proxy-authorization']]);
+    };
+    const proxy = createHttpServer((request, response) => {
+      note(request);
+      response.end('{"by":"proxy"}');
+    });
+    proxy.on('connect', (request: IncomingMessage, client: Socket) => {
+      note(request);
+      sockets.push(client);
+      client.on('error', () => undefined);
+      if (status !== 200) {
+        client.end(`HTTP/1.1 ${status} Forbidden\r\n\r\n`);
+        return;
+      }
+      const [host = '', port = ''] = (request.url ?? '').split(':');
+      const upstream = connect(Number(port), host, () => {
+        client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        client.pipe(upstream).pipe(client);
+      });
+      upstream.on('error', () => client.destroy());
+      sockets.push(upstream);
+    });
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    onEnd(async () => {
+      for (const socket of sockets) socket.destroy();
+      proxy.closeAllConnections();
+      await new Promise((resolve) => proxy.close(resolve));
+    });
+    return { asked, url: new URL(`http://user:p%40ss@127.0.0.1:${(proxy.address() as AddressInfo).port}`) };
+  };
+  const credentials = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
+
+  it('given a proxy and https, then HTTP/2 runs through a tunnel, with the credentials of the proxy address', async () => {
+    const proxy = await startProxy();
+    const { server, get } = await setUp({ options: { proxy: proxy.url }, answer: answerVersion });
+    expect(await bodyText(await get('/x'))).toContain('"version":"2.0"');
+    expect(proxy.asked).toEqual([['CONNECT', `127.0.0.1:${server.port}`, credentials]]);
+  });
+
+  it('given a proxy and plain http, then it is asked for the whole address', async () => {
+    const proxy = await startProxy();
+    const { server, get } = await setUp({ scheme: 'http', options: { proxy: proxy.url } });
+    expect(await bodyText(await get('/x'))).toBe('{"by":"proxy"}');
+    expect(proxy.asked).toEqual([['GET', `http://127.0.0.1:${server.port}/x`, credentials]]);
+  });
+
+  it('given a proxy that refuses, then the failure says what it said', async () => {
+    const proxy = await startProxy(403);
+    const { get } = await setUp({ options: { proxy: proxy.url } });
+    expect(await rejectionOf(get('/x'))).toMatchObject({
+      failure: 'refused',
+      message: 'the proxy refuses the tunnel: 403 Forbidden',
+    });
+  });
+
+  it('given a proxy that does not answer, then the request fails after a minute', async () => {
+    const asked = Promise.withResolvers<Socket>();
+    const proxy = createHttpServer().on('connect', (_request, client: Socket) => asked.resolve(client));
+    proxy.listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    onEnd(() => new Promise((resolve) => proxy.close(resolve)));
+    const url = new URL(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    const { clock, get } = await setUp({ options: { proxy: url } });
+    const call = rejectionOf(get('/x'));
+    const client = await asked.promise;
+    await clock.advance(60_000);
+    client.destroy();
+    expect(await call).toMatchObject({ failure: 'timeout', message: 'the proxy does not answer to CONNECT' });
+  });
+});
