@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-export {};
+export { serveOverHttp } from './serve/serve-over-http.ts';
+export type { HttpEndpoint, ServeOptions } from './serve/serve-over-http.ts';
