@@ -16,6 +16,7 @@ import { builtInTypes } from './built-in.ts';
 import { createJournal, type RequestRecord } from './journal.ts';
 import { createObjectAccess, type ObjectAccess } from './object-access.ts';
 import { createStore } from './store.ts';
+import { describeOpenApi } from './openapi.ts';
 import { discover } from './discovery.ts';
 import { encodeJson } from './json.ts';
 import { openWatch, type Watch } from './watch.ts';
@@ -113,7 +114,7 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
   function wellKnown(method: string, path: string): TransportResponse {
     if (method !== 'GET') throw noSuchPath();
     if (/^\/(readyz|livez|healthz)(\/|$)/.test(path)) return textResponse('ok');
-    const document = discover(path, types);
+    const document = discover(path, types) ?? describeOpenApi(path, types);
     if (document === undefined) throw noSuchPath();
     return jsonResponse({ code: 200, body: document });
   }
