@@ -4,7 +4,7 @@ import { applyJsonPatch } from './json-patch.ts';
 import { applyMergePatch } from './merge-patch.ts';
 import { applyStrategicMerge } from './strategic-merge.ts';
 import { apply, patch, update } from './update.ts';
-import { badRequest, methodNotAllowed, noSuchPath, successBody, unsupportedMediaType } from './status.ts';
+import { badRequest, methodNotAllowed, noSuchPath, noPatchType, successBody, unsupportedMediaType } from './status.ts';
 import { collectionId, type ResourceType } from './resource-type.ts';
 import { create } from './create.ts';
 import { existing, type Target, type WriteDeps, type Written } from './write-request.ts';
@@ -82,7 +82,10 @@ export function checkTarget({ type, route }: Target): void {
   if (subresource !== undefined && !(subresource === 'status' && type.status !== 'absent')) throw noSuchPath();
   if (!type.namespaced && namespace !== undefined) throw noSuchPath();
   const acrossNamespaces = verb === 'list' || verb === 'watch';
-  if (type.namespaced && namespace === undefined && !acrossNamespaces) throw noSuchPath();
+  if (type.namespaced && namespace === undefined && !acrossNamespaces) {
+    throw route.name === undefined ? methodNotAllowed() : noSuchPath();
+  }
+  if ((verb === 'update' || verb === 'patch') && route.name === undefined) throw methodNotAllowed();
 }
 
 function patchWith(type: ResourceType, mediaType: string, body: unknown): (current: StoredObject) => unknown {
@@ -92,7 +95,8 @@ function patchWith(type: ResourceType, mediaType: string, body: unknown): (curre
     if (!isObject(body)) throw badRequest('a strategic merge patch must be an object');
     return (current) => applyStrategicMerge(current, body);
   }
-  const accepted = Object.values(patchTypes).filter((each) => type.custom !== true || each !== patchTypes.strategic);
+  if (type.custom !== true) throw noPatchType();
+  const accepted = [patchTypes.json, patchTypes.merge, patchTypes.apply];
   throw unsupportedMediaType(accepted);
 }
 

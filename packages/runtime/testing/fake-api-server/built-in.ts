@@ -19,8 +19,8 @@ import {
   volumeAttachments,
   volumeAttributesClasses,
 } from '../../src/api/resource.ts';
-import { decodeEvent, decodeLease, leaseCauses } from './lease-rules.ts';
-import { podStatus, secretDefaults } from './core-rules.ts';
+import { decodeEvent, decodeLease, eventCauses, leaseCauses } from './lease-rules.ts';
+import { podDefaults, podStatus, secretDefaults } from './core-rules.ts';
 import type { ResourceType } from './resource-type.ts';
 import * as storage from './storage-rules.ts';
 import * as volume from './volume-rules.ts';
@@ -63,6 +63,8 @@ export const builtInTypes: readonly ResourceType[] = [
     shortNames: ['po'],
     status: 'withMetadata',
     deleteAnswer: 'object',
+    generation: true,
+    defaults: podDefaults,
     initialStatus: podStatus,
     selectable: [
       'spec.nodeName',
@@ -78,6 +80,7 @@ export const builtInTypes: readonly ResourceType[] = [
     status: 'absent',
     createOnUpdate: true,
     decode: decodeEvent,
+    validate: eventCauses,
     selectable: [
       'involvedObject.kind',
       'involvedObject.namespace',
@@ -137,6 +140,7 @@ export const builtInTypes: readonly ResourceType[] = [
     ...csiStorageCapacities,
     singular: 'csistoragecapacity',
     status: 'absent',
+    defaults: storage.capacityDefaults,
     validate: storage.capacityCauses,
     validateUpdate: storage.capacityUpdateCauses,
   },

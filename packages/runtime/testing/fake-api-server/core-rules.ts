@@ -15,6 +15,11 @@ export function secretDefaults(secret: StoredObject): StoredObject {
   return { ...typed, data: { ...(typed['data'] as object | undefined), ...Object.fromEntries(encoded) } };
 }
 
+export function podDefaults(pod: StoredObject): StoredObject {
+  const defaults = { restartPolicy: 'Always', terminationGracePeriodSeconds: 30, schedulerName: 'default-scheduler' };
+  return { ...pod, spec: { ...defaults, ...(pod['spec'] as object | undefined) } };
+}
+
 export function podStatus(): object {
   return { phase: 'Pending', qosClass: 'BestEffort' };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Create: a free name, an identity, the initial status, defaults, admission, validation, in the order of the server. */
-import { alreadyExists, badRequest, invalid } from './status.ts';
+import { alreadyExists, internal, invalid } from './status.ts';
 import {
   assemble,
   collectionOf,
@@ -24,8 +24,7 @@ export function create(deps: WriteDeps, target: Target, body: unknown): StoredOb
   const { type, route } = target;
   const decoded = decodeObject(target, body);
   const asked = at(decoded, 'metadata', 'resourceVersion');
-  if (asked !== undefined && asked !== '')
-    throw badRequest('resourceVersion should not be set on objects to be created');
+  if (asked !== undefined && asked !== '') throw internal('resourceVersion should not be set on objects to be created');
   const name = freeName(deps, target, decoded);
   const now = timestamp(deps.clock);
   const identity = { name, uid: deps.random.uuid(), creationTimestamp: now, resourceVersion: '' };

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Delete: preconditions, finalizers, and the grace period of pods. */
 import { at } from './json.ts';
-import {
-  collectionOf,
-  countGeneration,
-  existing,
-  isDryRun,
-  type Target,
-  type WriteDeps,
-  type Written,
-} from './write-request.ts';
+import { collectionOf, existing, isDryRun, type Target, type WriteDeps, type Written } from './write-request.ts';
 import { conflict, methodNotAllowed } from './status.ts';
 import { keyOf, type StoredMeta, type StoredObject } from './store.ts';
 import type { ResourceType } from './resource-type.ts';
@@ -35,27 +27,32 @@ export function remove(deps: WriteDeps, target: Target, options: DeleteOptions):
     return { object: last, outcome: 'deleted' };
   }
   const already = previous.metadata.deletionTimestamp !== undefined;
+  const { generation } = previous.metadata;
   const shortened = graceSeconds < (previous.metadata.deletionGracePeriodSeconds ?? 0);
   if (already && !shortened) return { object: previous, outcome: 'updated' };
   const metadata: StoredMeta = {
     ...previous.metadata,
     deletionTimestamp: `${new Date(deps.clock.nowMs() + graceSeconds * 1000).toISOString().slice(0, 19)}Z`,
     deletionGracePeriodSeconds: graceSeconds,
+    // To be deleted is a change of what is wanted.
+    ...(already || generation === undefined ? {} : { generation: generation + 1 }),
   };
-  const object = countGeneration(type, { ...previous, metadata }, previous);
+  const object = { ...previous, metadata };
   return { object: dry ? object : collectionOf(deps, type).put(key, object), outcome: 'updated' };
 }
 
 function checkPreconditions(type: ResourceType, previous: StoredObject, options: DeleteOptions): void {
   const { uid, resourceVersion } = options.preconditions ?? {};
   const { metadata } = previous;
+  // Here the server names the kind where it names the plural otherwise.
+  const kind = { ...type, plural: type.kind };
   if (uid !== undefined && uid !== metadata.uid) {
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
-    throw conflict(type, metadata.name, why);
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    throw conflict(kind, metadata.name, why);
   }
   if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    const why = `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`;
-    throw conflict(type, metadata.name, why);
+    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    throw conflict(kind, metadata.name, why);
   }
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** RFC 6902, as far as the API server accepts it: a malformed patch is 400, one that does not apply is 422. */
+/** RFC 6902, as the API server takes it: what is no list is 400, an operation that is wrong or does not apply is 422. */
 import { isObject, sameJson, type MutableJson } from './json.ts';
 import { badRequest, unprocessablePatch } from './status.ts';
 
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) throw badRequest('json patch: the body must be an array of operations');
+  if (!Array.isArray(patch))
+    throw badRequest(
+      'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+    );
   const root: MutableJson = { '': structuredClone(document) };
   for (const operation of patch as readonly unknown[]) applyOperation(root, operation);
   return root[''];
@@ -12,7 +15,7 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
 
 function applyOperation(root: MutableJson, operation: unknown): void {
   if (!isObject(operation) || typeof operation['path'] !== 'string') {
-    throw badRequest('json patch: every operation needs an op and a path');
+    throw unprocessablePatch();
   }
   const path = operation['path'];
   switch (operation['op']) {
@@ -31,7 +34,7 @@ function applyOperation(root: MutableJson, operation: unknown): void {
     case 'copy':
       return insert(root, path, structuredClone(read(root, String(operation['from']))));
     default:
-      throw badRequest(`json patch: unknown operation ${JSON.stringify(operation['op'])}`);
+      throw unprocessablePatch();
   }
 }
 

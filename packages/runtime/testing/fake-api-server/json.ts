@@ -9,13 +9,14 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A private copy; undefined and null fields are left out, as the server's typed decoding does. */
-export function copyJson<T>(value: T): T {
-  if (Array.isArray(value)) return value.map((item: unknown) => copyJson(item)) as T;
+/** A private copy without undefined fields. The typed decoding of built-in kinds drops null fields as well. */
+export function copyJson<T>(value: T, nulls: 'drop nulls' | 'keep nulls' = 'drop nulls'): T {
+  if (Array.isArray(value)) return value.map((item: unknown) => copyJson(item, nulls)) as T;
   if (!isObject(value)) return value;
   const copy: MutableJson = {};
   for (const [field, content] of Object.entries(value)) {
-    if (content !== undefined && content !== null) copy[field] = copyJson(content);
+    if (content === undefined || (content === null && nulls === 'drop nulls')) continue;
+    copy[field] = copyJson(content, nulls);
   }
   return copy as T;
 }

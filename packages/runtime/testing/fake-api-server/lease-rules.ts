@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Leases and events: the kinds whose MicroTime fields a real server refuses unless they have exactly six digits. */
-import { at } from './json.ts';
+import { at, textAt } from './json.ts';
 import { badRequest, invalidValue, type FieldCause } from './status.ts';
 import type { StoredObject } from './store.ts';
 
@@ -22,6 +22,14 @@ function checkMicroTime(kind: string, value: unknown): void {
   throw badRequest(
     `${kind} in version "v1" cannot be handled as a ${kind}: parsing time "${text}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse ${rest} as ".000000"`,
   );
+}
+
+/** An event lives in the namespace of its object; that of a cluster-scoped one in `default`. */
+export function eventCauses(event: StoredObject): readonly FieldCause[] {
+  const involved = textAt(event, 'involvedObject', 'namespace');
+  const { namespace = '' } = event.metadata;
+  if (involved === namespace || (involved === '' && namespace === 'default')) return [];
+  return [invalidValue('involvedObject.namespace', involved, 'does not match event.namespace')];
 }
 
 export function leaseCauses(lease: StoredObject): readonly FieldCause[] {

@@ -3,8 +3,8 @@
  * Lists: resourceVersion semantics, selectors, pages. A continue token pins the revision of the first page, so that all
  * pages show one state; when that state is compacted the answer is 410 with a token that continues inconsistently.
  */
-import { badRequest, expired, forbiddenField, invalid, tooLargeResourceVersion } from './status.ts';
-import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
+import { badRequest, expired, forbiddenField, internal, invalid, tooLargeResourceVersion } from './status.ts';
+import { collectionId, type ResourceType } from './resource-type.ts';
 import { fieldSelector, labelSelector, type Predicate } from './selectors.ts';
 import { keyOf, type Store, type StoredObject } from './store.ts';
 import type { Route } from './route.ts';
@@ -26,9 +26,7 @@ const compactedPage =
 
 export function selection(type: ResourceType, route: Route): Predicate {
   const byLabel = labelSelector(route.query.get('labelSelector') ?? '');
-  const describe = `${groupVersion(type)}, Resource=${type.plural}`;
-  const scope = { describe: type.group === '' ? `/${describe}` : describe, fields: type.selectable ?? [] };
-  const byField = fieldSelector(route.query.get('fieldSelector') ?? '', scope);
+  const byField = fieldSelector(route.query.get('fieldSelector') ?? '', type.selectable ?? []);
   const { namespace, name } = route;
   return (object) =>
     (namespace === undefined || object.metadata.namespace === namespace) &&
@@ -37,10 +35,12 @@ export function selection(type: ResourceType, route: Route): Predicate {
     byField(object);
 }
 
-export function parseRevision(text: string | null): number | undefined {
+export function parseRevision(text: string | null, verb: 'list' | 'watch'): number | undefined {
   if (text === null || text === '') return undefined;
-  if (!/^\d+$/.test(text))
-    throw badRequest(`Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`);
+  if (!/^\d+$/.test(text)) {
+    const why = `resourceVersion: Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`;
+    throw verb === 'list' ? badRequest(`invalid resource version: ${why}`) : internal(why);
+  }
   return Number(text);
 }
 
@@ -79,7 +79,7 @@ function keyAt(object: StoredObject): string {
 function requestedPage(store: Store, query: URLSearchParams): Page {
   const token = query.get('continue') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
-  const asked = parseRevision(query.get('resourceVersion'));
+  const asked = parseRevision(query.get('resourceVersion'), 'list');
   if (match !== '') checkMatch(match, { asked, token });
   if (token !== '') {
     if (asked !== undefined && asked !== 0) {
@@ -118,6 +118,6 @@ function decodeToken(token: string): Page {
     const page = JSON.parse(Buffer.from(token, 'base64url').toString()) as { rv: number; start: string };
     return { revision: page.rv < 0 ? undefined : page.rv, after: page.start };
   } catch {
-    throw badRequest('continue key is not valid: illegal base64 data');
+    throw badRequest('invalid continue token: continue key is not valid');
   }
 }

@@ -31,7 +31,7 @@ export function metadataCauses(type: ResourceType, object: StoredObject): readon
     ...nameCauses(type, name),
     ...Object.entries(labels ?? {}).flatMap(([key, value]) => labelCauses(key, value)),
     ...annotationCauses(annotations ?? {}),
-    ...(finalizers ?? []).flatMap((finalizer) => finalizerCauses(type, finalizer)),
+    ...(finalizers ?? []).flatMap((finalizer, index) => finalizerCauses(type, { finalizer, index })),
   ];
 }
 
@@ -76,11 +76,16 @@ function annotationCauses(annotations: { readonly [key: string]: string }): read
 
 const standardFinalizers: ReadonlySet<string> = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
 
-function finalizerCauses(type: ResourceType, finalizer: string): readonly FieldCause[] {
+interface PlacedFinalizer {
+  readonly finalizer: string;
+  readonly index: number;
+}
+
+function finalizerCauses(type: ResourceType, { finalizer, index }: PlacedFinalizer): readonly FieldCause[] {
   if (!qualifiedPattern.test(finalizer)) return [invalidValue('metadata.finalizers', finalizer, qualifiedDetail)];
   if (type.group !== '' || standardFinalizers.has(finalizer) || finalizer.includes('/')) return [];
   const detail = 'name is neither a standard finalizer name nor is it fully qualified';
-  return [invalidValue('metadata.finalizers', finalizer, detail)];
+  return [invalidValue(`metadata.finalizers[${index}]`, finalizer, detail)];
 }
 
 export function metadataUpdateCauses(next: StoredObject, previous: StoredObject): readonly FieldCause[] {

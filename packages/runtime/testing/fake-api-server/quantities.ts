@@ -5,12 +5,13 @@ import { badRequest } from './status.ts';
 const pattern = /^([+-]?)(\d+)(?:\.(\d*))?(?:(Ki|Mi|Gi|Ti|Pi|Ei)|([eE][-+]?\d+)|([numkMGTPE]?))$/;
 const binaryUnits = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const decimalUnits = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
+const exponents = ['e-9', 'e-6', 'e-3', '', 'e3', 'e6', 'e9', 'e12', 'e15', 'e18'];
 const nano = 1_000_000_000n;
 
 interface Quantity {
   /** In billionths; smaller parts round up, as in the API. */
   readonly nanos: bigint;
-  readonly binary: boolean;
+  readonly format: 'binary' | 'decimal' | 'exponent';
 }
 
 /** A string, or a number as JSON allows too. */
@@ -24,7 +25,8 @@ export function parseQuantity(value: unknown): Quantity | undefined {
   const digits = BigInt(whole + fraction) * factor;
   const power = 9 + (binary === undefined ? scale : 0) - fraction.length;
   const nanos = power >= 0 ? digits * 10n ** BigInt(power) : divideUp(digits, 10n ** BigInt(-power));
-  return { nanos: sign === '-' ? -nanos : nanos, binary: binary !== undefined };
+  const format = binary !== undefined ? 'binary' : exponent !== undefined ? 'exponent' : 'decimal';
+  return { nanos: sign === '-' ? -nanos : nanos, format };
 }
 
 function divideUp(value: bigint, by: bigint): bigint {
@@ -35,14 +37,14 @@ function divideUp(value: bigint, by: bigint): bigint {
 export function canonicalQuantity(value: unknown): string {
   const quantity = parseQuantity(value);
   if (quantity === undefined) throw badRequest(malformedQuantity);
-  const { nanos, binary } = quantity;
+  const { nanos, format } = quantity;
   if (nanos === 0n) return '0';
   const magnitude = nanos < 0n ? -nanos : nanos;
   const sign = nanos < 0n ? '-' : '';
   // A binary quantity below 1024 is written as a decimal one.
-  if (binary && magnitude % nano === 0n && magnitude >= 1024n * nano)
+  if (format === 'binary' && magnitude % nano === 0n && magnitude >= 1024n * nano)
     return sign + shortest(magnitude / nano, 1024n, binaryUnits);
-  return sign + shortest(magnitude, 1000n, decimalUnits);
+  return sign + shortest(magnitude, 1000n, format === 'exponent' ? exponents : decimalUnits);
 }
 
 function shortest(value: bigint, base: bigint, units: readonly string[]): string {

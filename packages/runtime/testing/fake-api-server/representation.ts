@@ -31,6 +31,8 @@ export function representList(list: ListFacts, as: Representation): object {
   }
   const head = { kind: `${type.kind}List`, apiVersion: groupVersion(type) };
   // Custom resource lists are sent with sorted keys, so metadata comes after items.
-  if (type.custom === true) return { apiVersion: head.apiVersion, items, kind: head.kind, metadata };
+  if (type.custom === true) {
+    return { apiVersion: head.apiVersion, items, kind: head.kind, metadata: { continue: '', ...metadata } };
+  }
   return { ...head, metadata, items: items.map(({ apiVersion: _version, kind: _kind, ...rest }) => rest) };
 }

@@ -33,25 +33,21 @@ function labelRequirement(term: string, whole: string): LabelMatch {
   const absent = term.startsWith('!');
   const key = (absent ? term.slice(1) : term).trim();
   if (key === '' || /[\s=!()]/.test(key))
-    throw badRequest(`unable to parse requirement: found '${whole}', expected: identifier`);
+    throw badRequest(`unable to parse requirement: found '${whole}', expected: in, notin, =, ==, !=, gt, lt`);
   return (labels) => (labels[key] === undefined) === absent;
 }
 
-export interface FieldSelectorScope {
-  /** For the error message: `/v1, Resource=pods`. */
-  readonly describe: string;
-  readonly fields: readonly string[];
-}
-
 /** `fields` are the paths this kind can be selected by, beside metadata.name and metadata.namespace. */
-export function fieldSelector(text: string, scope: FieldSelectorScope): Predicate {
+export function fieldSelector(text: string, fields: readonly string[]): Predicate {
   const wanted = splitRequirements(text).map((term) => {
     const compared = /^([^=!]+)(==|=|!=)(.*)$/.exec(term);
     if (compared === null) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     const [, field = '', operator, value = ''] = compared;
-    if (!['metadata.name', 'metadata.namespace', ...scope.fields].includes(field)) {
+    if (!['metadata.name', 'metadata.namespace', ...fields].includes(field)) {
       throw badRequest(
-        `Unable to find "${scope.describe}" that match label selector "", field selector "${text}": field label not supported: ${field}`,
+        fields.length > 0
+          ? `field label not supported: ${field}`
+          : `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
       );
     }
     const path = field.split('.');

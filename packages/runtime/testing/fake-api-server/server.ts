@@ -112,11 +112,10 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
   }
 
   function wellKnown(method: string, path: string): TransportResponse {
-    if (method !== 'GET') throw noSuchPath();
-    if (/^\/(readyz|livez|healthz)(\/|$)/.test(path)) return textResponse('ok');
+    if (method !== 'GET') return nothingHere();
+    if (/^\/(readyz|livez|healthz)(\/|$)/.test(path)) return textResponse(200, 'ok');
     const document = discover(path, types) ?? describeOpenApi(path, types);
-    if (document === undefined) throw noSuchPath();
-    return jsonResponse({ code: 200, body: document });
+    return document === undefined ? nothingHere() : jsonResponse({ code: 200, body: document });
   }
 
   function respond(route: Route, request: TransportRequest, body: unknown): TransportResponse {
@@ -126,6 +125,8 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
       if (answered !== undefined) return jsonResponse(answered);
     }
     if (route.resource === '') return wellKnown(method, route.path);
+    // Where no such group and version is served, the answer is not even a Status.
+    if (!types.some((type) => type.group === route.group && type.version === route.version)) return nothingHere();
     const target = targetOf(route);
     return route.verb === 'watch' ? watch(target, request) : jsonResponse(answer(deps, { target, headers, body }));
   }
@@ -146,7 +147,7 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
       response = respond(route, request, body);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      response = jsonResponse({ code: error.facts.code, body: statusBody(error.facts) });
+      response = refusal(error);
     }
     journal.record(route, request, { body, code: response.status, user: subject?.user ?? '' });
     return response;
@@ -169,6 +170,17 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
   };
 }
 
+function nothingHere(): TransportResponse {
+  return textResponse(404, '404 page not found\n');
+}
+
+function refusal({ facts }: Refusal): TransportResponse {
+  const { retryAfterSeconds } = (facts.details ?? {}) as { readonly retryAfterSeconds?: number };
+  const response = jsonResponse({ code: facts.code, body: statusBody(facts) });
+  if (retryAfterSeconds === undefined) return response;
+  return { ...response, headers: { ...response.headers, 'retry-after': String(retryAfterSeconds) } };
+}
+
 function callerOf(request: TransportRequest): { readonly userAgent: string; readonly token: string | undefined } {
   const { authorization = '', 'user-agent': userAgent = '' } = request.headers;
   return { userAgent, token: authorization.startsWith('Bearer ') ? authorization.slice('Bearer '.length) : undefined };
@@ -188,13 +200,17 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 function jsonResponse({ code, body }: Answer): TransportResponse {
-  return {
-    status: code,
-    headers: { 'content-type': 'application/json' },
-    body: once(encodeJson(body)),
-  };
+  return response(code, 'application/json', encodeJson(body));
 }
 
-function textResponse(text: string): TransportResponse {
-  return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: once(Buffer.from(text)) };
+function textResponse(code: number, text: string): TransportResponse {
+  return response(code, 'text/plain; charset=utf-8', Buffer.from(text));
+}
+
+function response(status: number, contentType: string, bytes: Uint8Array): TransportResponse {
+  return {
+    status,
+    headers: { 'content-type': contentType, 'content-length': String(bytes.length) },
+    body: once(bytes),
+  };
 }

@@ -68,7 +68,11 @@ function groupOf(resource: Resource): { readonly group?: string } {
 }
 
 function about(resource: Resource, name: string): object {
-  return { name, ...groupOf(resource), kind: resource.plural };
+  return { ...nameOf(name), ...groupOf(resource), kind: resource.plural };
+}
+
+function nameOf(name: string): { readonly name?: string } {
+  return name === '' ? {} : { name };
 }
 
 export function notFound(resource: Resource, name: string): Refusal {
@@ -76,7 +80,7 @@ export function notFound(resource: Resource, name: string): Refusal {
   return new Refusal({ code: 404, reason: 'NotFound', message, details: about(resource, name) });
 }
 
-/** A path that names nothing this server serves. */
+/** A path that names nothing this server serves. A server with an unknown group answers in plain text, see `server.ts`. */
 export function noSuchPath(): Refusal {
   const message = 'the server could not find the requested resource';
   return new Refusal({ code: 404, reason: 'NotFound', message, details: {} });
@@ -111,14 +115,36 @@ export function invalid(resource: Resource, name: string, causes: readonly Field
     code: 422,
     reason: 'Invalid',
     message: `${kind} "${name}" is invalid: ${list}`,
-    details: { name, ...groupOf(resource), kind: resource.kind, causes },
+    details: { ...nameOf(name), ...groupOf(resource), kind: resource.kind, causes },
   });
+}
+
+/** Optimistic locking that the kind demands and the request lacks; worded by plural name, unlike other invalid fields. */
+export function missingVersion(resource: Resource, name: string): Refusal {
+  const cause = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
+  const message = `${qualified(resource)} "${name}" is invalid: ${cause.field}: ${cause.message}`;
+  return new Refusal({ code: 422, reason: 'Invalid', message, details: { ...about(resource, name), causes: [cause] } });
+}
+
+/** A failure that the real server did not classify. */
+export function internal(message: string): Refusal {
+  return new Refusal({ code: 500, reason: '', message });
 }
 
 /** A patch that is well formed but cannot be applied (a failed `test`, a missing path). */
 export function unprocessablePatch(): Refusal {
   const message = 'the server rejected our request due to an error in our request';
   return new Refusal({ code: 422, reason: 'Invalid', message, details: {} });
+}
+
+/** Built-in kinds refuse a media type that is no patch at all in these words. */
+export function noPatchType(): Refusal {
+  return new Refusal({
+    code: 415,
+    reason: 'UnsupportedMediaType',
+    message: '415: Unsupported Media Type',
+    details: {},
+  });
 }
 
 export function unsupportedMediaType(accepted: readonly string[]): Refusal {
@@ -139,7 +165,7 @@ export function tooLargeResourceVersion(asked: number, current: number): Refusal
   return new Refusal({
     code: 504,
     reason: 'Timeout',
-    message: `Too large resource version: ${asked}, current: ${current}`,
+    message: `Timeout: Too large resource version: ${asked}, current: ${current}`,
     details: {
       causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
       retryAfterSeconds: 1,
@@ -156,7 +182,7 @@ export const required = (field: string, detail: string = ''): FieldCause => ({
 export const invalidValue = (field: string, value: unknown, detail: string): FieldCause => ({
   reason: 'FieldValueInvalid',
   field,
-  message: `Invalid value: ${JSON.stringify(value)}: ${detail}`,
+  message: `Invalid value: ${JSON.stringify(value ?? null)}: ${detail}`,
 });
 
 export const forbiddenField = (field: string, detail: string): FieldCause => ({
@@ -168,5 +194,5 @@ export const forbiddenField = (field: string, detail: string): FieldCause => ({
 export const unsupported = (field: string, value: unknown, supported: readonly string[]): FieldCause => ({
   reason: 'FieldValueNotSupported',
   field,
-  message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported.map((s) => `"${s}"`).join(', ')}`,
+  message: `Unsupported value: ${JSON.stringify(value ?? null)}: supported values: ${supported.map((s) => `"${s}"`).join(', ')}`,
 });

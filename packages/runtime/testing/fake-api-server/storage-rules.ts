@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Defaults and validation of the kinds of storage.k8s.io. */
 import { at, sameJson, textAt } from './json.ts';
+import { canonicalQuantity } from './quantities.ts';
 import { forbiddenField, invalidValue, required, unsupported, type FieldCause } from './status.ts';
 import type { StoredObject } from './store.ts';
 
@@ -145,6 +146,11 @@ export function csiDriverDefaults(object: StoredObject): StoredObject {
     ...(object['spec'] as object | undefined),
   };
   return { ...object, spec };
+}
+
+export function capacityDefaults(object: StoredObject): StoredObject {
+  const sizes = (['capacity', 'maximumVolumeSize'] as const).filter((field) => object[field] !== undefined);
+  return { ...object, ...Object.fromEntries(sizes.map((field) => [field, canonicalQuantity(object[field])])) };
 }
 
 export function capacityCauses(object: StoredObject): readonly FieldCause[] {

@@ -41,6 +41,9 @@ function mergeChild(merged: MutableJson, field: string, patch: JsonObject): void
 
 function mergeList(field: string, original: unknown, patch: readonly unknown[]): readonly unknown[] {
   const current: readonly unknown[] = Array.isArray(original) ? original : [];
+  // There is nothing to merge with: the list is taken as it is.
+  if (original === undefined)
+    return copyJson(patch.filter((item) => !(isObject(item) && item['$patch'] !== undefined)));
   if (setLists.has(field)) return [...current, ...patch.filter((item) => !current.includes(item))];
   const key = mergeKeys[field];
   if (key === undefined) return copyJson(patch);

@@ -18,7 +18,7 @@ import {
   type Written,
 } from './write-request.ts';
 import { at, sameJson, textAt, type JsonObject } from './json.ts';
-import { badRequest, conflict, invalid, invalidValue, notFound, required, type FieldCause } from './status.ts';
+import { badRequest, conflict, invalid, missingVersion, notFound, required, type FieldCause } from './status.ts';
 import { create } from './create.ts';
 import { keyOf, type StoredMeta, type StoredObject } from './store.ts';
 import { metadataCauses, metadataUpdateCauses } from './names.ts';
@@ -27,15 +27,12 @@ import type { ResourceType } from './resource-type.ts';
 export function update(deps: WriteDeps, target: Target, body: unknown): Written {
   const { type, route } = target;
   const decoded = decodeObject(target, body);
-  const name = textAt(decoded, 'metadata', 'name');
-  if (name !== '' && name !== route.name) {
-    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${route.name ?? ''})`);
-  }
+  checkName(target, decoded);
   const previous = collectionOf(deps, type).get(keyOf(route.namespace, route.name ?? ''));
   if (previous === undefined) {
     if (type.createOnUpdate !== true) throw notFound(type, route.name ?? '');
-    const { resourceVersion: _, ...metadata } = (decoded['metadata'] ?? {}) as StoredMeta;
-    const named = { ...decoded, metadata: { ...metadata, name: route.name } };
+    if (textAt(decoded, 'metadata', 'resourceVersion') !== '') throw conflict(type, route.name ?? '');
+    const named = { ...decoded, metadata: { ...(decoded['metadata'] as object | undefined), name: route.name } };
     return { object: create(deps, target, named), outcome: 'created' };
   }
   const uid = at(decoded, 'metadata', 'uid');
@@ -45,16 +42,22 @@ export function update(deps: WriteDeps, target: Target, body: unknown): Written 
   }
   const locked = at(decoded, 'metadata', 'resourceVersion') ?? '';
   if (locked === '' && (type.unlockedUpdate === 'refuse' || type.custom === true)) {
-    const cause = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
-    throw invalid(type, previous.metadata.name, [cause]);
+    throw missingVersion(type, previous.metadata.name);
   }
   return replace(deps, target, { previous, body: decoded });
+}
+
+function checkName({ route }: Target, body: JsonObject): void {
+  const name = textAt(body, 'metadata', 'name');
+  if (name === '' || name === route.name) return;
+  throw badRequest(`the name of the object (${name}) does not match the name on the URL (${route.name ?? ''})`);
 }
 
 /** `change` computes the new body from the current object; there is no conflict unless the body names a version. */
 export function patch(deps: WriteDeps, target: Target, change: (current: StoredObject) => unknown): Written {
   const previous = existing(deps, target);
   const body = decodeObject(target, change(previous));
+  checkName(target, body);
   return replace(deps, target, { previous, body });
 }
 

@@ -65,7 +65,7 @@ export function volumeCauses(object: StoredObject): readonly FieldCause[] {
   const causes: FieldCause[] = [...modeCauses(at(object, 'spec', 'accessModes'))];
   const capacity = at(object, 'spec', 'capacity');
   if (!isObject(capacity) || Object.keys(capacity).length === 0) causes.push(required('spec.capacity'));
-  else if (capacity['storage'] === undefined) {
+  if (!isObject(capacity) || capacity['storage'] === undefined) {
     causes.push(unsupported('spec.capacity', capacity, ['storage']));
   } else if ((parseQuantity(capacity['storage'])?.nanos ?? 0n) <= 0n) {
     causes.push(invalidValue('spec.capacity[storage]', capacity['storage'], 'must be greater than zero'));
@@ -104,8 +104,7 @@ function csiSourceCauses(csi: unknown): readonly FieldCause[] {
 }
 
 function modeCauses(modes: unknown): readonly FieldCause[] {
-  if (!Array.isArray(modes) || modes.length === 0)
-    return [required('spec.accessModes', 'at least 1 access mode is required')];
+  if (!Array.isArray(modes) || modes.length === 0) return [required('spec.accessModes')];
   const causes = modes
     .filter((mode) => !accessModes.includes(String(mode)))
     .map((mode) => unsupported('spec.accessModes', mode, accessModes));
@@ -135,13 +134,14 @@ export function volumeUpdateCauses(next: StoredObject, previous: StoredObject): 
     );
   }
   if (at(next, 'spec', 'volumeMode') !== at(previous, 'spec', 'volumeMode')) {
-    causes.push(invalidValue('spec.volumeMode', at(next, 'spec', 'volumeMode'), 'field is immutable'));
+    // The server names these two fields without their parent.
+    causes.push(invalidValue('volumeMode', at(next, 'spec', 'volumeMode'), 'field is immutable'));
   }
   const affinity = at(previous, 'spec', 'nodeAffinity');
   if (affinity !== undefined && !sameJson(affinity, at(next, 'spec', 'nodeAffinity'))) {
     causes.push(
       invalidValue(
-        'spec.nodeAffinity',
+        'nodeAffinity',
         at(next, 'spec', 'nodeAffinity') ?? null,
         'field is immutable, except for updating from beta label to GA',
       ),
@@ -162,15 +162,14 @@ export function claimDefaults(object: StoredObject): StoredObject {
   return paths.reduce((claim, path) => canonical(claim, path), mirrorDataSource(filled));
 }
 
-/** dataSource and dataSourceRef mirror each other while no foreign namespace is named. */
+/** dataSource and dataSourceRef mirror each other while no foreign namespace is named. Both say `apiGroup: null` for core. */
 function mirrorDataSource(claim: StoredObject): StoredObject {
-  const plain = at(claim, 'spec', 'dataSource');
-  const reference = at(claim, 'spec', 'dataSourceRef');
-  if (plain !== undefined && reference === undefined) return withField(claim, ['spec', 'dataSourceRef'], plain);
-  const foreign = textAt(reference, 'namespace') !== '';
-  if (plain === undefined && isObject(reference) && !foreign)
-    return withField(claim, ['spec', 'dataSource'], reference);
-  return claim;
+  const plain = at(claim, 'spec', 'dataSource') ?? at(claim, 'spec', 'dataSourceRef');
+  const reference = at(claim, 'spec', 'dataSourceRef') ?? at(claim, 'spec', 'dataSource');
+  if (!isObject(plain) || !isObject(reference)) return claim;
+  const withReference = withField(claim, ['spec', 'dataSourceRef'], { apiGroup: null, ...reference });
+  if (textAt(reference, 'namespace') !== '') return withReference;
+  return withField(withReference, ['spec', 'dataSource'], { apiGroup: null, ...plain });
 }
 
 export function claimCauses(object: StoredObject): readonly FieldCause[] {

@@ -7,13 +7,13 @@
  * Life: initial objects (when the request wants them), the initial-events-end bookmark (sendInitialEvents), changes and
  * bookmarks, and the end by timeout, by `close` or by the consumer.
  */
-import { expired, statusBody, tooLargeResourceVersion, forbiddenField, invalid } from './status.ts';
+import { expired, forbiddenField, invalid, statusBody, tooLargeResourceVersion, type Refusal } from './status.ts';
 import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
 import { encodeJson } from './json.ts';
 import { parseRevision, selection } from './list.ts';
 import { represent, type Representation } from './representation.ts';
 import { TransportError } from '../../src/api/transport.ts';
-import type { Change, Store, StoredObject } from './store.ts';
+import type { Change, Collection, Store, StoredObject } from './store.ts';
 import type { Clock, Timer } from '../../src/clock/clock.ts';
 import type { Predicate } from './selectors.ts';
 import type { Random } from '../../src/clock/random.ts';
@@ -48,10 +48,10 @@ type End = { readonly kind: 'clean' } | { readonly kind: 'failed'; readonly erro
 
 interface Start {
   readonly initial: readonly StoredObject[];
-  /** Index into the log; undefined when the revision asked for is compacted. */
+  /** Index into the log; undefined when `refusal` is all that there is to say. */
   readonly cursor: number | undefined;
-  readonly from: number | undefined;
   readonly marksEnd: boolean;
+  readonly refusal?: Refusal;
 }
 
 /** What moves during the life of a watch. */
@@ -77,7 +77,7 @@ export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => v
 
   const pending: object[] = start.initial.map((object) => ({ type: 'ADDED', object: represent(object, as) }));
   if (start.marksEnd && bookmarks) pending.push(bookmark(type, store.revision(), 'end of initial events'));
-  if (start.cursor === undefined) pending.push(errorFrame(start.from ?? 0, collection.oldestRevision()));
+  if (start.refusal !== undefined) pending.push(errorFrame(start.refusal));
   const progress: Progress = { cursor: start.cursor, pending, bookmarkDue: false, end: undefined, wake: undefined };
 
   function signalConsumer(): void {
@@ -131,7 +131,7 @@ export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => v
       const change = collection.change(progress.cursor);
       if (change === 'compacted') {
         progress.cursor = undefined;
-        return errorFrame(0, collection.oldestRevision());
+        return errorFrame(tooOld(0, collection));
       }
       if (change === undefined) return progressFrame();
       progress.cursor += 1;
@@ -197,29 +197,36 @@ function bookmark(type: ResourceType, revision: number, why: 'progress' | 'end o
   return { type: 'BOOKMARK', object: { kind: type.kind, apiVersion: groupVersion(type), metadata } };
 }
 
-function errorFrame(asked: number, oldest: number): object {
-  const refusal = expired(`too old resource version: ${asked} (${oldest})`);
+/** A watch is refused within its stream: the answer was 200 by then. */
+function errorFrame(refusal: Refusal): object {
   return { type: 'ERROR', object: statusBody(refusal.facts) };
+}
+
+function tooOld(asked: number, collection: Collection): Refusal {
+  return expired(`too old resource version: ${asked} (${collection.oldestRevision()})`);
 }
 
 function planStart(deps: WatchDeps, request: WatchRequest, selects: Predicate): Start {
   const { store } = deps;
   const { query } = request.route;
   const collection = store.collection(collectionId(request.type));
-  const asked = parseRevision(query.get('resourceVersion'));
+  const asked = parseRevision(query.get('resourceVersion'), 'watch');
   const streamed = query.get('sendInitialEvents');
   checkWatchOptions(deps, query);
   if (streamed === 'true' && asked !== undefined && asked > store.revision()) {
-    throw tooLargeResourceVersion(asked, store.revision());
+    const refusal = tooLargeResourceVersion(asked, store.revision());
+    return { initial: [], cursor: undefined, marksEnd: false, refusal };
   }
   const wantsState = streamed === null ? asked === undefined || asked === 0 : streamed === 'true';
   const current = collection.seek(store.revision());
   if (wantsState) {
     const initial = (collection.list() ?? []).filter(selects);
-    return { initial, cursor: current, from: asked, marksEnd: streamed === 'true' };
+    return { initial, cursor: current, marksEnd: streamed === 'true' };
   }
-  const cursor = asked === undefined || asked === 0 ? current : collection.seek(asked);
-  return { initial: [], cursor, from: asked, marksEnd: false };
+  if (asked === undefined || asked === 0) return { initial: [], cursor: current, marksEnd: false };
+  const cursor = collection.seek(asked);
+  const outcome = { initial: [], cursor, marksEnd: false };
+  return cursor === undefined ? { ...outcome, refusal: tooOld(asked, collection) } : outcome;
 }
 
 const listOptions = {

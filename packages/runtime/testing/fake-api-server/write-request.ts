@@ -60,19 +60,35 @@ export function existing(deps: Pick<WriteDeps, 'store'>, target: Target): Stored
 export function decodeObject(target: Target, body: unknown): JsonObject {
   const { type, route } = target;
   if (!isObject(body)) throw badRequest(`the body of the request was not a ${type.kind}`);
-  const kind = body['kind'] ?? type.kind;
-  const version = body['apiVersion'] ?? groupVersion(type);
-  if (kind !== type.kind || version !== groupVersion(type)) {
-    throw badRequest(
-      `${type.kind} in version "${type.version}" cannot be handled as a ${type.kind}: no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(version)}`,
-    );
-  }
+  checkKind(type, body);
   type.decode?.(body);
   const namespace = at(body, 'metadata', 'namespace');
   if (type.namespaced && namespace !== undefined && namespace !== '' && namespace !== route.namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
-  return copyJson(body);
+  return copyJson(body, type.custom === true ? 'keep nulls' : 'drop nulls');
+}
+
+/** A built-in kind may leave its name out; a custom one may not. */
+function checkKind(type: ResourceType, body: JsonObject): void {
+  const { kind, apiVersion } = body;
+  if (type.custom === true && (kind === undefined || apiVersion === undefined)) {
+    const missing = kind === undefined ? 'Kind' : 'apiVersion';
+    const text = JSON.stringify(body);
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${type.kind}): Object '${missing}' is missing in '${text}' (${text})`,
+    );
+  }
+  if ((kind ?? type.kind) === type.kind && (apiVersion ?? groupVersion(type)) === groupVersion(type)) return;
+  const sent = typeof kind === 'string' ? kind : type.kind;
+  throw badRequest(
+    `${sent} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${type.kind}: unknown conversion`,
+  );
+}
+
+/** No labels and an empty map of labels are the same. */
+function isEmptyCollection(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 /** The object a request describes, with its identity filled in from the URL and from `identity`. */
@@ -86,7 +102,8 @@ export function assemble(target: Target, body: JsonObject, identity: Partial<Sto
   } = (body['metadata'] ?? {}) as StoredMeta & {
     selfLink?: string;
   };
-  const placed = type.namespaced ? { ...metadata, namespace: route.namespace ?? 'default' } : metadata;
+  const kept = Object.fromEntries(Object.entries(metadata).filter(([, value]) => !isEmptyCollection(value)));
+  const placed = type.namespaced ? { ...kept, namespace: route.namespace ?? 'default' } : kept;
   // One order of fields for all writes, so that stored objects compare and read alike.
   const { apiVersion: _apiVersion, kind: _kind, metadata: _metadata, ...content } = body;
   return {
