@@ -18,7 +18,7 @@ function documentedRows(): Set<string> {
   return rows;
 }
 
-/** Row ids in test titles: `[sheet#1,2]`, any number of brackets in front. */
+/** Row ids in test titles: page name, hash, ids separated by commas, in square brackets; any number of them in front. */
 function testedRows(): Set<string> {
   const rows = new Set<string>();
   for (const path of globSync('{packages,e2e}/**/*.test.ts', { cwd: root })) {
