@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The content of an informer: turns what the reflector brings into a changed store and notifications.
+ *
+ * | change     | stored before        | store  | handlers                                               |
+ * |------------|----------------------|--------|--------------------------------------------------------|
+ * | ADDED,     | nothing              | set    | add                                                    |
+ * | MODIFIED   | another uid          | set    | delete (the old one, not observed), then add           |
+ * |            | the same version     | -      | nothing: it is known                                   |
+ * |            | anything else        | set    | update                                                 |
+ * | filtered   | something            | delete | delete with what was stored                            |
+ * | DELETED    | anything, or nothing | delete | delete with the final state                            |
+ * | replace    | the old content      | all    | first all deletions (not observed), then adds and      |
+ * |            |                      | new    | updates; nothing for what did not change               |
+ *
+ * Guarantees: the store is changed before the first handler is told. A replace shows its whole new content at once and is
+ * told in slices between which the event loop turns; nothing else is applied or told meanwhile. While a list is collected,
+ * an object that did not change is the stored one again: there is no second copy. Nothing is told once `stopped` is true.
+ */
+import type { KubeObject } from '../api/objects.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { Logger } from '../log/logger.ts';
+import { createBudget } from './budget.ts';
+import type { Change, ServerObject } from './decode/watch-event.ts';
+import type { Notification } from './distributor.ts';
+import type { Indexers, ObjectKey } from './informer.ts';
+import type { InformerMetrics } from './informer-metrics.ts';
+import { keyOf } from './key.ts';
+import type { OwnWrites } from './own-writes.ts';
+import type { Sink } from './reflector/sink.ts';
+import { compareResourceVersions } from './resource-version.ts';
+import { createStore, type Store } from './store.ts';
+import type { Prepare } from './transform.ts';
+import type { Turns } from './turns.ts';
+
+export interface ContentDeps<T extends KubeObject> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Pick<InformerMetrics, 'transformFailed'>;
+  readonly prepare: Prepare<T>;
+  readonly ownWrites: OwnWrites<T>;
+  readonly turns: Turns;
+  readonly deliver: (notification: Notification<T>) => void;
+  readonly stopped: () => boolean;
+  /** The first replace was told. */
+  readonly onSynced: () => void;
+}
+
+export interface Content<T extends KubeObject> extends Omit<Sink, 'setConnection'> {
+  store(): Store<T>;
+  /** The last version applied: of an object, a bookmark or a list. */
+  resourceVersion(): string;
+  hasSynced(): boolean;
+  addIndexers(indexers: Indexers<T>): void;
+  /** Keeps the answer to an own write until the watch has brought it. */
+  remember(object: T): void;
+}
+
+export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexers: Indexers<T>): Content<T> {
+  const { clock, logger, ownWrites, turns, deliver } = deps;
+  let store = createStore(indexers);
+  let collecting = store.emptyCopy();
+  let storeRv = '';
+  let hasSynced = false;
+
+  const keyFor = (object: ServerObject): ObjectKey | undefined => {
+    try {
+      return keyOf(object);
+    } catch (error) {
+      logger.error(error, 'Unexpected object, skipped');
+      return undefined;
+    }
+  };
+
+  const prepare = (key: ObjectKey, object: ServerObject): Prepared<T> => {
+    try {
+      return deps.prepare(object) ?? filtered;
+    } catch (error) {
+      deps.metrics.transformFailed();
+      logger.error(error, 'A transform failed; the object stays as it was', { key });
+      return failed;
+    }
+  };
+
+  const tellDeletion = (key: ObjectKey, object: T, how: 'observed' | 'inferred'): void => {
+    deliver({ kind: 'delete', deletion: { key, object, observed: how === 'observed' } });
+  };
+  const tellAdd = (object: T): void => deliver({ kind: 'add', object, isInInitialList: !hasSynced });
+
+  const set = (key: ObjectKey, current: T): void => {
+    const previous = store.objects.get(key);
+    if (previous !== undefined && isKnown(previous, current)) return;
+    store.set(key, current);
+    if (previous === undefined) {
+      tellAdd(current);
+    } else if (uidOf(previous) === uidOf(current)) {
+      deliver({ kind: 'update', previous, current });
+    } else {
+      tellDeletion(key, previous, 'inferred');
+      tellAdd(current);
+    }
+  };
+
+  const unset = (key: ObjectKey, final: T | undefined): void => {
+    const last = final ?? store.objects.get(key);
+    store.delete(key);
+    if (last !== undefined) tellDeletion(key, last, 'observed');
+  };
+
+  const applyNow = ({ type, object }: Change): void => {
+    const key = deps.stopped() ? undefined : keyFor(object);
+    if (key === undefined) return;
+    const resourceVersion = rvOf(object);
+    if (type === 'DELETED') ownWrites.deleted(key, object);
+    else ownWrites.caughtUp(key, resourceVersion);
+    if (resourceVersion !== '') storeRv = resourceVersion;
+    const current = prepare(key, object);
+    if (type === 'DELETED') unset(key, typeof current === 'string' ? undefined : current);
+    else if (current === filtered) unset(key, undefined);
+    else if (current !== failed) set(key, current);
+  };
+
+  /** Tells the difference between two contents. */
+  const tellReplace = async (before: Store<T>): Promise<void> => {
+    const budget = createBudget(clock);
+    for (const [key, previous] of before.objects) {
+      const current = store.objects.get(key);
+      if (current === undefined || uidOf(current) !== uidOf(previous)) tellDeletion(key, previous, 'inferred');
+      await budget.spend();
+      if (deps.stopped()) return;
+    }
+    for (const [key, current] of store.objects) {
+      const previous = before.objects.get(key);
+      if (previous === undefined || uidOf(previous) !== uidOf(current)) tellAdd(current);
+      else if (!isKnown(previous, current)) deliver({ kind: 'update', previous, current });
+      await budget.spend();
+      if (deps.stopped()) return;
+    }
+    if (!hasSynced) {
+      hasSynced = true;
+      deps.onSynced();
+    }
+  };
+
+  return {
+    store: () => store,
+    resourceVersion: () => storeRv,
+    hasSynced: () => hasSynced,
+    addIndexers(added) {
+      store.addIndexers(added);
+      collecting.addIndexers(added);
+    },
+    remember(object) {
+      const key = keyOf(object);
+      const resourceVersion = rvOf(object);
+      const stored = store.objects.get(key);
+      // What the watch has passed is either stored or gone again.
+      const passed = (compareResourceVersions(storeRv, resourceVersion) ?? -1) >= 0;
+      if (passed || (stored !== undefined && isKnown(stored, object))) return;
+      // The caller keeps its object; this copy becomes one of the cache.
+      const current = prepare(key, structuredClone(object) as KubeObject as ServerObject);
+      if (current === failed) return;
+      const visible = current === filtered ? undefined : current;
+      ownWrites.remember(key, { object: visible, uid: uidOf(object), resourceVersion });
+    },
+    startCollecting() {
+      collecting = store.emptyCopy();
+    },
+    collect({ type, object }) {
+      const key = keyFor(object);
+      if (key === undefined) return;
+      const stored = store.objects.get(key);
+      if (type === 'DELETED') {
+        collecting.delete(key);
+      } else if (stored !== undefined && isKnown(stored, object)) {
+        collecting.set(key, stored);
+      } else {
+        const current = prepare(key, object);
+        if (current === filtered) collecting.delete(key);
+        else if (current !== failed) collecting.set(key, current);
+        else if (stored !== undefined) collecting.set(key, stored);
+      }
+    },
+    replace: (resourceVersion) =>
+      turns.take(async () => {
+        const before = store;
+        store = collecting;
+        collecting = store.emptyCopy();
+        storeRv = resourceVersion;
+        for (const key of ownWrites.pending().keys()) {
+          const object = store.objects.get(key);
+          ownWrites.caughtUp(key, object === undefined ? resourceVersion : rvOf(object));
+        }
+        await tellReplace(before);
+      }),
+    apply(change) {
+      if (turns.busy) return turns.take(() => applyNow(change));
+      applyNow(change);
+      return undefined;
+    },
+    bookmark(resourceVersion) {
+      if (resourceVersion !== '') storeRv = resourceVersion;
+    },
+  };
+}
+
+type Prepared<T> = T | typeof filtered | typeof failed;
+const filtered = 'filtered';
+/** What is known of the object stays as it is. */
+const failed = 'failed';
+
+function rvOf(object: KubeObject): string {
+  return object.metadata?.resourceVersion ?? '';
+}
+
+function uidOf(object: KubeObject): string | undefined {
+  return object.metadata?.uid;
+}
+
+/** The same version of the same object. */
+function isKnown(a: KubeObject, b: KubeObject): boolean {
+  return uidOf(a) === uidOf(b) && rvOf(a) === rvOf(b) && rvOf(a) !== '';
+}

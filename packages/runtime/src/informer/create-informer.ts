@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A shared informer: reflector, content, handlers, resync and lister of one collection put together. What handlers are told
+ * is in `content.ts`, how the collection is followed in `reflector/state.ts`, when they are told again in `resync.ts`.
+ *
+ * A handler that comes late gets all current objects as adds of the initial list, then what follows, without gap or
+ * duplicate: changes wait until it has caught up.
+ */
+import type { ApiClient, Selection } from '../api/client.ts';
+import type { KubeObject } from '../api/objects.ts';
+import type { Resource } from '../api/resource.ts';
+import type { Clock } from '../clock/clock.ts';
+import { linkSignals } from '../clock/deadline.ts';
+import type { Random } from '../clock/random.ts';
+import type { Logger } from '../log/logger.ts';
+import { type Metrics, noMetrics } from '../metrics/metrics.ts';
+import { createContent } from './content.ts';
+import { createDistributor, type Subscriber } from './distributor.ts';
+import type { HandlerRegistration, Indexers, Informer } from './informer.ts';
+import { informerMetrics } from './informer-metrics.ts';
+import { createLister } from './lister.ts';
+import { createOwnWrites } from './own-writes.ts';
+import { runReflector } from './reflector/reflector.ts';
+import type { Sink } from './reflector/sink.ts';
+import { createReplay } from './replay.ts';
+import { createResync } from './resync.ts';
+import { createSyncGate } from './sync-gate.ts';
+import { createPrepare, type Transform } from './transform.ts';
+import { createTurns } from './turns.ts';
+
+export interface InformerDeps {
+  readonly client: Pick<ApiClient, 'stream'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics?: Metrics;
+  /** `frozen` makes every cached object immutable at run time: a test aid. Default `plain`. */
+  readonly objects?: 'plain' | 'frozen';
+  /** `off` never asks the server to stream a list. Default `preferred`. */
+  readonly streaming?: 'preferred' | 'off';
+}
+
+export interface InformerOptions<T extends KubeObject> extends Selection {
+  readonly resource: Resource<T>;
+  /** `metadata` asks the server for metadata only. Default `full`. */
+  readonly content?: 'full' | 'metadata';
+  readonly transform?: Transform<T>;
+  readonly indexers?: Indexers<T>;
+  /** How often handlers are told of everything again, unless they ask for another period. Default 0: never. */
+  readonly resyncMs?: number;
+  /** Items per page of every list. By default a list is paged only where the server has to read it from etcd. */
+  readonly pageSize?: number;
+  /** The longest watch event that is accepted. Default 16 MiB. */
+  readonly maxFrameBytes?: number;
+}
+
+const defaultMaxFrameBytes = 16 * 2 ** 20;
+
+export function createInformer<T extends KubeObject>(deps: InformerDeps, options: InformerOptions<T>): Informer<T> {
+  const { clock } = deps;
+  const { resource, indexers = {}, resyncMs = 0, content: wanted = 'full' } = options;
+  const name = nameOf(options);
+  const logger = deps.logger.with({ reflector: name });
+  let running: AbortSignal | undefined;
+
+  const metrics = informerMetrics(deps.metrics ?? noMetrics)({
+    name,
+    size: () => content.store().objects.size,
+    monotonicMs: () => clock.monotonicMs(),
+  });
+  const turns = createTurns();
+  const ownWrites = createOwnWrites<T>(clock);
+  const prepare = createPrepare({ resource, transform: options.transform, objects: deps.objects ?? 'plain' });
+  const distributor = createDistributor<T>(logger, metrics);
+  const gate = createSyncGate(() => content.hasSynced() && !distributor.someoneCatchesUp());
+  const hasStopped = (): boolean => running?.aborted === true;
+  const content = createContent<T>(
+    {
+      clock,
+      logger,
+      metrics,
+      prepare,
+      ownWrites,
+      turns,
+      deliver: (notification) => distributor.deliver(notification),
+      stopped: hasStopped,
+      onSynced: () => gate.recheck(),
+    },
+    indexers,
+  );
+  const lister = createLister<T>(
+    { store: content.store, pending: ownWrites.pending, resourceVersion: content.resourceVersion },
+    logger,
+  );
+  const replay = createReplay<T>({
+    clock,
+    turns,
+    distributor,
+    objects: () => content.store().objects,
+    stopped: hasStopped,
+  });
+  const resync = createResync<Subscriber<T>>(
+    { clock, logger },
+    { periodMs: resyncMs, onDue: (round) => inBackground(replay.resync(round)) },
+  );
+  /** What `run` has to wait for besides the reflector. */
+  const background = new Set<Promise<void>>();
+  const inBackground = (work: Promise<void>): void => {
+    const tracked = work.finally(() => background.delete(tracked));
+    background.add(tracked);
+  };
+
+  const register = (subscriber: Subscriber<T>): HandlerRegistration => ({
+    get hasSynced() {
+      return content.hasSynced() && subscriber.phase === 'live';
+    },
+    remove() {
+      distributor.remove(subscriber);
+      resync.unregister(subscriber);
+      gate.recheck();
+    },
+  });
+
+  const reflect = async (signal: AbortSignal): Promise<void> => {
+    const target = { resource, selection: options, content: wanted };
+    const sink: Sink = { ...content, setConnection: resync.setConnection };
+    await runReflector(
+      { ...deps, logger, metrics },
+      {
+        target,
+        sink,
+        streaming: deps.streaming ?? 'preferred',
+        pageSize: options.pageSize,
+        maxFrameBytes: options.maxFrameBytes ?? defaultMaxFrameBytes,
+      },
+      signal,
+    );
+  };
+
+  return {
+    lister,
+    get hasSynced() {
+      return content.hasSynced();
+    },
+    addHandler(handler, { resyncMs: requestedMs } = {}) {
+      if (hasStopped()) throw new Error('handler was not added to the informer: it has stopped already');
+      // Before the first content is told there is nothing to catch up with.
+      const early = !content.hasSynced() && !turns.busy;
+      const subscriber = distributor.subscribe(handler, early ? 'live' : 'catchingUp');
+      resync.register(subscriber, requestedMs);
+      if (!early) inBackground(replay.catchUp(subscriber).then(gate.recheck));
+      return register(subscriber);
+    },
+    addIndexers: content.addIndexers,
+    whenSynced: gate.whenOpen,
+    remember(object) {
+      if (options.namespace === undefined || options.namespace === object.metadata?.namespace) content.remember(object);
+    },
+    async run(signal) {
+      if (running !== undefined) throw new Error(`informer ${name} was started before`);
+      using linked = linkSignals([signal]);
+      running = linked.signal;
+      resync.start();
+      try {
+        await reflect(linked.signal);
+      } finally {
+        linked.abort(new Error(`informer ${name} has ended`));
+        resync.stop();
+        gate.close();
+        metrics.release();
+        await Promise.all(background);
+      }
+    },
+  };
+}
+
+function nameOf<T extends KubeObject>({ resource, namespace }: InformerOptions<T>): string {
+  const collection = resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`;
+  return namespace === undefined ? collection : `${namespace}/${collection}`;
+}

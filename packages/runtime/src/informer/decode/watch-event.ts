@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A frame of a watch as a value. Decoding never throws: whatever a server or proxy sends is one of the variants, and the
+ * caller's own exceptions cannot be mistaken for bad input.
+ */
+import { ApiError, type StatusDetails } from '../../api/errors.ts';
+import { parseJson } from '../../api/json.ts';
+import type { KubeObject } from '../../api/objects.ts';
+import { DecodeError } from './decode-error.ts';
+
+export type WatchEvent =
+  | { readonly kind: 'change'; readonly change: Change }
+  | { readonly kind: 'bookmark'; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
+  /** The server ends the watch with a Status. */
+  | { readonly kind: 'error'; readonly error: ApiError }
+  /** Valid, but not an object of this watch: a Table, another kind, something without metadata. */
+  | { readonly kind: 'foreign'; readonly what: string }
+  | { readonly kind: 'undecodable'; readonly error: DecodeError };
+
+export interface Change {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: ServerObject;
+}
+
+/** An object as the server sent it: what has no metadata was sorted out. */
+export type ServerObject = KubeObject & Required<Pick<KubeObject, 'metadata'>>;
+
+/** What objects of a list or watch say about themselves on the wire. */
+export interface WireKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** Marks the bookmark that ends the initial events of a streaming list. */
+const initialEventsEndAnnotation = 'k8s.io/initial-events-end';
+
+export function decodeWatchEvent(frame: Uint8Array, expected: WireKind): WatchEvent {
+  let event: Frame | null;
+  try {
+    event = parseJson(frame) as Frame | null;
+  } catch (cause) {
+    return undecodable('unable to decode an event from the watch stream', { bytes: frame.length, cause });
+  }
+  const { type, object } = event ?? {};
+  if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') {
+    const foreign = foreignness(object, expected);
+    if (foreign !== undefined) return { kind: 'foreign', what: foreign };
+    return { kind: 'change', change: { type, object: object as ServerObject } };
+  }
+  if (type === 'BOOKMARK') {
+    const { resourceVersion = '', annotations } = object?.metadata ?? {};
+    return {
+      kind: 'bookmark',
+      resourceVersion,
+      initialEventsEnd: annotations?.[initialEventsEndAnnotation] === 'true',
+    };
+  }
+  if (type === 'ERROR') return { kind: 'error', error: toApiError(object) };
+  return undecodable('unable to decode an event from the watch stream: unknown type', { bytes: frame.length });
+}
+
+/** Why this is no object of the expected kind; undefined when it is one. */
+export function foreignness(object: unknown, expected: WireKind): string | undefined {
+  if (typeof object !== 'object' || object === null) return 'no object';
+  const { apiVersion = '', kind = '', metadata } = object as KubeObject;
+  if (kind !== expected.kind || apiVersion !== expected.apiVersion) return `${apiVersion} ${kind}`;
+  return typeof metadata === 'object' && metadata !== null ? undefined : `${kind} without metadata`;
+}
+
+interface Frame {
+  readonly type?: unknown;
+  readonly object?: KubeObject & Partial<Status>;
+}
+
+interface Status {
+  readonly message: string;
+  readonly reason: string;
+  readonly code: number;
+  readonly details: StatusDetails;
+}
+
+function toApiError(status: Partial<Status> | undefined): ApiError {
+  const { code = 500, reason = '', message = 'the server ended the watch', details } = status ?? {};
+  return new ApiError({ status: code, reason, message, details });
+}
+
+function undecodable(message: string, facts: { readonly bytes: number; readonly cause?: unknown }): WatchEvent {
+  return { kind: 'undecodable', error: new DecodeError(message, facts) };
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Answers to own writes that the watch has not brought yet, so that a lister never shows an older state than what this
+ * process wrote. An answer is forgotten when the watch has caught up with it, when the object is deleted, and after 60 s in
+ * any case: there are never more of them than were written in a minute.
+ */
+import type { KubeObject } from '../api/objects.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { ObjectKey } from './informer.ts';
+import { compareResourceVersions } from './resource-version.ts';
+
+export interface OwnWrites<T extends KubeObject> {
+  /** Keeps the newer one when an answer for the same key is already there. */
+  remember(key: ObjectKey, written: Written<T>): void;
+  /** The cache is at this version of the object now, with it or without it. */
+  caughtUp(key: ObjectKey, resourceVersion: string): void;
+  deleted(key: ObjectKey, object: KubeObject): void;
+  /** What is newer than the cache, by key. Usually empty. */
+  pending(): ReadonlyMap<ObjectKey, Written<T>>;
+}
+
+export interface Written<T> {
+  /** Undefined when what was written is not to be seen (a transform filters it out). */
+  readonly object: T | undefined;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string;
+}
+
+const keptForMs = 60_000;
+
+export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T> {
+  /** In the order in which they expire. */
+  const entries = new Map<ObjectKey, Written<T> & { readonly expiresAtMs: number }>();
+  return {
+    remember(key, written) {
+      const known = entries.get(key);
+      if (known !== undefined && isOlder(written.resourceVersion, known.resourceVersion)) return;
+      entries.delete(key);
+      entries.set(key, { ...written, expiresAtMs: clock.monotonicMs() + keptForMs });
+    },
+    caughtUp(key, resourceVersion) {
+      const known = entries.get(key);
+      if (known !== undefined && !isOlder(resourceVersion, known.resourceVersion)) entries.delete(key);
+    },
+    deleted(key, { metadata }) {
+      const known = entries.get(key);
+      if (known === undefined) return;
+      if (known.uid === metadata?.uid || !isOlder(metadata?.resourceVersion ?? '', known.resourceVersion)) {
+        entries.delete(key);
+      }
+    },
+    pending() {
+      if (entries.size === 0) return entries;
+      const nowMs = clock.monotonicMs();
+      for (const [key, { expiresAtMs }] of entries) {
+        if (expiresAtMs > nowMs) break;
+        entries.delete(key);
+      }
+      return entries;
+    },
+  };
+}
+
+/** What cannot be compared is not older: the cache is trusted then. */
+function isOlder(a: string, b: string): boolean {
+  return (compareResourceVersions(a, b) ?? 0) < 0;
+}

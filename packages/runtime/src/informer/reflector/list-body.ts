@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One page of a list while it arrives. */
+import { type BodyReader, readBody } from '../decode/body-reader.ts';
+import { DecodeError } from '../decode/decode-error.ts';
+import { listItemDecoder, type ListItem } from '../decode/list-item.ts';
+import { createListScanner } from '../decode/list-scanner.ts';
+import type { WireKind } from '../decode/watch-event.ts';
+
+export interface ListBody extends Pick<BodyReader, 'close'> {
+  /** The next item, undefined at the end of the page. Throws what the body throws, and DecodeError. */
+  next(): Promise<ListItem | undefined>;
+  /** After the last item. Throws when the page is not complete: then none of its items may be used. */
+  end(): PageEnd;
+}
+
+export interface PageEnd {
+  readonly resourceVersion: string;
+  readonly continue: string | undefined;
+}
+
+interface Envelope {
+  readonly kind?: string;
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+}
+
+export function readList(body: AsyncIterable<Uint8Array>, expected: WireKind): ListBody {
+  const scanner = createListScanner();
+  const reader = readBody(body, scanner);
+  const decode = listItemDecoder(expected);
+  return {
+    async next() {
+      for (let item = reader.take(); ; item = reader.take()) {
+        if (item !== undefined) return decode(item);
+        if (!(await reader.fill())) return undefined;
+      }
+    },
+    end() {
+      const { kind = '', metadata } = (scanner.end() ?? {}) as Envelope;
+      if (kind === 'Table') throw new DecodeError('the server answered a list with a Table', { bytes: 0 });
+      const { resourceVersion = '', continue: next = '' } = metadata ?? {};
+      return { resourceVersion, continue: next === '' ? undefined : next };
+    },
+    close: () => reader.close(),
+  };
+}

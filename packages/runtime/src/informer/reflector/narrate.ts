@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The log line of a step, if it deserves one. Apart from the transitions, so that neither hides the other. */
+import type { Logger } from '../../log/logger.ts';
+import { refusalOf } from './refusal.ts';
+import type { Input, State, Step } from './state.ts';
+
+export interface StepFacts {
+  readonly from: State;
+  readonly input: Input;
+  readonly to: Step;
+  readonly nowMs: number;
+}
+
+export function narrate(logger: Logger, facts: StepFacts): void {
+  const { input, to } = facts;
+  if (to.effect?.kind === 'replace') {
+    logger.info(2, 'Caches populated', { resourceVersion: to.effect.resourceVersion });
+    return;
+  }
+  switch (input.kind) {
+    case 'failed':
+      tellFailure(logger, facts, input.error);
+      return;
+    case 'closed':
+      tellClose(logger, facts, input);
+      return;
+    case 'event':
+      tellEvent(logger, facts, input);
+      return;
+    case 'woke':
+    case 'opened':
+    case 'page':
+      return;
+  }
+}
+
+function tellFailure(logger: Logger, { from, to }: StepFacts, error: unknown): void {
+  const refusal = refusalOf(error);
+  if (from.kind === 'listing') {
+    if (to.state.kind === 'listing') logger.info(4, 'Listing again', { refusal, error });
+    else logger.error(error, 'Failed to list');
+    return;
+  }
+  if (from.kind === 'openingStream') {
+    tellFallback(logger, to, error);
+    return;
+  }
+  if (refusal === 'busy' || refusal === 'noAnswer') logger.info(2, 'Watch could not be opened', { refusal, error });
+  else if (refusal === 'expired' || refusal === 'gone') logger.info(4, 'Watch closed: too old resource version', { error });
+  else logger.error(error, 'Failed to watch');
+}
+
+function tellFallback(logger: Logger, { state }: Step, error: unknown): void {
+  if (state.kind !== 'listing') logger.info(4, 'Streaming list will be tried again', { error });
+  else if (state.known.streamingRefusedAtMs === undefined) logger.info(4, 'Falling back to list', { error });
+  else logger.info(2, 'The server does not support streaming lists, falling back to list', { error });
+}
+
+function tellClose(logger: Logger, { from, to, nowMs }: StepFacts, { cause, error }: Input & { kind: 'closed' }): void {
+  if (from.kind !== 'watching' && from.kind !== 'streaming') return;
+  const facts = { cause, events: from.events, livedMs: Math.round(nowMs - from.openedAtMs) };
+  if (from.kind === 'streaming') logger.warn('Streaming list closed before the end of the initial events', facts);
+  else if (to.state.kind === 'waiting' && to.state.then === 'cycle') logger.warn('Very short watch', facts);
+  else if (cause === 'truncated') logger.info(1, 'Watch closed with unexpected EOF', facts);
+  else if (cause === 'overdue' || cause === 'silent') logger.info(2, 'Watch given up', facts);
+  else if (cause === 'broken') logger.info(5, 'Watch connection broken', { ...facts, error });
+  else logger.info(4, 'Watch closed', facts);
+}
+
+function tellEvent(logger: Logger, { from, to }: StepFacts, { event }: Input & { kind: 'event' }): void {
+  if (event.kind === 'foreign') {
+    logger.error(undefined, 'Unexpected object in the watch stream, skipped', { what: event.what });
+  } else if (event.kind === 'undecodable') {
+    logger.error(event.error, 'watch ended with error', { bytes: event.error.bytes });
+  } else if (event.kind === 'error') {
+    const { error } = event;
+    if (from.kind === 'streaming') {
+      tellFallback(logger, to, error);
+      return;
+    }
+    const refusal = refusalOf(error);
+    if (refusal === 'expired' || refusal === 'gone') logger.info(4, 'Watch closed: too old resource version', { error });
+    else if (refusal === 'busy') logger.info(2, 'Watch closed: the server is busy', { error });
+    else logger.warn('watch ended with error', { error });
+  }
+}

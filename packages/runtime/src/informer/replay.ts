@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Telling handlers of what is in the store already: all of it to one that comes late, and again to those due for a resync. */
+import type { KubeObject } from '../api/objects.ts';
+import type { Clock } from '../clock/clock.ts';
+import { createBudget } from './budget.ts';
+import type { Distributor, Subscriber } from './distributor.ts';
+import type { ObjectKey } from './informer.ts';
+import type { Turns } from './turns.ts';
+
+export interface ReplayDeps<T extends KubeObject> {
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly distributor: Pick<Distributor<T>, 'deliverTo'>;
+  readonly objects: () => ReadonlyMap<ObjectKey, T>;
+  readonly stopped: () => boolean;
+}
+
+export interface ResyncRound<T extends KubeObject> {
+  readonly due: ReadonlySet<Subscriber<T>>;
+  readonly spreadMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Replay<T extends KubeObject> {
+  /** Adds every object for a new subscriber, then makes it live. Changes wait meanwhile. */
+  catchUp(subscriber: Subscriber<T>): Promise<void>;
+  /** Updates from each object to itself. A large store is told over the time given, and changes pass in between. */
+  resync(round: ResyncRound<T>): Promise<void>;
+}
+
+const sliceSize = 500;
+/** Up to so many objects are told in one burst. */
+const burstSize = 1_000;
+
+export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<T> {
+  const { clock, turns, distributor, objects, stopped } = deps;
+
+  /** False when there is nothing left. */
+  const tellSlice = (keys: Iterator<ObjectKey>, { due, signal }: ResyncRound<T>): boolean => {
+    for (let told = 0; told < sliceSize; told += 1) {
+      const { done, value: key } = keys.next();
+      if (done === true || stopped() || signal.aborted) return false;
+      const object = objects().get(key);
+      if (object === undefined) continue;
+      for (const subscriber of due) {
+        if (subscriber.phase === 'live') {
+          distributor.deliverTo(subscriber, { kind: 'update', previous: object, current: object });
+        }
+      }
+    }
+    return true;
+  };
+
+  return {
+    catchUp: (subscriber) =>
+      turns.take(async () => {
+        const budget = createBudget(clock);
+        for (const object of objects().values()) {
+          distributor.deliverTo(subscriber, { kind: 'add', object, isInInitialList: true });
+          await budget.spend();
+          if (stopped() || subscriber.phase === 'removed') return;
+        }
+        subscriber.phase = 'live';
+      }),
+
+    async resync(round) {
+      const { size } = objects();
+      const pauseMs = size > burstSize ? round.spreadMs / Math.ceil(size / sliceSize) : 0;
+      const keys = objects().keys();
+      for (let more = true; more; ) {
+        await turns.take(() => {
+          more = tellSlice(keys, round);
+        });
+        if (more) await (pauseMs === 0 ? clock.yieldToLoop() : pause(clock, pauseMs, round.signal));
+      }
+    },
+  };
+}
+
+/** Ends early when the signal aborts. */
+async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await clock.sleep(ms, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Lets callers wait until a condition holds, which whoever may change it tells by `recheck`. */
+export interface SyncGate {
+  recheck(): void;
+  /** True as soon as the condition holds; false when the signal aborts or the gate is closed first. */
+  whenOpen(signal: AbortSignal): Promise<boolean>;
+  /** It will never hold. */
+  close(): void;
+}
+
+export function createSyncGate(isOpen: () => boolean): SyncGate {
+  const waiting = new Set<(open: boolean) => void>();
+  let closed = false;
+  const releaseAll = (open: boolean): void => {
+    for (const release of waiting) release(open);
+  };
+  return {
+    recheck() {
+      if (waiting.size > 0 && isOpen()) releaseAll(true);
+    },
+    whenOpen(signal) {
+      if (isOpen()) return Promise.resolve(true);
+      if (closed || signal.aborted) return Promise.resolve(false);
+      return new Promise((resolve) => {
+        const release = (open: boolean): void => {
+          waiting.delete(release);
+          signal.removeEventListener('abort', onAbort);
+          resolve(open);
+        };
+        const onAbort = (): void => release(false);
+        waiting.add(release);
+        signal.addEventListener('abort', onAbort, { once: true });
+      });
+    },
+    close() {
+      closed = true;
+      releaseAll(false);
+    },
+  };
+}

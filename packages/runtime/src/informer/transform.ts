@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * From what the server sent to what is cached: managedFields dropped (60 percent of a volume; nobody reads them), the
+ * user's transform, type meta stamped, equal parts shared, and in tests frozen.
+ *
+ * managedFields are set to undefined, not deleted: deleting turns the object into a dictionary, which costs more than the
+ * empty slot and gives every object a shape of its own.
+ */
+import { apiVersionOf, type Resource } from '../api/resource.ts';
+import type { KubeObject } from '../api/objects.ts';
+import type { ServerObject } from './decode/watch-event.ts';
+import { createCompact } from './compact.ts';
+
+/**
+ * Runs once on every object before it is cached, and must be idempotent. It owns the object it gets: it may return it
+ * changed, or another one. Undefined: the object is none of ours. It is not stored and no handler hears of it; one that was
+ * stored is deleted. A transform that throws leaves what was known of the object as it is.
+ */
+export interface Transform<T extends KubeObject> {
+  /** Part of an informer's identity: two transforms with one id do the same. */
+  readonly id: string;
+  readonly apply: (object: T) => T | undefined;
+}
+
+export interface PrepareOptions<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly transform: Transform<T> | undefined;
+  /** `frozen` makes every cached object immutable at run time: a test aid. */
+  readonly objects: 'plain' | 'frozen';
+}
+
+/** Undefined: filtered out. Throws what the transform throws. */
+export type Prepare<T extends KubeObject> = (object: ServerObject) => T | undefined;
+
+export function createPrepare<T extends KubeObject>({ resource, transform, objects }: PrepareOptions<T>): Prepare<T> {
+  const apiVersion = apiVersionOf(resource);
+  const { kind } = resource;
+  const compact = createCompact();
+  return (object) => {
+    const draft = object as Draft;
+    if (draft.metadata.managedFields !== undefined) draft.metadata.managedFields = undefined;
+    if (draft.metadata.selfLink !== undefined) draft.metadata.selfLink = undefined;
+    const kept = (transform === undefined ? object : transform.apply(object as KubeObject as T)) as T | undefined;
+    if (kept === undefined) return undefined;
+    compact(kept);
+    // Constants shared by all objects; objects that carry metadata only name another type on the wire.
+    (kept as Draft).apiVersion = apiVersion;
+    (kept as Draft).kind = kind;
+    return objects === 'frozen' ? deepFreeze(kept) : kept;
+  };
+}
+
+/** An object nobody else has seen yet. */
+interface Draft {
+  apiVersion?: string;
+  kind?: string;
+  metadata: { managedFields?: unknown; selfLink?: unknown };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  for (const part of Object.values(value)) deepFreeze(part);
+  return Object.freeze(value);
+}
