@@ -28,7 +28,9 @@ const namespaceOf = (n: number): string => `team-${n % 40}-production`;
 const nodeOf = (n: number): string => `ip-10-0-${n % 7}-${n % 250}.eu-central-1.compute.internal`;
 const fields = (...names: string[]): object => Object.fromEntries(names.map((name) => [`f:${name}`, {}]));
 
-function managedBy(manager: string, time: string, fieldsV1: object, subresource?: string): object {
+/** `who` is a manager, or `manager/subresource`. */
+function managedBy(who: string, time: string, fieldsV1: object): object {
+  const [manager, subresource] = who.split('/');
   return { manager, operation: 'Update', apiVersion: 'v1', time, fieldsType: 'FieldsV1', fieldsV1, subresource };
 }
 
@@ -77,12 +79,7 @@ function persistentVolume(n: number, resourceVersion: string): object {
             'f:nodeAffinity': { '.': {}, 'f:required': {} },
           },
         }),
-        managedBy(
-          'kube-controller-manager',
-          time,
-          { 'f:status': fields('phase', 'lastPhaseTransitionTime') },
-          'status',
-        ),
+        managedBy('kube-controller-manager/status', time, { 'f:status': fields('phase', 'lastPhaseTransitionTime') }),
         managedBy('csi-attacher', time, {
           'f:metadata': { 'f:finalizers': { 'v:"external-attacher/disk-csi-example-com"': {} } },
         }),
@@ -169,12 +166,9 @@ function claim(n: number, resourceVersion: string): object {
             'f:resources': { 'f:requests': { '.': {}, 'f:storage': {} } },
           },
         }),
-        managedBy(
-          'kube-controller-manager',
-          time,
-          { 'f:status': { ...fields('accessModes', 'phase'), 'f:capacity': { '.': {}, 'f:storage': {} } } },
-          'status',
-        ),
+        managedBy('kube-controller-manager/status', time, {
+          'f:status': { ...fields('accessModes', 'phase'), 'f:capacity': { '.': {}, 'f:storage': {} } },
+        }),
       ],
     },
     spec: {
@@ -210,7 +204,7 @@ function attachment(n: number, resourceVersion: string): object {
             'f:finalizers': { '.': {}, 'v:"external-attacher/disk-csi-example-com"': {} },
           },
         }),
-        managedBy('csi-attacher', time, { 'f:status': fields('attached', 'attachmentMetadata') }, 'status'),
+        managedBy('csi-attacher/status', time, { 'f:status': fields('attached', 'attachmentMetadata') }),
       ],
     },
     spec: { attacher: driver, source: { persistentVolumeName: volumeName(n) }, nodeName: nodeOf(n) },
@@ -287,12 +281,7 @@ function pod(n: number, resourceVersion: string): object {
           'f:metadata': { 'f:labels': { '.': {}, ...fields('app.kubernetes.io/name', 'app.kubernetes.io/instance') } },
           'f:spec': { 'f:containers': { 'k:{"name":"server"}': fields('image', 'name', 'resources', 'volumeMounts') } },
         }),
-        managedBy(
-          'kubelet',
-          time,
-          { 'f:status': fields('conditions', 'containerStatuses', 'hostIP', 'podIP') },
-          'status',
-        ),
+        managedBy('kubelet/status', time, { 'f:status': fields('conditions', 'containerStatuses', 'hostIP', 'podIP') }),
       ],
     },
     spec: {

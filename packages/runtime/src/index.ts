@@ -51,6 +51,7 @@ export type { StartGate } from './controller/start-gate.ts';
 export { runWorkers } from './controller/workers.ts';
 export type { WorkersOptions } from './controller/workers.ts';
 export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
+export { filterHandler } from './informer/filter-handler.ts';
 export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
 export type { ObjectName } from './informer/key.ts';
 export { compareResourceVersions } from './informer/resource-version.ts';
@@ -63,6 +64,10 @@ export type {
   Lister,
   ObjectKey,
 } from './informer/informer.ts';
+export type { InformerOptions } from './informer/create-informer.ts';
+export type { InformerFactory } from './informer/factory.ts';
+export { namespaceIndex } from './informer/lister.ts';
+export type { Transform } from './informer/transform.ts';
 export { OrderlyStop } from './process/orderly-stop.ts';
 export { createWorkQueue } from './workqueue/create-work-queue.ts';
 export type { WorkQueueDeps, WorkQueueOptions } from './workqueue/create-work-queue.ts';
@@ -92,6 +97,9 @@ export type { Build, Machine } from './api/user-agent.ts';
 export { DeadlineError, deadlineOf, linkSignals, withDeadline } from './clock/deadline.ts';
 export type { Deadline, LinkedSignal } from './clock/deadline.ts';
 export type { Random } from './clock/random.ts';
+export { createInformer } from './informer/create-informer.ts';
+export type { InformerDeps } from './informer/create-informer.ts';
+export { createInformerFactory } from './informer/factory.ts';
 export { systemClock } from './clock/system-clock.ts';
 export { systemRandom } from './clock/system-random.ts';
 export { silentLogger } from './log/logger.ts';

@@ -6,6 +6,8 @@ export { recordingLogger } from './recording-logger.ts';
 export type { LogLine, RecordingLogger } from './recording-logger.ts';
 export { recordingMetrics } from './recording-metrics.ts';
 export type { RecordingMetrics } from './recording-metrics.ts';
+export { listPage, ScriptedBody, ScriptedCollection } from './scripted-collection.ts';
+export type { CollectionAnswer, CollectionRequest } from './scripted-collection.ts';
 export { scriptedTransport } from './scripted-transport.ts';
 export type { ScriptedAnswer, ScriptedStep, ScriptedTransport, SentRequest } from './scripted-transport.ts';
 export { seededRandom } from './seeded-random.ts';

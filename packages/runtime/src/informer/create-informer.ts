@@ -88,10 +88,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
     },
     indexers,
   );
-  const lister = createLister<T>(
-    { store: content.store, pending: ownWrites.pending, resourceVersion: content.resourceVersion },
-    logger,
-  );
+  const lister = createLister<T>({ content, ownWrites, logger });
   const replay = createReplay<T>({
     clock,
     turns,
@@ -123,7 +120,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
 
   const reflect = async (signal: AbortSignal): Promise<void> => {
     const target = { resource, selection: options, content: wanted };
-    const sink: Sink = { ...content, setConnection: resync.setConnection };
+    const sink: Sink = { ...content, setConnection: (connection) => resync.setConnection(connection) };
     await runReflector(
       { ...deps, logger, metrics },
       {
@@ -148,11 +145,11 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
       const early = !content.hasSynced() && !turns.busy;
       const subscriber = distributor.subscribe(handler, early ? 'live' : 'catchingUp');
       resync.register(subscriber, requestedMs);
-      if (!early) inBackground(replay.catchUp(subscriber).then(gate.recheck));
+      if (!early) inBackground(replay.catchUp(subscriber).then(() => gate.recheck()));
       return register(subscriber);
     },
-    addIndexers: content.addIndexers,
-    whenSynced: gate.whenOpen,
+    addIndexers: (added) => content.addIndexers(added),
+    whenSynced: (signal) => gate.whenOpen(signal),
     remember(object) {
       if (options.namespace === undefined || options.namespace === object.metadata?.namespace) content.remember(object);
     },

@@ -48,7 +48,10 @@ export function createInformerFactory(deps: InformerDeps): InformerFactory {
       const indexers = options.indexers ?? {};
       if (known === undefined) {
         const informer = createInformer(deps, options);
-        const entry = { informer: informer as unknown as Informer<KubeObject>, indexes: new Set(Object.keys(indexers)) };
+        const entry = {
+          informer: informer as unknown as Informer<KubeObject>,
+          indexes: new Set(Object.keys(indexers)),
+        };
         entries.set(id, entry);
         return informer;
       }
@@ -61,8 +64,13 @@ export function createInformerFactory(deps: InformerDeps): InformerFactory {
     async start(signal) {
       if (lifetime.signal.aborted) throw new Error('the informer factory was shut down');
       const started = [...entries.values()].filter((entry) => !runs.has(entry));
-      for (const entry of started) runs.set(entry, run(entry, signal));
-      await Promise.all(started.map((entry) => runs.get(entry)));
+      await Promise.all(
+        started.map((entry) => {
+          const running = run(entry, signal);
+          runs.set(entry, running);
+          return running;
+        }),
+      );
     },
     async waitForSync(signal) {
       const synced = await Promise.all([...runs.keys()].map(({ informer }) => informer.whenSynced(signal)));

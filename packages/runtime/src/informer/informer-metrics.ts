@@ -55,7 +55,12 @@ function createSet(metrics: Metrics): ObserveInformer {
       const sample = value(informer);
       return sample === undefined ? [] : [{ labels: { name: informer.name }, value: sample }];
     });
-  metrics.gauge({ name: 'informer_objects', help: 'Objects in the cache', labels, collect: each(({ size }) => size()) });
+  metrics.gauge({
+    name: 'informer_objects',
+    help: 'Objects in the cache',
+    labels,
+    collect: each(({ size }) => size()),
+  });
   metrics.gauge({
     name: 'reflector_last_event_age_seconds',
     help: 'Time since the last event of the watch, bookmarks included',

@@ -67,11 +67,8 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
       const { size } = objects();
       const pauseMs = size > burstSize ? round.spreadMs / Math.ceil(size / sliceSize) : 0;
       const keys = objects().keys();
-      for (let more = true; more; ) {
-        await turns.take(() => {
-          more = tellSlice(keys, round);
-        });
-        if (more) await (pauseMs === 0 ? clock.yieldToLoop() : pause(clock, pauseMs, round.signal));
+      while (await turns.take(() => tellSlice(keys, round))) {
+        await (pauseMs === 0 ? clock.yieldToLoop() : pause(clock, pauseMs, round.signal));
       }
     },
   };

@@ -120,10 +120,13 @@ export function createResync<Id>({ clock, logger }: ResyncDeps, options: ResyncO
       }
       if (requestedMs > 0 && requestedMs < checkMs) {
         if (started) {
-          logger.warn('resyncPeriod is smaller than resyncCheckPeriod and the informer has already started, changing it', {
-            resyncPeriodMs: requestedMs,
-            resyncCheckPeriodMs: checkMs,
-          });
+          logger.warn(
+            'resyncPeriod is smaller than resyncCheckPeriod and the informer has already started, changing it',
+            {
+              resyncPeriodMs: requestedMs,
+              resyncCheckPeriodMs: checkMs,
+            },
+          );
           requestedMs = checkMs;
         } else {
           lowerCheck(requestedMs);

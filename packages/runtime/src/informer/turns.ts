@@ -3,29 +3,30 @@
 export interface Turns {
   /** True while something runs or waits. */
   readonly busy: boolean;
-  take(work: () => Promise<void> | void): Promise<void>;
+  take<R>(work: () => Promise<R> | R): Promise<R>;
 }
 
 export function createTurns(): Turns {
-  let last: Promise<void> = Promise.resolve();
-  let waiting = 0;
-  const run = async (before: Promise<void>, work: () => Promise<void> | void): Promise<void> => {
+  let last: Promise<unknown> = Promise.resolve();
+  let unfinished = 0;
+  const run = async <R>(before: Promise<unknown>, work: () => Promise<R> | R): Promise<R> => {
     // What went wrong before is the business of whoever asked for it.
     await before.catch(() => undefined);
     try {
-      await work();
+      return await work();
     } finally {
-      waiting -= 1;
+      unfinished -= 1;
     }
   };
   return {
     get busy() {
-      return waiting > 0;
+      return unfinished > 0;
     },
     take(work) {
-      waiting += 1;
-      last = run(last, work);
-      return last;
+      unfinished += 1;
+      const result = run(last, work);
+      last = result;
+      return result;
     },
   };
 }

@@ -55,11 +55,17 @@ export function createListScanner(): ListScanner {
 
   const readEnvelope = (): void => {
     const from = at;
-    while (at < chunk.length && place === 'envelope') {
+    while (at < chunk.length) {
       const byte = chunk[at]!;
       at += 1;
-      if (inString) followString(byte);
-      else if (byte > space) followStructure(byte);
+      if (inString) {
+        followString(byte);
+      } else if (byte === openBracket && afterItemsKey) {
+        place = 'items';
+        break;
+      } else if (byte > space) {
+        followStructure(byte);
+      }
     }
     keepEnvelope(from);
   };
@@ -78,10 +84,6 @@ export function createListScanner(): ListScanner {
     if (byte === quote) {
       inString = true;
       keyMatch = depth === 1 && keyExpected ? 0 : -1;
-    }
-    if (byte === openBracket && afterItemsKey) {
-      place = 'items';
-      return;
     }
     if (byte === openBrace || byte === openBracket) depth += 1;
     if (byte === closeBrace || byte === closeBracket) depth -= 1;

@@ -46,7 +46,8 @@ function tellFailure(logger: Logger, { from, to }: StepFacts, error: unknown): v
     return;
   }
   if (refusal === 'busy' || refusal === 'noAnswer') logger.info(2, 'Watch could not be opened', { refusal, error });
-  else if (refusal === 'expired' || refusal === 'gone') logger.info(4, 'Watch closed: too old resource version', { error });
+  else if (refusal === 'expired' || refusal === 'gone')
+    logger.info(4, 'Watch closed: too old resource version', { error });
   else logger.error(error, 'Failed to watch');
 }
 
@@ -79,7 +80,8 @@ function tellEvent(logger: Logger, { from, to }: StepFacts, { event }: Input & {
       return;
     }
     const refusal = refusalOf(error);
-    if (refusal === 'expired' || refusal === 'gone') logger.info(4, 'Watch closed: too old resource version', { error });
+    if (refusal === 'expired' || refusal === 'gone')
+      logger.info(4, 'Watch closed: too old resource version', { error });
     else if (refusal === 'busy') logger.info(2, 'Watch closed: the server is busy', { error });
     else logger.warn('watch ended with error', { error });
   }

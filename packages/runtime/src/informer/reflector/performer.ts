@@ -86,7 +86,10 @@ export function createPerformer(deps: PerformerDeps, options: PerformerOptions, 
       for (;;) {
         let item;
         try {
-          body ??= readList((await client.stream({ purpose: 'list', ...pageRequest(target, page) }, signal)).body, expected);
+          body ??= readList(
+            (await client.stream({ purpose: 'list', ...pageRequest(target, page) }, signal)).body,
+            expected,
+          );
           item = await body.next();
           if (item === undefined) return { kind: 'page', ...body.end() };
         } catch (error) {

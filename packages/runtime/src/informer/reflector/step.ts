@@ -64,13 +64,17 @@ export function step(state: State, input: Input, context: StepContext): Step {
     case 'openingStream':
       return { state: streamOpened(state, input, context) };
     case 'streaming':
-      return input.kind === 'event' ? streamed(state, input.event, context) : { state: streamClosed(state, input, context) };
+      return input.kind === 'event'
+        ? streamed(state, input.event, context)
+        : { state: streamClosed(state, input, context) };
     case 'listing':
       return listed(state, input, context);
     case 'openingWatch':
       return { state: watchOpened(state, input, context) };
     case 'watching':
-      return input.kind === 'event' ? watched(state, input.event, context) : { state: watchClosed(state, input, context) };
+      return input.kind === 'event'
+        ? watched(state, input.event, context)
+        : { state: watchClosed(state, input, context) };
   }
 }
 
@@ -166,7 +170,11 @@ function firstPage(known: Knowledge, { pageSize }: StepContext): Listing {
   return { page: { resourceVersion, limit, continue: undefined }, requestedRv: resourceVersion, firstRv: undefined };
 }
 
-function listed({ known, listing }: Extract<State, { readonly kind: 'listing' }>, input: Input, context: StepContext): Step {
+function listed(
+  { known, listing }: Extract<State, { readonly kind: 'listing' }>,
+  input: Input,
+  context: StepContext,
+): Step {
   if (input.kind === 'failed') return { state: listRefused({ known, listing }, input.error, context) };
   if (input.kind !== 'page') return unexpected('listing', input);
   const { page, requestedRv } = listing;

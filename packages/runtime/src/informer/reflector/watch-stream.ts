@@ -2,8 +2,8 @@
 /**
  * One open watch: its events, and the guards that end it when the server's own close may have been lost on the way.
  *
- * Guarantees: whatever ends the stream is an input, never an exception (but for the caller's own abort); after `close`
- * nothing of it is left, no timer, no listener, no open stream.
+ * Guarantees: whatever ends the stream is an input, never an exception; after `close` nothing of it is left, no timer, no
+ * listener, no open stream.
  */
 import type { ApiClient } from '../../api/client.ts';
 import type { Clock } from '../../clock/clock.ts';
@@ -122,7 +122,6 @@ export async function openWatch(
         try {
           if (!(await fill())) return takeRest();
         } catch (error) {
-          if (signal.aborted) throw error;
           ended = { kind: 'closed', cause: givenUp ?? 'broken', error };
         }
       }
