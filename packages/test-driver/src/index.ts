@@ -18,3 +18,9 @@ export type { Capabilities, NodeSettings, Pool, Settings } from './core/settings
 export type { FaultAction, FaultRule, Moment } from './faults/rules.ts';
 export type { FaultBox, FaultStatus } from './faults/fault-box.ts';
 export type { Outcome, RecordedCall } from './journal/journal.ts';
+// The program.
+export { startTestDriver, testDriverCommand } from './program/start.ts';
+export type { TestDriver, TestDriverCommand, TestDriverOptions } from './program/start.ts';
+export { controlClient } from './control/client.ts';
+export type { DriverControl } from './control/control.ts';
+export { readJournal } from './journal/read-journal.ts';

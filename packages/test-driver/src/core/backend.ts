@@ -29,8 +29,10 @@ export interface Backend {
   stage(volume: VolumeRecord, staging: Staging): Promise<void>;
   unstage(volume: VolumeRecord, path: string): Promise<void>;
   publish(volume: VolumeRecord, publication: Publication): Promise<void>;
-  unpublish(path: string): Promise<void>;
-  isPresent(path: string): Promise<boolean>;
+  /** Cleans a path of this volume, which may be gone already; fails on anything else that is there. */
+  unpublish(volumeId: string, path: string): Promise<void>;
+  /** Something else than this volume is at the path. */
+  isForeign(volumeId: string, path: string): Promise<boolean>;
   /** Lets the file system, if there is one, grow to the size of the device below. */
   growFileSystem(volume: VolumeRecord, path: string): Promise<void>;
   usage(volume: VolumeRecord, path: string): Promise<readonly Usage[]>;

@@ -7,11 +7,11 @@
  */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { systemClock, type Clock } from '@csi-sidecars/runtime';
-import { MemoryDisk } from '../backend/memory.ts';
+import { MemoryDisk } from './memory-disk.ts';
 import { dispatch } from '../calls/dispatch.ts';
-import { setCondition, setSnapshotReadyAt } from '../control/by-hand.ts';
+import { createControl, type DriverControl } from '../control/control.ts';
 import { openDriver, type Driver } from '../core/driver.ts';
-import type { Condition, GroupRecord, SnapshotRecord, StoredRecord, VolumeRecord } from '../core/records.ts';
+import type { GroupRecord, SnapshotRecord, StoredRecord, VolumeRecord } from '../core/records.ts';
 import { defaultSettings, type Settings } from '../core/settings.ts';
 import { FaultBox } from '../faults/fault-box.ts';
 import type { IncomingCall, Outcome, RecordedCall } from '../journal/journal.ts';
@@ -44,8 +44,8 @@ export interface DriverModel {
   write(volumeId: string, content: string): void;
   /** Path -> volume id. */
   mounts(): ReadonlyMap<string, string>;
-  setCondition(volumeId: string, condition: Condition | undefined): Promise<void>;
-  setSnapshotReadyAt(snapshotId: string, readyAtMs: number): Promise<void>;
+  /** What the program offers through its socket. */
+  readonly control: DriverControl;
 }
 
 interface Run {
@@ -113,9 +113,7 @@ export function createDriverModel(options: DriverModelOptions = {}): DriverModel
       disk.contents.set(volumeId, content);
     },
     mounts: () => new Map([...disk.mounts].map(([path, { volumeId }]) => [path, volumeId])),
-    setCondition: async (volumeId, condition) => await setCondition(await running(), volumeId, condition),
-    setSnapshotReadyAt: async (snapshotId, readyAtMs) =>
-      await setSnapshotReadyAt(await running(), snapshotId, readyAtMs),
+    control: createControl({ driver: running, faults, calls: async () => journal.calls }),
   };
 }
 

@@ -26,7 +26,8 @@ export const controllerPublishVolume: Handler<'/csi.v1.Controller/ControllerPubl
     const volume = requireVolume(driver, request.volume_id);
     const node = knownNode(settings, request.node_id);
     if (node === undefined) refuse('NotFound', `node ${request.node_id} does not exist`);
-    requireContext(volume, request.volume_context);
+    // The field is optional here, and csi-sanity leaves it out.
+    if (Object.keys(request.volume_context).length > 0) requireContext(volume, request.volume_context);
     const wanted: Attachment = {
       nodeId: node.id,
       readonly: request.readonly,

@@ -77,18 +77,21 @@ function requireFree(volume: VolumeRecord, wanted: Publication): Publication | u
   return undefined;
 }
 
-/** A volume that is unknown and not there any more was unpublished before: so ends every ephemeral one. */
+/**
+ * A volume that is unknown was unpublished before (so ends every ephemeral one), or deleted while its node was lost. Both
+ * want the path clean; only what is not ours at that path is NOT_FOUND.
+ */
 export const nodeUnpublishVolume: Handler<'/csi.v1.Node/NodeUnpublishVolume'> = async (driver, request, call) => {
   const { volume_id: id, target_path: path } = request;
   if (id === '') refuse('InvalidArgument', 'volume_id is missing');
   if (path === '') refuse('InvalidArgument', 'target_path is missing');
   return await exclusively({ driver, call, claim: { exclusive: [volumeKey(id)] } }, async () => {
     const volume = driver.store.volumes.get(id);
-    if (volume === undefined && (await driver.backend.isPresent(path))) {
+    if (volume === undefined && (await driver.backend.isForeign(id, path))) {
       refuse('NotFound', `volume ${id} does not exist`);
     }
+    await driver.backend.unpublish(id, path);
     if (volume === undefined) return {};
-    await driver.backend.unpublish(path);
     const publications = volume.publications.filter((publication) => publication.path !== path);
     const remaining: VolumeRecord = { ...volume, publications };
     if (volume.lifecycle === 'ephemeral' && publications.length === 0) await removeVolume(driver, remaining);

@@ -85,10 +85,12 @@ export class MemoryDisk {
       publish: async (volume, publication) => {
         mounts.set(publication.path, { volumeId: volume.id, readonly: publication.readonly });
       },
-      unpublish: async (path) => {
+      unpublish: async (volumeId, path) => {
+        if ((mounts.get(path)?.volumeId ?? volumeId) !== volumeId)
+          throw new Error(`something else is mounted at ${path}`);
         mounts.delete(path);
       },
-      isPresent: async (path) => mounts.has(path),
+      isForeign: async (volumeId, path) => (mounts.get(path)?.volumeId ?? volumeId) !== volumeId,
       growFileSystem: async () => undefined,
       usage: async (volume) => {
         const used = BigInt(contents.get(volume.id)?.length ?? 0);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/** File system idioms: writes that a crash cannot tear, names that cannot leave their folder, absence as a value. */
+import { lstat, open, readdir, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Ids of ephemeral volumes come from outside. */
+export function fileName(id: string): string {
+  return encodeURIComponent(id).replace(/^\./, '%2E');
+}
+
+/** The content is there completely or not at all, and after the promise it survives a power cut. */
+export async function writeAtomically(path: string, text: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  const file = await open(temporary, 'w', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+  await syncFolder(dirname(path));
+}
+
+/** Makes renames and removals in it durable. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return (await orAbsent(lstat(path))) !== undefined;
+}
+
+/** Names in a folder; a folder that is not there has none. */
+export async function namesIn(path: string): Promise<readonly string[]> {
+  return (await orAbsent(readdir(path))) ?? [];
+}
+
+/** Undefined when what was looked for is not there. */
+export async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One CSI endpoint: a unix socket that accepts connections, knows each by name, and can break a single one. */
+import { rm } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import { codeNames, csiService, type CsiService, type Method } from '@csi-sidecars/csi';
+import type { IncomingCall, Outcome } from '../journal/journal.ts';
+import { methods } from '../services/handlers.ts';
+
+export interface EndpointOptions {
+  readonly path: string;
+  readonly nodeId: string;
+  readonly serve: (call: IncomingCall) => Promise<Outcome>;
+}
+
+export interface Endpoint {
+  /** No new connections; resolves when calls under way are answered. */
+  close(): Promise<void>;
+}
+
+export async function openEndpoint({ path, nodeId, serve }: EndpointOptions): Promise<Endpoint> {
+  const connections = new Map<string, Socket>();
+  const grpc = new Server();
+  for (const name of new Set(methods.map(serviceOf))) grpc.addService(csiService(name), implementation(name));
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+
+  function implementation(
+    service: CsiService,
+  ): Record<string, (call: UnaryCall, respond: sendUnaryData<object>) => void> {
+    const own = methods.filter((method) => serviceOf(method) === service);
+    return Object.fromEntries(
+      own.map((method) => [
+        method.slice(method.lastIndexOf('/') + 1),
+        (call: UnaryCall, respond: sendUnaryData<object>) => void answer(method, call, respond),
+      ]),
+    );
+  }
+
+  async function answer(method: Method, call: UnaryCall, respond: sendUnaryData<object>): Promise<void> {
+    const connection = call.getPeer();
+    const peer = `${connection} ${call.metadata.get('user-agent').join(' ')}`;
+    const outcome = await serve({ method, request: call.request, peer, nodeId });
+    if (outcome.kind === 'answered') respond(null, outcome.response);
+    else if (outcome.kind === 'refused') respond(statusOf(outcome));
+    else connections.get(connection)?.destroy();
+  }
+
+  let accepted = 0;
+  const listener = createServer((socket) => {
+    const name = `connection-${++accepted}`;
+    connections.set(name, socket);
+    socket.once('close', () => connections.delete(name));
+    // Peers on a unix socket have no address; grpc-js reports this property as the peer.
+    Object.defineProperty(socket, 'remoteAddress', { value: name });
+    injector.injectConnection(socket);
+  });
+  await rm(path, { force: true });
+  await new Promise<void>((resolve, reject) => {
+    listener.once('error', reject);
+    listener.listen(path, resolve);
+  });
+  return {
+    close: async () => {
+      listener.close();
+      injector.destroy();
+      await new Promise<void>((resolve) => {
+        grpc.tryShutdown(() => resolve());
+      });
+    },
+  };
+}
+
+function statusOf(refusal: Extract<Outcome, { readonly kind: 'refused' }>): { code: number; details: string } {
+  return { code: codeNames.indexOf(refusal.code), details: refusal.message };
+}
+
+type UnaryCall = ServerUnaryCall<object, object>;
+
+function serviceOf(method: Method): CsiService {
+  return method.split('/')[1]!.slice('csi.v1.'.length) as CsiService;
+}
