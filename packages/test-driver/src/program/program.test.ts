@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { CsiChannel, Method, RequestOf, ResponseOf } from '@csi-sidecars/csi';
 import { codeOf, mount, newVolume } from '../../test/calls.ts';
 import { connect, runProgram, temporaryFolder } from '../../test/program.ts';
-import type { FaultStatus } from '../index.ts';
+import type { DriverControl } from '../index.ts';
 import { startTestDriver } from './start.ts';
 
 const create = '/csi.v1.Controller/CreateVolume';
@@ -15,8 +15,8 @@ function call<M extends Method>(channel: CsiChannel, method: M, request: Request
 }
 
 /** Each look is a round trip to the program, which goes on meanwhile. */
-async function untilHanging(faults: () => Promise<readonly FaultStatus[]>): Promise<void> {
-  while ((await faults()).every(({ hanging }) => hanging === 0));
+async function untilHanging(control: DriverControl): Promise<void> {
+  while ((await control.faults()).every(({ hanging }) => hanging === 0));
 }
 
 describe('a process', () => {
@@ -77,7 +77,7 @@ describe('fault rules through the control socket', () => {
     const { channel, control } = program;
     const id = await control.addFault({ method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'hang' } });
     const first = codeOf(call(channel, create, newVolume('a')));
-    await untilHanging(control.faults);
+    await untilHanging(control);
     expect(await codeOf(call(channel, create, newVolume('a')))).toBe('Aborted');
     expect(await codeOf(call(channel, create, newVolume('b')))).toBe('OK');
     expect(await control.releaseFault(id)).toBe(1);
@@ -93,7 +93,7 @@ describe('fault rules through the control socket', () => {
     await program.control.addFault({ method: 'CreateVolume', at: 'after', times: 1, action: { kind: 'drop' } });
     await program.control.addFault({ method: 'Probe', times: 1, action: { kind: 'hang' } });
     const hanging = codeOf(call(other, '/csi.v1.Identity/Probe', {}));
-    await untilHanging(program.control.faults);
+    await untilHanging(program.control);
     expect(await codeOf(call(program.channel, create, newVolume('a')))).toBe('Unavailable');
     await program.control.clearFaults();
     expect(await hanging).toBe('OK');
