@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What single fields of a claim mean. The loop, the cache's filter and the planner read them through here. */
+import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import { isKnownProvisioner } from '../driver.ts';
+import { annotations, claimGuard } from '../names.ts';
+
+export function annotationsOf(claim: PersistentVolumeClaim): Readonly<Record<string, string>> {
+  return claim.metadata?.annotations ?? {};
+}
+
+/** The GA annotation wins over the beta one, even with a foreign value. Undefined: nobody was asked to provision. */
+function provisionerOf(claim: PersistentVolumeClaim): string | undefined {
+  const all = annotationsOf(claim);
+  return all[annotations.storageProvisioner] ?? all[annotations.betaStorageProvisioner];
+}
+
+/** The PV controller asks this driver, by its own name or for the in-tree plugin that was migrated to it. */
+export function isOurs(claim: PersistentVolumeClaim, driverName: string): boolean {
+  const provisioner = provisionerOf(claim);
+  const isAsked = provisioner === driverName || annotationsOf(claim)[annotations.migratedTo] === driverName;
+  return isAsked && isKnownProvisioner(driverName, provisioner);
+}
+
+export function isGuarded(claim: PersistentVolumeClaim): boolean {
+  return claim.metadata?.finalizers?.includes(claimGuard) === true;
+}
+
+/** The beta annotation wins over the field. */
+export function classNameOf(claim: PersistentVolumeClaim): string {
+  return annotationsOf(claim)[annotations.betaStorageClass] ?? claim.spec?.storageClassName ?? '';
+}
+
+/** Empty: immediate binding as far as topology is concerned. */
+export function selectedNodeOf(claim: PersistentVolumeClaim): string {
+  const all = annotationsOf(claim);
+  return all[annotations.selectedNode] ?? all[annotations.alphaSelectedNode] ?? '';
+}
+
+/** A class that binds late has a node before anybody provisions; the alpha annotation does not count here. */
+export function waitsForNode(claim: PersistentVolumeClaim, klass: StorageClass): boolean {
+  const hasNode = (annotationsOf(claim)[annotations.selectedNode] ?? '') !== '';
+  return klass.volumeBindingMode === 'WaitForFirstConsumer' && !hasNode;
+}
+
+export function isBlock(claim: PersistentVolumeClaim): boolean {
+  return claim.spec?.volumeMode === 'Block';
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The PersistentVolume that records a created volume: complete with its first write, since nothing is added later. */
+import type { Volume } from '@csi-sidecars/csi';
+import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { formatBytes, toNodeAffinity } from '@csi-sidecars/volume';
+import type { DriverFacts } from '../driver.ts';
+import { annotations, identityAttribute, volumeFinalizer } from '../names.ts';
+import type { ProvisionerSettings } from '../settings.ts';
+import { classNameOf, isBlock } from './claim-facts.ts';
+import type { Plan } from './plan.ts';
+
+export interface VolumeFacts {
+  readonly claim: PersistentVolumeClaim;
+  readonly plan: Plan;
+  readonly volume: Volume;
+  /** What the driver reported, or what was requested when it reported nothing. */
+  readonly bytes: bigint;
+  readonly driver: DriverFacts;
+  readonly settings: ProvisionerSettings;
+  readonly supportsTopology: boolean;
+}
+
+type CsiSource = NonNullable<NonNullable<PersistentVolume['spec']>['csi']>;
+
+export function toPersistentVolume(facts: VolumeFacts): PersistentVolume {
+  const { claim, plan, volume } = facts;
+  const { klass } = plan;
+  const nodeAffinity = facts.supportsTopology ? toNodeAffinity(volume.accessible_topology) : undefined;
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: {
+      name: plan.volumeName,
+      finalizers: [volumeFinalizer],
+      annotations: {
+        [annotations.provisionedBy]: klass.provisioner,
+        ...secretAnnotations(plan),
+      },
+    },
+    spec: {
+      capacity: { storage: formatBytes(facts.bytes) },
+      accessModes: claim.spec?.accessModes ?? [],
+      storageClassName: classNameOf(claim),
+      claimRef: {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        ...definedOnly({
+          namespace: claim.metadata?.namespace,
+          name: claim.metadata?.name,
+          uid: claim.metadata?.uid,
+          resourceVersion: claim.metadata?.resourceVersion,
+        }),
+      },
+      csi: toCsiSource(facts),
+      ...definedOnly({
+        mountOptions: klass.mountOptions,
+        persistentVolumeReclaimPolicy: klass.reclaimPolicy,
+        volumeMode: claim.spec?.volumeMode,
+        nodeAffinity,
+        volumeAttributesClassName: plan.attributesClass === '' ? undefined : plan.attributesClass,
+      }),
+    },
+  };
+}
+
+function toCsiSource({ claim, plan, volume, driver, settings }: VolumeFacts): CsiSource {
+  const { secrets } = plan;
+  return {
+    driver: driver.name,
+    volumeHandle: volume.volume_id,
+    volumeAttributes: { [identityAttribute]: settings.identity, ...volume.volume_context },
+    ...definedOnly({
+      fsType: isBlock(claim) || plan.fsType === '' ? undefined : plan.fsType,
+      readOnly: settings.controllerPublishReadonly && isReadOnly(plan) ? true : undefined,
+      controllerPublishSecretRef: secrets.controllerPublish,
+      nodeStageSecretRef: secrets.nodeStage,
+      nodePublishSecretRef: secrets.nodePublish,
+      controllerExpandSecretRef: secrets.controllerExpand,
+      nodeExpandSecretRef: secrets.nodeExpand,
+    }),
+  };
+}
+
+function isReadOnly(plan: Plan): boolean {
+  const [first, ...others] = plan.request.volume_capabilities ?? [];
+  return others.length === 0 && first?.access_mode?.mode === 'MULTI_NODE_READER_ONLY';
+}
+
+/** The deletion annotations are there even without a secret: empty says "none", absent would say "ask the class". */
+function secretAnnotations({ secrets }: Plan): Readonly<Record<string, string>> {
+  return {
+    [annotations.deletionSecretName]: secrets.provisioner?.name ?? '',
+    [annotations.deletionSecretNamespace]: secrets.provisioner?.namespace ?? '',
+    ...(secrets.controllerModify === undefined
+      ? {}
+      : {
+          [annotations.modifySecretName]: secrets.controllerModify.name,
+          [annotations.modifySecretNamespace]: secrets.controllerModify.namespace,
+        }),
+  };
+}
+
+type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** Leaves out what is undefined: absent and undefined are different things to a type, and to readers of the object. */
+function definedOnly<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

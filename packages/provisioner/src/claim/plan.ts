@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * From a claim, its class and the caches to the one CreateVolume request that this attempt will send, and keep sending
+ * until the driver gives a final answer. Everything that can be refused without asking anybody is refused here, before
+ * any live read. Secrets and the attributes class are only named: the loop reads them.
+ */
+import type { CreateVolumeRequestInput, VolumeCapabilityInput } from '@csi-sidecars/csi';
+import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import {
+  ok,
+  parseQuantity,
+  refuse,
+  type Result,
+  type SecretReference,
+  toAccessMode,
+  toBytes,
+  toVolumeName,
+} from '@csi-sidecars/volume';
+import { type DriverFacts, missingCapability } from '../driver.ts';
+import { metadataKeys, toDriverParameters, toFsType } from '../parameters/class-parameters.ts';
+import { type SecretPurpose, secretPurposes, type SecretSubject, toSecretReference } from '../parameters/secrets.ts';
+import type { ProvisionerSettings } from '../settings.ts';
+import { type ClusterTopology, type TopologyRequirement, toTopologyRequirement } from '../topology/requirement.ts';
+import { annotationsOf, isBlock, selectedNodeOf } from './claim-facts.ts';
+
+export interface Plan {
+  /** CreateVolume's name and the PersistentVolume's. */
+  readonly volumeName: string;
+  readonly request: CreateVolumeRequestInput;
+  readonly requiredBytes: bigint;
+  /** Empty: immediate binding. */
+  readonly selectedNode: string;
+  readonly fsType: string;
+  /** Empty: none. */
+  readonly attributesClass: string;
+  readonly secrets: Readonly<Record<SecretPurpose, SecretReference | undefined>>;
+  readonly klass: StorageClass;
+}
+
+export type PlanAnswer =
+  | { readonly kind: 'planned'; readonly plan: Plan }
+  /** The selected node is no more. */
+  | { readonly kind: 'nodeGone'; readonly message: string }
+  | { readonly kind: 'refused'; readonly message: string };
+
+export interface PlanFacts {
+  readonly claim: PersistentVolumeClaim;
+  readonly klass: StorageClass;
+  readonly driver: DriverFacts;
+  readonly settings: ProvisionerSettings;
+  /** Undefined: topology is not supported, by the driver or by the feature gate. */
+  readonly cluster: ClusterTopology | undefined;
+  /** A claim that is going away needs no particular node: what matters is the answer. */
+  readonly purpose: 'provision' | 'settle';
+}
+
+const maxInt64 = (1n << 63n) - 1n;
+
+export function toPlan(facts: PlanFacts): PlanAnswer {
+  const shape = toShape(facts);
+  if (shape.kind === 'error') return { kind: 'refused', message: shape.message };
+  const topology = toTopology(facts);
+  if (topology.kind !== 'ok') return topology;
+  const references = toReferences(facts, shape.value.volumeName);
+  if (references.kind === 'error') return { kind: 'refused', message: references.message };
+  const parameters = toDriverParameters(facts.klass.parameters ?? {});
+  if (parameters.kind === 'error') return { kind: 'refused', message: parameters.message };
+  const { volumeName, requiredBytes, capabilities, fsType, attributesClass } = shape.value;
+  return {
+    kind: 'planned',
+    plan: {
+      volumeName,
+      requiredBytes,
+      fsType,
+      attributesClass,
+      selectedNode: topology.selectedNode,
+      secrets: references.value,
+      klass: facts.klass,
+      request: {
+        name: volumeName,
+        capacity_range: { required_bytes: String(requiredBytes) },
+        volume_capabilities: capabilities,
+        parameters: { ...parameters.value, ...metadata(facts, volumeName) },
+        ...(topology.requirement === undefined ? {} : { accessibility_requirements: topology.requirement }),
+      },
+    },
+  };
+}
+
+interface Shape {
+  readonly volumeName: string;
+  readonly requiredBytes: bigint;
+  readonly capabilities: readonly VolumeCapabilityInput[];
+  readonly fsType: string;
+  readonly attributesClass: string;
+}
+
+function toShape({ claim, klass, driver, settings }: PlanFacts): Result<Shape> {
+  const attributesClass = settings.features.volumeAttributesClass ? (claim.spec?.volumeAttributesClassName ?? '') : '';
+  const missing = missingCapability(driver);
+  if (missing !== undefined) return refuse(missing);
+  if (attributesClass !== '' && !driver.controllerCapabilities.has('MODIFY_VOLUME')) {
+    return refuse(
+      'CSI driver does not support VolumeAttributesClass: controller MODIFY_VOLUME capability is not reported',
+    );
+  }
+  if (claim.spec?.selector !== undefined) return refuse('claim Selector is not supported');
+  const volumeName = toVolumeName(claim.metadata?.uid ?? '', {
+    prefix: settings.volumeNamePrefix,
+    uuidLength: settings.volumeNameUuidLength,
+  });
+  if (volumeName.kind === 'error') return volumeName;
+  const fsType = toFsType(klass.parameters ?? {}, settings.defaultFsType);
+  if (fsType.kind === 'error') return fsType;
+  const requiredBytes = toRequiredBytes(claim);
+  if (requiredBytes.kind === 'error') return requiredBytes;
+  const capabilities = toCapabilities(claim, { klass, driver, fsType: fsType.value });
+  if (capabilities.kind === 'error') return capabilities;
+  return ok({
+    volumeName: volumeName.value,
+    requiredBytes: requiredBytes.value,
+    capabilities: capabilities.value,
+    fsType: fsType.value,
+    attributesClass,
+  });
+}
+
+function toRequiredBytes(claim: PersistentVolumeClaim): Result<bigint> {
+  const text = claim.spec?.resources?.requests?.['storage'] ?? '0';
+  const quantity = parseQuantity(text);
+  if (quantity === undefined) return refuse(`storage request ${JSON.stringify(text)} is not a quantity`);
+  const bytes = toBytes(quantity);
+  return bytes > maxInt64 ? refuse(`storage request ${text} is larger than any volume can be`) : ok(bytes);
+}
+
+/** One capability per access mode of the claim, in its order; each mode is mapped on its own. */
+function toCapabilities(
+  claim: PersistentVolumeClaim,
+  facts: { readonly klass: StorageClass; readonly driver: DriverFacts; readonly fsType: string },
+): Result<readonly VolumeCapabilityInput[]> {
+  const singleNodeMultiWriter = facts.driver.controllerCapabilities.has('SINGLE_NODE_MULTI_WRITER');
+  const accessType: VolumeCapabilityInput = isBlock(claim)
+    ? { block: {} }
+    : { mount: { fs_type: facts.fsType, mount_flags: facts.klass.mountOptions ?? [] } };
+  const capabilities: VolumeCapabilityInput[] = [];
+  for (const accessMode of claim.spec?.accessModes ?? []) {
+    const mode = toAccessMode([accessMode], { singleNodeMultiWriter });
+    if (mode.kind === 'error') return mode;
+    capabilities.push({ ...accessType, access_mode: { mode: mode.value } });
+  }
+  return ok(capabilities);
+}
+
+type PlannedTopology =
+  | { readonly kind: 'ok'; readonly selectedNode: string; readonly requirement: TopologyRequirement | undefined }
+  | { readonly kind: 'nodeGone' | 'refused'; readonly message: string };
+
+function toTopology(facts: PlanFacts): PlannedTopology {
+  const { claim, klass, settings, cluster, driver } = facts;
+  const wanted = selectedNodeOf(claim);
+  if (cluster === undefined) return { kind: 'ok', selectedNode: wanted, requirement: undefined };
+  const ask = (selectedNode: string): ReturnType<typeof toTopologyRequirement> =>
+    toTopologyRequirement(
+      {
+        driverName: driver.name,
+        claimName: claim.metadata?.name ?? '',
+        allowedTopologies: klass.allowedTopologies ?? [],
+        selectedNode,
+        strict: settings.strictTopology,
+        immediate: settings.immediateTopology,
+      },
+      cluster,
+    );
+  const first = ask(wanted);
+  const [answer, selectedNode] =
+    first.kind === 'nodeGone' && facts.purpose === 'settle' ? [ask(''), ''] : [first, wanted];
+  switch (answer.kind) {
+    case 'requirement':
+      return { kind: 'ok', selectedNode, requirement: answer.requirement };
+    case 'none':
+      return { kind: 'ok', selectedNode, requirement: undefined };
+    case 'nodeGone':
+      return answer;
+    case 'error':
+      return { kind: 'refused', message: `error generating accessibility requirements: ${answer.message}` };
+  }
+}
+
+function toReferences(facts: PlanFacts, volumeName: string): Result<Plan['secrets']> {
+  const { claim, klass } = facts;
+  const subject: SecretSubject = {
+    volumeName,
+    claimName: claim.metadata?.name ?? '',
+    claimNamespace: claim.metadata?.namespace ?? '',
+    claimAnnotations: annotationsOf(claim),
+  };
+  const found: Partial<Record<SecretPurpose, SecretReference | undefined>> = {};
+  for (const purpose of secretPurposes) {
+    const reference = toSecretReference(klass.parameters ?? {}, purpose, subject);
+    if (reference.kind === 'error') return reference;
+    found[purpose] = reference.value;
+  }
+  return ok(found as Plan['secrets']);
+}
+
+function metadata({ claim, settings }: PlanFacts, volumeName: string): Readonly<Record<string, string>> {
+  if (!settings.extraCreateMetadata) return {};
+  return {
+    [metadataKeys.claimName]: claim.metadata?.name ?? '',
+    [metadataKeys.claimNamespace]: claim.metadata?.namespace ?? '',
+    [metadataKeys.volumeName]: volumeName,
+  };
+}

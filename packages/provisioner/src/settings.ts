@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the command line decides, after parsing: plain data that every loop may read. */
+export interface ProvisionerSettings {
+  readonly volumeNamePrefix: string;
+  /** Undefined: the claim's UID unchanged. */
+  readonly volumeNameUuidLength: number | undefined;
+  readonly workerThreads: number;
+  readonly retryIntervalStartMs: number;
+  readonly retryIntervalMaxMs: number;
+  /** Deadline of one CSI call. */
+  readonly timeoutMs: number;
+  readonly strictTopology: boolean;
+  readonly immediateTopology: boolean;
+  readonly extraCreateMetadata: boolean;
+  readonly controllerPublishReadonly: boolean;
+  /** Empty: none. */
+  readonly defaultFsType: string;
+  /** Written into the attributes of every volume. */
+  readonly identity: string;
+  readonly features: {
+    readonly topology: boolean;
+    readonly volumeAttributesClass: boolean;
+    readonly crossNamespaceVolumeDataSource: boolean;
+  };
+}
