@@ -4,6 +4,14 @@ import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime'
 import { isKnownProvisioner } from '../driver.ts';
 import { annotations, claimGuard } from '../names.ts';
 
+declare const claimUid: unique symbol;
+/** Queue key of the claim loop. Minted by `uidOf` only. */
+export type ClaimUid = string & { readonly [claimUid]: true };
+
+export function uidOf(claim: PersistentVolumeClaim): ClaimUid {
+  return (claim.metadata?.uid ?? '') as ClaimUid;
+}
+
 export function annotationsOf(claim: PersistentVolumeClaim): Readonly<Record<string, string>> {
   return claim.metadata?.annotations ?? {};
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The claim loop assembled: what wakes it, one run, and what a run leaves behind. */
+import {
+  type Clock,
+  type Handler,
+  type Outcome,
+  done,
+  type Lister,
+  type PersistentVolumeClaim,
+  type Reconcile,
+  type StorageClass,
+  stringifyJson,
+  type EventRecorder,
+} from '@csi-sidecars/runtime';
+import type { ProvisionerMetrics } from '../metrics.ts';
+import { type ClaimUid, uidOf } from './claim-facts.ts';
+import { decide } from './decide.ts';
+import type { InfeasibleClaims } from './infeasible.ts';
+import { observe } from './observe.ts';
+import { perform, type PerformDeps } from './perform.ts';
+import type { ClaimState, Conclusion } from './state.ts';
+
+export interface ClaimLoopDeps extends PerformDeps {
+  readonly clock: Clock;
+  readonly classes: { readonly lister: Lister<StorageClass> };
+  /** Events under the driver side's component name. */
+  readonly driverEvents: EventRecorder;
+  readonly infeasible: InfeasibleClaims;
+  readonly metrics: ProvisionerMetrics;
+}
+
+export function createClaimReconcile(deps: ClaimLoopDeps): Reconcile<ClaimUid> {
+  const caches = {
+    claims: deps.claims.lister,
+    volumes: deps.volumes.lister,
+    classes: deps.classes.lister,
+    unsettled: deps.unsettled,
+    infeasible: deps.infeasible,
+    settings: deps.context.settings,
+  };
+  return async (uid, signal) => {
+    const startedMs = deps.clock.monotonicMs();
+    let state = observe(caches, uid);
+    if (state === undefined) return done;
+    const performed = new Set<string>();
+    for (;;) {
+      const action = decide(state, deps.context);
+      if (action.kind === 'conclude') return conclude(deps, state, { conclusion: action, startedMs });
+      if (performed.has(action.kind)) throw new Error(`claim ${uid}: ${action.kind} was decided twice in one run`);
+      performed.add(action.kind);
+      state = { ...state, ...(await perform(deps, state, { action, signal })) };
+    }
+  };
+}
+
+function conclude(
+  deps: ClaimLoopDeps,
+  { claim, klass }: ClaimState,
+  { conclusion, startedMs }: { readonly conclusion: Conclusion; readonly startedMs: number },
+): Outcome {
+  for (const event of conclusion.events) deps.events.record(claim, event);
+  for (const event of conclusion.driverEvents) deps.driverEvents.record(claim, event);
+  if (conclusion.counts === 'success') deps.metrics.provisioned(claim, deps.clock.monotonicMs() - startedMs);
+  if (conclusion.counts === 'failure') deps.metrics.provisionFailed(claim);
+  if (conclusion.infeasible === 'yes' && klass !== undefined) {
+    deps.infeasible.add(uidOf(claim), klass.metadata?.uid ?? '');
+  }
+  return conclusion.outcome;
+}
+
+/**
+ * What wakes the loop: a claim that appeared, a change that can matter, and the resync. Our own guard and binding results
+ * are no reason: they would start the next attempt at once and so undo the backoff.
+ */
+export function claimHandler(
+  enqueue: (uid: ClaimUid) => void,
+  infeasible: InfeasibleClaims,
+): Handler<PersistentVolumeClaim> {
+  return {
+    add: (claim) => enqueue(uidOf(claim)),
+    update: (previous, current) => {
+      if (isResync(previous, current) || matters(previous, current)) enqueue(uidOf(current));
+    },
+    delete: ({ object }) => infeasible.delete(uidOf(object)),
+  };
+}
+
+function isResync(previous: PersistentVolumeClaim, current: PersistentVolumeClaim): boolean {
+  return previous.metadata?.resourceVersion === current.metadata?.resourceVersion;
+}
+
+function matters(previous: PersistentVolumeClaim, current: PersistentVolumeClaim): boolean {
+  const relevant = ({ metadata, spec }: PersistentVolumeClaim): string =>
+    stringifyJson([metadata?.uid, metadata?.deletionTimestamp, metadata?.annotations, spec]);
+  return relevant(previous) !== relevant(current);
+}

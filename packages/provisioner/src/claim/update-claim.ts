@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The writes to a claim: our guard on, our guard off, the selected node off. A whole-object update, because the stock
+ * permissions allow nothing else; the resourceVersion makes it fail rather than overwrite.
+ */
+import {
+  ApiError,
+  type ApiClient,
+  type Informer,
+  isConflict,
+  isNotFound,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+} from '@csi-sidecars/runtime';
+import { annotations, claimGuard } from '../names.ts';
+import type { Write } from './state.ts';
+
+export interface UpdateDeps {
+  readonly api: ApiClient;
+  readonly claims: Pick<Informer<PersistentVolumeClaim>, 'remember'>;
+}
+
+export interface ClaimUpdate {
+  readonly change: (claim: PersistentVolumeClaim) => PersistentVolumeClaim;
+  /** `reread`: the change is right for any version of the claim. `fail`: it was decided on this version alone. */
+  readonly onConflict: 'reread' | 'fail';
+}
+
+export interface Updated {
+  readonly write: Write;
+  readonly claim: PersistentVolumeClaim;
+  readonly presence: 'there' | 'gone';
+}
+
+/**
+ * Not cancelled with the reconcile: it is what makes an interrupted one resumable. A short deadline instead, so that a
+ * process that stops does not wait for long.
+ */
+const writeTimeoutMs = 10_000;
+const attempts = 3;
+
+export async function updateClaim(
+  { api, claims }: UpdateDeps,
+  claim: PersistentVolumeClaim,
+  { change, onConflict }: ClaimUpdate,
+): Promise<Updated> {
+  let current = claim;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const next = change(current);
+      if (next === current) return { write: 'done', claim: current, presence: 'there' };
+      const written = await api.update(persistentVolumeClaims, next, { timeoutMs: writeTimeoutMs });
+      claims.remember(written);
+      return { write: 'done', claim: written, presence: 'there' };
+    } catch (error) {
+      if (isNotFound(error)) return { write: 'refused', claim: current, presence: 'gone' };
+      if (!isConflict(error) || onConflict === 'fail' || attempt === attempts) {
+        return { write: isRefusal(error) ? 'refused' : 'failed', claim: current, presence: 'there' };
+      }
+      const live = await reread(api, current);
+      if (live === 'gone') return { write: 'refused', claim: current, presence: 'gone' };
+      if (live === 'failed') return { write: 'failed', claim: current, presence: 'there' };
+      current = live;
+    }
+  }
+}
+
+async function reread(
+  api: ApiClient,
+  claim: PersistentVolumeClaim,
+): Promise<PersistentVolumeClaim | 'gone' | 'failed'> {
+  const { namespace, name = '', uid } = claim.metadata ?? {};
+  try {
+    const live = await api.get(persistentVolumeClaims, { namespace, name }, { timeoutMs: writeTimeoutMs });
+    return live.metadata?.uid === uid ? live : 'gone';
+  } catch (error) {
+    return isNotFound(error) ? 'gone' : 'failed';
+  }
+}
+
+/** Forbidden (permissions, an admission webhook, a new finalizer on a claim that is being deleted) or invalid. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 400 || error.status === 403 || error.status === 422);
+}
+
+export const addGuard: ClaimUpdate = {
+  onConflict: 'reread',
+  change: (claim) => {
+    const finalizers = claim.metadata?.finalizers ?? [];
+    if (finalizers.includes(claimGuard)) return claim;
+    return { ...claim, metadata: { ...claim.metadata, finalizers: [...finalizers, claimGuard] } };
+  },
+};
+
+export const removeGuard: ClaimUpdate = {
+  onConflict: 'reread',
+  change: (claim) => {
+    const finalizers = claim.metadata?.finalizers ?? [];
+    if (!finalizers.includes(claimGuard)) return claim;
+    const others = finalizers.filter((finalizer) => finalizer !== claimGuard);
+    return { ...claim, metadata: { ...claim.metadata, finalizers: others } };
+  },
+};
+
+/** A conflict is left alone: the node may have been selected anew, and that choice must not be undone. */
+export function removeSelectedNode(guard: 'keep' | 'remove'): ClaimUpdate {
+  return {
+    onConflict: 'fail',
+    change: (claim) => {
+      const { [annotations.selectedNode]: _selected, ...others } = claim.metadata?.annotations ?? {};
+      const next = { ...claim, metadata: { ...claim.metadata, annotations: others } };
+      return guard === 'remove' ? removeGuard.change(next) : next;
+    },
+  };
+}

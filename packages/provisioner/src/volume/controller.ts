@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The volume loop assembled: what wakes it, one run, and what a run leaves behind. */
+import {
+  type Clock,
+  done,
+  type EventRecorder,
+  type Handler,
+  type Outcome,
+  type PersistentVolume,
+  type Reconcile,
+} from '@csi-sidecars/runtime';
+import type { ProvisionerMetrics } from '../metrics.ts';
+import { decide } from './decide.ts';
+import { observe, type ObserveDeps } from './observe.ts';
+import { perform, type PerformDeps } from './perform.ts';
+import { type Conclusion, nameOf, type VolumeContext, type VolumeName, type VolumeState } from './state.ts';
+import { needsWork } from './volume-facts.ts';
+
+export interface VolumeLoopDeps extends PerformDeps {
+  readonly clock: Clock;
+  readonly caches: ObserveDeps;
+  readonly context: VolumeContext;
+  readonly events: EventRecorder;
+  readonly metrics: ProvisionerMetrics;
+}
+
+export function createVolumeReconcile(deps: VolumeLoopDeps): Reconcile<VolumeName> {
+  return async (name, signal) => {
+    const startedMs = deps.clock.monotonicMs();
+    let state = observe(deps.caches, name);
+    if (state === undefined) return done; // V1
+    const performed = new Set<string>();
+    for (;;) {
+      const action = decide(state, deps.context);
+      if (action.kind === 'conclude') return conclude(deps, state, { conclusion: action, startedMs });
+      if (performed.has(action.kind)) throw new Error(`volume ${name}: ${action.kind} was decided twice in one run`);
+      performed.add(action.kind);
+      state = { ...state, ...(await perform(deps, state, { action, signal })) };
+    }
+  };
+}
+
+function conclude(
+  { events, metrics, clock }: VolumeLoopDeps,
+  { volume }: VolumeState,
+  { conclusion, startedMs }: { readonly conclusion: Conclusion; readonly startedMs: number },
+): Outcome {
+  for (const event of conclusion.events) events.record(volume, event);
+  if (conclusion.counts === 'success') metrics.deleted(volume, clock.monotonicMs() - startedMs);
+  if (conclusion.counts === 'failure') metrics.deleteFailed(volume);
+  return conclusion.outcome;
+}
+
+/** Bound volumes with the right finalizer, which are nearly all, never reach the queue. */
+export function volumeHandler(enqueue: (name: VolumeName) => void): Handler<PersistentVolume> {
+  const consider = (volume: PersistentVolume): void => {
+    if (needsWork(volume)) enqueue(nameOf(volume));
+  };
+  return { add: consider, update: (_previous, current) => consider(current) };
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One action of the volume loop done, and what was learned from it. */
+import type { CsiChannel } from '@csi-sidecars/csi';
+import {
+  type ApiClient,
+  type Informer,
+  isConflict,
+  isNotFound,
+  type Logger,
+  type PersistentVolume,
+  persistentVolumes,
+} from '@csi-sidecars/runtime';
+import { volumeFinalizer } from '../names.ts';
+import { readSecret } from '../secret-values.ts';
+import type { Action, Conclusion, VolumeState } from './state.ts';
+
+export interface PerformDeps {
+  readonly api: ApiClient;
+  readonly channel: CsiChannel;
+  readonly logger: Logger;
+  readonly volumes: Pick<Informer<PersistentVolume>, 'remember'>;
+  readonly timeoutMs: number;
+}
+
+export type Step = Exclude<Action, Conclusion>;
+
+export async function perform(
+  deps: PerformDeps,
+  { volume }: VolumeState,
+  { action, signal }: { readonly action: Step; readonly signal: AbortSignal },
+): Promise<Partial<VolumeState>> {
+  switch (action.kind) {
+    case 'setFinalizer': {
+      const patched = await patchFinalizer(deps, volume, { change: action.change, signal });
+      return 'volume' in patched ? { finalizing: 'done', volume: patched.volume } : { finalizing: patched.result };
+    }
+    case 'readSecret': {
+      const secrets = await readSecret(deps.api, action.reference, signal);
+      if (secrets.kind === 'found') return { secrets };
+      // The secret may be gone with the namespace of the claim; the driver decides whether it needs it.
+      deps.logger.warn('Deleting a volume without its secret', { PV: volume.metadata?.name, reason: secrets.message });
+      return { secrets: { values: undefined } };
+    }
+    case 'deleteVolume':
+      return { deletion: await deleteVolume(deps, volume, { secrets: action.secrets, signal }) };
+    case 'removeObject':
+      return removeObject(deps, volume);
+    case 'release': {
+      const patched = await patchFinalizer(deps, volume, { change: 'remove', signal: undefined });
+      if ('volume' in patched || patched.result === 'gone') return { release: 'done' };
+      return { release: patched.result };
+    }
+  }
+}
+
+interface FinalizerPatch {
+  readonly change: 'add' | 'remove';
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * A strategic merge patch that names our finalizer alone, so that a stale cache cannot take another one off or bring it
+ * back. The UID keeps it from a volume of the same name that was made meanwhile.
+ */
+async function patchFinalizer(
+  { api, volumes }: PerformDeps,
+  volume: PersistentVolume,
+  { change, signal }: FinalizerPatch,
+): Promise<{ readonly volume: PersistentVolume } | { readonly result: 'gone' | { readonly failure: Error } }> {
+  const { name = '', uid } = volume.metadata ?? {};
+  const field = change === 'add' ? 'finalizers' : '$deleteFromPrimitiveList/finalizers';
+  try {
+    const patched = await api.patch(
+      { resource: persistentVolumes, ref: { name } },
+      { type: 'strategic', body: { metadata: { uid, [field]: [volumeFinalizer] } } },
+      { signal },
+    );
+    volumes.remember(patched);
+    return { volume: patched };
+  } catch (error) {
+    if (isNotFound(error)) return { result: 'gone' };
+    const failure = new Error(`failed to ${change} the finalizer on volume ${name}: ${messageOf(error)}`, {
+      cause: error,
+    });
+    return { result: { failure } };
+  }
+}
+
+interface DeleteCall {
+  readonly secrets: Readonly<Record<string, string>> | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function deleteVolume(
+  { channel, timeoutMs }: PerformDeps,
+  volume: PersistentVolume,
+  { secrets, signal }: DeleteCall,
+): Promise<VolumeState['deletion']> {
+  const request = { volume_id: volume.spec?.csi?.volumeHandle ?? '', ...(secrets === undefined ? {} : { secrets }) };
+  try {
+    await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal });
+    return 'done';
+  } catch (error) {
+    return { failure: toError(error) };
+  }
+}
+
+/** Not cancelled: the volume is gone, and an object that outlives it would only be deleted once more. */
+async function removeObject({ api, volumes }: PerformDeps, volume: PersistentVolume): Promise<Partial<VolumeState>> {
+  const { name = '', uid } = volume.metadata ?? {};
+  try {
+    const preconditions = uid === undefined ? {} : { uid };
+    const left = await api.delete(persistentVolumes, { name }, { preconditions });
+    if (left === undefined) return { removal: 'gone' };
+    volumes.remember(left);
+    return { removal: 'done', volume: left };
+  } catch (error) {
+    // A conflict is the precondition: the object of that name is another one, so ours is gone.
+    return { removal: isNotFound(error) || isConflict(error) ? 'gone' : { failure: toError(error) } };
+  }
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}
+
+function messageOf(error: unknown): string {
+  return toError(error).message;
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The volume loop: keeps our finalizer on PersistentVolumes whose volume must not outlive them unseen, and deletes volumes
+ * that were released. Rows V1 to V13 of the provisioner's page.
+ *
+ * Not here: creating volumes (`claim/`), releasing them (the PV controller does), in-tree volumes.
+ */
+import type { Outcome, PersistentVolume, RecordedEvent, StorageClass } from '@csi-sidecars/runtime';
+import type { SecretReference } from '@csi-sidecars/volume';
+import type { DriverFacts } from '../driver.ts';
+
+declare const volumeName: unique symbol;
+/** Queue key of the volume loop: the PersistentVolume's name. */
+export type VolumeName = string & { readonly [volumeName]: true };
+
+export function nameOf(volume: PersistentVolume): VolumeName {
+  return (volume.metadata?.name ?? '') as VolumeName;
+}
+
+export interface VolumeContext {
+  readonly driver: DriverFacts;
+}
+
+export interface VolumeState {
+  /** As cached, then as the last write answered. */
+  readonly volume: PersistentVolume;
+  /** The class whose parameters name the secret of volumes without deletion annotations. */
+  readonly klass: StorageClass | undefined;
+  /** A node that a VolumeAttachment ties the volume to. */
+  readonly attachedTo: string | undefined;
+  readonly finalizing: 'untried' | 'done' | 'gone' | { readonly failure: Error };
+  /** Undefined values: the secret could not be read; the deletion goes on without. */
+  readonly secrets: 'unread' | { readonly values: Readonly<Record<string, string>> | undefined };
+  readonly deletion: 'untried' | 'done' | { readonly failure: Error };
+  readonly removal: 'untried' | 'done' | 'gone' | { readonly failure: Error };
+  readonly release: 'untried' | 'done' | { readonly failure: Error };
+}
+
+export type Action =
+  | { readonly kind: 'setFinalizer'; readonly change: 'add' | 'remove' }
+  | { readonly kind: 'readSecret'; readonly reference: SecretReference }
+  | { readonly kind: 'deleteVolume'; readonly secrets: Readonly<Record<string, string>> | undefined }
+  | { readonly kind: 'removeObject' }
+  /** Takes our finalizer off, after the volume is gone. */
+  | { readonly kind: 'release' }
+  | Conclusion;
+
+export interface Conclusion {
+  readonly kind: 'conclude';
+  readonly outcome: Outcome;
+  readonly events: readonly RecordedEvent[];
+  readonly counts: 'success' | 'failure' | 'no';
+}

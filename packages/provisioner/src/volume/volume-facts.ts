@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What single fields of a PersistentVolume mean. The loop, its queue and the cache's filter read them through here. */
+import type { PersistentVolume } from '@csi-sidecars/runtime';
+import { isKnownProvisioner } from '../driver.ts';
+import { annotations, volumeFinalizer } from '../names.ts';
+
+export function annotationsOf(volume: PersistentVolume): Readonly<Record<string, string>> {
+  return volume.metadata?.annotations ?? {};
+}
+
+/** Dynamically provisioned by us, or a static volume of our driver, or migrated to it. */
+export function isOurs(volume: PersistentVolume, driverName: string): boolean {
+  const all = annotationsOf(volume);
+  const migratedTo = all[annotations.migratedTo];
+  const provisionedBy = all[annotations.provisionedBy];
+  if (provisionedBy !== undefined) {
+    return isKnownProvisioner(driverName, provisionedBy) || isKnownProvisioner(driverName, migratedTo);
+  }
+  const csi = volume.spec?.csi;
+  return isKnownProvisioner(driverName, csi === undefined ? migratedTo : csi.driver);
+}
+
+export function hasFinalizer(volume: PersistentVolume): boolean {
+  return volume.metadata?.finalizers?.includes(volumeFinalizer) === true;
+}
+
+export function isBeingDeleted(volume: PersistentVolume): boolean {
+  return volume.metadata?.deletionTimestamp !== undefined;
+}
+
+/** V2, V3: what the finalizer should become, if it is not right already. */
+export function finalizerChange(volume: PersistentVolume): 'add' | 'remove' | 'none' {
+  const policy = volume.spec?.persistentVolumeReclaimPolicy;
+  const isThere = hasFinalizer(volume);
+  if (policy === 'Retain' || policy === 'Recycle') return isThere ? 'remove' : 'none';
+  const isInUse = policy === 'Delete' && volume.status?.phase === 'Bound' && !isBeingDeleted(volume);
+  return isInUse && !isThere ? 'add' : 'none';
+}
+
+/** V5: a volume that nobody claims any more and that should go with its claim. Without our finalizer it went already. */
+export function isToBeDeleted(volume: PersistentVolume): boolean {
+  if (isBeingDeleted(volume) && !hasFinalizer(volume)) return false;
+  return volume.status?.phase === 'Released' && volume.spec?.persistentVolumeReclaimPolicy === 'Delete';
+}
+
+/** Whether the loop would do anything at all: most volumes are bound and right as they are. */
+export function needsWork(volume: PersistentVolume): boolean {
+  return finalizerChange(volume) !== 'none' || isToBeDeleted(volume);
+}

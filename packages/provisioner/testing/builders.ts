@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import type { DriverFacts } from '../src/driver.ts';
+import { annotations, claimGuard, volumeFinalizer } from '../src/names.ts';
+import type { ProvisionerSettings } from '../src/settings.ts';
+
+export const driverName = 'test.csi.example.com';
+
+export function aDriver(
+  capabilities: { plugin?: readonly string[]; controller?: readonly string[] } = {},
+): DriverFacts {
+  return {
+    name: driverName,
+    pluginCapabilities: new Set(capabilities.plugin ?? ['CONTROLLER_SERVICE']),
+    controllerCapabilities: new Set(capabilities.controller ?? ['CREATE_DELETE_VOLUME']),
+  };
+}
+
+export function someSettings(settings: Partial<ProvisionerSettings> = {}): ProvisionerSettings {
+  return {
+    volumeNamePrefix: 'pvc',
+    volumeNameUuidLength: undefined,
+    workerThreads: 100,
+    retryIntervalStartMs: 1000,
+    retryIntervalMaxMs: 300_000,
+    timeoutMs: 10_000,
+    strictTopology: false,
+    immediateTopology: true,
+    extraCreateMetadata: false,
+    controllerPublishReadonly: false,
+    defaultFsType: '',
+    identity: '1700000000000-1234-test.csi.example.com',
+    features: { topology: true, volumeAttributesClass: true, crossNamespaceVolumeDataSource: false },
+    ...settings,
+  };
+}
+
+type ClaimSpec = NonNullable<PersistentVolumeClaim['spec']>;
+export interface ClaimFacts {
+  readonly name?: string;
+  readonly uid?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly guard?: 'on';
+  readonly deleting?: 'yes';
+  readonly node?: string;
+  readonly spec?: Partial<ClaimSpec>;
+}
+
+export function aClaim(facts: ClaimFacts = {}): PersistentVolumeClaim {
+  const { name = 'data' } = facts;
+  const finalizers = [...(facts.finalizers ?? []), ...(facts.guard === 'on' ? [claimGuard] : [])];
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name,
+      namespace: 'team',
+      uid: facts.uid ?? `uid-${name}`,
+      resourceVersion: '7',
+      annotations: {
+        ...(facts.annotations ?? { [annotations.storageProvisioner]: driverName }),
+        ...(facts.node === undefined ? {} : { [annotations.selectedNode]: facts.node }),
+      },
+      ...(finalizers.length === 0 ? {} : { finalizers }),
+      ...(facts.deleting === 'yes' ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
+    },
+    spec: {
+      storageClassName: 'fast',
+      accessModes: ['ReadWriteOnce'],
+      volumeMode: 'Filesystem',
+      resources: { requests: { storage: '5Gi' } },
+      ...facts.spec,
+    },
+    status: { phase: 'Pending' },
+  };
+}
+
+export function aClass(klass: Partial<StorageClass> = {}): StorageClass {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: 'fast', uid: 'class-uid' },
+    provisioner: driverName,
+    reclaimPolicy: 'Delete',
+    volumeBindingMode: 'Immediate',
+    ...klass,
+  };
+}
+
+export interface VolumeFacts {
+  readonly name?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+  readonly deleting?: 'yes';
+  readonly phase?: string;
+  readonly policy?: string;
+  readonly spec?: Partial<NonNullable<PersistentVolume['spec']>>;
+}
+
+/** Released, with reclaim policy Delete and our finalizer: to be deleted. */
+export function aVolume(facts: VolumeFacts = {}): PersistentVolume {
+  const { name = 'pvc-uid-data' } = facts;
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: {
+      name,
+      uid: `uid-of-${name}`,
+      resourceVersion: '9',
+      annotations: facts.annotations ?? {
+        [annotations.provisionedBy]: driverName,
+        [annotations.deletionSecretName]: '',
+        [annotations.deletionSecretNamespace]: '',
+      },
+      finalizers: facts.finalizers ?? ['kubernetes.io/pv-protection', volumeFinalizer],
+      ...(facts.deleting === 'yes' ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
+    },
+    spec: {
+      capacity: { storage: '5Gi' },
+      accessModes: ['ReadWriteOnce'],
+      persistentVolumeReclaimPolicy: facts.policy ?? 'Delete',
+      storageClassName: 'fast',
+      claimRef: { kind: 'PersistentVolumeClaim', namespace: 'team', name: 'data', uid: 'uid-data' },
+      csi: { driver: driverName, volumeHandle: `handle-of-${name}` },
+      ...facts.spec,
+    },
+    status: { phase: facts.phase ?? 'Released' },
+  };
+}
