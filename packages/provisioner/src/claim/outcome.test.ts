@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type Code, codeNames } from '@csi-sidecars/csi';
+import { describe, expect, it } from 'vitest';
+import { plan } from '../../testing/claim-states.ts';
+import { toErrorOutcome, toResponseOutcome } from './outcome.ts';
+
+type ErrorCode = Exclude<Code, 'OK'>;
+const outcome = (
+  code: ErrorCode | undefined,
+  facts: { mayReschedule?: boolean; wasUnsettled?: boolean } = {},
+): string => {
+  const found = toErrorOutcome({ code, message: 'm', mayReschedule: false, wasUnsettled: false, ...facts });
+  return found.kind === 'final' && !found.isSettled ? 'final, not settled' : found.kind;
+};
+
+describe('errors of CreateVolume', () => {
+  it('given every code, when judged, then the table holds', () => {
+    const found = codeNames.filter((code) => code !== 'OK').map((code) => [code, outcome(code)]);
+    expect(Object.fromEntries(found)).toEqual({
+      Canceled: 'ambiguous',
+      Unknown: 'final',
+      InvalidArgument: 'infeasible',
+      DeadlineExceeded: 'ambiguous',
+      NotFound: 'final',
+      AlreadyExists: 'final',
+      PermissionDenied: 'final',
+      ResourceExhausted: 'final',
+      FailedPrecondition: 'final',
+      Aborted: 'ambiguous',
+      OutOfRange: 'final',
+      Unimplemented: 'final',
+      Internal: 'final',
+      Unavailable: 'ambiguous',
+      DataLoss: 'final',
+      Unauthenticated: 'final',
+    });
+  });
+
+  it('[provisioner#47] given ResourceExhausted, when another node may be chosen, then reschedule; otherwise final', () => {
+    expect(outcome('ResourceExhausted', { mayReschedule: true })).toBe('reschedule');
+    expect(outcome('ResourceExhausted')).toBe('final');
+    expect(outcome('Internal', { mayReschedule: true })).toBe('final');
+  });
+
+  it('[provisioner#57] given a failure that is no gRPC status, when judged, then ambiguous, whatever its text', () => {
+    expect(outcome(undefined)).toBe('ambiguous');
+    expect(outcome('Code(77)')).toBe('final');
+  });
+
+  it('given AlreadyExists while something was outstanding, when judged, then that volume is still to be settled', () => {
+    expect([outcome('AlreadyExists'), outcome('AlreadyExists', { wasUnsettled: true })]).toEqual([
+      'final',
+      'final, not settled',
+    ]);
+  });
+});
+
+describe('responses of CreateVolume', () => {
+  const volume = { volume_id: 'v', volume_context: {}, content_source: null, accessible_topology: [] };
+  const judge = (capacity: string, id = 'v'): unknown => {
+    const found = toResponseOutcome({ ...volume, volume_id: id, capacity_bytes: capacity }, plan);
+    return found.kind === 'made' ? found.bytes : `${found.kind}: ${'message' in found ? found.message : ''}`;
+  };
+
+  it('[provisioner#62,66] given 0 bytes or more than requested, when judged, then the requested size or exactly the reported', () => {
+    expect([judge('0'), judge('100'), judge('9223372036854775807')]).toEqual([100n, 100n, 9223372036854775807n]);
+  });
+
+  it.each(['80', '-1'])('given %s of 100 bytes, when judged, then it is too small', (bytes) => {
+    expect(judge(bytes)).toBe(`tooSmall: created volume capacity ${bytes} less than requested capacity 100`);
+  });
+
+  it('given no volume, no id or a monstrous id, when judged, then the response is malformed', () => {
+    expect([toResponseOutcome(null, plan).kind, judge('0', ''), judge('0', 'x'.repeat(20_000))]).toEqual([
+      'malformed',
+      'malformed: CreateVolume response has an empty volume_id',
+      'malformed: CreateVolume response has a volume_id of more than 16384 bytes',
+    ]);
+  });
+});

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { aClaim, aClass, aDriver, type ClaimFacts, someSettings } from '../../testing/builders.ts';
+import type { ProvisionerSettings } from '../settings.ts';
+import type { ClusterTopology } from '../topology/requirement.ts';
+import { type Plan, type PlanFacts, toPlan } from './plan.ts';
+
+interface Given {
+  readonly claim?: ClaimFacts;
+  readonly klass?: Partial<StorageClass>;
+  readonly capabilities?: readonly string[];
+  readonly settings?: Partial<ProvisionerSettings>;
+  readonly cluster?: ClusterTopology;
+  readonly purpose?: PlanFacts['purpose'];
+}
+
+function answer(given: Given, claim: PersistentVolumeClaim = aClaim(given.claim)): ReturnType<typeof toPlan> {
+  return toPlan({
+    claim,
+    klass: aClass(given.klass),
+    driver: aDriver({ controller: ['CREATE_DELETE_VOLUME', ...(given.capabilities ?? [])] }),
+    settings: someSettings(given.settings),
+    cluster: given.cluster,
+    purpose: given.purpose ?? 'provision',
+  });
+}
+function planOf(given: Given = {}): Plan {
+  const found = answer(given);
+  if (found.kind !== 'planned') throw new Error(found.message);
+  return found.plan;
+}
+function refusal(given: Given): string {
+  const found = answer(given);
+  return found.kind === 'planned' ? 'planned' : found.message;
+}
+const modesOf = (given: Given): unknown =>
+  planOf(given).request.volume_capabilities?.map(({ access_mode }) => access_mode?.mode);
+const withModes = (...accessModes: string[]): Given => ({ claim: { spec: { accessModes } } });
+
+describe('the request', () => {
+  it('given a plain claim, when planned, then nothing is sent that was not asked for', () => {
+    expect(planOf().request).toEqual({
+      name: 'pvc-uid-data',
+      capacity_range: { required_bytes: '5368709120' },
+      volume_capabilities: [{ mount: { fs_type: '', mount_flags: [] }, access_mode: { mode: 'SINGLE_NODE_WRITER' } }],
+      parameters: {},
+    });
+  });
+
+  it('[provisioner#68] given a fraction of a byte, when planned, then whole bytes are requested', () => {
+    const claim = { spec: { resources: { requests: { storage: '1500m' } } } };
+    expect(planOf({ claim }).request.capacity_range).toEqual({ required_bytes: '2' });
+  });
+
+  it('[provisioner#69] given no storage request, when planned, then zero bytes', () => {
+    expect(planOf({ claim: { spec: { resources: {} } } }).requiredBytes).toBe(0n);
+  });
+
+  it('given a request that no volume can have, when planned, then it is refused', () => {
+    const claim = { spec: { resources: { requests: { storage: '8Ei' } } } };
+    expect(refusal({ claim })).toBe('storage request 8Ei is larger than any volume can be');
+  });
+
+  it('[provisioner#82] given --extra-create-metadata, when planned, then three keys beside those of the class', () => {
+    const klass = { parameters: { size: 'big', 'csi.storage.k8s.io/fstype': 'xfs' } };
+    expect(planOf({ klass, settings: { extraCreateMetadata: true } }).request.parameters).toEqual({
+      size: 'big',
+      'csi.storage.k8s.io/pvc/name': 'data',
+      'csi.storage.k8s.io/pvc/namespace': 'team',
+      'csi.storage.k8s.io/pv/name': 'pvc-uid-data',
+    });
+  });
+
+  it('[provisioner#81,85] given mount options, when planned, then in the capability; for a block claim no mount at all', () => {
+    const klass = { mountOptions: ['ro', 'noatime'], parameters: { fstype: 'xfs' } };
+    const access_mode = { mode: 'SINGLE_NODE_WRITER' };
+    expect(planOf({ klass }).request.volume_capabilities).toEqual([
+      { mount: { fs_type: 'xfs', mount_flags: ['ro', 'noatime'] }, access_mode },
+    ]);
+    expect(planOf({ klass, claim: { spec: { volumeMode: 'Block' } } }).request.volume_capabilities).toEqual([
+      { block: {}, access_mode },
+    ]);
+  });
+
+  it('[provisioner#86,88] given one mode each, when planned, then the mode of the table', () => {
+    const modes = ['ReadWriteMany', 'ReadOnlyMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
+    expect(modes.map((mode) => modesOf(withModes(mode)))).toEqual([
+      ['MULTI_NODE_MULTI_WRITER'],
+      ['MULTI_NODE_READER_ONLY'],
+      ['SINGLE_NODE_WRITER'],
+      ['SINGLE_NODE_WRITER'],
+    ]);
+  });
+
+  it('[provisioner#87] given SINGLE_NODE_MULTI_WRITER, when planned, then once and once-pod differ', () => {
+    const capabilities = ['SINGLE_NODE_MULTI_WRITER'];
+    expect(modesOf({ ...withModes('ReadWriteOnce'), capabilities })).toEqual(['SINGLE_NODE_MULTI_WRITER']);
+    expect(modesOf({ ...withModes('ReadWriteOncePod'), capabilities })).toEqual(['SINGLE_NODE_SINGLE_WRITER']);
+  });
+
+  it('[provisioner#89] given two modes that exclude each other on one volume, when planned, then two capabilities in order', () => {
+    expect(modesOf(withModes('ReadOnlyMany', 'ReadWriteOnce'))).toEqual([
+      'MULTI_NODE_READER_ONLY',
+      'SINGLE_NODE_WRITER',
+    ]);
+    expect(refusal(withModes('Later'))).toBe('unsupported AccessMode combination: [Later]');
+  });
+});
+
+describe('refusals before any call', () => {
+  it.each([
+    [{ claim: { uid: '' } }, 'corrupted PVC object, it is missing UID'],
+    [{ settings: { volumeNamePrefix: '' } }, 'volume name prefix cannot be of length 0'],
+    [{ claim: { spec: { selector: {} } } }, 'claim Selector is not supported'],
+    [
+      { klass: { parameters: { fstype: 'a', fsType: 'a' } } },
+      'fstype specified in parameters with both "fstype" and "csi.storage.k8s.io/fstype" keys',
+    ],
+  ] as [Given, string][])('given %j, when planned, then: %s', (given, message) => {
+    expect(refusal(given)).toBe(message);
+  });
+
+  it('given a driver that cannot create volumes, when planned, then it is refused', () => {
+    const facts = { claim: aClaim(), klass: aClass(), settings: someSettings(), cluster: undefined };
+    const capabilities = [aDriver({ plugin: [] }), aDriver({ controller: [] })];
+    expect(capabilities.map((driver) => toPlan({ ...facts, driver, purpose: 'provision' }))).toEqual([
+      {
+        kind: 'refused',
+        message:
+          'CSI driver does not support dynamic provisioning: plugin CONTROLLER_SERVICE capability is not reported',
+      },
+      {
+        kind: 'refused',
+        message:
+          'CSI driver does not support dynamic provisioning: controller CREATE_DELETE_VOLUME capability is not reported',
+      },
+    ]);
+  });
+
+  it('[provisioner#164,165,168] given an attributes class, when the driver cannot modify, then refused; gate off or empty name, then ignored', () => {
+    const claim = { spec: { volumeAttributesClassName: 'gold' } };
+    expect(refusal({ claim })).toBe(
+      'CSI driver does not support VolumeAttributesClass: controller MODIFY_VOLUME capability is not reported',
+    );
+    const features = { ...someSettings().features, volumeAttributesClass: false };
+    expect(planOf({ claim, settings: { features } }).attributesClass).toBe('');
+    expect(planOf({ claim: { spec: { volumeAttributesClassName: '' } } }).attributesClass).toBe('');
+    expect(planOf({ claim, capabilities: ['MODIFY_VOLUME'] }).attributesClass).toBe('gold');
+  });
+});
+
+describe('topology', () => {
+  const nothing: ClusterTopology = { csiNode: () => undefined, csiNodes: () => [], node: () => undefined };
+
+  it('[provisioner#171] given topology without any usable node, when planned, then an error and no request', () => {
+    expect(refusal({ cluster: nothing })).toBe(
+      'error generating accessibility requirements: no available topology found',
+    );
+  });
+
+  it('[provisioner-topology-capacity#T41,T42] given no topology support and a node that does not exist, when planned, then no requirement', () => {
+    const plan = planOf({ claim: { node: 'nowhere' } });
+    expect([plan.request.accessibility_requirements, plan.selectedNode]).toEqual([undefined, 'nowhere']);
+  });
+
+  it('given a selected node that is gone, when the outcome is all that matters, then no node is asked for', () => {
+    const given = { claim: { node: 'n1' }, cluster: nothing, settings: { immediateTopology: false } };
+    expect(answer(given).kind).toBe('nodeGone');
+    expect(planOf({ ...given, purpose: 'settle' }).selectedNode).toBe('');
+  });
+});

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One line per row of the volume table: what is known, and the one thing that is done next. */
+import { describe, expect, it } from 'vitest';
+import { aClass, aDriver, aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
+import { annotations, volumeFinalizer } from '../names.ts';
+import { decide } from './decide.ts';
+import type { Action, VolumeState } from './state.ts';
+
+const context = { driver: aDriver() };
+
+function state(facts: Partial<VolumeState> = {}, volume: VolumeFacts = {}): VolumeState {
+  return {
+    volume: aVolume(volume),
+    klass: undefined,
+    attachedTo: undefined,
+    finalizing: 'untried',
+    secrets: 'unread',
+    deletion: 'untried',
+    removal: 'untried',
+    release: 'untried',
+    ...facts,
+  };
+}
+
+function show(action: Action): string {
+  if (action.kind === 'setFinalizer') return `${action.change} finalizer`;
+  if (action.kind === 'readSecret') return `read ${action.reference.namespace}/${action.reference.name}`;
+  if (action.kind === 'deleteVolume') return `deleteVolume ${JSON.stringify(action.secrets) ?? 'without secrets'}`;
+  if (action.kind !== 'conclude') return action.kind;
+  const events = action.events.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+  return [action.outcome.kind, ...events, ...(action.counts === 'no' ? [] : [action.counts])].join(', ');
+}
+
+const failure = { failure: new Error('no') };
+const theirs = { [annotations.provisionedBy]: 'other' };
+const secret = { [annotations.deletionSecretName]: 's', [annotations.deletionSecretNamespace]: 'ns' };
+const ours = { [annotations.provisionedBy]: driverName };
+const half = aClass({ parameters: { 'csi.storage.k8s.io/provisioner-secret-name': 's' } });
+const byAnnotation = aClass({
+  parameters: {
+    'csi.storage.k8s.io/provisioner-secret-name': "${pvc.annotations['k']}",
+    'csi.storage.k8s.io/provisioner-secret-namespace': 'ns',
+  },
+});
+const templated = aClass({
+  parameters: {
+    'csi.storage.k8s.io/provisioner-secret-name': '${pvc.name}-${pv.name}',
+    'csi.storage.k8s.io/provisioner-secret-namespace': '${pvc.namespace}',
+  },
+});
+const deleted = { deletion: 'done' } as const;
+const notCsi: VolumeFacts = { spec: { csi: undefined as never, hostPath: { path: '/x' } } };
+
+interface Row {
+  readonly row: string;
+  readonly given: string;
+  readonly state: VolumeState;
+  readonly next: string;
+}
+const rows: readonly Row[] = [
+  { row: 'V1', given: 'provisioned by another', state: state({}, { annotations: theirs }), next: 'done' },
+  {
+    row: 'V1',
+    given: 'static of another',
+    state: state({}, { annotations: {}, spec: { csi: { driver: 'x', volumeHandle: 'h' } } }),
+    next: 'done',
+  },
+  {
+    row: 'V2',
+    given: 'bound without finalizer',
+    state: state({}, { phase: 'Bound', finalizers: [] }),
+    next: 'add finalizer',
+  },
+  {
+    row: 'V2',
+    given: 'static, bound',
+    state: state({}, { phase: 'Bound', finalizers: [], annotations: {} }),
+    next: 'add finalizer',
+  },
+  {
+    row: 'V2',
+    given: 'bound, being deleted',
+    state: state({}, { phase: 'Bound', finalizers: [], deleting: 'yes' }),
+    next: 'done',
+  },
+  { row: 'V2', given: 'pending', state: state({}, { phase: 'Pending', finalizers: [] }), next: 'done' },
+  { row: 'V3', given: 'Retain with finalizer', state: state({}, { policy: 'Retain' }), next: 'remove finalizer' },
+  {
+    row: 'V3',
+    given: 'Recycle with finalizer',
+    state: state({}, { policy: 'Recycle', phase: 'Bound' }),
+    next: 'remove finalizer',
+  },
+  { row: 'V4', given: 'the patch failed', state: state({ finalizing: failure }), next: 'retry' },
+  { row: 'V4', given: 'the patch found nothing', state: state({ finalizing: 'gone' }), next: 'done' },
+  { row: 'V5', given: 'bound', state: state({}, { phase: 'Bound' }), next: 'done' },
+  { row: 'V5', given: 'failed', state: state({}, { phase: 'Failed' }), next: 'done' },
+  {
+    row: 'V5',
+    given: 'Retain',
+    state: state({ finalizing: 'done' }, { policy: 'Retain', finalizers: [] }),
+    next: 'done',
+  },
+  {
+    row: 'V5',
+    given: 'being deleted without finalizer',
+    state: state({}, { deleting: 'yes', finalizers: [] }),
+    next: 'done',
+  },
+  {
+    row: 'V6',
+    given: 'no CSI volume',
+    state: state({}, notCsi),
+    next: 'retry, Warning VolumeFailedDelete: invalid CSI PV, failure',
+  },
+  {
+    row: 'V8',
+    given: 'a class with half a secret',
+    state: state({ klass: half, attachedTo: 'n1' }, { annotations: ours }),
+    next: 'retry, Warning VolumeFailedDelete: failed to get secretreference for volume pvc-uid-data: failed to get name and namespace template from params: either name and namespace for Provisioner secrets specified, Both must be specified, failure',
+  },
+  {
+    row: 'V8',
+    given: 'a class with an annotation template',
+    state: state({ klass: byAnnotation }, { annotations: ours }),
+    next: `retry, Warning VolumeFailedDelete: failed to get secretreference for volume pvc-uid-data: error resolving value "\${pvc.annotations['k']}": invalid tokens: ["pvc.annotations['k']"], failure`,
+  },
+  {
+    row: 'V9',
+    given: 'annotated secret',
+    state: state({ klass: half }, { annotations: { ...ours, ...secret } }),
+    next: 'read ns/s',
+  },
+  {
+    row: 'V9',
+    given: 'secret by class',
+    state: state({ klass: templated }, { annotations: ours }),
+    next: 'read team/data-pvc-uid-data',
+  },
+  {
+    row: 'V9',
+    given: 'one annotation only: the class',
+    state: state({ klass: templated }, { annotations: { ...ours, [annotations.deletionSecretName]: '' } }),
+    next: 'read team/data-pvc-uid-data',
+  },
+  {
+    row: 'V10',
+    given: 'attached',
+    state: state({ attachedTo: 'n1' }),
+    next: 'retry, Normal VolumeDelete: persistentvolume pvc-uid-data is still attached to node n1, waiting for detach, failure',
+  },
+  {
+    row: 'V11',
+    given: 'empty annotations, class with secret',
+    state: state({ klass: templated }),
+    next: 'deleteVolume without secrets',
+  },
+  {
+    row: 'V11',
+    given: 'one annotation empty',
+    state: state({}, { annotations: { ...ours, ...secret, [annotations.deletionSecretName]: '' } }),
+    next: 'deleteVolume without secrets',
+  },
+  {
+    row: 'V11',
+    given: 'no annotations, no class',
+    state: state({}, { annotations: ours }),
+    next: 'deleteVolume without secrets',
+  },
+  {
+    row: 'V11',
+    given: 'no annotations, no claim',
+    state: state({ klass: templated }, { annotations: ours, spec: { claimRef: undefined as never } }),
+    next: 'deleteVolume without secrets',
+  },
+  {
+    row: 'V11',
+    given: 'secret read',
+    state: state({ secrets: { values: { k: 'v' } } }, { annotations: { ...ours, ...secret } }),
+    next: 'deleteVolume {"k":"v"}',
+  },
+  {
+    row: 'V11',
+    given: 'secret not found',
+    state: state({ secrets: { values: undefined } }, { annotations: { ...ours, ...secret } }),
+    next: 'deleteVolume without secrets',
+  },
+  {
+    row: 'V11',
+    given: 'failed',
+    state: state({ deletion: failure }),
+    next: 'retry, Warning VolumeFailedDelete: no, failure',
+  },
+  { row: 'V12', given: 'volume deleted', state: state(deleted), next: 'removeObject' },
+  { row: 'V12', given: 'object gone', state: state({ ...deleted, removal: 'gone' }), next: 'done, success' },
+  { row: 'V12', given: 'object not deleted', state: state({ ...deleted, removal: failure }), next: 'retry, failure' },
+  {
+    row: 'V13',
+    given: 'finalizer left',
+    state: state({ ...deleted, removal: 'done' }, { deleting: 'yes' }),
+    next: 'release',
+  },
+  {
+    row: 'V13',
+    given: 'only foreign finalizers left',
+    state: state({ ...deleted, removal: 'done' }, { deleting: 'yes', finalizers: ['x'] }),
+    next: 'done, success',
+  },
+  {
+    row: 'V13',
+    given: 'released',
+    state: state({ ...deleted, removal: 'done', release: 'done' }),
+    next: 'done, success',
+  },
+  {
+    row: 'V13',
+    given: 'not released',
+    state: state({ ...deleted, removal: 'done', release: failure }),
+    next: 'retry, failure',
+  },
+];
+
+describe('the volume table', () => {
+  it.each(rows)('$row: given $given, when decided, then $next', ({ state: given, next }) => {
+    expect(show(decide(given, context))).toBe(next);
+  });
+
+  it('V7: given a driver that cannot delete volumes, when decided, then an event', () => {
+    const driver = aDriver({ controller: [] });
+    expect(show(decide(state({ attachedTo: 'n1' }), { driver }))).toBe(
+      'retry, Warning VolumeFailedDelete: CSI driver does not support dynamic provisioning: controller CREATE_DELETE_VOLUME capability is not reported, failure',
+    );
+  });
+
+  it('V1, V6: given an in-tree volume migrated to us, when decided, then it is refused with a clear text', () => {
+    const driver = { ...aDriver(), name: 'ebs.csi.aws.com' };
+    const volume = aVolume({ ...notCsi, annotations: { [annotations.provisionedBy]: 'kubernetes.io/aws-ebs' } });
+    expect(show(decide({ ...state(), volume }, { driver }))).toBe(
+      'retry, Warning VolumeFailedDelete: in-tree migration is not supported by this provisioner: PersistentVolume of kubernetes.io/aws-ebs, failure',
+    );
+  });
+
+  it('given our finalizer among others, when the object is left, then only whether ours is there counts', () => {
+    const given = state({ ...deleted, removal: 'done' }, { finalizers: ['x', volumeFinalizer, 'y'] });
+    expect(decide(given, context).kind).toBe('release');
+  });
+});
