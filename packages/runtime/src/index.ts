@@ -85,6 +85,16 @@ export {
 } from './workqueue/rate-limiters.ts';
 export type { ItemExponentialOptions, Jitter } from './workqueue/rate-limiters.ts';
 export type { RateLimiter, WorkQueue } from './workqueue/workqueue.ts';
+// Leader election.
+export { createElectionMetrics } from './lease/election-report.ts';
+export type { ElectionMetrics } from './lease/election-report.ts';
+export type { LeaderElectionOptions } from './lease/election-config.ts';
+export { LeadershipLost } from './lease/election-effects.ts';
+export type { ElectionResult } from './lease/election-state.ts';
+export { createLeaderElector } from './lease/leader-elector.ts';
+export type { LeaderElectionDeps, LeaderElector, LeadingWork } from './lease/leader-elector.ts';
+export { leaseIdentity, leaseName, leaseNamespace } from './lease/names.ts';
+export type { LeaseNamespaceSources } from './lease/names.ts';
 // For programs: ports and what implements them.
 export { createApiClient } from './api/create-client.ts';
 export type { ApiClientDeps, ApiClientOptions } from './api/create-client.ts';

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+export interface LeaderElectionOptions {
+  readonly namespace: string;
+  /** Of the Lease; see `leaseName`. */
+  readonly name: string;
+  /** Unique among the candidates; see `leaseIdentity`. */
+  readonly identity: string;
+  /** How long others wait, after they saw the last renewal, before they take over. Default 15 s. */
+  readonly leaseDurationMs?: number;
+  /** How long the leader tries to renew before it gives up. Default 10 s. */
+  readonly renewDeadlineMs?: number;
+  /** Between two renewals, and the shortest time between two attempts. Default 5 s. */
+  readonly retryPeriodMs?: number;
+  /** Set on the Lease; labels of others stay. Default none. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Gives the Lease back once the work has ended, so that a standby follows at once. Default false, as upstream. */
+  readonly releaseOnExit?: boolean;
+  /** Label `name` of the metrics. Default empty, as in the upstream sidecars. */
+  readonly metricName?: string;
+}
+
+export interface ElectionConfig extends Required<LeaderElectionOptions> {
+  /** Of one request. Shorter than the deadline, so that a request that hangs does not cost the lease. */
+  readonly requestTimeoutMs: number;
+}
+
+/** Upstream's JitterFactor: an attempt to acquire may come up to 1.2 retry periods late. */
+export const acquireJitter = 1.2;
+
+/** Fills in defaults. Throws for what client-go panics about: a leader that could not be renewed in time. */
+export function toElectionConfig(options: LeaderElectionOptions): ElectionConfig {
+  const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 5_000 } = options;
+  if (leaseDurationMs <= renewDeadlineMs) throw new Error('leaseDuration must be greater than renewDeadline');
+  if (renewDeadlineMs <= acquireJitter * retryPeriodMs) {
+    throw new Error('renewDeadline must be greater than retryPeriod*JitterFactor');
+  }
+  if (leaseDurationMs <= 0) throw new Error('leaseDuration must be greater than zero');
+  if (renewDeadlineMs <= 0) throw new Error('renewDeadline must be greater than zero');
+  if (retryPeriodMs <= 0) throw new Error('retryPeriod must be greater than zero');
+  if (options.identity === '') throw new Error('Lock identity is empty');
+  return {
+    labels: {},
+    releaseOnExit: false,
+    metricName: '',
+    ...options,
+    leaseDurationMs,
+    renewDeadlineMs,
+    retryPeriodMs,
+    requestTimeoutMs: Math.max(1000, renewDeadlineMs / 2),
+  };
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Carries out what a step of the election asks for: one request, one watch, one run of the work at a time. What comes of it
+ * goes into the inbox; answers of cancelled requests and changes of closed watches do not.
+ */
+import type { ApiClient } from '../api/client.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { Random } from '../clock/random.ts';
+import { OrderlyStop } from '../process/orderly-stop.ts';
+import type { ElectionConfig } from './election-config.ts';
+import type { Effect, Input, LeaseChange, Notice } from './election-state.ts';
+import { callLease } from './lease-client.ts';
+import { watchLease } from './lease-watch.ts';
+
+export interface EffectDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly config: ElectionConfig;
+  readonly put: (input: Input) => void;
+  readonly report: (notice: Notice) => void;
+  readonly work: (signal: AbortSignal) => Promise<void>;
+}
+
+export interface ElectionEffects extends Disposable {
+  perform(effect: Effect): void;
+  /** What the work threw, once it ended. */
+  readonly failure: { readonly error: unknown } | undefined;
+}
+
+/** The reason of the work's signal when the lease is gone. */
+export class LeadershipLost extends Error {
+  override readonly name = 'LeadershipLost';
+}
+
+export function createElectionEffects(deps: EffectDeps): ElectionEffects {
+  const { config, put, report, work } = deps;
+  const leading = new AbortController();
+  let call = new AbortController();
+  let watch = new AbortController();
+  let failure: { readonly error: unknown } | undefined;
+
+  async function send({ request, timeoutMs }: Extract<Effect, { kind: 'send' }>): Promise<void> {
+    const { signal } = (call = new AbortController());
+    const answer = await callLease(deps, config, { request, timeoutMs, signal });
+    if (!signal.aborted) put({ kind: 'answer', answer });
+  }
+
+  function openWatch(): void {
+    const { signal } = (watch = new AbortController());
+    const tell = (change: LeaseChange): void => {
+      if (!signal.aborted) put({ kind: 'change', change });
+    };
+    void watchLease(deps, tell, signal);
+  }
+
+  async function startWork(): Promise<void> {
+    try {
+      await work(leading.signal);
+    } catch (error) {
+      failure = { error };
+    }
+    put({ kind: 'workEnded' });
+  }
+
+  return {
+    get failure() {
+      return failure;
+    },
+    perform: (effect) => {
+      switch (effect.kind) {
+        case 'send':
+          void send(effect);
+          return;
+        case 'cancel':
+          call.abort();
+          return;
+        case 'watch':
+          watch.abort();
+          if (effect.to !== 'closed') openWatch();
+          return;
+        case 'startWork':
+          void startWork();
+          return;
+        case 'endWork':
+          leading.abort(effect.how === 'drain' ? new OrderlyStop() : new LeadershipLost('leadership lost'));
+          return;
+        case 'tell':
+          report(effect.notice);
+      }
+    },
+    [Symbol.dispose]: () => {
+      call.abort();
+      watch.abort();
+    },
+  };
+}

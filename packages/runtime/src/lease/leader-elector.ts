@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Leader election on a Lease, interoperable with client-go's: runs the state machine of election-state.ts.
+ *
+ * Guarantees (assuming clocks of about equal speed): two candidates never both believe to lead, because a leader counts its
+ * lease from before a renewal was sent and the others from after they saw it. Work starts once, after the Lease was taken.
+ * On an orderly stop the Lease is renewed until the work has ended, and only then given back.
+ *
+ * Not here: ending the process (the caller does, on every result), reading flags, the client's own connection and limiter.
+ */
+import type { ApiClient } from '../api/client.ts';
+import type { Clock, Timer } from '../clock/clock.ts';
+import type { Random } from '../clock/random.ts';
+import type { StartGate } from '../controller/start-gate.ts';
+import { toElectionConfig, type LeaderElectionOptions } from './election-config.ts';
+import { createElectionEffects } from './election-effects.ts';
+import { createReporter, type ReportDeps } from './election-report.ts';
+import type { ElectionResult, ElectionState, Input, Turn } from './election-state.ts';
+import { createInbox } from './inbox.ts';
+import { mayStartWork } from './leading.ts';
+import { createRenewalGate } from './renewal-gate.ts';
+import { beginStandby } from './standby.ts';
+import { step } from './step.ts';
+
+export interface LeaderElectionDeps extends ReportDeps {
+  /** Own connection and own rate limit, so that a busy controller does not lose its lease to its own requests. */
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * The work of a leader. It runs until it is done or the signal aborts: with an `OrderlyStop` it takes its time to finish, with
+ * `LeadershipLost` it drops everything. Before each piece of new work it asks the gate.
+ */
+export type LeadingWork = (signal: AbortSignal, gate: StartGate) => Promise<void>;
+
+export interface LeaderElector {
+  /**
+   * Becomes a candidate, leads once, and ends:
+   *
+   * - `stopped`: the signal aborted before it led, or the work ended and the Lease stays to expire.
+   * - `released`: the work ended and the Lease was given back (`releaseOnExit`).
+   * - `lost`: at once, while the work may still be running with an aborted signal. Either the process exits, or the caller
+   *   waits for its work to settle before it runs the elector again.
+   *
+   * Rejects with what the work threw, after the Lease was dealt with as in the first two cases.
+   */
+  run(signal: AbortSignal, work: LeadingWork): Promise<ElectionResult>;
+  readonly isLeader: boolean;
+  /** False only for a leader that does not know for long whether it still is one. A standby is always healthy. */
+  readonly isHealthy: boolean;
+}
+
+/** Upstream's DefaultHealthCheckTimeout: how far past its lease a leader may be before it is called unhealthy. */
+const healthToleranceMs = 20_000;
+
+/** Throws when the durations contradict each other or the identity is empty. */
+export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderElectionOptions): LeaderElector {
+  const { clock, random } = deps;
+  const config = toElectionConfig(options);
+  const report = createReporter(deps, config);
+  let state: ElectionState = { kind: 'ended', result: 'stopped' };
+
+  const turn = (): Turn => ({ config, nowMs: clock.monotonicMs(), wallMs: clock.nowMs(), random: random.next() });
+  const gate = createRenewalGate(() => state.kind === 'leading' && mayStartWork(turn(), state));
+
+  async function lead(signal: AbortSignal, work: LeadingWork): Promise<ElectionResult> {
+    const inbox = createInbox<Input>();
+    let timer: Timer | undefined;
+    using effects = createElectionEffects({
+      ...deps,
+      config,
+      report,
+      put: inbox.put,
+      work: (leading) => work(leading, gate),
+    });
+    const stop = (): void => inbox.put({ kind: 'stop' });
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      let next = beginStandby(turn());
+      for (;;) {
+        state = next.state;
+        for (const effect of next.effects) effects.perform(effect);
+        if (state.kind === 'ended') break;
+        gate.refresh();
+        timer?.cancel();
+        const { wakeAtMs = Infinity } = state;
+        if (wakeAtMs !== Infinity) {
+          timer = clock.timer(wakeAtMs - clock.monotonicMs(), () => inbox.put({ kind: 'wake' }));
+        }
+        const input = await inbox.take();
+        // A wake-up that was overtaken by something that put it off, or a timer that fired early.
+        const isEarly = input.kind === 'wake' && clock.monotonicMs() < wakeAtMs;
+        next = isEarly ? { state, effects: [] } : step(turn(), state, input);
+      }
+    } finally {
+      signal.removeEventListener('abort', stop);
+      timer?.cancel();
+    }
+    if (effects.failure !== undefined && state.result !== 'lost') throw effects.failure.error;
+    return state.result;
+  }
+
+  return {
+    run: async (signal, work) => {
+      try {
+        return signal.aborted ? 'stopped' : await lead(signal, work);
+      } finally {
+        report({ kind: 'ended' });
+      }
+    },
+    get isLeader() {
+      return state.kind === 'leading';
+    },
+    get isHealthy() {
+      if (state.kind !== 'leading') return true;
+      return clock.monotonicMs() - state.observed.atMs <= config.leaseDurationMs + healthToleranceMs;
+    },
+  };
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ApiClient } from '../api/client.ts';
+import { isConflict, isNotFound } from '../api/error-predicates.ts';
+import type { Lease } from '../api/objects.ts';
+import { leases } from '../api/resource.ts';
+import type { Clock } from '../clock/clock.ts';
+import { withDeadline } from '../clock/deadline.ts';
+import type { ElectionConfig } from './election-config.ts';
+import type { LeaseAnswer, LeaseRequest } from './election-state.ts';
+
+export interface LeaseCall {
+  readonly request: LeaseRequest;
+  /** Of everything: waiting for the rate limit and retries inside the client included. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface LeaseClientDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+}
+
+/** Sends one request about the Lease; never rejects. */
+export async function callLease(
+  { client, clock }: LeaseClientDeps,
+  { namespace, name }: Pick<ElectionConfig, 'namespace' | 'name'>,
+  { request, timeoutMs, signal: parent }: LeaseCall,
+): Promise<LeaseAnswer> {
+  try {
+    const lease = await withDeadline(clock, { parent, ms: timeoutMs }, (signal): Promise<Lease> => {
+      const options = { signal, timeoutMs };
+      switch (request.kind) {
+        case 'get':
+          return client.get(leases, { namespace, name }, options);
+        case 'create':
+          return client.create(leases, request.lease, options);
+        case 'update':
+          return client.update(leases, request.lease, options);
+      }
+    });
+    return { kind: 'ok', lease };
+  } catch (error) {
+    if (isNotFound(error)) return { kind: 'missing', error };
+    return { kind: isConflict(error) ? 'conflict' : 'failed', error };
+  }
+}

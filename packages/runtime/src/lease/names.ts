@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Where a Lease lives and how its holder is called: the rules of csi-lib-utils, so that mixed roll-outs share one Lease. */
+
+/**
+ * Every character outside `[a-zA-Z0-9-]` becomes `-`, and a trailing `-` gets an `X` behind it. Case is kept, although the API
+ * server refuses upper case in names: another name would be another lease, and two leaders.
+ */
+export function leaseName(lockName: string): string {
+  const name = lockName.replaceAll(/[^a-zA-Z0-9-]/gu, '-');
+  return name.endsWith('-') ? `${name}X` : name;
+}
+
+/** The holder identity of a replica: its host name, which is the pod's name, by the same rule. */
+export function leaseIdentity(hostName: string): string {
+  return leaseName(hostName);
+}
+
+export interface LeaseNamespaceSources {
+  /** `--leader-election-namespace`; empty when not given. */
+  readonly flag: string;
+  /** `POD_NAMESPACE`. */
+  readonly podNamespace: string | undefined;
+  /** The content of the service account's namespace file; undefined when there is none. */
+  readonly serviceAccountNamespace: string | undefined;
+}
+
+/** The first that says something; `default` when none does. */
+export function leaseNamespace(sources: LeaseNamespaceSources): string {
+  return sources.flag || sources.podNamespace || sources.serviceAccountNamespace?.trim() || 'default';
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What is read from and written into a Lease, as pure functions. The fields and their meaning are client-go's, so that replicas
+ * of both implementations elect one leader among them. Fields that are not ours (other labels, `strategy`, `preferredHolder`)
+ * pass through untouched, and `acquireTime` keeps every digit it was written with.
+ */
+import type { Lease } from '../api/objects.ts';
+import { apiVersionOf, leases } from '../api/resource.ts';
+import { compareResourceVersions } from '../informer/resource-version.ts';
+import type { ElectionConfig } from './election-config.ts';
+
+/** A Lease as it was seen, and when (monotonic) its record last changed. Times inside a Lease are never compared with a clock. */
+export interface Observed {
+  readonly lease: Lease;
+  readonly atMs: number;
+}
+
+/** Empty when nobody holds it. */
+export function holderOf(lease: Lease): string {
+  return lease.spec?.holderIdentity ?? '';
+}
+
+/** When the record ends if it does not change; the duration is the holder's, as the record says, not ours. */
+export function expiryOf({ lease, atMs }: Observed): number {
+  return atMs + (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+}
+
+/** What is known after seeing a Lease: the time of observation moves only when the record changed. */
+export function observe(before: Observed | undefined, lease: Lease, nowMs: number): Observed {
+  if (before === undefined) return { lease, atMs: nowMs };
+  const { resourceVersion: known = '' } = before.lease.metadata ?? {};
+  const { resourceVersion: seen = '' } = lease.metadata ?? {};
+  // Answers and events overtake each other; the older one is no news.
+  if ((compareResourceVersions(seen, known) ?? 1) < 0) return before;
+  return { lease, atMs: isSameRecord(before.lease, lease) ? before.atMs : nowMs };
+}
+
+/** The record only: whoever edits labels must not keep a dead leader alive. */
+function isSameRecord(a: Lease, b: Lease): boolean {
+  return (
+    holderOf(a) === holderOf(b) &&
+    a.spec?.renewTime === b.spec?.renewTime &&
+    a.spec?.acquireTime === b.spec?.acquireTime &&
+    a.spec?.leaseDurationSeconds === b.spec?.leaseDurationSeconds &&
+    a.spec?.leaseTransitions === b.spec?.leaseTransitions
+  );
+}
+
+export function newLease(config: ElectionConfig, wallMs: number): Lease {
+  const now = microTime(wallMs);
+  return {
+    apiVersion: apiVersionOf(leases),
+    kind: leases.kind,
+    metadata: {
+      name: config.name,
+      namespace: config.namespace,
+      ...(Object.keys(config.labels).length === 0 ? {} : { labels: config.labels }),
+    },
+    spec: { ...ownFields(config), acquireTime: now, renewTime: now, leaseTransitions: 0 },
+  };
+}
+
+/** Mine already: `acquireTime` and `leaseTransitions` stay. */
+export function renewed(config: ElectionConfig, lease: Lease, wallMs: number): Lease {
+  return withSpec(config, lease, { renewTime: microTime(wallMs) });
+}
+
+/** Nobody's, or expired. */
+export function taken(config: ElectionConfig, lease: Lease, wallMs: number): Lease {
+  const now = microTime(wallMs);
+  const leaseTransitions = (lease.spec?.leaseTransitions ?? 0) + 1;
+  return withSpec(config, lease, { acquireTime: now, renewTime: now, leaseTransitions });
+}
+
+/** Given back: without a holder anybody takes it at once. */
+export function released(lease: Lease, wallMs: number): Lease {
+  const now = microTime(wallMs);
+  const { spec } = lease;
+  return { ...lease, spec: { ...spec, holderIdentity: '', leaseDurationSeconds: 1, acquireTime: now, renewTime: now } };
+}
+
+function withSpec(config: ElectionConfig, lease: Lease, fields: Partial<NonNullable<Lease['spec']>>): Lease {
+  const labels =
+    Object.keys(config.labels).length === 0 ? {} : { labels: { ...lease.metadata?.labels, ...config.labels } };
+  return {
+    ...lease,
+    metadata: { ...lease.metadata, ...labels },
+    spec: { leaseTransitions: 0, ...lease.spec, ...ownFields(config), ...fields },
+  };
+}
+
+function ownFields({ identity, leaseDurationMs }: ElectionConfig) {
+  return { holderIdentity: identity, leaseDurationSeconds: Math.trunc(leaseDurationMs / 1000) };
+}
+
+/** metav1.MicroTime: exactly six fractional digits, or the API server refuses it. */
+export function microTime(wallMs: number): string {
+  return new Date(wallMs).toISOString().replace('Z', '000Z');
+}

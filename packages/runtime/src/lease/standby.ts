@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A candidate that does not lead: looks at the Lease and takes it when it may.
+ *
+ * | Lease | then |
+ * |---|---|
+ * | none | create it |
+ * | holder is me (a restart in place) | keep it |
+ * | no holder | take it |
+ * | another holder, record unchanged for the duration it names | take it |
+ * | another holder | wait |
+ *
+ * While a watch tells about changes, the next look is due when the record expires, and a change is acted on at once; without
+ * one the candidate looks every 1 to 2.2 retry periods, as upstream does.
+ */
+import type { Lease } from '../api/objects.ts';
+import { acquireJitter } from './election-config.ts';
+import {
+  after,
+  cancelOf,
+  ended,
+  tell,
+  type Effect,
+  type Input,
+  type LeaseAnswer,
+  type LeaseChange,
+  type Standby,
+  type Step,
+  type Turn,
+} from './election-state.ts';
+import { enterLeading } from './leading.ts';
+import { requestOf, type Attempt } from './lease-request.ts';
+import { expiryOf, holderOf, observe, type Observed } from './record.ts';
+
+/** Spreads the candidates that all saw the same last renewal, as a part of the retry period: at most 1 s by default. */
+const expiryJitter = 0.2;
+
+export function beginStandby(turn: Turn): Step {
+  const state: Standby = {
+    kind: 'standby',
+    observed: undefined,
+    flight: undefined,
+    watching: false,
+    wakeAtMs: undefined,
+  };
+  const opening: readonly Effect[] = [tell({ kind: 'attempting' }), { kind: 'watch', to: 'open' }];
+  return after(opening, send(turn, state, { purpose: 'get' }));
+}
+
+export function stepStandby(turn: Turn, state: Standby, input: Input): Step {
+  switch (input.kind) {
+    case 'wake':
+      return state.flight === undefined ? send(turn, state, { purpose: 'get' }) : { state, effects: [] };
+    case 'answer':
+      return onAnswer(turn, state, input.answer);
+    case 'change':
+      return onChange(turn, state, input.change);
+    case 'stop':
+    case 'workEnded':
+      return ended('stopped', [...cancelOf(state.flight), { kind: 'watch', to: 'closed' }]);
+  }
+}
+
+function onAnswer(turn: Turn, state: Standby, answer: LeaseAnswer): Step {
+  const { flight } = state;
+  if (flight === undefined) return { state, effects: [] };
+  const idle: Standby = { ...state, flight: undefined };
+  if (flight.purpose === 'get') {
+    if (answer.kind === 'ok') return onFetched(turn, idle, answer.lease);
+    if (answer.kind === 'missing') return send(turn, { ...idle, observed: undefined }, { purpose: 'create' });
+  } else if (answer.kind === 'ok') {
+    // An answer that waited for a suspended process says what was, not what is.
+    const isLate = turn.nowMs - flight.sentAtMs > turn.config.leaseDurationMs;
+    return isLate ? send(turn, idle, { purpose: 'get' }) : enterLeading(turn, answer.lease, flight.sentAtMs);
+  }
+  return pause(turn, idle, [tell({ kind: 'failed', purpose: flight.purpose, error: answer.error })]);
+}
+
+function onFetched(turn: Turn, state: Standby, lease: Lease): Step {
+  const before = state.observed;
+  const seen = see(turn, state, lease);
+  // The watch owed us this change. Whatever is wrong with it, a new one begins with what is there now.
+  const isDeaf = state.watching && before !== undefined && seen.state.observed.atMs > before.atMs;
+  if (!isDeaf) return judge(turn, seen.state, seen.effects);
+  return judge(turn, { ...seen.state, watching: false }, [...seen.effects, { kind: 'watch', to: 'reopen' }]);
+}
+
+function onChange(turn: Turn, state: Standby, change: LeaseChange): Step {
+  switch (change.kind) {
+    case 'opened':
+      return pause(turn, { ...state, watching: true }, []);
+    case 'failed': {
+      const effects = [tell({ kind: 'notWatching', error: change.error })];
+      // Not planned anew when nothing changed: a watch that fails again and again must not put the next look off.
+      return state.watching ? pause(turn, { ...state, watching: false }, effects) : { state, effects };
+    }
+    case 'deleted':
+      return state.flight === undefined ? send(turn, state, { purpose: 'get' }) : { state, effects: [] };
+    case 'seen': {
+      const seen = see(turn, state, change.lease);
+      return state.flight === undefined ? judge(turn, seen.state, seen.effects) : seen;
+    }
+  }
+}
+
+interface Seen {
+  readonly state: Standby & { readonly observed: Observed };
+  readonly effects: readonly Effect[];
+}
+
+function see(turn: Turn, state: Standby, lease: Lease): Seen {
+  const observed = observe(state.observed, lease, turn.nowMs);
+  const holder = holderOf(observed.lease);
+  const isNews = holder !== '' && (state.observed === undefined || holder !== holderOf(state.observed.lease));
+  return { state: { ...state, observed }, effects: isNews ? [tell({ kind: 'newLeader', identity: holder })] : [] };
+}
+
+/** What the table at the top says about the Lease as it is known now. */
+function judge(turn: Turn, state: Seen['state'], effects: readonly Effect[]): Step {
+  const { lease } = state.observed;
+  const holder = holderOf(lease);
+  if (holder === turn.config.identity) {
+    return after([...effects, tell({ kind: 'slowPath' })], send(turn, state, { purpose: 'keep', lease }));
+  }
+  if (holder === '' || expiryOf(state.observed) <= turn.nowMs) {
+    return after(effects, send(turn, state, { purpose: 'take', lease }));
+  }
+  return pause(turn, state, [...effects, tell({ kind: 'held', by: holder })]);
+}
+
+function send(turn: Turn, state: Standby, attempt: Attempt): Step {
+  return {
+    state: { ...state, flight: { purpose: attempt.purpose, sentAtMs: turn.nowMs }, wakeAtMs: undefined },
+    effects: [{ kind: 'send', request: requestOf(turn, attempt), timeoutMs: turn.config.requestTimeoutMs }],
+  };
+}
+
+/** Waits for the next look, unless an answer is on its way. */
+function pause(turn: Turn, state: Standby, effects: readonly Effect[]): Step {
+  const wakeAtMs = state.flight === undefined ? nextLook(turn, state) : undefined;
+  return { state: { ...state, wakeAtMs }, effects };
+}
+
+function nextLook({ config, nowMs, random }: Turn, { observed, watching }: Standby): number {
+  if (watching && observed !== undefined) {
+    const expiresMs = expiryOf(observed) + config.retryPeriodMs * expiryJitter * random;
+    if (expiresMs > nowMs) return expiresMs;
+  }
+  return nowMs + config.retryPeriodMs * (1 + acquireJitter * random);
+}

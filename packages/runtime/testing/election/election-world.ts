@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Candidates for one Lease on one fake API server, in virtual time. Each has its own client, and its connection can be made to
+ * fail. The work of a leader runs until it is told to end.
+ */
+import { createApiClient } from '../../src/api/create-client.ts';
+import type { Lease } from '../../src/api/objects.ts';
+import { leases } from '../../src/api/resource.ts';
+import type { StartGate } from '../../src/controller/start-gate.ts';
+import type { LeaderElectionOptions } from '../../src/lease/election-config.ts';
+import { createElectionMetrics } from '../../src/lease/election-report.ts';
+import type { ElectionResult } from '../../src/lease/election-state.ts';
+import { createLeaderElector, type LeaderElector } from '../../src/lease/leader-elector.ts';
+import { OrderlyStop } from '../../src/process/orderly-stop.ts';
+import { createFakeApiServer, type AccessRule, type FakeApiServer } from '../fake-api-server/index.ts';
+import { FakeClock } from '../fake-clock.ts';
+import { script, withFaults, type DecideFault, type FaultRule, type FaultTarget } from '../faults/index.ts';
+import { recordingLogger, type RecordingLogger } from '../recording-logger.ts';
+import { recordingMetrics, type RecordingMetrics } from '../recording-metrics.ts';
+import { seededRandom } from '../seeded-random.ts';
+
+export interface ElectionWorld {
+  readonly clock: FakeClock;
+  readonly server: FakeApiServer;
+  readonly lease: () => Lease | undefined;
+  /** Stores a Lease as somebody else would have left it. */
+  readonly seedLease: (spec: NonNullable<Lease['spec']>, labels?: Readonly<Record<string, string>>) => Lease;
+  readonly changeLease: (change: (lease: Lease) => Lease) => void;
+  readonly removeLease: () => void;
+  readonly candidate: (identity: string, options?: CandidateOptions) => Candidate;
+  /** Writes about the Lease since the beginning: who, how, and the answer. */
+  readonly writes: () => readonly string[];
+}
+
+export interface CandidateOptions extends Partial<LeaderElectionOptions> {
+  readonly faults?: FaultRule[];
+}
+
+export interface Candidate {
+  readonly elector: LeaderElector;
+  readonly logger: RecordingLogger;
+  readonly metrics: RecordingMetrics;
+  /** What happened to the work: `started@ms`, `aborted: <reason>@ms`. */
+  readonly work: readonly string[];
+  readonly gate: StartGate | undefined;
+  /** `undefined` while it runs. */
+  readonly result: ElectionResult | Error | undefined;
+  readonly resultAtMs: number | undefined;
+  /** No new request of it arrives; to the others it looks as if it had been killed. */
+  partitioned: boolean;
+  stop(): void;
+  endWork(error?: Error): void;
+}
+
+const place = { namespace: 'kube-system', name: 'driver-lease' };
+
+/** The rights of the stock roles; `watch` and `list` can be left out. */
+export const leaseVerbs = ['get', 'create', 'update', 'list', 'watch'] as const;
+
+export function createElectionWorld(options: { readonly verbs?: readonly string[] } = {}): ElectionWorld {
+  const clock = new FakeClock();
+  const rule: AccessRule = {
+    apiGroups: ['coordination.k8s.io'],
+    resources: ['leases'],
+    verbs: options.verbs ?? leaseVerbs,
+  };
+  const server = createFakeApiServer({
+    clock,
+    random: seededRandom(1),
+    authenticate: ({ userAgent }) => ({ user: userAgent, rules: [rule] }),
+  });
+  let seed = 1;
+  return {
+    clock,
+    server,
+    lease: () => server.objects.get(leases, place),
+    seedLease: (spec, labels) =>
+      server.seed({
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { ...place, ...(labels === undefined ? {} : { labels }) },
+        spec,
+      }),
+    changeLease: (change) => void server.objects.change(leases, place, change),
+    removeLease: () => server.objects.remove(leases, place),
+    candidate: (identity, { faults = [], ...rest } = {}) =>
+      startCandidate({ clock, server, faults, seed: (seed += 1) }, { ...place, identity, ...rest }),
+    writes: () => server.writes().map(({ user, verb, code }) => `${user} ${verb} ${code}`),
+  };
+}
+
+interface CandidateSeat {
+  readonly clock: FakeClock;
+  readonly server: FakeApiServer;
+  readonly faults: FaultRule[];
+  readonly seed: number;
+}
+
+function startCandidate({ clock, server, faults, seed }: CandidateSeat, options: LeaderElectionOptions): Candidate {
+  const logger = recordingLogger();
+  const metrics = recordingMetrics();
+  const scripted = script(faults);
+  const decide: DecideFault = (target: FaultTarget) =>
+    self.partitioned ? { kind: 'break', point: 'before', failure: 'refused' } : scripted(target);
+  const client = createApiClient(
+    { transport: withFaults(server.transport, { clock, decide }), clock, logger },
+    { userAgent: options.identity, qps: -1, burst: 0 },
+  );
+  const elector = createLeaderElector(
+    { client, clock, random: seededRandom(seed), logger, metrics: createElectionMetrics(metrics) },
+    options,
+  );
+  const stop = new AbortController();
+  const work: string[] = [];
+  let gate: StartGate | undefined;
+  let end: (error?: Error) => void = () => undefined;
+  let result: ElectionResult | Error | undefined;
+  let resultAtMs: number | undefined;
+
+  const self: Candidate = {
+    elector,
+    logger,
+    metrics,
+    work,
+    partitioned: false,
+    get gate() {
+      return gate;
+    },
+    get result() {
+      return result;
+    },
+    get resultAtMs() {
+      return resultAtMs;
+    },
+    stop: () => stop.abort(new OrderlyStop()),
+    endWork: (error) => end(error),
+  };
+
+  void elector
+    .run(stop.signal, (signal, given) => {
+      gate = given;
+      work.push(`started@${clock.monotonicMs()}`);
+      signal.addEventListener('abort', () => {
+        work.push(`aborted: ${(signal.reason as Error).name}@${clock.monotonicMs()}`);
+      });
+      return new Promise((resolve, reject) => {
+        end = (error) => (error === undefined ? resolve() : reject(error));
+      });
+    })
+    .then(
+      (ended) => (result = ended),
+      (error: Error) => (result = error),
+    )
+    .finally(() => (resultAtMs = clock.monotonicMs()));
+  return self;
+}
