@@ -50,6 +50,8 @@ export { openGate } from './controller/start-gate.ts';
 export type { StartGate } from './controller/start-gate.ts';
 export { runWorkers } from './controller/workers.ts';
 export type { WorkersOptions } from './controller/workers.ts';
+export { createEventRecorder } from './event-recorder/create-event-recorder.ts';
+export type { EventRecorderDeps, EventRecorderOptions } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
 export { filterHandler } from './informer/filter-handler.ts';
 export { keyOf, splitKey, toObjectKey } from './informer/key.ts';

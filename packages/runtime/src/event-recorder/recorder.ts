@@ -7,7 +7,10 @@ import type { KubeObject } from '../api/objects.ts';
  */
 export interface EventRecorder {
   record(regarding: KubeObject, event: RecordedEvent): void;
-  /** Waits until what is queued was sent, at most `timeoutMs` (default 2 s). */
+  /**
+   * For the end of the process: tries everything that is queued once more and at once, and waits for that, at most
+   * `timeoutMs` (default 2 s). What is not written then is dropped.
+   */
   flush(timeoutMs?: number): Promise<void>;
 }
 
@@ -15,4 +18,6 @@ export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** The part of the object that is meant. */
+  readonly fieldPath?: string;
 }

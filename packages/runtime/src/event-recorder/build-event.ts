@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/** An Event as the API server takes it, built from what a controller says. */
+import type { Event, KubeObject } from '../api/objects.ts';
+import { apiVersionOf, events } from '../api/resource.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { Random } from '../clock/random.ts';
+import type { RecordedEvent } from './recorder.ts';
+
+export interface EventSource {
+  readonly component: string;
+  /** Empty in the sidecars. */
+  readonly host: string;
+}
+
+export type BuildResult =
+  | { readonly kind: 'event'; readonly event: Event }
+  | { readonly kind: 'refused'; readonly because: string };
+
+export interface EventBuilder {
+  readonly build: (regarding: KubeObject, recorded: RecordedEvent) => BuildResult;
+  /** A name that no other event on that object has. */
+  readonly nameFor: (involvedName: string) => string;
+}
+
+export function createEventBuilder(
+  deps: { readonly clock: Clock; readonly random: Random },
+  source: EventSource,
+): EventBuilder {
+  const { clock, random } = deps;
+  let lastNanos = 0n;
+
+  /** Unix nanoseconds as upstream's; what the clock does not know is random, so that two recorders do not collide. */
+  function nextNanos(): bigint {
+    const now = BigInt(Math.floor(clock.nowMs())) * 1_000_000n + BigInt(Math.floor(random.next() * 1e6));
+    lastNanos = now > lastNanos ? now : lastNanos + 1n;
+    return lastNanos;
+  }
+
+  function nameFor(involvedName: string): string {
+    const name = `${involvedName}.${nextNanos().toString(16)}`;
+    return isSubdomain(name) ? name : random.uuid();
+  }
+
+  return {
+    nameFor,
+    build: ({ apiVersion, kind, metadata }, { type, reason, message, fieldPath }) => {
+      if (type !== 'Normal' && type !== 'Warning') return { kind: 'refused', because: 'Unsupported event type' };
+      if (apiVersion === undefined || kind === undefined || metadata?.name === undefined) {
+        return { kind: 'refused', because: 'Could not construct reference, will not report event' };
+      }
+      const { name, namespace, uid, resourceVersion } = metadata;
+      const now = timestamp(clock.nowMs());
+      return {
+        kind: 'event',
+        event: {
+          apiVersion: apiVersionOf(events),
+          kind: events.kind,
+          metadata: { name: nameFor(name), namespace: namespace ?? 'default' },
+          involvedObject: present({ apiVersion, kind, namespace, name, uid, resourceVersion, fieldPath }),
+          type,
+          reason,
+          message,
+          source: source.host === '' ? { component: source.component } : source,
+          reportingComponent: source.component,
+          reportingInstance: source.host,
+          firstTimestamp: now,
+          lastTimestamp: now,
+          count: 1,
+        },
+      };
+    },
+  };
+}
+
+/** metav1.Time: whole seconds. */
+export function timestamp(nowMs: number): string {
+  return new Date(nowMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}
+
+const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+function isSubdomain(name: string): boolean {
+  return name.length <= 253 && subdomain.test(name);
+}
+
+/** Without the fields that are undefined. */
+function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ApiClient } from '../api/client.ts';
+import { isAlreadyExists, isNamespaceTerminating, isNotFound } from '../api/error-predicates.ts';
+import { ApiError } from '../api/errors.ts';
+import type { Event } from '../api/objects.ts';
+import { events } from '../api/resource.ts';
+import { TransportError } from '../api/transport.ts';
+import type { Correlated } from './correlator.ts';
+
+export type WriteResult =
+  | { readonly kind: 'written'; readonly event: Event }
+  /** The server did not answer: worth another try. */
+  | { readonly kind: 'unanswered'; readonly error: TransportError }
+  /** What the server does not want. `expected`: nothing that anybody could do something about. */
+  | { readonly kind: 'rejected'; readonly error: unknown; readonly expected: boolean };
+
+/** One request, or two. Shorter than the client's default: an event is not worth a long wait, and others wait behind it. */
+const timeoutMs = 10_000;
+
+/** Writes what the correlator decided; never rejects. */
+export async function writeEvent(
+  client: ApiClient,
+  { how, event }: Extract<Correlated, { kind: 'write' }>,
+  signal: AbortSignal,
+): Promise<WriteResult> {
+  const options = { signal, timeoutMs, priority: 'low' } as const;
+  try {
+    if (how === 'update') {
+      const updated = await patch();
+      if (updated !== undefined) return { kind: 'written', event: updated };
+    }
+    const { resourceVersion: _, ...metadata } = event.metadata;
+    return { kind: 'written', event: await client.create(events, { ...event, metadata }, options) };
+  } catch (error) {
+    if (error instanceof TransportError) return { kind: 'unanswered', error };
+    const expected = error instanceof ApiError && (isAlreadyExists(error) || isNamespaceTerminating(error));
+    return { kind: 'rejected', error, expected };
+  }
+
+  /** Undefined when the event is gone: the server forgets events after an hour. */
+  async function patch(): Promise<Event | undefined> {
+    const { name = '', namespace } = event.metadata;
+    const { count, lastTimestamp, message } = event;
+    try {
+      return await client.patch(
+        { resource: events, ref: { namespace, name } },
+        { type: 'strategic', body: { count, lastTimestamp, message } },
+        options,
+      );
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+}
