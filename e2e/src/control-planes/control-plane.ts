@@ -3,6 +3,7 @@
  * What a scenario may expect of "a Kubernetes": one interface for every control plane, and the list of what each one has.
  * A scenario names its needs; where one is missing the scenario is listed as not applicable, with the need.
  */
+import type { Transport } from '@csi-sidecars/runtime';
 
 export type Capability =
   /** Authorization is RBAC; tokens of ServiceAccounts carry exactly their rules. */
@@ -43,8 +44,10 @@ export interface ControlPlane extends AsyncDisposable {
   readonly server: string;
   /** PEM file that verifies the server; absent for plain HTTP. */
   readonly caFile: string | undefined;
-  /** A kubeconfig file with all rights, for the suite itself and for people; never for a program under test. */
+  /** A kubeconfig file with all rights, for people; never for a program under test. */
   readonly adminKubeconfig: string;
+  /** The same rights for the suite itself. */
+  readonly admin: Transport;
   /** A bound token with the rights of this ServiceAccount, which must exist. */
   tokenFor(account: ServiceAccountRef, options?: TokenOptions): Promise<string>;
   /** One JSON audit event per line. */

@@ -39,8 +39,13 @@ export function rbacObjects(
   { namespace, driverName }: Placement,
 ): readonly RbacObject[] {
   const text = readFileSync(join(folder, profile, `${subject}.yaml`), 'utf8');
-  const objects = loadAll(text.replaceAll('$(DRIVER_NAME)', driverName)) as RbacObject[];
+  const objects = loadAll(text.replaceAll('$(LEASE_NAME)', leaseName(driverName))) as RbacObject[];
   return objects.map((object) => place(object, namespace));
+}
+
+/** The lease of a sidecar is its driver's name in the letters that a lease name may have. */
+export function leaseName(driverName: string): string {
+  return driverName.replaceAll(/[^A-Za-z0-9-]/g, '-').replace(/-$/, '-X');
 }
 
 export function rulesOf(objects: readonly RbacObject[]): readonly PolicyRule[] {

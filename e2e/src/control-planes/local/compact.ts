@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Drops all revisions but the newest from etcd, over its JSON gateway: a watch from an older revision then ends in 410. */
 import { host, type Layout } from './layout.ts';
-import { request } from './request.ts';
+import { request } from '../../suite-client/request.ts';
 
 export async function compact({ ports }: Layout): Promise<void> {
   const call = async (path: string, body: object): Promise<unknown> => {

@@ -6,7 +6,7 @@
 import type { ToolName } from '../../tools/catalogue.ts';
 import type { ComponentName } from '../control-plane.ts';
 import { adminCall, host, type Layout } from './layout.ts';
-import { request, type Call } from './request.ts';
+import { request, type Call } from '../../suite-client/request.ts';
 
 export const componentTools: readonly (ComponentName & ToolName)[] = [
   'etcd',

@@ -7,7 +7,7 @@ import { writeKubeconfig } from '../kubeconfig.ts';
 import { auditPolicy } from './audit-policy.ts';
 import { createCertificates, type Certificates, type Identity, type KeyPair } from './certificates.ts';
 import { freePorts } from './free-ports.ts';
-import type { Call } from './request.ts';
+import type { Call } from '../../suite-client/request.ts';
 
 export const host = '127.0.0.1';
 

@@ -2,7 +2,7 @@
 /** A bound token of a ServiceAccount, from the API server's TokenRequest: what a pod of that account would be given. */
 import type { ServiceAccountRef, TokenOptions } from '../control-plane.ts';
 import { adminCall, type Layout } from './layout.ts';
-import { request } from './request.ts';
+import { request } from '../../suite-client/request.ts';
 
 const hourMs = 3_600_000;
 

@@ -8,6 +8,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '@csi-sidecars/runtime';
 import { ensureTools } from '../../tools/ensure-tools.ts';
+import { directTransport } from '../../suite-client/direct-transport.ts';
 import type { Capability, ComponentName, ControlPlane } from '../control-plane.ts';
 import { compact } from './compact.ts';
 import { createComponent, type LocalComponent } from './component.ts';
@@ -54,17 +55,26 @@ export async function startLocal({ clock, folder, extraArgs = {} }: LocalOptions
     await stop();
     throw error;
   }
+  const admin = directTransport({
+    server: serverUrl(layout),
+    caFile: layout.certificates.ca.certFile,
+    client: layout.admin,
+  });
   return {
     name: 'local',
     has: new Set(capabilities),
     server: serverUrl(layout),
     caFile: layout.certificates.ca.certFile,
     adminKubeconfig: layout.kubeconfigs.admin,
+    admin: admin.transport,
     auditLog: layout.auditLog,
     logFiles: started.map((component) => component.logFile),
     components: new Map(started.map((component) => [component.name, component])),
     tokenFor: (account, options) => requestToken(layout, account, options),
     compact: () => compact(layout),
-    [Symbol.asyncDispose]: stop,
+    [Symbol.asyncDispose]: async () => {
+      admin[Symbol.dispose]();
+      await stop();
+    },
   };
 }
