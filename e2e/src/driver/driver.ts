@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The CSI driver of one scenario: a supervised process with a socket. Ours (packages/test-driver) has a control door for
+ * faults, a journal of calls and an inventory; of a foreign one (`CSI_DRIVER_BIN`) only the process and its socket are known.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '@csi-sidecars/runtime';
+import { testDriverCommand, type DriverControl, type Settings } from '@csi-sidecars/test-driver';
+import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
+import { eventually, type Patience } from '../scenarios/eventually.ts';
+import type { Environment } from '../tools/locate.ts';
+
+export interface DriverInstance {
+  /** The name in GetPluginInfo. */
+  readonly name: string;
+  readonly socket: string;
+  readonly process: SupervisedProcess;
+  /** Of a foreign driver every call fails: scenarios that use it need `driver-journal` or `driver-faults`. */
+  readonly control: DriverControl;
+}
+
+export interface DriverOptions {
+  /** What our driver is like (needs `driver-settings`); its name is not for choice. By default it has no topology. */
+  readonly settings?: Partial<Omit<Settings, 'name'>>;
+  /** Further flags of our driver. */
+  readonly flags?: readonly string[];
+}
+
+export interface DriverPlace {
+  readonly name: string;
+  /** Sockets and data; a short path. */
+  readonly folder: string;
+  readonly logs: string;
+}
+
+export interface DriverDeps {
+  readonly clock: Clock;
+  readonly env: Environment;
+  readonly patience: Patience;
+}
+
+/** The hostpath driver has this flag as well. */
+const withoutTopology = '--enable-topology=false';
+
+export async function startDriver(
+  place: DriverPlace,
+  options: DriverOptions,
+  { clock, env, patience }: DriverDeps,
+): Promise<DriverInstance> {
+  const { name, folder, logs } = place;
+  const own = await testDriverCommand({
+    folder,
+    settings: { ...options.settings, name },
+    flags: [
+      '--journal-secrets',
+      ...(options.settings?.nodes === undefined ? [withoutTopology] : []),
+      ...(options.flags ?? []),
+    ],
+  });
+  const { socket, stateFolder, control, faultSocket } = own;
+  const foreign = env['CSI_DRIVER_BIN'] ?? '';
+  const { program, args } =
+    foreign === ''
+      ? own
+      : {
+          program: foreign,
+          args: [
+            `--drivername=${name}`,
+            `--endpoint=unix://${socket}`,
+            `--statedir=${stateFolder}`,
+            '--nodeid=node-1',
+            withoutTopology,
+            '--v=5',
+          ],
+        };
+  const spec = { name: 'driver', command: program, args, logFile: join(logs, 'driver.log') };
+  const process = await supervise(spec, clock);
+  // Of ours both doors are open then.
+  const door = foreign === '' ? faultSocket : socket;
+  await eventually(patience, {
+    what: `the driver listens (${spec.logFile})`,
+    check: () => existsSync(door) && existsSync(socket),
+  });
+  return { name, socket, process, control };
+}
