@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What goes wrong between one program and the API server: a proxy on loopback in front of a control plane. A program
+ * behind it can be cut off alone, and chosen requests can fail, hang or come late; the program's own credentials are passed on.
+ */
+import type { Clock, Transport } from '@csi-sidecars/runtime';
+import { script, withFaults, type FaultRule } from '@csi-sidecars/runtime/testing';
+import { serveOverHttp, type HttpEndpoint } from '@csi-sidecars/sim';
+import type { ControlPlane } from '../control-planes/control-plane.ts';
+import { directTransport } from '../suite-client/direct-transport.ts';
+
+export interface ApiProxy extends AsyncDisposable {
+  readonly url: string;
+  /** The first rule that matches a request and is not used up applies. */
+  addRule(rule: FaultRule): void;
+  /** Nobody listens any more and open watches break, until `heal`. */
+  cut(): Promise<void>;
+  heal(): Promise<void>;
+  /** Every request that came in, oldest first. */
+  readonly requests: readonly ProxiedRequest[];
+}
+
+export interface ProxiedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly contentType: string | undefined;
+  readonly atMs: number;
+}
+
+export async function startApiProxy(controlPlane: ControlPlane, clock: Clock): Promise<ApiProxy> {
+  const { server, caFile } = controlPlane;
+  const direct = directTransport({ server, caFile });
+  const rules: FaultRule[] = [];
+  const requests: ProxiedRequest[] = [];
+  const faulty = withFaults(direct.transport, { clock, decide: script(rules) });
+  const transport: Transport = (request) => {
+    const { method, path, headers } = request;
+    requests.push({ method, path, contentType: headers['content-type'], atMs: clock.monotonicMs() });
+    return faulty({ ...request, headers: withoutHopHeaders(headers) });
+  };
+  let endpoint: HttpEndpoint | undefined = await serveOverHttp(transport, { port: 0 });
+  const { url } = endpoint;
+  const port = Number(new URL(url).port);
+  const cut = async (): Promise<void> => {
+    await endpoint?.close();
+    endpoint = undefined;
+  };
+  return {
+    url,
+    requests,
+    addRule: (rule) => void rules.push(rule),
+    cut,
+    heal: async () => {
+      endpoint ??= await serveOverHttp(transport, { port });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await cut();
+      direct[Symbol.dispose]();
+    },
+  };
+}
+
+/** They concern one connection, and there are two here. */
+function withoutHopHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const {
+    host: _host,
+    connection: _connection,
+    'transfer-encoding': _encoding,
+    'content-length': _length,
+    ...rest
+  } = headers;
+  return rest;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Results for people and for machines: a line per scenario, a summary, and `reports/<name>.json` with the counts. */
+import { writeFileSync } from 'node:fs';
+import type { Result } from './run-scenarios.ts';
+
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  /** Not applicable here. */
+  readonly skipped: number;
+}
+
+export function countsOf(results: readonly Result[]): Counts {
+  const count = (kind: Result['outcome']['kind']): number =>
+    results.filter(({ outcome }) => outcome.kind === kind).length;
+  return { passed: count('passed'), failed: count('failed'), skipped: count('not applicable') };
+}
+
+export function lineOf({ scenario, outcome, ranMs }: Result): string {
+  const name = `${scenario.id.padEnd(5)} ${scenario.title}`;
+  switch (outcome.kind) {
+    case 'passed':
+      return `ok    ${name} (${(ranMs / 1000).toFixed(1)} s)`;
+    case 'failed':
+      return `FAIL  ${name} (${(ranMs / 1000).toFixed(1)} s)\n${indented(messageOf(outcome.error))}`;
+    case 'not applicable':
+      return `n/a   ${name}: needs ${outcome.missing.join(', ')}`;
+  }
+}
+
+export function summaryOf({ passed, failed, skipped }: Counts): string {
+  return `${passed} passed, ${failed} failed, ${skipped} not applicable`;
+}
+
+export function writeReport(path: string, results: readonly Result[]): void {
+  const scenarios = results.map(({ scenario, outcome, ranMs }) => ({
+    id: scenario.id,
+    title: scenario.title,
+    outcome: outcome.kind,
+    ...(outcome.kind === 'failed' && { error: messageOf(outcome.error) }),
+    ...(outcome.kind === 'not applicable' && { missing: outcome.missing }),
+    ranMs: Math.round(ranMs),
+  }));
+  writeFileSync(path, `${JSON.stringify({ ...countsOf(results), scenarios }, undefined, 2)}\n`);
+}
+
+/** The messages along the chain of causes, without stacks. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}\ncaused by: ${messageOf(error.cause)}`;
+}
+
+function indented(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `        ${line}`)
+    .join('\n');
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Runs scenarios: side by side those that may, the others alone afterwards. Each gets its own world, ends with the leak
+ * check, and on failure leaves artifacts. What cannot run here is a result as well.
+ */
+import { withDeadline } from '@csi-sidecars/runtime';
+import { describeExit } from '../processes/child-process.ts';
+import { saveArtifacts } from '../scenarios/artifacts.ts';
+import { openContext, type ScenarioContext } from '../scenarios/context.ts';
+import { checkLeaks } from '../scenarios/leak-check.ts';
+import type { Need, Scenario } from '../scenarios/scenario.ts';
+import type { World } from '../scenarios/world.ts';
+
+export interface Result {
+  readonly scenario: Scenario;
+  readonly outcome: Outcome;
+  readonly ranMs: number;
+}
+
+export type Outcome =
+  | { readonly kind: 'passed' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  | { readonly kind: 'not applicable'; readonly missing: readonly Need[] };
+
+export interface RunOptions {
+  readonly scenarios: readonly Scenario[];
+  /** Of scenarios that are not serial. */
+  readonly concurrency: number;
+  /** Called as results come in. */
+  readonly onResult: (result: Result) => void;
+  readonly signal: AbortSignal;
+}
+
+const scenarioLimitMs = 10 * 60_000;
+
+export async function runScenarios(world: World, options: RunOptions): Promise<readonly Result[]> {
+  const { scenarios, concurrency, onResult, signal } = options;
+  const results: Result[] = [];
+  const runAll = async (queue: Scenario[], workers: number): Promise<void> => {
+    const work = async (): Promise<void> => {
+      for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
+        const result = await runScenario(world, next, signal);
+        results.push(result);
+        onResult(result);
+      }
+    };
+    await Promise.all(Array.from({ length: workers }, work));
+  };
+  await runAll(
+    scenarios.filter(({ serial }) => serial !== true),
+    concurrency,
+  );
+  await runAll(
+    scenarios.filter(({ serial }) => serial === true),
+    1,
+  );
+  return results;
+}
+
+async function runScenario(world: World, scenario: Scenario, parent: AbortSignal): Promise<Result> {
+  const missing = scenario.needs.filter((need) => !world.has.has(need));
+  if (missing.length > 0) return { scenario, outcome: { kind: 'not applicable', missing }, ranMs: 0 };
+  const { clock, timeFactor } = world;
+  const startedMs = clock.monotonicMs();
+  let outcome: Outcome = { kind: 'passed' };
+  try {
+    await withDeadline(clock, { parent, ms: scenarioLimitMs * timeFactor }, (signal) => play(world, scenario, signal));
+  } catch (error) {
+    outcome = { kind: 'failed', error };
+  }
+  return { scenario, outcome, ranMs: clock.monotonicMs() - startedMs };
+}
+
+async function play(world: World, scenario: Scenario, signal: AbortSignal): Promise<void> {
+  const ctx = await openContext(world, scenario, signal);
+  await using _ = ctx.cleanUp;
+  try {
+    await scenario.run(ctx);
+    await checkLeaks(ctx);
+    if (scenario.restarts !== true) checkExits(ctx);
+  } catch (error) {
+    await saveArtifacts(ctx, error);
+    throw error;
+  }
+}
+
+function checkExits({ sidecars }: ScenarioContext): void {
+  for (const { name, exits } of sidecars) {
+    const [first] = exits;
+    if (first !== undefined) throw new Error(`${name} ended (${describeExit(first)})`);
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Every scenario, in the order in which they are listed. */
+import { apiServer } from './availability/api-server.ts';
+import { leaders } from './availability/leaders.ts';
+import { basics } from './provisioner/basics.ts';
+import { failures } from './provisioner/failures.ts';
+import { load } from './provisioner/load.ts';
+import { requests } from './provisioner/requests.ts';
+import { topology } from './provisioner/topology.ts';
+import { secrecy } from './security/secrets.ts';
+import type { Scenario } from './scenario.ts';
+
+export const allScenarios: readonly Scenario[] = [
+  ...basics,
+  ...topology,
+  ...failures,
+  ...requests,
+  ...load,
+  ...leaders,
+  ...apiServer,
+  ...secrecy,
+].sort(byId);
+
+function byId(a: Scenario, b: Scenario): number {
+  return a.id < b.id ? -1 : 1;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What a failed scenario leaves for people, beside the logs that lie in its folder anyway: objects, events, calls, requests. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dump } from 'js-yaml';
+import {
+  events,
+  leases,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  storageClasses,
+  stringifyJson,
+  volumeAttachments,
+  type KubeObject,
+  type Resource,
+} from '@csi-sidecars/runtime';
+import { readAudit } from '../audit/read-audit.ts';
+import type { ScenarioContext } from './context.ts';
+
+const inNamespace: readonly Resource[] = [persistentVolumeClaims, pods, events, leases];
+const clusterWide: readonly Resource[] = [persistentVolumes, volumeAttachments, storageClasses];
+
+export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promise<void> {
+  const save = (file: string, content: string): void => writeFileSync(join(ctx.folder, file), content);
+  save('error.txt', `${describe(error)}\n`);
+  await attempt(save, 'objects.yaml', async () => await dumpObjects(ctx));
+  const control = ctx.startedDriver?.control;
+  if (control !== undefined) {
+    await attempt(save, 'driver-calls.json', async () => lines(await control.calls()));
+    await attempt(save, 'driver-volumes.json', async () => lines(await control.volumes()));
+    await attempt(save, 'driver-faults.json', async () => lines(await control.faults()));
+  }
+  const { auditLog } = ctx.world.controlPlane;
+  if (auditLog !== undefined) {
+    const prefix = `system:serviceaccount:${ctx.namespace}:`;
+    await attempt(save, 'requests.json', () =>
+      lines(readAudit(auditLog).requests.filter(({ user }) => user.startsWith(prefix))),
+    );
+  }
+}
+
+/** With its causes: the last one is often the only one that says something. */
+export function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : `\ncaused by: ${describe(error.cause)}`;
+  return `${error.stack ?? error.message}${cause}`;
+}
+
+async function dumpObjects({ api, namespace }: ScenarioContext): Promise<string> {
+  const documents: string[] = [];
+  const add = (object: KubeObject): void => void documents.push(dump(withoutManagedFields(object)));
+  for (const resource of inNamespace) (await api.list(resource, { namespace })).items.forEach(add);
+  for (const resource of clusterWide) {
+    for (const object of (await api.list(resource)).items) {
+      if (JSON.stringify(object).includes(namespace)) add(object);
+    }
+  }
+  return documents.join('---\n');
+}
+
+function withoutManagedFields(object: KubeObject): object {
+  return { ...object, metadata: { ...object.metadata, managedFields: undefined } };
+}
+
+function lines(entries: readonly unknown[]): string {
+  return entries.map((entry) => `${stringifyJson(entry)}\n`).join('');
+}
+
+/** One artifact that cannot be had must not hide the others. */
+async function attempt(
+  save: (file: string, content: string) => void,
+  file: string,
+  make: () => Promise<string> | string,
+): Promise<void> {
+  try {
+    save(file, await make());
+  } catch (error) {
+    save(file, `not available: ${describe(error)}\n`);
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Several replicas of csi-provisioner on one machine, each with a host name of its own, and who of them leads. */
+import { leases } from '@csi-sidecars/runtime';
+import type { SupervisedProcess } from '../../processes/supervised-process.ts';
+import { leaseName } from '../../rbac/profiles.ts';
+import type { ScenarioContext } from '../context.ts';
+
+/** Short, so that a take-over takes seconds; the proportions are those of the defaults. */
+export const leaseMs = 6000;
+export const renewMs = 4000;
+export const retryMs = 2000;
+/** How long a take-over may take after the leader is gone for good. */
+export const takeOverMs: number = leaseMs + 2.2 * retryMs + 2000;
+
+export interface Replica {
+  readonly name: string;
+  readonly process: SupervisedProcess;
+}
+
+export interface ReplicaOptions {
+  readonly args?: readonly string[];
+  /** Addresses of the API server by replica, in place of the control plane's own. */
+  readonly servers?: Readonly<Record<string, string>>;
+}
+
+export async function startReplicas(
+  ctx: ScenarioContext,
+  { args = [], servers = {} }: ReplicaOptions = {},
+): Promise<readonly Replica[]> {
+  const election = [
+    '--leader-election',
+    `--leader-election-namespace=${ctx.namespace}`,
+    `--leader-election-lease-duration=${leaseMs}ms`,
+    `--leader-election-renew-deadline=${renewMs}ms`,
+    `--leader-election-retry-period=${retryMs}ms`,
+  ];
+  const names = ['replica-a', 'replica-b'];
+  return await Promise.all(
+    names.map(async (name) => {
+      const server = servers[name];
+      const options = { replica: name, args: [...election, ...args], ...(server !== undefined && { server }) };
+      return { name, process: await ctx.startProvisioner(options) };
+    }),
+  );
+}
+
+export async function holderOf(ctx: ScenarioContext): Promise<string> {
+  const ref = { namespace: ctx.namespace, name: leaseName(ctx.driverName) };
+  return (await ctx.api.get(leases, ref)).spec?.holderIdentity ?? '';
+}
+
+export async function untilLed(
+  ctx: ScenarioContext,
+  replicas: readonly Replica[],
+  { by, timeoutMs }: { readonly by?: (name: string) => boolean; readonly timeoutMs?: number } = {},
+): Promise<Replica> {
+  return await ctx.eventually(
+    'a replica leads',
+    async () => {
+      const holder = await holderOf(ctx);
+      return replicas.find(({ name }) => name === holder && (by === undefined || by(name)));
+    },
+    timeoutMs,
+  );
+}

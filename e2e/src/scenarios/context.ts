@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The world of one scenario: a namespace, a driver with a name of its own, programs with the rights under test, and the
+ * administrator's eyes. Everything is made on request and taken away at the end, in reverse order.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isNotFound, namespaces, type ApiClient, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import type { PolicyRule } from '../audit/analyse.ts';
+import { startDriver, type DriverInstance, type DriverOptions } from '../driver/driver.ts';
+import type { SupervisedProcess } from '../processes/supervised-process.ts';
+import { consistently, eventually, type Patience, type Wait, type Window } from './eventually.ts';
+import type { Scenario } from './scenario.ts';
+import { createSidecars, type SidecarOptions, type Sidecars } from './sidecars.ts';
+import type { World } from './world.ts';
+
+export interface ScenarioContext {
+  readonly world: World;
+  readonly api: ApiClient;
+  readonly signal: AbortSignal;
+  readonly namespace: string;
+  readonly driverName: string;
+  /** Logs and, after a failure, artifacts. */
+  readonly folder: string;
+  readonly driver: DriverInstance;
+  /** Undefined when the scenario has started none. */
+  readonly startedDriver: DriverInstance | undefined;
+  startDriver(options?: DriverOptions): Promise<DriverInstance>;
+  readonly sidecars: readonly SupervisedProcess[];
+  startProvisioner(options?: SidecarOptions): Promise<SupervisedProcess>;
+  /** Rights for csi-provisioner beyond the profile, named by what needs them. */
+  grantProvisioner(need: string, rules: readonly PolicyRule[]): Promise<void>;
+  /** A name for something cluster-wide, distinct from other scenarios'. */
+  nameOf(what: string): string;
+  /** Namespaced objects go into the scenario's namespace; what is cluster-wide is deleted at the end. */
+  create<T extends KubeObject>(resource: Resource<T>, object: T): Promise<T>;
+  eventually<T>(what: string, check: Wait<T>['check'], timeoutMs?: number): Promise<T>;
+  consistently(window: Window): Promise<void>;
+  /** For what a scenario opens itself. */
+  readonly cleanUp: AsyncDisposableStack;
+}
+
+export async function openContext(world: World, { id }: Scenario, signal: AbortSignal): Promise<ScenarioContext> {
+  const { api, clock, timeFactor } = world;
+  const namespace = id.toLowerCase();
+  const driverName = `${namespace}.e2e.csi.test`;
+  const folder = join(world.reports, id);
+  const scratch = join(world.scratch, namespace);
+  for (const path of [folder, scratch]) mkdirSync(path, { recursive: true });
+  const patience: Patience = { clock, factor: timeFactor, signal };
+  const cleanUp = new AsyncDisposableStack();
+  let driver: DriverInstance | undefined;
+  let sidecars: Sidecars | undefined;
+
+  await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  // Not waited for: it takes the controller-manager seconds, and nobody else uses the name.
+  cleanUp.defer(() => deleteIfThere(api, namespaces, namespace));
+
+  const theDriver = (): DriverInstance => {
+    if (driver === undefined) throw new Error('this scenario has started no driver');
+    return driver;
+  };
+  const theSidecars = (): Sidecars => {
+    const { socket } = theDriver();
+    return (sidecars ??= createSidecars({ world, namespace, driverName, socket, logs: folder, scratch, cleanUp }));
+  };
+
+  return {
+    world,
+    api,
+    signal,
+    namespace,
+    driverName,
+    folder,
+    cleanUp,
+    get driver() {
+      return theDriver();
+    },
+    get startedDriver() {
+      return driver;
+    },
+    get sidecars() {
+      return sidecars?.started ?? [];
+    },
+    startDriver: async (options = {}) => {
+      const place = { name: driverName, folder: scratch, logs: folder };
+      const started = await startDriver(place, options, { clock, env: world.env, patience });
+      driver = started;
+      cleanUp.use(started.process);
+      return started;
+    },
+    startProvisioner: (options) => theSidecars().start('csi-provisioner', options),
+    grantProvisioner: (need, rules) => theSidecars().grant('csi-provisioner', need, rules),
+    nameOf: (what) => `${namespace}-${what}`,
+    create: async (resource, object) => {
+      const metadata = resource.namespaced ? { ...object.metadata, namespace } : object.metadata;
+      const created = await api.create(resource, { ...object, metadata });
+      if (!resource.namespaced) cleanUp.defer(() => deleteIfThere(api, resource, created.metadata?.name ?? ''));
+      return created;
+    },
+    eventually: (what, check, timeoutMs) =>
+      eventually(patience, { what, check, ...(timeoutMs !== undefined && { timeoutMs }) }),
+    consistently: (window) => consistently(patience, window),
+  };
+}
+
+async function deleteIfThere(api: ApiClient, resource: Resource, name: string): Promise<void> {
+  try {
+    await api.delete(resource, { name });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The end of every scenario: its user deletes the pods and the claims that are left, and then nothing of the driver may
+ * remain - no volume object, no attachment, no finalizer that holds a claim, no volume or snapshot in the storage.
+ * Volumes with policy Retain are for the scenario itself to take away.
+ */
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  volumeAttachments,
+  type KubeObject,
+  type Resource,
+} from '@csi-sidecars/runtime';
+import type { ScenarioContext } from './context.ts';
+
+export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
+  const { api, namespace, driverName } = ctx;
+  const deleteAll = async (resource: Resource): Promise<void> => {
+    for (const { metadata } of (await api.list(resource, { namespace })).items) {
+      if (metadata?.deletionTimestamp !== undefined) continue;
+      await api.delete(resource, { namespace, name: metadata?.name ?? '' }, { gracePeriodSeconds: 0 });
+    }
+  };
+  await deleteAll(pods);
+  await deleteAll(persistentVolumeClaims);
+
+  await nothingLeft(ctx, 'claims', async () =>
+    (await api.list(persistentVolumeClaims, { namespace })).items.map(nameOf),
+  );
+  await nothingLeft(ctx, 'volume objects', async () =>
+    (await api.list(persistentVolumes)).items.filter(({ spec }) => spec?.csi?.driver === driverName).map(nameOf),
+  );
+  await nothingLeft(ctx, 'attachments', async () =>
+    (await api.list(volumeAttachments)).items.filter(({ spec }) => spec?.attacher === driverName).map(nameOf),
+  );
+  const control = ctx.startedDriver?.control;
+  if (control === undefined || !ctx.world.has.has('driver-journal')) return;
+  await nothingLeft(ctx, 'volumes in the storage', async () => (await control.volumes()).map(({ id }) => id));
+  await nothingLeft(ctx, 'snapshots in the storage', async () => (await control.snapshots()).map(({ id }) => id));
+}
+
+async function nothingLeft(ctx: ScenarioContext, what: string, list: () => Promise<readonly string[]>): Promise<void> {
+  let left: readonly string[] = [];
+  try {
+    await ctx.eventually(`no ${what} left`, async () => {
+      left = await list();
+      return left.length === 0;
+    });
+  } catch (cause) {
+    throw new Error(`leaked ${what}: ${left.slice(0, 5).join(', ')}${left.length > 5 ? ', ...' : ''}`, { cause });
+  }
+}
+
+function nameOf({ metadata }: KubeObject): string {
+  const held = metadata?.deletionTimestamp === undefined ? '' : ` (held by ${metadata.finalizers?.join(', ')})`;
+  return `${metadata?.name}${held}`;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The objects that scenarios create, complete but for what a scenario is about. */
+import type { Node, PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
+
+export const gib: number = 1024 ** 3;
+
+type Parts<T> = Partial<T>;
+
+export function aStorageClass(name: string, provisioner: string, parts: Parts<StorageClass> = {}): StorageClass {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name },
+    provisioner,
+    volumeBindingMode: 'Immediate',
+    ...parts,
+  };
+}
+
+export function aClaim(
+  name: string,
+  storageClassName: string,
+  spec: Parts<NonNullable<PersistentVolumeClaim['spec']>> = {},
+): PersistentVolumeClaim {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      storageClassName,
+      resources: { requests: { storage: '1Gi' } },
+      ...spec,
+    },
+  };
+}
+
+/** A pod that only has to be scheduled: its claim is what counts. */
+export function aPod(name: string, claimName: string, spec: Parts<NonNullable<Pod['spec']>> = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      containers: [{ name: 'main', image: 'none', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }],
+      terminationGracePeriodSeconds: 0,
+      ...spec,
+    },
+  };
+}
+
+/** A Node object without a kubelet. */
+export function aNode(name: string, labels: Readonly<Record<string, string>>): Node {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
+  };
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/** P-01, P-03, P-04, P-26, P-27: the life of a volume when nothing goes wrong. */
+import assert from 'node:assert/strict';
+import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import { createCalls, deletedIds } from '../../driver/calls.ts';
+import type { Scenario } from '../scenario.ts';
+import { createClaim, createClass, deleteClaim, findVolume, untilBound, untilEvent, untilVolumeGone } from './steps.ts';
+
+const gib = 1024n ** 3n;
+const provisionedBy = 'pv.kubernetes.io/provisioned-by';
+const finalizer = 'external-provisioner.volume.kubernetes.io/finalizer';
+
+export const basics: readonly Scenario[] = [
+  {
+    id: 'P-01',
+    title: 'a claim of an Immediate class gets exactly one volume, described correctly',
+    needs: ['driver-journal'],
+    run: async (ctx) => {
+      const driver = await ctx.startDriver();
+      await ctx.startProvisioner();
+      const className = await createClass(ctx, {
+        parameters: { tier: 'fast', 'csi.storage.k8s.io/fstype': 'ext4' },
+      });
+      await createClaim(ctx, className);
+
+      const { claim, volume } = await untilBound(ctx);
+
+      const uid = claim.metadata?.uid;
+      const calls = await createCalls(driver);
+      assert.equal(calls.length, 1);
+      const { request } = calls[0]!;
+      assert.equal(request.name, `pvc-${uid}`);
+      assert.equal(request.capacity_range?.required_bytes, String(gib));
+      assert.deepEqual(request.parameters, { tier: 'fast' });
+      assert.deepEqual(
+        request.volume_capabilities.map(({ mount, access_mode }) => [mount?.fs_type, access_mode?.mode]),
+        [['ext4', 'SINGLE_NODE_MULTI_WRITER']],
+      );
+      const [stored, ...others] = await driver.control.volumes();
+      assert.deepEqual(others, []);
+      assert.equal(volume.metadata?.name, `pvc-${uid}`);
+      assert.equal(volume.metadata?.annotations?.[provisionedBy], ctx.driverName);
+      assert.ok(volume.metadata?.finalizers?.includes(finalizer));
+      assert.equal(volume.spec?.csi?.driver, ctx.driverName);
+      assert.equal(volume.spec?.csi?.volumeHandle, stored?.id);
+      assert.equal(volume.spec?.storageClassName, className);
+      assert.equal(volume.spec?.persistentVolumeReclaimPolicy, 'Delete');
+      assert.equal(volume.spec?.capacity?.['storage'], '1Gi');
+      assert.equal(volume.spec?.claimRef?.uid, uid);
+      await untilEvent(ctx, 'ProvisioningSucceeded', `Successfully provisioned volume pvc-${uid}`);
+    },
+  },
+  {
+    id: 'P-03',
+    title: 'deleting a claim with policy Delete deletes the volume once, after the release',
+    needs: ['driver-journal'],
+    run: async (ctx) => {
+      const driver = await ctx.startDriver();
+      await ctx.startProvisioner();
+      await createClaim(ctx, await createClass(ctx));
+      const { volume } = await untilBound(ctx);
+
+      await deleteClaim(ctx);
+      await untilVolumeGone(ctx, volume.metadata?.name ?? '');
+
+      assert.deepEqual(await deletedIds(driver), [volume.spec?.csi?.volumeHandle]);
+      assert.deepEqual(await driver.control.volumes(), []);
+    },
+  },
+  {
+    id: 'P-04',
+    title: 'policy Retain keeps the volume; patched to Delete it is deleted once',
+    needs: ['driver-journal'],
+    run: async (ctx) => {
+      const driver = await ctx.startDriver();
+      await ctx.startProvisioner();
+      await createClaim(ctx, await createClass(ctx, { reclaimPolicy: 'Retain' }));
+      const { volume } = await untilBound(ctx);
+      const name = volume.metadata?.name ?? '';
+      await deleteClaim(ctx);
+      await ctx.eventually(
+        'the volume object is released',
+        async () => (await findVolume(ctx, name))?.status?.phase === 'Released',
+      );
+      await ctx.consistently({
+        forMs: 2000,
+        check: async () => assert.deepEqual(await deletedIds(driver), []),
+      });
+
+      const body = { spec: { persistentVolumeReclaimPolicy: 'Delete' } };
+      await ctx.api.patch({ resource: persistentVolumes, ref: { name } }, { type: 'merge', body });
+      await untilVolumeGone(ctx, name);
+
+      assert.deepEqual(await deletedIds(driver), [volume.spec?.csi?.volumeHandle]);
+    },
+  },
+  {
+    id: 'P-26',
+    title: 'a released volume is not deleted while it is attached',
+    needs: ['driver-journal'],
+    run: async (ctx) => {
+      const driver = await ctx.startDriver();
+      await ctx.startProvisioner();
+      await createClaim(ctx, await createClass(ctx));
+      const { volume } = await untilBound(ctx);
+      const name = volume.metadata?.name ?? '';
+      const attachment = ctx.nameOf('attachment');
+      await ctx.create(volumeAttachments, {
+        apiVersion: 'storage.k8s.io/v1',
+        kind: 'VolumeAttachment',
+        metadata: { name: attachment },
+        spec: { attacher: ctx.driverName, nodeName: ctx.nameOf('node'), source: { persistentVolumeName: name } },
+      });
+
+      await deleteClaim(ctx);
+      await ctx.eventually('the volume object is released', async () => {
+        return (await findVolume(ctx, name))?.status?.phase === 'Released';
+      });
+      await ctx.consistently({
+        forMs: 3000,
+        check: async () => assert.deepEqual(await deletedIds(driver), []),
+      });
+
+      await ctx.api.delete(volumeAttachments, { name: attachment });
+      await untilVolumeGone(ctx, name);
+      assert.deepEqual(await deletedIds(driver), [volume.spec?.csi?.volumeHandle]);
+    },
+  },
+  {
+    id: 'P-27',
+    title: 'a volume that somebody made by hand is bound without CreateVolume and deleted by its policy',
+    needs: ['driver-journal'],
+    run: async (ctx) => {
+      const driver = await ctx.startDriver();
+      await ctx.startProvisioner();
+      const className = await createClass(ctx);
+      const name = ctx.nameOf('static');
+      await ctx.create(persistentVolumes, {
+        apiVersion: 'v1',
+        kind: 'PersistentVolume',
+        metadata: { name },
+        spec: {
+          capacity: { storage: '1Gi' },
+          accessModes: ['ReadWriteOnce'],
+          persistentVolumeReclaimPolicy: 'Delete',
+          storageClassName: className,
+          csi: { driver: ctx.driverName, volumeHandle: 'made-by-hand' },
+        },
+      });
+      await createClaim(ctx, className, { spec: { volumeName: name } });
+      await untilBound(ctx);
+      await ctx.eventually('the protection finalizer is there', async () => {
+        return (await findVolume(ctx, name))?.metadata?.finalizers?.includes(finalizer);
+      });
+
+      await deleteClaim(ctx);
+      await untilVolumeGone(ctx, name);
+
+      assert.deepEqual(await createCalls(driver), []);
+      assert.deepEqual(await deletedIds(driver), ['made-by-hand']);
+    },
+  },
+];

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The programs under test of one scenario: each runs with a kubeconfig made of a bound token of a ServiceAccount that has
+ * the rules of the chosen profile, and with nothing else in its environment.
+ */
+import { join } from 'node:path';
+import { kubeconfigOf } from '../accounts/kubeconfig-of.ts';
+import type { PolicyRule } from '../audit/analyse.ts';
+import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
+import { findProgram, type ProgramName } from '../processes/program.ts';
+import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
+import { applyRbac, removeBindings } from '../rbac/apply.ts';
+import { accountOf, extraRules, rbacObjects, type RbacObject, type RbacSubject } from '../rbac/profiles.ts';
+import { underHostName, type World } from './world.ts';
+
+export interface SidecarOptions {
+  /** Beside the connection settings, which every program gets. */
+  readonly args?: readonly string[];
+  /** One of several: gets its own host name, so its own identity (needs `host-names`). */
+  readonly replica?: string;
+  /** In place of the control plane's address. */
+  readonly server?: string;
+}
+
+export interface Sidecars {
+  readonly started: readonly SupervisedProcess[];
+  /** Waits for nothing: a sidecar connects when it can. */
+  start(name: ProgramName, options?: SidecarOptions): Promise<SupervisedProcess>;
+  /** Rights beyond the profile, named by what needs them. */
+  grant(name: ProgramName, need: string, rules: readonly PolicyRule[]): Promise<void>;
+}
+
+export interface SidecarsDeps {
+  readonly world: World;
+  readonly namespace: string;
+  readonly driverName: string;
+  readonly socket: string;
+  readonly logs: string;
+  /** For kubeconfigs. */
+  readonly scratch: string;
+  readonly cleanUp: AsyncDisposableStack;
+}
+
+const subjects: Readonly<Record<ProgramName, RbacSubject>> = { 'csi-provisioner': 'external-provisioner' };
+
+export function createSidecars(deps: SidecarsDeps): Sidecars {
+  const { world, namespace, driverName, socket, logs, scratch, cleanUp } = deps;
+  const { api, clock, env } = world;
+  const started: SupervisedProcess[] = [];
+  const accounts = new Map<ProgramName, Promise<ServiceAccountRef>>();
+
+  const apply = async (objects: readonly RbacObject[]): Promise<void> => {
+    cleanUp.defer(() => removeBindings(api, objects));
+    await applyRbac(api, objects);
+  };
+  const accountFor = (name: ProgramName): Promise<ServiceAccountRef> => {
+    let account = accounts.get(name);
+    if (account === undefined) {
+      const objects = rbacObjects({ profile: world.rbac, subject: subjects[name] }, { namespace, driverName });
+      account = apply(objects).then(() => accountOf(objects));
+      accounts.set(name, account);
+    }
+    return account;
+  };
+
+  return {
+    started,
+    start: async (name, { args = [], replica, server } = {}) => {
+      const id = replica === undefined ? name : `${name}-${replica}`;
+      const account = await accountFor(name);
+      const kubeconfig = await kubeconfigOf(world.controlPlane, { account, name: id, folder: scratch, server });
+      const program = findProgram(name, env);
+      const asReplica = replica === undefined ? [] : underHostName(replica);
+      const connection = [`--kubeconfig=${kubeconfig}`, `--csi-address=unix://${socket}`, '-v=5'];
+      const line = [...asReplica, program.command, ...program.args, ...connection, ...args];
+      const sidecar = await supervise(
+        {
+          name: id,
+          command: line[0]!,
+          args: line.slice(1),
+          env: { PATH: env['PATH'], POD_NAMESPACE: namespace },
+          logFile: join(logs, `${id}.log`),
+        },
+        clock,
+      );
+      cleanUp.use(sidecar);
+      started.push(sidecar);
+      return sidecar;
+    },
+    grant: async (name, need, rules) => apply(extraRules(await accountFor(name), need, rules)),
+  };
+}
