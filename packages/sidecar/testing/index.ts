@@ -23,3 +23,19 @@ export function realArgumentLists(program: string): readonly RealArgumentList[] 
 function expand(text: string, env: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\(([A-Za-z_]\w*)\)/g, (literal, name: string) => env[name] ?? literal);
 }
+
+/** What Go made of one command line; see go-flags/main.go. */
+export interface GoVerdict {
+  readonly syntax: 'go' | 'pflag';
+  readonly args: readonly string[];
+  readonly error?: string;
+  readonly help?: true;
+  readonly values?: Readonly<Record<string, unknown>>;
+  readonly given?: readonly string[];
+  readonly rest?: readonly string[];
+}
+
+export function goVerdicts(): readonly GoVerdict[] {
+  const text = readFileSync(join(import.meta.dirname, 'go-flags/expected.json'), 'utf8');
+  return (JSON.parse(text) as { readonly results: readonly GoVerdict[] }).results;
+}

@@ -3,7 +3,10 @@
  * Flags as data: a program's flags are a record of `Flag`s, from which parsing, usage text and the reference page are
  * derived. Value syntax is Go's (strconv, time.ParseDuration), whichever of the two parsers reads the command line.
  */
+import { goQuote } from '../text/go-quote.ts';
 import { formatGoDuration, parseGoDuration } from './go-duration.ts';
+import { parseFloat64, parseInt64, parseUint64 } from './numbers.ts';
+import { type Parsed, invalid, valid } from './parsed.ts';
 
 export interface Flag<T> {
   /** What the usage text calls the value. */
@@ -20,16 +23,12 @@ export interface Flag<T> {
   readonly deprecated?: string;
 }
 
-export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
-
 /** The flags of a command line whose values are V. */
 export type FlagsOf<V> = { readonly [K in keyof V]: Flag<V[K]> };
 /** Any flags, where the values do not matter. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>;
 
-const ok = <T>(value: T): Parsed<T> => ({ ok: true, value });
-const parseError: Parsed<never> = { ok: false, reason: 'parse error' };
-const outOfRange: Parsed<never> = { ok: false, reason: 'value out of range' };
+const parseError = invalid('parse error');
 
 const trueWords: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', 'True']);
 const falseWords: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
@@ -38,6 +37,10 @@ const falseWords: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE'
 export function parseGoBool(text: string): boolean | undefined {
   if (trueWords.has(text)) return true;
   return falseWords.has(text) ? false : undefined;
+}
+
+function badBool(text: string): string {
+  return `strconv.ParseBool: parsing ${goQuote(text)}: invalid syntax`;
 }
 
 export function boolFlag(defaultValue: boolean, usage: string): Flag<boolean> {
@@ -49,84 +52,59 @@ export function boolFlag(defaultValue: boolean, usage: string): Flag<boolean> {
     impliedText: 'true',
     parse: (text) => {
       const value = parseGoBool(text);
-      return value === undefined ? parseError : ok(value);
+      return value === undefined ? parseError : valid(value);
     },
   };
 }
 
 /** Accepted and validated for compatibility; without meaning outside Go. An empty value counts as true. */
 export function ignoredBoolFlag(usage: string): Flag<boolean> {
-  const flag = boolFlag(false, usage);
-  return { ...flag, parse: (text, previous) => (text === '' ? ok(true) : flag.parse(text, previous)) };
+  return {
+    ...boolFlag(false, usage),
+    parse: (text) => {
+      const value = text === '' ? true : parseGoBool(text);
+      return value === undefined ? invalid(badBool(text)) : valid(value);
+    },
+  };
 }
 
 export function stringFlag(defaultValue: string, usage: string): Flag<string> {
   return {
     type: 'string',
     defaultValue,
-    defaultText: defaultValue === '' ? '' : JSON.stringify(defaultValue),
+    defaultText: defaultValue === '' ? '' : goQuote(defaultValue),
     usage,
     impliedText: undefined,
-    parse: ok,
+    parse: (text) => valid(text),
   };
 }
 
-/** Go's integer syntax with base prefixes and underscores between digits (`0x10`, `0b1`, `0o17`, `017`, `1_000`). */
-function parseGoInteger(text: string): bigint | undefined {
-  const match = /^([-+]?)(0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|0|[1-9](?:_?\d)*)$/.exec(text);
-  if (match === null) return undefined;
-  const digits = (match[2] ?? '').replaceAll('_', '').toLowerCase();
-  const value = BigInt(/^0[0-7]+$/.test(digits) ? `0o${digits.slice(1)}` : digits);
-  return match[1] === '-' ? -value : value;
-}
-
-interface Range {
-  readonly type: 'int' | 'uint';
-  readonly min: bigint;
-  readonly max: bigint;
-}
-
-const intRange: Range = { type: 'int', min: BigInt(Number.MIN_SAFE_INTEGER), max: BigInt(Number.MAX_SAFE_INTEGER) };
-const uintRange: Range = { type: 'uint', min: 0n, max: BigInt(Number.MAX_SAFE_INTEGER) };
-
-function integerFlag(range: Range, defaultValue: number, usage: string): Flag<number> {
-  return {
-    type: range.type,
-    defaultValue,
-    defaultText: defaultValue === 0 ? '' : String(defaultValue),
-    usage,
-    impliedText: undefined,
-    parse: (text) => {
-      const value = parseGoInteger(text);
-      if (value === undefined || (range.type === 'uint' && /^[-+]/.test(text))) return parseError;
-      return value < range.min || value > range.max ? outOfRange : ok(Number(value));
-    },
-  };
+function numberFlag(facts: Pick<Flag<number>, 'type' | 'defaultValue' | 'usage' | 'parse'>): Flag<number> {
+  const defaultText = facts.defaultValue === 0 ? '' : String(facts.defaultValue);
+  return { ...facts, defaultText, impliedText: undefined };
 }
 
 export function intFlag(defaultValue: number, usage: string): Flag<number> {
-  return integerFlag(intRange, defaultValue, usage);
+  return numberFlag({ type: 'int', defaultValue, usage, parse: parseInt64 });
 }
 
 export function uintFlag(defaultValue: number, usage: string): Flag<number> {
-  return integerFlag(uintRange, defaultValue, usage);
-}
-
-/** klog's verbosity: 0 .. 2^31-1. */
-export function verbosityFlag(usage: string): Flag<number> {
-  const flag = integerFlag({ type: 'uint', min: 0n, max: 2n ** 31n - 1n }, 0, usage);
-  return { ...flag, type: 'Level', shorthand: 'v' };
+  return numberFlag({ type: 'uint', defaultValue, usage, parse: parseUint64 });
 }
 
 export function floatFlag(defaultValue: number, usage: string): Flag<number> {
-  return {
-    type: 'float',
-    defaultValue,
-    defaultText: defaultValue === 0 ? '' : String(defaultValue),
-    usage,
-    impliedText: undefined,
-    parse: (text) => (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text) ? ok(Number(text)) : parseError),
-  };
+  return numberFlag({ type: 'float', defaultValue, usage, parse: parseFloat64 });
+}
+
+/** klog's verbosity: 0 .. 2^31-1, decimal digits only. */
+export function verbosityFlag(usage: string): Flag<number> {
+  return { ...numberFlag({ type: 'Level', defaultValue: 0, usage, parse: parseVerbosity }), shorthand: 'v' };
+}
+
+function parseVerbosity(text: string): Parsed<number> {
+  const refused = (why: string): Parsed<never> => invalid(`strconv.ParseUint: parsing ${goQuote(text)}: ${why}`);
+  if (!/^\d+$/.test(text)) return refused('invalid syntax');
+  return Number(text) < 2 ** 31 ? valid(Number(text)) : refused('value out of range');
 }
 
 /** Milliseconds. */
@@ -139,7 +117,7 @@ export function durationFlag(defaultMs: number, usage: string): Flag<number> {
     impliedText: undefined,
     parse: (text) => {
       const value = parseGoDuration(text);
-      return value === undefined ? { ok: false, reason: `time: invalid duration ${JSON.stringify(text)}` } : ok(value);
+      return value === undefined ? parseError : valid(value);
     },
   };
 }
@@ -158,10 +136,10 @@ export function labelsFlag(usage: string): Flag<StringMap> {
       const labels: Record<string, string> = { ...previous };
       for (const item of text.split(',')) {
         const parts = item.split(':');
-        if (parts.length !== 2) return { ok: false, reason: `malformed item in list of labels: ${item}` };
+        if (parts.length !== 2) return invalid(`malformed item in list of labels: ${item}`);
         labels[parts[0] ?? ''] = parts[1] ?? '';
       }
-      return ok(labels);
+      return valid(labels);
     },
   };
 }
@@ -179,14 +157,14 @@ export function featureGatesFlag(usage: string): Flag<GateSettings> {
     parse: (text, previous) => {
       const gates: Record<string, boolean> = { ...previous };
       for (const pair of text.split(',')) {
-        if (pair.trim() === '') continue;
-        const [name, setting] = pair.split(/=(.*)/s, 2);
-        if (setting === undefined) return { ok: false, reason: `malformed pair, expect string=bool` };
-        const value = parseGoBool(setting.trim());
-        if (value === undefined) return { ok: false, reason: `invalid value of ${name}: ${setting}` };
-        gates[(name ?? '').trim()] = value;
+        if (pair === '') continue;
+        const [name = '', setting] = pair.split(/=(.*)/s, 2).map((part) => part.trim());
+        if (setting === undefined) return invalid('malformed pair, expect string=bool');
+        const value = parseGoBool(setting);
+        if (value === undefined) return invalid(`invalid value of ${name}: ${setting}, err: ${badBool(setting)}`);
+        gates[name] = value;
       }
-      return ok(gates);
+      return valid(gates);
     },
   };
 }
@@ -201,10 +179,15 @@ export function vmoduleFlag(usage: string): Flag<readonly string[]> {
     impliedText: undefined,
     parse: (text, previous) => {
       const items = text.split(',').filter((item) => item !== '');
-      const malformed = items.find((item) => !/^[^=]+=\d+$/.test(item));
-      if (malformed !== undefined)
-        return { ok: false, reason: 'syntax error: expect comma-separated list of filename=N' };
-      return ok([...(previous ?? []), ...items]);
+      for (const item of items) {
+        const [pattern = '', level = '', ...more] = item.split('=');
+        if (pattern === '' || level === '' || more.length > 0) {
+          return invalid(`${goQuote(item)} does not have the pattern=N format`);
+        }
+        const verbosity = parseVerbosity(level);
+        if (!verbosity.ok) return invalid(`parsing verbosity in ${goQuote(item)}: ${verbosity.reason}`);
+      }
+      return valid([...(previous ?? []), ...items]);
     },
   };
 }

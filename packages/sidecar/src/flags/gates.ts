@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Feature gates: what a program knows, what the user set, what holds. */
+import { apiServerGates } from './api-server-gates.ts';
 import type { GateSettings } from './flag.ts';
 
 export interface Gate {
@@ -11,28 +12,35 @@ export type ResolvedGates<G extends string> =
       readonly kind: 'resolved';
       readonly enabled: Readonly<Record<G, boolean>>;
       readonly given: ReadonlySet<string>;
+      /** Gates that the user sets although they are finished: said in a warning, as upstream does. */
+      readonly finished: readonly string[];
     }
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** `AllAlpha` and `AllBeta` set every gate of their stage that is not named itself. An unknown name is an error. */
+const groups: ReadonlySet<string> = new Set(['AllAlpha', 'AllBeta']);
+
+/**
+ * `AllAlpha` and `AllBeta` set every gate of their stage that is not named itself. Gates of the API server are accepted
+ * and do nothing, because upstream's programs link them. Any other name is an error.
+ */
 export function resolveGates<G extends string>(
   gates: Readonly<Record<G, Gate>>,
   settings: GateSettings,
 ): ResolvedGates<G> {
-  const enabled: Record<string, boolean> = {};
-  for (const [name, gate] of Object.entries<Gate>(gates)) {
+  const declared: Readonly<Record<string, Gate>> = gates;
+  const named = Object.entries(settings).filter(([name]) => !groups.has(name));
+  const unknown = named.find(([name]) => !Object.hasOwn(declared, name) && !apiServerGates.has(name));
+  if (unknown !== undefined) return { kind: 'invalid', message: `unrecognized feature gate: ${unknown[0]}` };
+  const enabled = Object.entries(declared).map(([name, gate]) => {
     const group =
       gate.stage === 'ALPHA' ? settings['AllAlpha'] : gate.stage === 'BETA' ? settings['AllBeta'] : undefined;
-    enabled[name] = settings[name] ?? group ?? gate.defaultValue;
-  }
-  for (const name of Object.keys(settings)) {
-    if (name === 'AllAlpha' || name === 'AllBeta' || Object.hasOwn(gates, name)) continue;
-    return { kind: 'invalid', message: `unrecognized feature gate: ${name}` };
-  }
+    return [name, settings[name] ?? group ?? gate.defaultValue] as const;
+  });
   return {
     kind: 'resolved',
-    enabled: enabled as Readonly<Record<G, boolean>>,
+    enabled: Object.fromEntries(enabled) as Readonly<Record<G, boolean>>,
     given: new Set(Object.keys(settings)),
+    finished: named.map(([name]) => name).filter((name) => declared[name]?.stage === 'GA'),
   };
 }
 

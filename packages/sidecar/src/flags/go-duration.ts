@@ -12,25 +12,27 @@ const nanosecondsOf: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
-/** The largest duration Go can hold, in nanoseconds: about 292 years. */
-const maxNanoseconds = 2n ** 63n - 1n;
+const term = /(\d*)(?:\.(\d*))?([^\d.]+)/y;
+/** About 292 years. Only a negative duration can be that long, as is usual with 64 bits. */
+const limit = 2n ** 63n;
 
 /** Milliseconds (with fractions), or undefined when the text is not a duration of Go's. */
 export function parseGoDuration(text: string): number | undefined {
-  const match = /^([-+]?)(.*)$/s.exec(text);
-  const rest = match?.[2] ?? '';
-  if (rest === '0') return 0;
-  if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(rest)) return undefined;
+  const negative = text.startsWith('-');
+  const terms = text.replace(/^[-+]/, '');
+  if (terms === '0') return 0;
+  if (terms === '') return undefined;
   let total = 0n;
-  for (const [, whole, fraction, unit] of rest.matchAll(/(\d*)\.?(\d*)(ns|us|µs|μs|ms|s|m|h)/g)) {
-    const scale = nanosecondsOf[unit ?? ''] ?? 0n;
-    const digits = (fraction ?? '').slice(0, 18);
-    total += BigInt(whole === '' ? '0' : (whole ?? '0')) * scale;
-    if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
+  term.lastIndex = 0;
+  while (term.lastIndex < terms.length) {
+    const [, whole = '', fraction = '', unit = ''] = term.exec(terms) ?? [];
+    const scale = Object.hasOwn(nanosecondsOf, unit) ? nanosecondsOf[unit] : undefined;
+    if (scale === undefined || whole + fraction === '') return undefined;
+    total += BigInt(whole) * scale + (BigInt(fraction) * scale) / 10n ** BigInt(fraction.length);
+    if (total > limit) return undefined;
   }
-  if (total > maxNanoseconds) return undefined;
-  const milliseconds = Number(total) / 1e6;
-  return match?.[1] === '-' ? -milliseconds : milliseconds;
+  if (total === limit && !negative) return undefined;
+  return Number(negative ? -total : total) / 1e6;
 }
 
 /** As Go prints it: `1m0s`, `1.5s`, `300ms`, `0s`. */

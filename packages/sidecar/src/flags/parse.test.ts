@@ -93,7 +93,9 @@ describe('the syntax of Go flag', () => {
     expect(messageOf(parse('go', '-=x'))).toBe('bad flag syntax: -=x');
     expect(messageOf(parse('go', '--name'))).toBe('flag needs an argument: -name');
     expect(messageOf(parse('go', '--workers=-1'))).toBe('invalid value "-1" for flag -workers: parse error');
-    expect(messageOf(parse('go', '--v=x'))).toBe('invalid value "x" for flag -v: parse error');
+    expect(messageOf(parse('go', '--v=x'))).toBe(
+      'invalid value "x" for flag -v: strconv.ParseUint: parsing "x": invalid syntax',
+    );
     expect(messageOf(parse('go', '--toString'))).toBe('flag provided but not defined: -toString');
   });
 
@@ -123,10 +125,10 @@ describe('the syntax of pflag', () => {
     expect(messageOf(parse('pflag', '--nosuch=1'))).toBe('unknown flag: --nosuch');
     expect(messageOf(parse('pflag', '--name'))).toBe('flag needs an argument: --name');
     expect(messageOf(parse('pflag', '-v'))).toBe("flag needs an argument: 'v' in -v");
-    expect(messageOf(parse('pflag', '--timeout=5'))).toBe(
-      'invalid argument "5" for "--timeout" flag: time: invalid duration "5"',
+    expect(messageOf(parse('pflag', '--timeout=5'))).toBe('invalid argument "5" for "--timeout" flag: parse error');
+    expect(messageOf(parse('pflag', '-vx'))).toBe(
+      'invalid argument "x" for "-v, --v" flag: strconv.ParseUint: parsing "x": invalid syntax',
     );
-    expect(messageOf(parse('pflag', '-vx'))).toBe('invalid argument "x" for "-v, --v" flag: parse error');
   });
 
   it('given -h or --help, then help is asked for', () => {
@@ -200,6 +202,10 @@ describe('values', () => {
       enabled: { A: true, B: true, C: false },
     });
     expect(resolveGates(known, { D: true })).toEqual({ kind: 'invalid', message: 'unrecognized feature gate: D' });
+    expect(resolveGates({ Old: { stage: 'GA', defaultValue: true } }, { Old: false, WatchList: true })).toMatchObject({
+      enabled: { Old: false },
+      finished: ['Old'],
+    });
     expect(messageOf(parse('go', '--gates=A'))).toContain('malformed pair, expect string=bool');
   });
 });

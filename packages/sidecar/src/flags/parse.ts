@@ -4,6 +4,7 @@
  * first word that is no flag ends parsing. `pflag` (csi-provisioner) wants two dashes for long names, has the shorthand
  * `-v`, and lets flags and other words mix. What both accept is turned into values; nothing is printed and nothing exits here.
  */
+import { goQuote } from '../text/go-quote.ts';
 import type { Flag, Flags, FlagsOf } from './flag.ts';
 
 export type FlagSyntax = 'go' | 'pflag';
@@ -102,9 +103,12 @@ function resolve(
   const name = byShorthand.get(token.letter);
   if (name === undefined) {
     if (token.letter === 'h') return { kind: 'help' };
-    return { kind: 'invalid', message: `unknown shorthand flag: '${token.letter}' in ${token.word}` };
+    // Go looks at bytes, not at characters.
+    const [byte = 0] = Buffer.from(token.letter);
+    return { kind: 'invalid', message: `unknown shorthand flag: '${String.fromCodePoint(byte)}' in ${token.word}` };
   }
-  const text = token.rest === '' ? undefined : token.rest.replace(/^=/, '');
+  // `-v=` is the value "=", as pflag has it.
+  const text = token.rest === '' ? undefined : token.rest.replace(/^=(?=.)/s, '');
   return { kind: 'flag', name, shown: `'${token.letter}' in ${token.word}`, text };
 }
 
@@ -121,7 +125,7 @@ function invalidValue(
   syntax: FlagSyntax,
   reason: string,
 ): string {
-  const value = JSON.stringify(text);
+  const value = goQuote(text);
   if (syntax === 'pflag') {
     const shown = flag.shorthand === undefined ? `--${name}` : `-${flag.shorthand}, --${name}`;
     return `invalid argument ${value} for "${shown}" flag: ${reason}`;

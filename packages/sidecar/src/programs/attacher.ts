@@ -29,7 +29,7 @@ export type AttacherGate = 'ReleaseLeaderElectionOnExit' | 'MutableCSINodeAlloca
 
 const gates: Readonly<Record<AttacherGate, Gate>> = {
   ...releaseOnExitGate,
-  MutableCSINodeAllocatableCount: { stage: 'BETA', defaultValue: true },
+  MutableCSINodeAllocatableCount: { stage: 'GA', defaultValue: true },
 };
 
 export const attacherProgram: ProgramFlags<AttacherValues, AttacherGate> = {

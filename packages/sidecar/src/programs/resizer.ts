@@ -35,7 +35,8 @@ export type ResizerGate =
 
 const gates: Readonly<Record<ResizerGate, Gate>> = {
   ...releaseOnExitGate,
-  AnnotateFsResize: { stage: 'GA', defaultValue: true },
+  AnnotateFsResize: { stage: 'BETA', defaultValue: true },
+  // Unknown to the newest original, but manifests in the field set it, to either value.
   RecoverVolumeExpansionFailure: { stage: 'GA', defaultValue: true },
   VolumeAttributesClass: { stage: 'GA', defaultValue: true },
 };

@@ -37,7 +37,7 @@ export type SnapshotControllerGate = 'ReleaseLeaderElectionOnExit' | 'CSIVolumeG
 
 const gates: Readonly<Record<SnapshotControllerGate, Gate>> = {
   ...releaseOnExitGate,
-  CSIVolumeGroupSnapshot: { stage: 'BETA', defaultValue: false },
+  CSIVolumeGroupSnapshot: { stage: 'GA', defaultValue: true },
 };
 
 export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, SnapshotControllerGate> = {

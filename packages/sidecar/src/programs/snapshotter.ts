@@ -30,7 +30,7 @@ export type SnapshotterGate = 'ReleaseLeaderElectionOnExit' | 'CSIVolumeGroupSna
 
 const gates: Readonly<Record<SnapshotterGate, Gate>> = {
   ...releaseOnExitGate,
-  CSIVolumeGroupSnapshot: { stage: 'BETA', defaultValue: false },
+  CSIVolumeGroupSnapshot: { stage: 'GA', defaultValue: true },
 };
 
 export const snapshotterProgram: ProgramFlags<SnapshotterValues, SnapshotterGate> = {

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What Go's own parsers make of some hundred command lines (testing/go-flags), against what ours make of them. */
+import { describe, expect, it } from 'vitest';
+import { type GoVerdict, goVerdicts } from '../../testing/index.ts';
+import {
+  type FlagsOf,
+  type StringMap,
+  boolFlag,
+  durationFlag,
+  floatFlag,
+  ignoredBoolFlag,
+  intFlag,
+  labelsFlag,
+  stringFlag,
+  uintFlag,
+  verbosityFlag,
+} from './flag.ts';
+import { type ParseResult, parseFlags } from './parse.ts';
+
+interface Values {
+  readonly name: string;
+  readonly on: boolean;
+  readonly off: boolean;
+  readonly count: number;
+  readonly threads: number;
+  readonly qps: number;
+  readonly wait: number;
+  readonly labels: StringMap;
+  readonly v: number;
+  readonly auto: boolean;
+}
+
+const flags: FlagsOf<Values> = {
+  name: stringFlag('nobody', ''),
+  on: boolFlag(true, ''),
+  off: boolFlag(false, ''),
+  count: intFlag(-1, ''),
+  threads: uintFlag(10, ''),
+  qps: floatFlag(5, ''),
+  wait: durationFlag(90_000, ''),
+  labels: labelsFlag(''),
+  v: verbosityFlag(''),
+  auto: ignoredBoolFlag(''),
+};
+
+type Comparable = Omit<GoVerdict, 'syntax' | 'args'>;
+
+function comparable(parsed: ParseResult<Values>): Comparable {
+  if (parsed.kind === 'help') return { help: true };
+  if (parsed.kind === 'invalid') return { error: parsed.message };
+  const { wait, auto: _, ...values } = parsed.values;
+  return {
+    values: { ...values, waitNs: Math.round(wait * 1e6) },
+    given: [...parsed.given].sort((a, b) => (a < b ? -1 : 1)),
+    rest: parsed.positionals,
+  };
+}
+
+/** Go's integers have 64 bits; as JavaScript numbers the largest ones are rounded. */
+function expected({ error, help, values, given = [], rest = [] }: GoVerdict): Comparable {
+  if (help) return { help };
+  if (error !== undefined) return { error };
+  const { count, threads, waitNs, qps } = values as Readonly<Record<string, string>>;
+  const special: Readonly<Record<string, number>> = { '+Inf': Infinity, '-Inf': -Infinity, NaN: Number.NaN };
+  return {
+    values: {
+      ...values,
+      count: Number(count),
+      threads: Number(threads),
+      waitNs: Number(waitNs),
+      qps: special[qps ?? ''] ?? qps,
+    },
+    given,
+    rest,
+  };
+}
+
+describe.each(['go', 'pflag'] as const)('syntax %s', (syntax) => {
+  const verdicts = goVerdicts().filter((one) => one.syntax === syntax);
+  it.each(verdicts.map((one) => [one.args, one] as const))('given %j, then it is read as Go does', (args, one) => {
+    expect(comparable(parseFlags(flags, syntax, args))).toEqual(expected(one));
+  });
+});
