@@ -3,6 +3,8 @@
  * klog's text format, one line per call: `Lmmdd hh:mm:ss.uuuuuu <pid> <file>:<line>] "message" key="value"`. Times are
  * local, as klog's. The caller is the program, line 0: finding the real one would cost a stack trace per line.
  */
+import { goQuote } from '../text/go-quote.ts';
+
 export interface LogEntry {
   readonly severity: 'info' | 'warning' | 'error';
   /** klog's verbosity of an info line. */
@@ -26,7 +28,7 @@ export function klogTextLine(entry: LogEntry, origin: LogOrigin): string {
   const error = entry.error === undefined ? '' : ` err=${klogValue(entry.error)}`;
   let facts = '';
   for (const key of Object.keys(entry.facts)) facts += ` ${key}=${klogValue(entry.facts[key])}`;
-  return `${header}${quote(entry.message)}${error}${facts}\n`;
+  return `${header}${goQuote(entry.message)}${error}${facts}\n`;
 }
 
 function klogTime(timeMs: number): string {
@@ -38,8 +40,9 @@ function klogTime(timeMs: number): string {
 
 /** Strings and errors are quoted, numbers and booleans are not, structures are JSON, several lines are indented by a tab. */
 function klogValue(value: unknown): string {
-  const text = value instanceof Error ? value.message : value;
-  if (typeof text === 'string') return text.includes('\n') ? `<\n${indent(text)} >` : quote(text);
+  const text =
+    value instanceof Error ? value.message : value instanceof Uint8Array ? Buffer.from(value).toString() : value;
+  if (typeof text === 'string') return text.includes('\n') ? `<\n${indent(text)} >` : goQuote(text);
   if (text === undefined || text === null) return 'null';
   if (typeof text === 'number' || typeof text === 'boolean' || typeof text === 'bigint') return String(text);
   return jsonOf(text);
@@ -53,15 +56,6 @@ function indent(text: string): string {
     .join('');
 }
 
-/** Go's strconv.Quote: JSON's escapes cover it but for control characters, which Go writes as \x. */
-function quote(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  return JSON.stringify(text).replaceAll(
-    /\\u00([01][0-9a-f])|\x7f/g,
-    (_, hex: string | undefined) => `\\x${hex ?? '7f'}`,
-  );
-}
-
 /** JSON of a fact: integers beyond 2^53 keep their digits, cycles and throwing getters become a note instead of an error. */
 export function jsonOf(value: unknown): string {
   try {
@@ -72,6 +66,6 @@ export function jsonOf(value: unknown): string {
     });
     return text ?? 'null';
   } catch (cause) {
-    return quote(`<<not serialisable: ${String(cause)}>>`);
+    return goQuote(`<<not serialisable: ${String(cause)}>>`);
   }
 }

@@ -19,9 +19,15 @@ export interface Sink {
   writeSync(chunk: Uint8Array): number;
 }
 
+export interface LineWriterOptions {
+  readonly maxBufferBytes?: number;
+  /** The line that tells of dropped lines, in the format of the others. */
+  readonly dropNotice?: (count: number) => string;
+}
+
 export const defaultBufferBytes: number = 1024 * 1024;
 
-export function createLineWriter(sink: Sink, options: { readonly maxBufferBytes?: number } = {}): LineWriter {
+export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): LineWriter {
   const maxBufferBytes = options.maxBufferBytes ?? defaultBufferBytes;
   let waiting: string[] = [];
   let waitingBytes = 0;
@@ -32,7 +38,7 @@ export function createLineWriter(sink: Sink, options: { readonly maxBufferBytes?
   const next = (): void => {
     if (inFlight !== undefined || waiting.length === 0) return;
     if (dropped > reported) {
-      waiting.push(`W log lines were dropped because the reader was too slow, count=${dropped - reported}\n`);
+      waiting.push(options.dropNotice?.(dropped - reported) ?? '');
       reported = dropped;
     }
     inFlight = Buffer.from(waiting.join(''));

@@ -6,6 +6,7 @@
 import type { Facts, Logger } from '@csi-sidecars/runtime';
 import { klogTextLine } from './klog-text.ts';
 import type { LogEntry, LogOrigin } from './klog-text.ts';
+import { presentable } from './presentable.ts';
 
 export interface LoggerDeps {
   readonly nowMs: () => number;
@@ -22,7 +23,7 @@ export interface LoggerOptions extends LogOrigin {
 export function createLogger(deps: LoggerDeps, options: LoggerOptions, always: Facts = {}): Logger {
   const format = options.format ?? klogTextLine;
   const emit = (entry: Omit<LogEntry, 'timeMs' | 'facts'>, facts: Facts | undefined): void =>
-    deps.write(format({ ...entry, facts: { ...always, ...facts }, timeMs: deps.nowMs() }, options));
+    deps.write(format({ ...entry, facts: presentable({ ...always, ...facts }), timeMs: deps.nowMs() }, options));
   return {
     enabled: (level) => level <= options.verbosity,
     info(level, message, facts) {

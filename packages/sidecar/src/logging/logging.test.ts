@@ -33,7 +33,7 @@ describe('text', () => {
   it('given a value of several lines, then they are indented; given control characters, then they are escaped', () => {
     const { lines, log } = loggerOf();
     log.info(0, 'm', { text: 'one\ntwo', bell: 'a\u0007b\u007f' });
-    expect(lines[0]).toContain('text=<\n\tone\n\ttwo\n > bell="a\\x07b\\x7f"\n');
+    expect(lines[0]).toContain('text=<\n\tone\n\ttwo\n > bell="a\\ab\\x7f"\n');
   });
 
   it('given a level above the verbosity, then nothing is written or evaluated', () => {
@@ -51,6 +51,28 @@ describe('text', () => {
     const { lines, log } = loggerOf();
     log.with({ driver: 'a', claim: 'x' }).info(0, 'm', { claim: 'y' });
     expect(lines[0]).toContain('] "m" driver="a" claim="y"\n');
+  });
+
+  it('given characters outside of ASCII, then those that cannot be printed are escaped as Go does', () => {
+    const { lines, log } = loggerOf();
+    log.info(0, 'm \u2028', { text: '\u00e9 \u00ad \u{1f600} \u{e0001}', bytes: Buffer.from('abc') });
+    expect(lines[0]).toContain('"m \\u2028" text="\u00e9 \\u00ad \u{1f600} \\U000e0001" bytes="abc"\n');
+  });
+
+  it('given API objects and credentials, then neither their content nor their value is shown', () => {
+    const { lines, log } = loggerOf();
+    const metadata = { namespace: 'ns', name: 'creds', uid: 'u' };
+    log.info(0, 'm', {
+      secret: { kind: 'Secret', metadata, data: { key: 'aGlkZGVu' } },
+      pv: { metadata: { name: 'pv-1' } },
+      claim: { namespace: 'ns', name: 'c' },
+      secrets: { key: 'hidden' },
+      token: 'hidden',
+      other: { name: 'x', size: 1 },
+    });
+    expect(lines[0]).toContain(
+      'secret="ns/creds" pv="pv-1" claim="ns/c" secrets="***stripped***" token="***stripped***" other={"name":"x","size":1}\n',
+    );
   });
 
   it('given a fact that cannot be serialised, then the line is written all the same', () => {
@@ -102,13 +124,13 @@ describe('writer', () => {
 
   it('[runtime#176] given a reader that does not read, then lines beyond the bound are dropped and counted, and writing goes on later', () => {
     const { sink, written, release } = blockedSink();
-    const writer = createLineWriter(sink, { maxBufferBytes: 10 });
+    const writer = createLineWriter(sink, { maxBufferBytes: 10, dropNotice: (count) => `dropped ${count}\n` });
     writer.write('first\n');
     for (let n = 0; n < 5; n++) writer.write('12345\n');
     expect(writer.dropped).toBe(4);
     release();
     release();
-    expect(written).toEqual(['first\n', '12345\nW log lines were dropped because the reader was too slow, count=4\n']);
+    expect(written).toEqual(['first\n', '12345\ndropped 4\n']);
   });
 
   it('given the end of the process, then what waits is written synchronously', () => {

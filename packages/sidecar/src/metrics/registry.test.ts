@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createCallMetrics } from '@csi-sidecars/csi';
 import { expect, it } from 'vitest';
 import { registerProcessMetrics } from './process-metrics.ts';
 import { createMetricsRegistry } from './registry.ts';
@@ -24,6 +25,18 @@ it('given observations, then the text has sorted labels with le last', async () 
       '',
     ].join('\n'),
   );
+});
+
+it('[common#48] given a call of 20 s, then the buckets from 25 s on hold it', async () => {
+  const registry = createMetricsRegistry();
+  createCallMetrics(registry).record({ method: '/csi.v1.Controller/CreateVolume', code: 'OK', seconds: 20 });
+  const labels = 'driver_name="unknown-driver",grpc_status_code="OK",method_name="/csi.v1.Controller/CreateVolume"';
+  const buckets = ['0.1', '0.25', '0.5', '1', '2.5', '5', '10', '15', '25', '50', '120', '300', '600', '+Inf'];
+  expect((await registry.text()).split('\n').slice(2, -1)).toEqual([
+    ...buckets.map((le, index) => `csi_sidecar_operations_seconds_bucket{${labels},le="${le}"} ${index < 8 ? 0 : 1}`),
+    `csi_sidecar_operations_seconds_sum{${labels}} 20`,
+    `csi_sidecar_operations_seconds_count{${labels}} 1`,
+  ]);
 });
 
 it('given a family with labels and no observation, then it is not shown', async () => {
