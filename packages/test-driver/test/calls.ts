@@ -11,7 +11,7 @@ import type {
   VolumeCapability_AccessMode_Mode,
 } from '@csi-sidecars/csi';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
-import { createDriverModel, type DriverModel, type Settings } from '../src/index.ts';
+import { allCapabilities, createDriverModel, type DriverModel, type Settings } from '../src/index.ts';
 
 export const gib: bigint = 1024n ** 3n;
 
@@ -53,6 +53,20 @@ export function bench(settings: Partial<Settings> = {}): Bench {
     createVolume: async (request) => {
       const { volume } = await call('/csi.v1.Controller/CreateVolume', request);
       return volume!.volume_id;
+    },
+  };
+}
+
+/** The settings of a driver that lacks these capabilities. */
+export function without(...types: string[]): Partial<Settings> {
+  const keep = <T>(list: readonly T[]): T[] => list.filter((type) => !types.includes(String(type)));
+  return {
+    capabilities: {
+      plugin: keep(allCapabilities.plugin),
+      expansion: keep(allCapabilities.expansion),
+      controller: keep(allCapabilities.controller),
+      node: keep(allCapabilities.node),
+      group: keep(allCapabilities.group),
     },
   };
 }
