@@ -87,6 +87,25 @@ export {
 } from './workqueue/rate-limiters.ts';
 export type { ItemExponentialOptions, Jitter } from './workqueue/rate-limiters.ts';
 export type { RateLimiter, WorkQueue } from './workqueue/workqueue.ts';
+// Diagnostics over HTTP.
+export { startDiagnosticsServer } from './diagnostics/diagnostics-server.ts';
+export type {
+  DiagnosticsServer,
+  DiagnosticsServerOptions,
+  HttpHandler,
+  HttpRequest,
+  HttpResponse,
+  HttpRoute,
+} from './diagnostics/diagnostics-server.ts';
+export { parseListenAddress } from './diagnostics/listen-address.ts';
+export type { ListenAddress } from './diagnostics/listen-address.ts';
+export { profilingRoutes } from './diagnostics/profiling.ts';
+export type { ProfilingDeps } from './diagnostics/profiling.ts';
+// The life of a process.
+export { nodeProcess } from './process/node-process.ts';
+export { runProcess } from './process/run-process.ts';
+export type { Lifecycle, LifecycleSettings, ProcessPort, Program, RunProcessDeps } from './process/run-process.ts';
+export type { CrashOrigin, OnSignal, SignalName } from './process/shutdown.ts';
 // Leader election.
 export { createElectionMetrics } from './lease/election-report.ts';
 export type { ElectionMetrics } from './lease/election-report.ts';

@@ -46,6 +46,7 @@ export interface Candidate {
   /** `undefined` while it runs. */
   readonly result: ElectionResult | Error | undefined;
   readonly resultAtMs: number | undefined;
+  readonly ended: Promise<void>;
   /** No new request of it arrives; to the others it looks as if it had been killed. */
   partitioned: boolean;
   stop(): void;
@@ -111,7 +112,7 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
     options,
   );
   const stop = new AbortController();
-  const work: string[] = [];
+  const events: string[] = [];
   let gate: StartGate | undefined;
   let end: (error?: Error) => void = () => undefined;
   let result: ElectionResult | Error | undefined;
@@ -121,7 +122,7 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
     elector,
     logger,
     metrics,
-    work,
+    work: events,
     partitioned: false,
     get gate() {
       return gate;
@@ -132,25 +133,33 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
     get resultAtMs() {
       return resultAtMs;
     },
+    get ended() {
+      return ended;
+    },
     stop: () => stop.abort(new OrderlyStop()),
     endWork: (error) => end(error),
   };
 
-  void elector
-    .run(stop.signal, (signal, given) => {
-      gate = given;
-      work.push(`started@${clock.monotonicMs()}`);
-      signal.addEventListener('abort', () => {
-        work.push(`aborted: ${(signal.reason as Error).name}@${clock.monotonicMs()}`);
-      });
-      return new Promise((resolve, reject) => {
-        end = (error) => (error === undefined ? resolve() : reject(error));
-      });
-    })
-    .then(
-      (ended) => (result = ended),
-      (error: Error) => (result = error),
-    )
-    .finally(() => (resultAtMs = clock.monotonicMs()));
+  function work(signal: AbortSignal, given: StartGate): Promise<void> {
+    gate = given;
+    events.push(`started@${clock.monotonicMs()}`);
+    signal.addEventListener('abort', () => {
+      events.push(`aborted: ${(signal.reason as Error).name}@${clock.monotonicMs()}`);
+    });
+    return new Promise((resolve, reject) => {
+      end = (error) => (error === undefined ? resolve() : reject(error));
+    });
+  }
+
+  async function run(): Promise<void> {
+    try {
+      result = await elector.run(stop.signal, work);
+    } catch (error) {
+      result = error as Error;
+    }
+    resultAtMs = clock.monotonicMs();
+  }
+
+  const ended = run();
   return self;
 }

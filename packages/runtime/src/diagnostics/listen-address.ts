@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Go's forms of a listen address, and what Node.js has to be told to listen on the same sockets. */
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+
+export interface ListenAddress {
+  /** Empty: all addresses of both families. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `:8080`, `0.0.0.0:8080`, `[::]:8080`, `localhost:8080`, `host:0`. Throws for anything else. */
+export function parseListenAddress(address: string): ListenAddress {
+  const match = /^(?:\[(?<bracketed>[^\]]*)\]|(?<plain>[^:[\]]*)):(?<port>\d+)$/.exec(address);
+  const { bracketed, plain = '', port } = match?.groups ?? {};
+  const number = Number(port);
+  if (match === null || number > 65_535) throw new Error(`listen tcp: address ${address}: expected host:port`);
+  return { host: bracketed ?? plain, port: number };
+}
+
+/**
+ * The options for `server.listen`. Names resolve to IPv4 first, as in Go: `localhost` is 127.0.0.1, where a probe expects
+ * it, while Node.js may listen on ::1 alone.
+ */
+export async function toListenOptions({
+  host,
+  port,
+}: ListenAddress): Promise<{ readonly host?: string; readonly port: number }> {
+  if (host === '') return { port };
+  if (host === 'localhost') return { host: '127.0.0.1', port };
+  return { host: isIP(host) === 0 ? (await lookup(host, { order: 'ipv4first' })).address : host, port };
+}
