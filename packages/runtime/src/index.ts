@@ -117,6 +117,15 @@ export type { LeaderElectionDeps, LeaderElector, LeadingWork } from './lease/lea
 export { leaseIdentity, leaseName, leaseNamespace } from './lease/names.ts';
 export type { LeaseNamespaceSources } from './lease/names.ts';
 // For programs: ports and what implements them.
+export type { ClusterConfig } from './api/cluster/cluster-config.ts';
+export { connectCluster } from './api/cluster/connect-cluster.ts';
+export type { ClusterConnection, ConnectDeps } from './api/cluster/connect-cluster.ts';
+export { FileError, systemFiles } from './api/cluster/files.ts';
+export type { Files } from './api/cluster/files.ts';
+export type { LoadDeps } from './api/cluster/in-cluster.ts';
+export { loadClusterConfig } from './api/cluster/load-cluster-config.ts';
+export type { ClusterFlags } from './api/cluster/load-cluster-config.ts';
+export type { Environment } from './api/connection/proxy.ts';
 export { createApiClient } from './api/create-client.ts';
 export type { ApiClientDeps, ApiClientOptions } from './api/create-client.ts';
 export type { RateLimit } from './api/request-limiter.ts';

@@ -2,6 +2,8 @@
 export { createTestAuthority } from './certificates.ts';
 export type { TestAuthority, TestCertificate } from './certificates.ts';
 export { FakeClock, settle } from './fake-clock.ts';
+export { memoryFiles } from './memory-files.ts';
+export type { MemoryFiles } from './memory-files.ts';
 export { recordingLogger } from './recording-logger.ts';
 export type { LogLine, RecordingLogger } from './recording-logger.ts';
 export { recordingMetrics } from './recording-metrics.ts';

@@ -9,7 +9,8 @@
  */
 import type { ConnectionOptions } from 'node:tls';
 import type { Socket } from 'node:net';
-import { abortError, type Transport, TransportError } from '../transport.ts';
+import { type Transport, TransportError } from '../transport.ts';
+import { unlessAborted } from '../unless-aborted.ts';
 import type { Connection } from './connection.ts';
 import { createDial, type Dial, type DialDeps } from './dial.ts';
 import { authorityOf, type Endpoint } from './endpoint.ts';
@@ -129,13 +130,4 @@ function dialHttp1(dial: Dial, first: Socket | undefined): () => Promise<Socket>
     if (socket !== undefined && !socket.destroyed) return socket;
     return (await dial(['http/1.1'])).socket;
   };
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(abortError(signal));
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

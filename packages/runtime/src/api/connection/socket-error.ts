@@ -5,6 +5,8 @@ import { type TransportFailure, TransportError } from '../transport.ts';
 export function toTransportError(error: unknown, otherwise: TransportFailure): TransportError {
   if (error instanceof TransportError) return error;
   const cause = error instanceof Error ? error : new Error(String(error));
+  // The HTTP parser attaches the bytes that it failed on: an answer, perhaps with a secret.
+  if ('rawPacket' in cause) delete cause.rawPacket;
   const code = 'code' in cause ? String(cause.code) : '';
   return new TransportError(failureOfCode(code) ?? otherwise, cause.message || code, { cause });
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/** How to reach a cluster and as whom, wherever that was written down. Secrets are behind functions: dumps show none. */
+import type { Endpoint } from '../connection/endpoint.ts';
+
+export interface ClusterConfig {
+  readonly endpoint: Endpoint;
+  readonly tls: TlsSettings;
+  /** Of the kubeconfig; it wins over the environment. */
+  readonly proxy?: URL | undefined;
+  readonly user: User;
+}
+
+export interface TlsSettings {
+  /** Undefined: those of the system. */
+  readonly authorities?: Pem | undefined;
+  readonly identity?: { readonly certificate: Pem; readonly key: Pem } | undefined;
+  /** The name to verify instead of the endpoint's host. */
+  readonly serverName?: string | undefined;
+  readonly verify: 'server' | 'nothing';
+}
+
+export type Pem =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'inline'; readonly text: () => string };
+
+export type User =
+  | { readonly kind: 'anonymous' }
+  | { readonly kind: 'header'; readonly authorization: () => string }
+  | { readonly kind: 'tokenFile'; readonly path: string }
+  | { readonly kind: 'plugin'; readonly plugin: ExecPlugin };
+
+export interface ExecPlugin {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly apiVersion: string;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/** From a configuration to a transport: certificates, credentials, proxy and protocol put together. */
+import type { Clock } from '../../clock/clock.ts';
+import type { Logger } from '../../log/logger.ts';
+import { healthFromEnvironment } from '../connection/health.ts';
+import { type Environment, proxyFromEnvironment } from '../connection/proxy.ts';
+import { createServerTransport } from '../connection/server-transport.ts';
+import { authenticated, cachedCredentials, type Credentials } from '../credentials.ts';
+import type { Transport } from '../transport.ts';
+import type { ClusterConfig, User } from './cluster-config.ts';
+import { execPluginReader } from './exec-plugin.ts';
+import { type Files, readText } from './files.ts';
+import { loadTlsSource } from './tls-source.ts';
+
+export interface ConnectDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly files: Files;
+  readonly env: Environment;
+}
+
+export interface ClusterConnection extends AsyncDisposable {
+  readonly transport: Transport;
+  /** Cuts what is open and resolves when it is gone. */
+  readonly close: () => Promise<void>;
+}
+
+/** Each call makes a connection of its own, opened by the first request. Rejects when certificates cannot be used. */
+export async function connectCluster(deps: ConnectDeps, config: ClusterConfig): Promise<ClusterConnection> {
+  const { clock, env, logger } = deps;
+  if ((env['KUBE_CLIENT_BACKOFF_BASE'] ?? '') !== '' && (env['KUBE_CLIENT_BACKOFF_DURATION'] ?? '') !== '') {
+    logger.info(0, 'KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are ignored');
+  }
+  const server = createServerTransport(
+    { clock },
+    {
+      endpoint: config.endpoint,
+      proxy: config.proxy ?? proxyFromEnvironment(config.endpoint, env),
+      http2: (env['DISABLE_HTTP2'] ?? '') === '' ? 'allowed' : 'disabled',
+      health: healthFromEnvironment(env, logger),
+      tls: await loadTlsSource(deps, config.tls),
+    },
+  );
+  const credentials = credentialsOf(deps, config.user);
+  return {
+    transport: credentials === undefined ? server.send : authenticated(server.send, credentials, clock),
+    close: server.close,
+    [Symbol.asyncDispose]: server.close,
+  };
+}
+
+function credentialsOf(deps: ConnectDeps, user: User): Credentials | undefined {
+  switch (user.kind) {
+    case 'anonymous':
+      return undefined;
+    case 'header':
+      return { authorization: user.authorization, refused: () => undefined };
+    case 'tokenFile':
+      return cachedCredentials({ ...deps, read: () => readTokenFile(deps.files, user.path) });
+    case 'plugin':
+      return cachedCredentials({ ...deps, read: execPluginReader(user.plugin) });
+  }
+}
+
+async function readTokenFile(files: Files, path: string): Promise<string> {
+  let text: string;
+  try {
+    text = await readText(files, path);
+  } catch (cause) {
+    throw new Error(`failed to read token file "${path}": ${(cause as Error).message}`, { cause });
+  }
+  const token = text.trim();
+  if (token === '') throw new Error(`read empty token from file "${path}"`);
+  return `Bearer ${token}`;
+}

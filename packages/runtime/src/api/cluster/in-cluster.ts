@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The configuration that Kubernetes gives every pod: two variables and the files of the service account. */
+import { parseEndpoint } from '../connection/endpoint.ts';
+import type { Environment } from '../connection/proxy.ts';
+import type { Logger } from '../../log/logger.ts';
+import type { ClusterConfig } from './cluster-config.ts';
+import { type Files, readText } from './files.ts';
+import { checkCertificates } from './pem.ts';
+
+const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
+const tokenPath = `${folder}/token`;
+const authorityPath = `${folder}/ca.crt`;
+
+export interface LoadDeps {
+  readonly files: Files;
+  readonly env: Environment;
+  readonly logger: Logger;
+}
+
+export function isInCluster({ env, files }: LoadDeps): Promise<boolean> {
+  if (serviceOf(env) === undefined) return Promise.resolve(false);
+  return files.read(tokenPath).then(
+    () => true,
+    () => false,
+  );
+}
+
+export async function loadInClusterConfig({ files, env, logger }: LoadDeps): Promise<ClusterConfig> {
+  const server = serviceOf(env);
+  if (server === undefined) {
+    throw new Error(
+      'unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined',
+    );
+  }
+  // Only that it can be read is asked here; its content is read when it is needed.
+  await files.read(tokenPath);
+  return {
+    endpoint: parseEndpoint(server, 'https'),
+    tls: {
+      authorities: (await isAuthorityUsable(files, logger)) ? { kind: 'file', path: authorityPath } : undefined,
+      verify: 'server',
+    },
+    user: { kind: 'tokenFile', path: tokenPath },
+  };
+}
+
+function serviceOf(env: Environment): string | undefined {
+  const host = env['KUBERNETES_SERVICE_HOST'] ?? '';
+  const port = env['KUBERNETES_SERVICE_PORT'] ?? '';
+  if (host === '' || port === '') return undefined;
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Without it the system's authorities are used, which is what client-go does, too. */
+async function isAuthorityUsable(files: Files, logger: Logger): Promise<boolean> {
+  try {
+    const text = await readText(files, authorityPath);
+    try {
+      checkCertificates(text);
+      return true;
+    } catch (cause) {
+      throw new Error(`error creating pool from ${authorityPath}: ${(cause as Error).message}`, { cause });
+    }
+  } catch (error) {
+    logger.error(
+      error,
+      `Expected to load root CA config from ${authorityPath}, but got err: ${(error as Error).message}`,
+    );
+    return false;
+  }
+}

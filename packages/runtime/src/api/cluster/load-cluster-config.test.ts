@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { createTestAuthority, memoryFiles, recordingLogger } from '../../../testing/index.ts';
+import { type ClusterFlags, loadClusterConfig } from './load-cluster-config.ts';
+
+const ca = createTestAuthority().ca;
+const folder = '/var/run/secrets/kubernetes.io/serviceaccount';
+const pod = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' };
+
+const load = async (files: Record<string, string>, flags: ClusterFlags, env: Record<string, string> = {}) => {
+  const logger = recordingLogger();
+  const memory = memoryFiles(files);
+  const outcome = await loadClusterConfig({ files: memory, env, logger }, flags).then(
+    (config) => ({ config, error: undefined }),
+    (error: unknown) => ({ config: undefined, error: String(error) }),
+  );
+  return { ...outcome, logger };
+};
+
+describe('in-cluster', () => {
+  const files = { [`${folder}/token`]: 'secret', [`${folder}/ca.crt`]: ca };
+
+  it('given a pod, then server, authority and token file are those of its service account', async () => {
+    const { config, logger } = await load(files, {}, pod);
+    expect(config).toEqual({
+      endpoint: { scheme: 'https', host: '10.96.0.1', port: 443, basePath: '' },
+      tls: { authorities: { kind: 'file', path: `${folder}/ca.crt` }, verify: 'server' },
+      user: { kind: 'tokenFile', path: `${folder}/token` },
+    });
+    expect(logger.lines).toEqual([]);
+  });
+
+  it('[runtime#15] given an IPv6 address, then it is one', async () => {
+    const { config } = await load(files, {}, { ...pod, KUBERNETES_SERVICE_HOST: 'fd00::1' });
+    expect(config?.endpoint).toEqual({ scheme: 'https', host: 'fd00::1', port: 443, basePath: '' });
+  });
+
+  it.each<Record<string, string>>([{ KUBERNETES_SERVICE_HOST: '10.96.0.1' }, { ...pod, KUBERNETES_SERVICE_HOST: '' }])(
+    '[runtime#16] given only one of the two variables, then the error is the one everybody knows',
+    async (env) => {
+      const { error } = await load(files, {}, env);
+      expect(error).toBe(
+        'Error: unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined',
+      );
+    },
+  );
+
+  it('[runtime#20] given no token file at the start, then there is no configuration', async () => {
+    const { error } = await load({ [`${folder}/ca.crt`]: ca }, {}, pod);
+    expect(error).toBe(`FileError: open ${folder}/token: no such file or directory`);
+  });
+
+  it.each([
+    ['no authority', {}, `open ${folder}/ca.crt: no such file or directory`],
+    [
+      'an authority that is garbage',
+      { [`${folder}/ca.crt`]: 'garbage' },
+      `error creating pool from ${folder}/ca.crt: data does not contain any valid RSA or ECDSA certificates`,
+    ],
+  ])('given %s, then that is logged and the authorities of the system are used', async (_what, extra, reason) => {
+    const { config, logger } = await load({ [`${folder}/token`]: 'secret', ...extra }, {}, pod);
+    expect(config?.tls.authorities).toBeUndefined();
+    expect(logger.messages()).toEqual([
+      `Expected to load root CA config from ${folder}/ca.crt, but got err: ${reason}`,
+    ]);
+  });
+});
+
+describe('kubeconfig', () => {
+  const kubeconfig = (parts: { cluster?: string; user?: string; context?: string } = {}): string => `
+apiVersion: v1
+kind: Config
+current-context: ${parts.context ?? 'here'}
+contexts: [{ name: here, context: { cluster: c, user: u } }]
+clusters: [{ name: c, cluster: ${parts.cluster ?? '{ server: "https://api:6443/base/" }'} }]
+users: [{ name: u, user: ${parts.user ?? '{}'} }]
+`;
+  const loadFile = (parts: Parameters<typeof kubeconfig>[0], files: Record<string, string> = {}, master = '') =>
+    load({ '/etc/kube/config': kubeconfig(parts), ...files }, { kubeconfig: '/etc/kube/config', master });
+
+  it('given the current context, then its server, and nobody in particular', async () => {
+    const { config } = await loadFile({});
+    expect(config).toEqual({
+      endpoint: { scheme: 'https', host: 'api', port: 6443, basePath: '/base' },
+      tls: { verify: 'server' },
+      user: { kind: 'anonymous' },
+    });
+  });
+
+  it('given paths, then they are relative to the file', async () => {
+    const { config } = await loadFile(
+      {
+        cluster:
+          '{ server: "https://api", certificate-authority: pki/ca.crt, tls-server-name: kubernetes, proxy-url: "http://proxy:3128" }',
+        user: '{ client-certificate: ../c.crt, client-key: /abs/c.key, tokenFile: token }',
+      },
+      { '/etc/kube/pki/ca.crt': ca, '/etc/c.crt': 'c', '/abs/c.key': 'k', '/etc/kube/token': 't' },
+    );
+    expect(config).toEqual({
+      endpoint: { scheme: 'https', host: 'api', port: 443, basePath: '' },
+      tls: {
+        authorities: { kind: 'file', path: '/etc/kube/pki/ca.crt' },
+        identity: {
+          certificate: { kind: 'file', path: '/etc/c.crt' },
+          key: { kind: 'file', path: '/abs/c.key' },
+        },
+        serverName: 'kubernetes',
+        verify: 'server',
+      },
+      proxy: new URL('http://proxy:3128'),
+      user: { kind: 'tokenFile', path: '/etc/kube/token' },
+    });
+  });
+
+  it('given inline certificates and a token, then they are used and no dump shows them', async () => {
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    const { config } = await loadFile({
+      cluster: `{ server: "https://api", certificate-authority-data: ${base64(ca)} }`,
+      user: `{ token: s3cret, client-certificate-data: ${base64('cert')}, client-key-data: ${base64('k3y')} }`,
+    });
+    const { tls, user } = config!;
+    expect(
+      [tls.authorities, tls.identity?.certificate, tls.identity?.key].map(
+        (pem) => pem?.kind === 'inline' && pem.text(),
+      ),
+    ).toEqual([ca, 'cert', 'k3y']);
+    expect(user.kind === 'header' && user.authorization()).toBe('Bearer s3cret');
+    expect(inspect(config, { depth: 10, showHidden: true }) + JSON.stringify(config)).not.toMatch(/s3cret|k3y/);
+  });
+
+  it('given basic authentication, then its header', async () => {
+    const { config } = await loadFile({ user: '{ username: me, password: pass }' });
+    expect(config?.user.kind === 'header' && config.user.authorization()).toBe('Basic bWU6cGFzcw==');
+  });
+
+  it('given an exec plugin, then its command, relative to the file if it is a path', async () => {
+    const { config } = await loadFile({
+      user: '{ exec: { apiVersion: client.authentication.k8s.io/v1, command: ./bin/login, args: [-x], env: [{ name: A, value: b }] } }',
+    });
+    expect(config?.user).toEqual({
+      kind: 'plugin',
+      plugin: {
+        apiVersion: 'client.authentication.k8s.io/v1',
+        command: '/etc/kube/bin/login',
+        args: ['-x'],
+        env: [{ name: 'A', value: 'b' }],
+      },
+    });
+  });
+
+  it('given insecure-skip-tls-verify, then nothing is verified', async () => {
+    const { config } = await loadFile({ cluster: '{ server: "https://api", insecure-skip-tls-verify: true }' });
+    expect(config?.tls.verify).toBe('nothing');
+  });
+
+  it('given --master, then it overrides the server; alone it is all that is known', async () => {
+    const overridden = await loadFile({ user: '{ token: t }' }, {}, 'https://other');
+    expect([overridden.config?.endpoint.host, overridden.config?.user.kind]).toEqual(['other', 'header']);
+    const alone = await load({}, { master: '127.0.0.1:8080' });
+    expect(alone.config).toEqual({
+      endpoint: { scheme: 'http', host: '127.0.0.1', port: 8080, basePath: '' },
+      tls: { verify: 'server' },
+      user: { kind: 'anonymous' },
+    });
+  });
+
+  it('given plain http, then no credentials', async () => {
+    const { config } = await loadFile({ cluster: '{ server: "http://localhost:8001" }', user: '{ token: t }' });
+    expect(config?.user).toEqual({ kind: 'anonymous' });
+  });
+
+  const refused: readonly {
+    readonly given: string;
+    readonly parts: Parameters<typeof kubeconfig>[0];
+    readonly then: string;
+  }[] = [
+    {
+      given: 'a context that does not exist',
+      parts: { context: 'there' },
+      then: 'invalid configuration: [context was not found for specified context: there, cluster has no server defined]',
+    },
+    {
+      given: 'no server',
+      parts: { cluster: '{ tls-server-name: x }' },
+      then: 'invalid configuration: no server found for cluster "c"',
+    },
+    {
+      given: 'an authority that is not there',
+      parts: { cluster: '{ server: "https://api", certificate-authority: ca.crt }' },
+      then: 'invalid configuration: unable to read certificate-authority /etc/kube/ca.crt for c due to open /etc/kube/ca.crt: no such file or directory',
+    },
+    {
+      given: 'a certificate without a key',
+      parts: { user: '{ client-certificate-data: eA== }' },
+      then: 'invalid configuration: client-key-data or client-key must be specified for u to use the clientCert authentication method.',
+    },
+    {
+      given: 'two ways to authenticate',
+      parts: { user: '{ token: t, username: u }' },
+      then: 'invalid configuration: more than one authentication method found for u; found [token basicAuth], only one is allowed',
+    },
+    {
+      given: 'a plugin without command and version',
+      parts: { user: '{ exec: {} }' },
+      then: 'invalid configuration: [command must be specified for u to use exec authentication plugin, apiVersion must be specified for u to use exec authentication plugin]',
+    },
+    {
+      given: 'an auth provider',
+      parts: { user: '{ auth-provider: { name: gcp } }' },
+      then: 'no Auth Provider found for name "gcp"',
+    },
+    {
+      given: 'impersonation',
+      parts: { user: '{ as: admin }' },
+      then: 'impersonation (`as` in the kubeconfig) is not supported',
+    },
+    {
+      given: 'a token file that is not there',
+      parts: { user: '{ tokenFile: token }' },
+      then: 'open /etc/kube/token: no such file or directory',
+    },
+    {
+      given: 'an authority although nothing is verified',
+      parts: { cluster: '{ server: "https://api", insecure-skip-tls-verify: true, certificate-authority-data: eA== }' },
+      then: 'specifying a root certificates file with the insecure flag is not allowed',
+    },
+    {
+      given: 'a proxy that cannot be used, with a password in its address',
+      parts: { cluster: '{ server: "https://api", proxy-url: "socks5://u:s3cret@p" }' },
+      then: `invalid configuration: invalid 'proxy-url' for cluster "c": proxies of type socks5 are not supported`,
+    },
+  ];
+  it.each(refused)('given $given, then it is refused with the text of client-go', async ({ parts, then }) => {
+    const { error } = await loadFile(parts);
+    expect(error?.replace(/^\w+: /, '')).toBe(then);
+  });
+
+  it('given a file that does not exist, or is no YAML, then the error names it and quotes nothing', async () => {
+    const missing = await load({}, { kubeconfig: '/no/such' });
+    expect(missing.error).toBe('Error: stat /no/such: no such file or directory');
+    const broken = await load({ '/k': 'token: "s3cret\n' }, { kubeconfig: '/k' });
+    expect(broken.error).toMatch(/^Error: error loading config file "\/k": /);
+    expect(broken.error).not.toContain('s3cret');
+  });
+
+  it('given a file that says nothing, then in-cluster where that is possible', async () => {
+    const outside = await load({ '/k': '' }, { kubeconfig: '/k' });
+    expect(outside.error).toBe(
+      'EmptyConfigError: invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable',
+    );
+    const inside = await load(
+      { '/k': '', [`${folder}/token`]: 't', [`${folder}/ca.crt`]: ca },
+      { kubeconfig: '/k' },
+      pod,
+    );
+    expect(inside.config?.endpoint.host).toBe('10.96.0.1');
+  });
+});

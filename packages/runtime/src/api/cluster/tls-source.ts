@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The certificates to verify the server with and to show it, read again as their files rotate: looked at every five minutes
+ * at most, when a request is made. What cannot be read or understood leaves what we have in place.
+ */
+import { createSecureContext, getCACertificates, type ConnectionOptions, type SecureContext } from 'node:tls';
+import type { Clock } from '../../clock/clock.ts';
+import type { Logger } from '../../log/logger.ts';
+import type { TlsSource } from '../connection/server-transport.ts';
+import type { TlsSettings } from './cluster-config.ts';
+import type { Files } from './files.ts';
+import { checkCertificates, readPem } from './pem.ts';
+
+const checkEveryMs = 5 * 60_000;
+
+export interface TlsSourceDeps {
+  readonly files: Files;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Material {
+  readonly authorities: string | undefined;
+  readonly identity: { readonly cert: string; readonly key: string } | undefined;
+}
+
+/** Rejects when what is there at the start cannot be used. */
+export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings): Promise<TlsSource> {
+  const { clock, logger } = deps;
+  let material: Material = {
+    authorities: await readAuthorities(deps, settings),
+    identity: await readIdentity(deps, settings),
+  };
+  let context: SecureContext | undefined;
+  let checkedMs = clock.monotonicMs();
+
+  const check = async (): Promise<'same' | 'trust' | 'identity'> => {
+    const before = material;
+    const authorities = await orBefore(
+      () => readAuthorities(deps, settings),
+      before.authorities,
+      'Failed to load CA data from file',
+    );
+    const identity = await orBefore(
+      () => readIdentity(deps, settings),
+      before.identity,
+      'Failed to load client certificate',
+    );
+    const identityChanged = identity?.cert !== before.identity?.cert || identity?.key !== before.identity?.key;
+    if (!identityChanged && authorities === before.authorities) return 'same';
+    material = { authorities, identity };
+    context = undefined;
+    if (!identityChanged) return 'trust';
+    logger.info(1, 'Certificate rotation detected, shutting down client connections to start using new credentials');
+    return 'identity';
+  };
+  const orBefore = async <T>(read: () => Promise<T>, before: T, message: string): Promise<T> => {
+    try {
+      return await read();
+    } catch (error) {
+      logger.error(error, message);
+      return before;
+    }
+  };
+
+  return {
+    options: (): ConnectionOptions => {
+      context ??= createSecureContext(contextOptions(material));
+      return {
+        secureContext: context,
+        rejectUnauthorized: settings.verify === 'server',
+        ...(settings.serverName !== undefined && { servername: settings.serverName }),
+      };
+    },
+    refresh: () => {
+      if (!mayRotate(settings) || clock.monotonicMs() - checkedMs < checkEveryMs) return undefined;
+      checkedMs = clock.monotonicMs();
+      return check();
+    },
+  };
+}
+
+function mayRotate({ authorities, identity }: TlsSettings): boolean {
+  return [authorities, identity?.certificate, identity?.key].some((pem) => pem?.kind === 'file');
+}
+
+async function readAuthorities({ files }: TlsSourceDeps, { authorities }: TlsSettings): Promise<string | undefined> {
+  if (authorities === undefined) return undefined;
+  const text = await readPem(files, authorities);
+  try {
+    checkCertificates(text);
+  } catch (cause) {
+    throw new Error(`unable to load root certificates: ${(cause as Error).message}`, { cause });
+  }
+  return text;
+}
+
+/** Both or neither: while the files are being replaced they do not belong together. */
+async function readIdentity({ files }: TlsSourceDeps, { identity }: TlsSettings): Promise<Material['identity']> {
+  if (identity === undefined) return undefined;
+  const pair = { cert: await readPem(files, identity.certificate), key: await readPem(files, identity.key) };
+  createSecureContext(pair);
+  return pair;
+}
+
+function contextOptions({ authorities, identity }: Material): Parameters<typeof createSecureContext>[0] {
+  const ca = authorities ?? systemAuthorities();
+  return { ...identity, ...(ca !== undefined && { ca }) };
+}
+
+/** Go trusts the system's authorities, Node by default its own; its own are what remains where the system has none. */
+function systemAuthorities(): string[] | undefined {
+  const found = getCACertificates('system');
+  return found.length > 0 ? found : undefined;
+}
