@@ -64,9 +64,8 @@ export class FakeClock implements Clock {
     return { cancel, [Symbol.dispose]: cancel };
   }
 
-  yieldToLoop(): Promise<void> {
-    return setImmediate();
-  }
+  /** A turn of nothing: so that after `settle` everything has happened that happens without time passing. */
+  async yieldToLoop(): Promise<void> {}
 
   /** Lets `ms` pass, timers set on the way included, and everything settle. */
   async advance(ms: number): Promise<void> {

@@ -10,6 +10,8 @@ export { recordingMetrics } from './recording-metrics.ts';
 export type { RecordingMetrics } from './recording-metrics.ts';
 export { listPage, ScriptedBody, ScriptedCollection } from './scripted-collection.ts';
 export type { CollectionAnswer, CollectionRequest } from './scripted-collection.ts';
+export { aVolume, scriptedInformer, tellTo } from './scripted-informer.ts';
+export type { ScriptedInformer, ScriptedInformerOptions } from './scripted-informer.ts';
 export { scriptedTransport } from './scripted-transport.ts';
 export type { ScriptedAnswer, ScriptedStep, ScriptedTransport, SentRequest } from './scripted-transport.ts';
 export { seededRandom } from './seeded-random.ts';

@@ -7,6 +7,7 @@
 import type { StreamRequest } from '../src/api/client.ts';
 import type { KubeObject } from '../src/api/objects.ts';
 import { abortError, type TransportResponse } from '../src/api/transport.ts';
+import type { Clock } from '../src/clock/clock.ts';
 
 /** An error is thrown by the request; a body answers it. */
 export type CollectionAnswer = Error | ScriptedBody;
@@ -17,11 +18,18 @@ export interface CollectionRequest {
   readonly path: string;
   readonly accept: string | undefined;
   readonly signal: AbortSignal;
+  /** Monotonic. */
+  readonly atMs: number;
 }
 
 export class ScriptedCollection {
+  readonly #clock: Clock;
   readonly #requests: CollectionRequest[] = [];
   readonly #answers: CollectionAnswer[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   get requests(): readonly CollectionRequest[] {
     return this.#requests;
@@ -33,14 +41,14 @@ export class ScriptedCollection {
   }
 
   /** Appends to the script. */
-  then(...answers: readonly CollectionAnswer[]): this {
+  answers(...answers: readonly CollectionAnswer[]): this {
     this.#answers.push(...answers);
     return this;
   }
 
   /** As `ApiClient.stream`. */
   readonly stream = async ({ path, accept }: StreamRequest, signal: AbortSignal): Promise<TransportResponse> => {
-    this.#requests.push({ summary: summaryOf(path), path, accept, signal });
+    this.#requests.push({ summary: summaryOf(path), path, accept, signal, atMs: this.#clock.monotonicMs() });
     const answer = this.#answers.shift() ?? new ScriptedBody();
     if (answer instanceof Error) throw answer;
     answer.openedWith(signal);

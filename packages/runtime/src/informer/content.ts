@@ -22,6 +22,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Logger } from '../log/logger.ts';
 import { createBudget } from './budget.ts';
 import type { Change, ServerObject } from './decode/watch-event.ts';
+import { type Difference, everythingNew, isSameObject, isSameVersion, mergeInto } from './difference.ts';
 import type { Notification } from './distributor.ts';
 import type { Indexers, ObjectKey } from './informer.ts';
 import type { InformerMetrics } from './informer-metrics.ts';
@@ -59,7 +60,9 @@ export interface Content<T extends KubeObject> extends Omit<Sink, 'setConnection
 export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexers: Indexers<T>): Content<T> {
   const { clock, logger, ownWrites, turns, deliver } = deps;
   let store = createStore(indexers);
-  let collecting = store.emptyCopy();
+  /** Between lists it is not used, and holds nothing. */
+  const nothing = createStore<T>();
+  let collecting = nothing;
   let storeRv = '';
   let hasSynced = false;
 
@@ -85,19 +88,20 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
   const tellDeletion = (key: ObjectKey, object: T, how: 'observed' | 'inferred'): void => {
     deliver({ kind: 'delete', deletion: { key, object, observed: how === 'observed' } });
   };
-  const tellAdd = (object: T): void => deliver({ kind: 'add', object, isInInitialList: !hasSynced });
+  const tellChange = (previous: T | undefined, current: T): void => {
+    if (previous === undefined) deliver({ kind: 'add', object: current, isInInitialList: !hasSynced });
+    else deliver({ kind: 'update', previous, current });
+  };
 
   const set = (key: ObjectKey, current: T): void => {
     const previous = store.objects.get(key);
-    if (previous !== undefined && isKnown(previous, current)) return;
+    if (previous !== undefined && isSameVersion(previous, current)) return;
     store.set(key, current);
-    if (previous === undefined) {
-      tellAdd(current);
-    } else if (uidOf(previous) === uidOf(current)) {
-      deliver({ kind: 'update', previous, current });
+    if (previous === undefined || isSameObject(previous, current)) {
+      tellChange(previous, current);
     } else {
       tellDeletion(key, previous, 'inferred');
-      tellAdd(current);
+      tellChange(undefined, current);
     }
   };
 
@@ -120,26 +124,30 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     else if (current !== failed) set(key, current);
   };
 
-  /** Tells the difference between two contents. */
-  const tellReplace = async (before: Store<T>): Promise<void> => {
+  const tellDifference = async ({ deleted, changed }: Difference<T>): Promise<void> => {
     const budget = createBudget(clock);
-    for (const [key, previous] of before.objects) {
-      const current = store.objects.get(key);
-      if (current === undefined || uidOf(current) !== uidOf(previous)) tellDeletion(key, previous, 'inferred');
-      await budget.spend();
+    for (const [key, object] of deleted) {
       if (deps.stopped()) return;
-    }
-    for (const [key, current] of store.objects) {
-      const previous = before.objects.get(key);
-      if (previous === undefined || uidOf(previous) !== uidOf(current)) tellAdd(current);
-      else if (!isKnown(previous, current)) deliver({ kind: 'update', previous, current });
+      tellDeletion(key, object, 'inferred');
       await budget.spend();
+    }
+    for (const { previous, current } of changed) {
       if (deps.stopped()) return;
+      tellChange(previous, current);
+      await budget.spend();
     }
-    if (!hasSynced) {
-      hasSynced = true;
-      deps.onSynced();
-    }
+    if (hasSynced || deps.stopped()) return;
+    hasSynced = true;
+    deps.onSynced();
+  };
+
+  /** The collection becomes visible, all at once. */
+  const commit = (): Difference<T> => {
+    const collected = collecting;
+    collecting = nothing;
+    if (store.objects.size > 0) return mergeInto(store, collected.objects);
+    store = collected;
+    return everythingNew(store);
   };
 
   return {
@@ -148,7 +156,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     hasSynced: () => hasSynced,
     addIndexers(added) {
       store.addIndexers(added);
-      collecting.addIndexers(added);
+      if (store.objects.size === 0 && collecting !== nothing) collecting.addIndexers(added);
     },
     remember(object) {
       const key = keyOf(object);
@@ -156,15 +164,16 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       const stored = store.objects.get(key);
       // What the watch has passed is either stored or gone again.
       const passed = (compareResourceVersions(storeRv, resourceVersion) ?? -1) >= 0;
-      if (passed || (stored !== undefined && isKnown(stored, object))) return;
+      if (passed || (stored !== undefined && isSameVersion(stored, object))) return;
       // The caller keeps its object; this copy becomes one of the cache.
       const current = prepare(key, structuredClone(object) as KubeObject as ServerObject);
       if (current === failed) return;
       const visible = current === filtered ? undefined : current;
-      ownWrites.remember(key, { object: visible, uid: uidOf(object), resourceVersion });
+      ownWrites.remember(key, { object: visible, uid: object.metadata?.uid, resourceVersion });
     },
     startCollecting() {
-      collecting = store.emptyCopy();
+      // The first content is indexed while it arrives; later ones are merged into what is indexed already.
+      collecting = store.objects.size === 0 ? store.emptyCopy() : createStore();
     },
     collect({ type, object }) {
       const key = keyFor(object);
@@ -172,8 +181,9 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       const stored = store.objects.get(key);
       if (type === 'DELETED') {
         collecting.delete(key);
-      } else if (stored !== undefined && isKnown(stored, object)) {
-        collecting.set(key, stored);
+      } else if (stored !== undefined && isSameVersion(stored, object)) {
+        // The stored object's own key: the new one, a string of its own, is not kept.
+        collecting.set(keyOf(stored), stored);
       } else {
         const current = prepare(key, object);
         if (current === filtered) collecting.delete(key);
@@ -183,15 +193,13 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     },
     replace: (resourceVersion) =>
       turns.take(async () => {
-        const before = store;
-        store = collecting;
-        collecting = store.emptyCopy();
+        const difference = commit();
         storeRv = resourceVersion;
         for (const key of ownWrites.pending().keys()) {
           const object = store.objects.get(key);
           ownWrites.caughtUp(key, object === undefined ? resourceVersion : rvOf(object));
         }
-        await tellReplace(before);
+        await tellDifference(difference);
       }),
     apply(change) {
       if (turns.busy) return turns.take(() => applyNow(change));
@@ -211,13 +219,4 @@ const failed = 'failed';
 
 function rvOf(object: KubeObject): string {
   return object.metadata?.resourceVersion ?? '';
-}
-
-function uidOf(object: KubeObject): string | undefined {
-  return object.metadata?.uid;
-}
-
-/** The same version of the same object. */
-function isKnown(a: KubeObject, b: KubeObject): boolean {
-  return uidOf(a) === uidOf(b) && rvOf(a) === rvOf(b) && rvOf(a) !== '';
 }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What tells one content from the next. */
+import type { KubeObject } from '../api/objects.ts';
+import type { ObjectKey } from './informer.ts';
+import type { Store } from './store.ts';
+
+export interface Difference<T> {
+  /** Gone, or replaced by another object of the same name. */
+  readonly deleted: Iterable<readonly [ObjectKey, T]>;
+  readonly changed: Iterable<Changed<T>>;
+}
+
+export interface Changed<T> {
+  /** Undefined for what is new. */
+  readonly previous: T | undefined;
+  readonly current: T;
+}
+
+/**
+ * Makes the content of the store that of the collection, and says what that changed. In place and at once: only what
+ * differs is indexed anew, so a relist that brings little costs little, and there is no second set of indexes.
+ */
+export function mergeInto<T extends KubeObject>(store: Store<T>, collected: ReadonlyMap<ObjectKey, T>): Difference<T> {
+  const deleted: (readonly [ObjectKey, T])[] = [];
+  for (const [key, previous] of store.objects) {
+    const current = collected.get(key);
+    if (current === undefined || !isSameObject(previous, current)) deleted.push([key, previous]);
+  }
+  const changed: Changed<T>[] = [];
+  for (const [key, current] of collected) {
+    const previous = store.objects.get(key);
+    if (previous === current) continue;
+    changed.push({
+      current,
+      previous: previous !== undefined && isSameObject(previous, current) ? previous : undefined,
+    });
+    store.set(key, current);
+  }
+  for (const [key] of deleted) if (!collected.has(key)) store.delete(key);
+  return { deleted, changed };
+}
+
+/** The difference to nothing. */
+export function everythingNew<T extends KubeObject>({ objects }: Pick<Store<T>, 'objects'>): Difference<T> {
+  return { deleted: [], changed: objects.values().map((current) => ({ current, previous: undefined })) };
+}
+
+/** An object that was deleted and created anew is another one, whatever its name. */
+export function isSameObject(a: KubeObject, b: KubeObject): boolean {
+  return a.metadata?.uid === b.metadata?.uid;
+}
+
+export function isSameVersion(a: KubeObject, b: KubeObject): boolean {
+  const version = a.metadata?.resourceVersion ?? '';
+  return isSameObject(a, b) && version !== '' && version === b.metadata?.resourceVersion;
+}

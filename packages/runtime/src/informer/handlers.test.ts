@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { aVolume, recordingLogger, ScriptedBody, scriptedInformer, tellTo } from '../../testing/index.ts';
+import { persistentVolumeClaims } from '../api/resource.ts';
+import type { PersistentVolume } from '../api/objects.ts';
+import { createInformer } from './create-informer.ts';
+import { filterHandler } from './filter-handler.ts';
+import type { HandlerRegistration } from './informer.ts';
+import { toObjectKey } from './key.ts';
+import { createLister } from './lister.ts';
+import { createStore } from './store.ts';
+
+const stream = (): ScriptedBody => new ScriptedBody();
+
+describe('handlers', () => {
+  it('[runtime#97] given a handler that throws, then the others still get everything and the failure is counted', async () => {
+    const { api, informer, metrics, told, start, stop } = scriptedInformer();
+    informer.addHandler({
+      add: () => {
+        throw new Error('defect');
+      },
+    });
+    const after: string[] = [];
+    informer.addHandler(tellTo(after));
+    api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end').event('MODIFIED', aVolume('a', '2')));
+    await start();
+    expect(after).toEqual(['add a@1 initial', 'update a@1->2']);
+    expect(told).toEqual(after);
+    expect(metrics.value('informer_handler_errors_total', { name: 'persistentvolumes' })).toBe(1);
+    await stop();
+  });
+
+  it('[runtime#98] given a handler added after the sync, then it gets all objects as initial adds before any live event', async () => {
+    const { api, clock, informer, signal, start, stop } = scriptedInformer();
+    const watch = stream().event('ADDED', aVolume('a', '1')).event('ADDED', aVolume('b', '2')).bookmark('2', 'end');
+    api.answers(watch);
+    await start();
+    const late: string[] = [];
+    const registration = informer.addHandler(tellTo(late));
+    expect(registration.hasSynced).toBe(false);
+    watch.event('MODIFIED', aVolume('a', '3'));
+    expect(await informer.whenSynced(signal)).toBe(true);
+    expect(registration.hasSynced).toBe(true);
+    await clock.advance(0);
+    expect(late).toEqual(['add a@1 initial', 'add b@2 initial', 'update a@1->3']);
+    await stop();
+  });
+
+  it('given a handler added by a handler in the middle of the first content, then it misses nothing and gets nothing twice', async () => {
+    const { api, informer, start, stop } = scriptedInformer();
+    const late: string[] = [];
+    let added: HandlerRegistration | undefined;
+    informer.addHandler({ add: () => (added ??= informer.addHandler(tellTo(late))) });
+    const watch = stream().event('ADDED', aVolume('a', '1')).event('ADDED', aVolume('b', '2')).bookmark('2', 'end');
+    api.answers(watch.event('DELETED', aVolume('a', '3')));
+    await start();
+    expect(late).toEqual(['add a@1 initial', 'add b@2 initial', 'delete a@3']);
+    await stop();
+  });
+
+  it('given changes during a catch-up that takes several turns, then they wait for it', async () => {
+    const { api, clock, informer, told, start, stop } = scriptedInformer();
+    const watch = stream();
+    for (let n = 0; n < 1200; n += 1) watch.event('ADDED', aVolume(`pv-${n}`, `${n + 1}`));
+    api.answers(watch.bookmark('1200', 'end'));
+    await start();
+    const late: string[] = [];
+    watch.event('DELETED', aVolume('pv-1199', '1201'));
+    informer.addHandler(tellTo(late));
+    await clock.advance(0);
+    expect(late).toHaveLength(1201);
+    expect(late[1199]).toBe('add pv-1199@1200 initial');
+    expect(late.at(-1)).toBe('delete pv-1199@1201');
+    expect(told.at(-1)).toBe('delete pv-1199@1201');
+    await stop();
+  });
+
+  it('[runtime#99] given a handler removed during delivery, then it is not called any more', async () => {
+    const { api, informer, start, stop } = scriptedInformer();
+    const seen: string[] = [];
+    informer.addHandler({ add: ({ metadata }) => metadata?.name === 'b' && second.remove() });
+    const second = informer.addHandler(tellTo(seen));
+    api.answers(stream().event('ADDED', aVolume('a', '1')).event('ADDED', aVolume('b', '2')).bookmark('2', 'end'));
+    await start();
+    expect(seen).toEqual(['add a@1 initial']);
+    await stop();
+  });
+
+  it('[runtime#100] given an update for an unknown key, then it is an add; a deletion of one is told with its object', async () => {
+    const { api, told, start, stop } = scriptedInformer();
+    api.answers(stream().bookmark('1', 'end').event('MODIFIED', aVolume('a', '2')).event('DELETED', aVolume('b', '3')));
+    await start();
+    expect(told).toEqual(['add a@2', 'delete b@3']);
+    await stop();
+  });
+
+  it('[runtime#101] given ADDED for a known key, then it is an update', async () => {
+    const { api, told, start, stop } = scriptedInformer();
+    api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end').event('ADDED', aVolume('a', '2')));
+    await start();
+    expect(told).toEqual(['add a@1 initial', 'update a@1->2']);
+    await stop();
+  });
+
+  it('given an event that recreates an object without its deletion, then the old one is deleted and the new one added', async () => {
+    const { api, told, start, stop } = scriptedInformer();
+    const watch = stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end');
+    api.answers(watch.event('MODIFIED', aVolume('a', '2', { uid: 'other' })));
+    await start();
+    expect(told).toEqual(['add a@1 initial', 'tombstone a@1', 'add a@2']);
+    await stop();
+  });
+
+  it('given a handler, then the store was changed before it is told', async () => {
+    const { api, informer, start, stop } = scriptedInformer();
+    const key = toObjectKey(undefined, 'a');
+    const sizes: (number | undefined)[] = [];
+    const look = (): void => void sizes.push(informer.lister.size);
+    informer.addHandler({
+      add: look,
+      update: look,
+      delete: () => sizes.push(Number(informer.lister.get(key) !== undefined)),
+    });
+    const watch = stream().event('ADDED', aVolume('a', '1')).event('ADDED', aVolume('b', '1')).bookmark('1', 'end');
+    api.answers(watch.event('DELETED', aVolume('a', '2')));
+    await start();
+    expect(sizes).toEqual([2, 2, 0]);
+    await stop();
+  });
+
+  it('given a handler added after the end, then it is refused', async () => {
+    const { informer, start, stop } = scriptedInformer();
+    await start();
+    await stop();
+    expect(() => informer.addHandler({})).toThrow('it has stopped already');
+  });
+
+  it('given an index function that throws, then the informer ends with the error: a wrong index is silent loss', async () => {
+    const clockwork = scriptedInformer({
+      indexers: {
+        bad: () => {
+          throw new Error('defect');
+        },
+      },
+    });
+    clockwork.api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end'));
+    await expect(clockwork.informer.run(clockwork.signal)).rejects.toThrow('index function "bad" failed for "a"');
+    expect(clockwork.clock.pending).toBe(0);
+    expect(await clockwork.informer.whenSynced(new AbortController().signal)).toBe(false);
+  });
+
+  it('[runtime#110] given a filter, then what starts to match is added, what stops is deleted, and the rest is not told', () => {
+    const seen: string[] = [];
+    const handler = filterHandler<PersistentVolume>(({ metadata }) => metadata?.labels?.['x'] === 'y', tellTo(seen));
+    const yes = (version: string): PersistentVolume => aVolume('a', version, { labels: { x: 'y' } });
+    const no = (version: string): PersistentVolume => aVolume('a', version);
+    const key = toObjectKey(undefined, 'a');
+    handler.add?.(no('1'), { isInInitialList: true });
+    handler.update?.(no('1'), no('2'));
+    handler.update?.(no('2'), yes('3'));
+    handler.update?.(yes('3'), yes('4'));
+    handler.update?.(yes('4'), no('5'));
+    handler.delete?.({ key, object: no('6'), observed: true });
+    handler.add?.(yes('7'), { isInInitialList: true });
+    handler.delete?.({ key, object: yes('8'), observed: false });
+    expect(seen).toEqual(['add a@3', 'update a@3->4', 'delete a@4', 'add a@7 initial', 'tombstone a@8']);
+  });
+});
+
+describe('lister', () => {
+  it('[runtime#103] given a cluster-scoped and a namespaced informer, then their keys do not mix', async () => {
+    const volumes = scriptedInformer();
+    const claims = createInformer(
+      { client: volumes.api, clock: volumes.clock, random: { next: () => 0, uuid: () => '' }, logger: volumes.logger },
+      { resource: persistentVolumeClaims },
+    );
+    const claim = {
+      kind: 'PersistentVolumeClaim',
+      apiVersion: 'v1',
+      metadata: { namespace: 'ns', name: 'a', resourceVersion: '1' },
+    };
+    volumes.api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end'));
+    volumes.api.answers(
+      stream()
+        .event('ADDED', claim)
+        .write(
+          `${JSON.stringify({
+            type: 'BOOKMARK',
+            object: {
+              metadata: { resourceVersion: '1', annotations: { 'k8s.io/initial-events-end': 'true' } },
+            },
+          })}\n`,
+        ),
+    );
+    await volumes.start();
+    const running = claims.run(volumes.signal);
+    expect(await claims.whenSynced(volumes.signal)).toBe(true);
+    expect(volumes.informer.lister.get(toObjectKey(undefined, 'a'))?.kind).toBe('PersistentVolume');
+    expect(claims.lister.get(toObjectKey('ns', 'a'))?.kind).toBe('PersistentVolumeClaim');
+    expect(claims.lister.get(toObjectKey(undefined, 'a'))).toBeUndefined();
+    expect(claims.lister.list('ns')).toHaveLength(1);
+    await volumes.stop();
+    await running;
+  });
+
+  const filled = (indexers = {}, count = 3) => {
+    const logger = recordingLogger();
+    const store = createStore<PersistentVolume>(indexers);
+    for (let n = 0; n < count; n += 1)
+      store.set(toObjectKey(`ns-${n % 2}`, `x-${n}`), { metadata: { namespace: `ns-${n % 2}`, name: `x-${n}` } });
+    const content = { store: () => store, resourceVersion: () => '' };
+    return { logger, lister: createLister({ content, ownWrites: { pending: () => new Map() }, logger }) };
+  };
+
+  it('[runtime#107] given no namespace index, then a list by namespace is right all the same, with one warning', () => {
+    const { lister, logger } = filled();
+    expect(lister.list('ns-0').map(({ metadata }) => metadata?.name)).toEqual(['x-0', 'x-2']);
+    expect(lister.list('ns-1')).toHaveLength(1);
+    expect(logger.lines.filter(({ kind }) => kind === 'warn')).toHaveLength(1);
+    const indexed = filled({ namespace: ({ metadata }: PersistentVolume) => [metadata?.namespace ?? ''] });
+    expect(indexed.lister.list('ns-0').map(({ metadata }) => metadata?.name)).toEqual(['x-0', 'x-2']);
+    expect(indexed.logger.lines).toEqual([]);
+  });
+
+  it('[runtime#109] given 500,000 objects, then they can be listed', () => {
+    const { lister } = filled({}, 500_000);
+    expect(lister.list()).toHaveLength(500_000);
+    expect(lister.list('ns-0')).toHaveLength(250_000);
+  });
+
+  it('given an index that does not exist, then reading it is an error', () => {
+    expect(() => filled().lister.byIndex('nope', 'x')).toThrow('Index with name nope does not exist');
+  });
+});

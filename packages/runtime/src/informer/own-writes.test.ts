@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { aVolume, ScriptedBody, scriptedInformer, type ScriptedInformer } from '../../testing/index.ts';
+import type { KubeObject, PersistentVolume } from '../api/objects.ts';
+import { toObjectKey } from './key.ts';
+
+const keyA = toObjectKey(undefined, 'a');
+
+/** Synced at version 10 with volume a of version 5; the stream stays open. */
+async function synced(): Promise<ScriptedInformer & { readonly stream: ScriptedBody }> {
+  const harness = scriptedInformer({ indexers: { tier: ({ metadata }) => [metadata?.labels?.['tier'] ?? 'none'] } });
+  const stream = new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('10', 'end');
+  harness.api.answers(stream);
+  await harness.start();
+  return { ...harness, stream };
+}
+const seen = ({ informer }: ScriptedInformer): string | undefined =>
+  informer.lister.get(keyA)?.metadata?.resourceVersion;
+
+describe('read your writes', () => {
+  it('given the answer to an own write, then the lister shows it by key, list, size and index, and no handler is told', async () => {
+    const harness = await synced();
+    const { informer, told, stop } = harness;
+    informer.remember(aVolume('a', '12', { labels: { tier: 'fast' } }));
+    informer.remember(aVolume('b', '13'));
+    expect(seen(harness)).toBe('12');
+    expect(informer.lister.list().map(({ metadata }) => metadata?.resourceVersion)).toEqual(['12', '13']);
+    expect(informer.lister.byIndex('tier', 'fast').map(({ metadata }) => metadata?.name)).toEqual(['a']);
+    expect(informer.lister.byIndex('tier', 'none').map(({ metadata }) => metadata?.name)).toEqual(['b']);
+    expect(informer.lister.size).toBe(2);
+    expect(told).toEqual(['add a@5 initial']);
+    await stop();
+  });
+
+  it('given an older event than the own write, then the lister keeps the write, until the watch has it', async () => {
+    const harness = await synced();
+    const { clock, informer, told, stream, stop } = harness;
+    informer.remember(aVolume('a', '12'));
+    stream.event('MODIFIED', aVolume('a', '11'));
+    await clock.advance(0);
+    expect(seen(harness)).toBe('12');
+    stream.event('MODIFIED', aVolume('a', '12')).event('MODIFIED', aVolume('a', '13'));
+    await clock.advance(0);
+    expect(seen(harness)).toBe('13');
+    expect(told).toEqual(['add a@5 initial', 'update a@5->11', 'update a@11->12', 'update a@12->13']);
+    await stop();
+  });
+
+  it('given versions beyond 2^53 and of other lengths, then the newer one wins', async () => {
+    const harness = await synced();
+    const { clock, informer, stream, stop } = harness;
+    informer.remember(aVolume('a', '9007199254740993'));
+    stream.event('MODIFIED', aVolume('a', '9007199254740992'));
+    await clock.advance(0);
+    expect(seen(harness)).toBe('9007199254740993');
+    informer.remember(aVolume('a', '9007199254740994'));
+    informer.remember(aVolume('a', '999'));
+    expect(seen(harness)).toBe('9007199254740994');
+    await stop();
+  });
+
+  it('given a deletion, then the own write is forgotten with the object', async () => {
+    const harness = await synced();
+    const { clock, informer, stream, stop } = harness;
+    informer.remember(aVolume('a', '15'));
+    stream.event('DELETED', aVolume('a', '11'));
+    await clock.advance(0);
+    expect(seen(harness)).toBeUndefined();
+    await stop();
+  });
+
+  it('given an object that was deleted and written anew, then the deletion of the old one does not hide it', async () => {
+    const harness = await synced();
+    const { clock, informer, stream, stop } = harness;
+    informer.remember(aVolume('a', '15', { uid: 'new' }));
+    stream.event('DELETED', aVolume('a', '11'));
+    await clock.advance(0);
+    expect(seen(harness)).toBe('15');
+    await stop();
+  });
+
+  it('given an answer that comes after the watch has passed it, then a deleted object does not come back', async () => {
+    const harness = await synced();
+    const { clock, informer, stream, stop } = harness;
+    stream.event('DELETED', aVolume('a', '12'));
+    await clock.advance(0);
+    informer.remember(aVolume('a', '11'));
+    expect(seen(harness)).toBeUndefined();
+    await stop();
+  });
+
+  it('given a watch that never catches up, then the own write is forgotten after 60 s', async () => {
+    const harness = await synced();
+    const { clock, informer, stop } = harness;
+    informer.remember(aVolume('a', '12'));
+    await clock.advance(30_000);
+    informer.remember(aVolume('b', '13'));
+    await clock.advance(29_999);
+    expect(seen(harness)).toBe('12');
+    await clock.advance(1);
+    expect(seen(harness)).toBe('5');
+    expect(informer.lister.size).toBe(2);
+    await stop();
+  });
+
+  it.each([
+    { then: 'forgotten when the list is as new', listRv: '20', volumes: [], seen: undefined },
+    { then: 'kept when the list is older', listRv: '11', volumes: [aVolume('a', '5')], seen: '12' },
+    { then: 'forgotten when the list has a newer one', listRv: '20', volumes: [aVolume('a', '18')], seen: '18' },
+  ])('given a relist, then the own write is $then', async ({ listRv, volumes, seen: expected }) => {
+    const harness = await synced();
+    const { api, clock, informer, stream, stop } = harness;
+    const again = new ScriptedBody();
+    for (const volume of volumes) again.event('ADDED', volume);
+    api.answers(again.bookmark(listRv, 'end'));
+    informer.remember(aVolume('a', '12'));
+    stream.write('garbage\n');
+    await clock.advance(800);
+    expect(seen(harness)).toBe(expected);
+    await stop();
+  });
+
+  it("given the caller's object, then it stays as it is", async () => {
+    const { informer, stop } = await synced();
+    const written: PersistentVolume & KubeObject = aVolume('a', '12', { managedFields: [{ manager: 'x' }] });
+    informer.remember(written);
+    expect(written.metadata?.managedFields).toEqual([{ manager: 'x' }]);
+    expect(Object.isFrozen(written)).toBe(false);
+    await stop();
+  });
+
+  it('given a write that a transform filters out, then the lister does not show the object any more', async () => {
+    const harness = scriptedInformer({
+      transform: { id: 'mine', apply: (object) => (object.metadata?.labels?.['other'] === 'yes' ? undefined : object) },
+    });
+    harness.api.answers(new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('10', 'end'));
+    await harness.start();
+    harness.informer.remember(aVolume('a', '12', { labels: { other: 'yes' } }));
+    expect(seen(harness)).toBeUndefined();
+    expect(harness.informer.lister.size).toBe(0);
+    await harness.stop();
+  });
+});

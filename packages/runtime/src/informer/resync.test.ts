@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { aVolume, FakeClock, recordingLogger, ScriptedBody, scriptedInformer, tellTo } from '../../testing/index.ts';
+import { ApiError } from '../api/errors.ts';
+import { createResync } from './resync.ts';
+
+const minute = 60_000;
+const synced = (...volumes: readonly object[]): ScriptedBody => {
+  const body = new ScriptedBody();
+  for (const volume of volumes) body.event('ADDED', volume);
+  return body.bookmark('10', 'end');
+};
+const expired = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' };
+
+/** Fires of each handler: `name@minutes`. */
+function schedule(periodMs: number) {
+  const clock = new FakeClock();
+  const logger = recordingLogger();
+  const fired: string[] = [];
+  const resync = createResync<string>(
+    { clock, logger },
+    { periodMs, onDue: ({ due }) => [...due].forEach((id) => fired.push(`${id}@${clock.monotonicMs() / minute}`)) },
+  );
+  const warnings = (): number => logger.lines.filter(({ kind }) => kind === 'warn').length;
+  return { clock, resync, fired, warnings };
+}
+
+describe('resync periods', () => {
+  it('given handlers with periods of their own, then each is told in its time', async () => {
+    const { clock, resync, fired } = schedule(10 * minute);
+    resync.register('ten', undefined);
+    resync.register('twenty', 20 * minute);
+    resync.register('never', 0);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(40 * minute);
+    expect(fired).toEqual(['ten@10', 'ten@20', 'twenty@20', 'ten@30', 'ten@40', 'twenty@40']);
+  });
+
+  it('given a shorter period before the start, then the check is made that often, and the others keep theirs', async () => {
+    const { clock, resync, fired, warnings } = schedule(10 * minute);
+    resync.register('ten', undefined);
+    resync.register('five', 5 * minute);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(10 * minute);
+    expect(fired).toEqual(['five@5', 'ten@10', 'five@10']);
+    expect(warnings()).toBe(0);
+  });
+
+  it('[runtime#104] given a period of 500 ms, then it is raised to a second, with a warning', async () => {
+    const { clock, resync, fired, warnings } = schedule(10 * minute);
+    resync.register('fast', 500);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(2000);
+    expect(fired).toHaveLength(2);
+    expect(warnings()).toBe(1);
+  });
+
+  it('[runtime#105] given a shorter period after the start, then it is raised to the check period, with a warning', async () => {
+    const { clock, resync, fired, warnings } = schedule(10 * minute);
+    resync.start();
+    resync.setConnection('live');
+    resync.register('late', 5 * minute);
+    await clock.advance(20 * minute);
+    expect(fired).toEqual(['late@10', 'late@20']);
+    expect(warnings()).toBe(1);
+  });
+
+  it('given an informer without resync, then a handler gets none, with a warning', async () => {
+    const { clock, resync, fired, warnings } = schedule(0);
+    resync.register('wishful', 5 * minute);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(60 * minute);
+    expect(fired).toEqual([]);
+    expect(warnings()).toBe(1);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('given an interruption when the timer fires, then nobody is told, and the timer starts over with the next watch', async () => {
+    const { clock, resync, fired } = schedule(10 * minute);
+    resync.register('ten', undefined);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(9 * minute);
+    resync.setConnection('interrupted');
+    await clock.advance(2 * minute);
+    resync.setConnection('live');
+    await clock.advance(10 * minute);
+    expect(fired).toEqual(['ten@21']);
+  });
+
+  it('given a short interruption between two firings, then the timer goes on', async () => {
+    const { clock, resync, fired } = schedule(10 * minute);
+    resync.register('ten', undefined);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(9 * minute);
+    resync.setConnection('interrupted');
+    resync.setConnection('live');
+    await clock.advance(minute);
+    expect(fired).toEqual(['ten@10']);
+  });
+});
+
+describe('resync of an informer', () => {
+  it('[runtime#88] given a lost connection, then no resync fires, and the timer restarts when the watch is back', async () => {
+    const { api, clock, told, start, stop } = scriptedInformer({
+      resyncMs: 10 * minute,
+      random: { next: () => 0.999, uuid: () => '' },
+    });
+    const first = synced(aVolume('a', '5'));
+    const refused = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
+    api.answers(first, ...Array.from({ length: 40 }, () => refused));
+    await start();
+    await clock.advance(9 * minute);
+    first.event('ERROR', expired);
+    await clock.advance(5 * minute);
+    expect(told).toEqual(['add a@5 initial']);
+    const lost = api.summaries.length;
+    api.answers(synced(aVolume('a', '5')));
+    while (api.summaries.length < 42) await clock.advance(1000);
+    expect(lost).toBeGreaterThan(4);
+    const backAt = clock.monotonicMs();
+    await clock.advanceTo(backAt + 9 * minute);
+    expect(told).toEqual(['add a@5 initial']);
+    await clock.advance(minute);
+    expect(told).toEqual(['add a@5 initial', 'update a@5->5']);
+    await stop();
+    expect(clock.pending).toBe(0);
+  });
+
+  it('[runtime#106] given no resync period, then relists of equal versions and time tell nobody anything', async () => {
+    const { api, clock, told, start, stop } = scriptedInformer();
+    api.answers(synced(aVolume('a', '5')).event('ERROR', expired), synced(aVolume('a', '5')));
+    await start();
+    await clock.advance(60 * minute);
+    expect(api.summaries.slice(0, 2)).toEqual(['stream rv=', 'stream rv=10']);
+    expect(told).toEqual(['add a@5 initial']);
+    await stop();
+  });
+
+  it('given two handlers with different periods, then only the one that is due is told', async () => {
+    const { api, clock, informer, told, start, stop } = scriptedInformer({ resyncMs: 4 * minute });
+    const rare: string[] = [];
+    informer.addHandler(tellTo(rare), { resyncMs: 8 * minute });
+    api.answers(synced(aVolume('a', '5')));
+    await start();
+    await clock.advance(4 * minute);
+    expect(told).toEqual(['add a@5 initial', 'update a@5->5']);
+    expect(rare).toEqual(['add a@5 initial']);
+    await stop();
+  });
+
+  it('given more than 1000 objects, then a resync is spread over a tenth of the period, and changes pass in between', async () => {
+    const { api, clock, told, start, stop } = scriptedInformer({ resyncMs: 4 * minute });
+    const volumes = Array.from({ length: 2000 }, (_, n) => aVolume(`pv-${n}`, `${n + 1}`));
+    const watch = synced(...volumes);
+    api.answers(watch);
+    await start();
+    expect(told).toHaveLength(2000);
+    await clock.advance(4 * minute);
+    expect(told).toHaveLength(2500);
+    watch.event('MODIFIED', aVolume('pv-1999', '3000'));
+    await clock.advance(0);
+    expect(told.at(-1)).toBe('update pv-1999@2000->3000');
+    await clock.advance(5_999);
+    expect(told).toHaveLength(2501);
+    await clock.advance(1);
+    expect(told).toHaveLength(3001);
+    await clock.advance(12_000);
+    expect(told).toHaveLength(4001);
+    expect(told.at(-1)).toBe('update pv-1999@3000->3000');
+    await stop();
+    expect(clock.pending).toBe(0);
+  });
+});
