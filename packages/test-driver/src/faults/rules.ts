@@ -33,7 +33,7 @@ export interface FaultRule {
   readonly method?: string;
   /** A volume, snapshot or group that the call names by id or by name; absent: any. */
   readonly volume?: string;
-  /** The node the call names or comes from; absent: any. */
+  /** The node that is to be attached or detached, or of a call to the node service; absent: any. */
   readonly nodeId?: string;
   /** A secret that the call carries, with this value if one is given; absent: whatever secrets. */
   readonly secret?: { readonly key: string; readonly value?: string };
@@ -69,9 +69,13 @@ export function matchesRule(rule: FaultRule, subject: FaultSubject): boolean {
   return (
     (method === undefined || subject.method === method || subject.method.endsWith(`/${method}`)) &&
     (volume === undefined || namingFields.flatMap((field) => request[field]).includes(volume)) &&
-    (nodeId === undefined || subject.nodeId === nodeId || request['node_id'] === nodeId) &&
+    (nodeId === undefined || nodeId === nodeOf(subject)) &&
     (secret === undefined || carries(request['secrets'], secret))
   );
+}
+
+function nodeOf({ method, request, nodeId }: FaultSubject): unknown {
+  return method.startsWith('/csi.v1.Node/') ? nodeId : (request as Readonly<Record<string, unknown>>)['node_id'];
 }
 
 function carries(secrets: unknown, wanted: { readonly key: string; readonly value?: string }): boolean {

@@ -31,24 +31,25 @@ export const nodePublishVolume: Handler<'/csi.v1.Node/NodePublishVolume'> = asyn
       access,
     };
     const published = requireFree(volume, wanted);
-    await publishOrForget(driver, volume, wanted);
-    if (published === undefined) {
-      await driver.store.volumes.put({ ...volume, publications: [...volume.publications, wanted] });
+    try {
+      await driver.backend.publish(volume, wanted);
+      if (published === undefined) {
+        await driver.store.volumes.put({ ...volume, publications: [...volume.publications, wanted] });
+      }
+    } catch (error) {
+      if (volume.lifecycle === 'ephemeral' && volume.publications.length === 0) {
+        await undo(driver, volume, wanted).catch(() => undefined); // the first failure is the one to report
+      }
+      throw error;
     }
     return {};
   });
 };
 
 /** Nobody unpublishes what was never published: an inline volume whose publish failed ends here. */
-async function publishOrForget(driver: Driver, volume: VolumeRecord, wanted: Publication): Promise<void> {
-  try {
-    await driver.backend.publish(volume, wanted);
-  } catch (error) {
-    if (volume.lifecycle === 'ephemeral' && volume.publications.length === 0) {
-      await removeVolume(driver, volume).catch(() => undefined); // the first failure is the one to report
-    }
-    throw error;
-  }
+async function undo(driver: Driver, volume: VolumeRecord, wanted: Publication): Promise<void> {
+  await driver.backend.unpublish(volume.id, wanted.path);
+  await removeVolume(driver, volume);
 }
 
 interface Attempt {
