@@ -5,8 +5,9 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createApiClient, silentLogger, systemClock } from '@csi-sidecars/runtime';
+import { loadArgs } from './control-planes/local/components.ts';
 import { startLocal } from './control-planes/local/start-local.ts';
 import { onInterrupt } from './interruption.ts';
 import { findProgram, repositoryRoot } from './processes/program.ts';
@@ -16,6 +17,8 @@ import { runScenarios, type Result } from './runner/run-scenarios.ts';
 import { allScenarios } from './scenarios/all.ts';
 import { describe } from './scenarios/artifacts.ts';
 import { worldNeedsMet, type World } from './scenarios/world.ts';
+import { ensureTools } from './tools/ensure-tools.ts';
+import type { Environment } from './tools/locate.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
@@ -27,7 +30,7 @@ process.exitCode = await main().catch((error: unknown) => {
 async function main(): Promise<number> {
   let options: RunnerOptions;
   try {
-    options = parseOptions(process.argv.slice(2));
+    options = parseOptions(process.argv.slice(2), process.env);
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n${usage}`);
     return 2;
@@ -56,7 +59,7 @@ async function main(): Promise<number> {
 
 async function openWorld(options: RunnerOptions, stack: AsyncDisposableStack): Promise<World> {
   const clock = systemClock();
-  const env = process.env;
+  const env = await environmentFor(options);
   const reports = join(repositoryRoot, 'reports', `e2e-${options.controlPlane}`);
   rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
@@ -64,7 +67,9 @@ async function openWorld(options: RunnerOptions, stack: AsyncDisposableStack): P
   stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
 
   const startedMs = clock.monotonicMs();
-  const controlPlane = stack.use(await startLocal({ clock, folder: join(reports, 'control-plane') }));
+  // Its own throttling would be most of what is waited for.
+  const local = { clock, folder: join(reports, 'control-plane'), extraArgs: loadArgs };
+  const controlPlane = stack.use(await startLocal(local));
   const { origin } = findProgram('csi-provisioner', env);
   const seconds = ((clock.monotonicMs() - startedMs) / 1000).toFixed(1);
   print(`control plane ${controlPlane.name} ready in ${seconds} s; programs: ${origin}; rights: ${options.rbac}`);
@@ -76,12 +81,20 @@ async function openWorld(options: RunnerOptions, stack: AsyncDisposableStack): P
     ),
     clock,
     rbac: options.rbac,
+    programs: origin,
     env,
     reports,
     scratch,
     timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),
     has: new Set([...controlPlane.has, ...worldNeedsMet(env)]),
   };
+}
+
+async function environmentFor({ programs }: RunnerOptions): Promise<Environment> {
+  const { UPSTREAM_BIN: folder = '', ...env } = process.env;
+  if (programs === 'ours') return env;
+  const upstream = folder === '' ? dirname((await ensureTools(['csi-provisioner']))['csi-provisioner']) : folder;
+  return { ...env, UPSTREAM_BIN: upstream };
 }
 
 /** `--require` turns what is missing into a failure, for runs that must not leave anything out. */

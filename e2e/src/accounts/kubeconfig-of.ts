@@ -21,7 +21,7 @@ export async function kubeconfigOf(controlPlane: ControlPlane, options: Kubeconf
   writeFileSync(path, await controlPlane.tokenFor(account, token), { mode: 0o600 });
   return writeKubeconfig(join(folder, `${name}.kubeconfig`), {
     server: server ?? controlPlane.server,
-    caFile: server === undefined ? controlPlane.caFile : undefined,
+    caFile: controlPlane.caFile,
     credentials: { kind: 'tokenFile', path },
   });
 }

@@ -44,6 +44,8 @@ export interface ControlPlane extends AsyncDisposable {
   readonly server: string;
   /** PEM file that verifies the server; absent for plain HTTP. */
   readonly caFile: string | undefined;
+  /** The certificate of the server, for a proxy that stands in for it; absent for plain HTTP. */
+  readonly serverPair: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** A kubeconfig file with all rights, for people; never for a program under test. */
   readonly adminKubeconfig: string;
   /** The same rights for the suite itself. */

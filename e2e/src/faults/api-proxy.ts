@@ -5,9 +5,10 @@
  */
 import type { Clock, Transport } from '@csi-sidecars/runtime';
 import { script, withFaults, type FaultRule } from '@csi-sidecars/runtime/testing';
-import { serveOverHttp, type HttpEndpoint } from '@csi-sidecars/sim';
+import { serveOverHttp } from '@csi-sidecars/sim';
 import type { ControlPlane } from '../control-planes/control-plane.ts';
 import { directTransport } from '../suite-client/direct-transport.ts';
+import { openFront } from './front.ts';
 
 export interface ApiProxy extends AsyncDisposable {
   readonly url: string;
@@ -38,23 +39,20 @@ export async function startApiProxy(controlPlane: ControlPlane, clock: Clock): P
     requests.push({ method, path, contentType: headers['content-type'], atMs: clock.monotonicMs() });
     return faulty({ ...request, headers: withoutHopHeaders(headers) });
   };
-  let endpoint: HttpEndpoint | undefined = await serveOverHttp(transport, { port: 0 });
-  const { url } = endpoint;
-  const port = Number(new URL(url).port);
-  const cut = async (): Promise<void> => {
-    await endpoint?.close();
-    endpoint = undefined;
-  };
+  const endpoint = await serveOverHttp(transport, { port: 0 });
+  const front = await openFront({
+    innerPort: Number(new URL(endpoint.url).port),
+    certificate: controlPlane.serverPair,
+  });
   return {
-    url,
+    url: `${new URL(server).protocol}//127.0.0.1:${front.port}`,
     requests,
     addRule: (rule) => void rules.push(rule),
-    cut,
-    heal: async () => {
-      endpoint ??= await serveOverHttp(transport, { port });
-    },
+    cut: () => front.close(),
+    heal: () => front.open(),
     [Symbol.asyncDispose]: async () => {
-      await cut();
+      await front.close();
+      await endpoint.close();
       direct[Symbol.dispose]();
     },
   };

@@ -2,12 +2,15 @@
 /** The command line of `npm run e2e --`. */
 import { parseArgs } from 'node:util';
 import type { RbacProfile } from '../rbac/profiles.ts';
+import type { Environment } from '../tools/locate.ts';
 
 export interface RunnerOptions {
   readonly controlPlane: ControlPlaneName;
   /** Ids; absent: all. */
   readonly only: readonly string[] | undefined;
   readonly rbac: RbacProfile;
+  /** `upstream` builds upstream's, unless `UPSTREAM_BIN` names a folder with them. */
+  readonly programs: 'ours' | 'upstream';
   readonly concurrency: number;
   /** Needs whose absence is a failure and not a reason to leave a scenario out. */
   readonly require: readonly string[];
@@ -17,24 +20,27 @@ export interface RunnerOptions {
 export type ControlPlaneName = 'local';
 
 const controlPlaneNames: readonly ControlPlaneName[] = ['local'];
+const origins = ['ours', 'upstream'] as const;
 const profiles: readonly RbacProfile[] = ['stock', 'minimal'];
 
 export const usage: string = `usage: npm run e2e -- [options]
   --control-plane=NAME   ${controlPlaneNames.join(', ')} (default ${controlPlaneNames[0]})
   --only=P-01,P-02       these scenarios; a prefix such as P- stands for all that begin with it
   --rbac=PROFILE         ${profiles.join(' or ')} (default stock)
+  --programs=WHOSE       ${origins.join(' or ')} (default ours, or upstream when UPSTREAM_BIN is set)
   --concurrency=N        scenarios side by side (default 3)
   --require=need,need    a missing need is a failure instead of "not applicable"
   --list                 say what there is and end
 `;
 
-export function parseOptions(args: readonly string[]): RunnerOptions {
+export function parseOptions(args: readonly string[], env: Environment): RunnerOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
       'control-plane': { type: 'string', default: controlPlaneNames[0]! },
       only: { type: 'string' },
       rbac: { type: 'string', default: 'stock' },
+      programs: { type: 'string', default: hasUpstream(env) ? 'upstream' : 'ours' },
       concurrency: { type: 'string', default: '3' },
       require: { type: 'string' },
       list: { type: 'boolean', default: false },
@@ -47,6 +53,7 @@ export function parseOptions(args: readonly string[]): RunnerOptions {
     controlPlane: oneOf('--control-plane', values['control-plane'], controlPlaneNames),
     only: listOf(values.only),
     rbac: oneOf('--rbac', values.rbac, profiles),
+    programs: oneOf('--programs', values.programs, origins),
     concurrency,
     require: listOf(values.require) ?? [],
     list: values.list,
@@ -60,6 +67,10 @@ export function select<S extends { readonly id: string }>(all: readonly S[], onl
   );
   if (chosen.length === 0) throw new Error(`--only=${only.join(',')}: no such scenario`);
   return chosen;
+}
+
+function hasUpstream(env: Environment): boolean {
+  return (env['UPSTREAM_BIN'] ?? '') !== '';
 }
 
 function listOf(value: string | undefined): readonly string[] | undefined {

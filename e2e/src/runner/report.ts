@@ -8,12 +8,19 @@ export interface Counts {
   readonly failed: number;
   /** Not applicable here. */
   readonly skipped: number;
+  /** Failed by upstream's program, as is known. */
+  readonly improvements: number;
 }
 
 export function countsOf(results: readonly Result[]): Counts {
   const count = (kind: Result['outcome']['kind']): number =>
     results.filter(({ outcome }) => outcome.kind === kind).length;
-  return { passed: count('passed'), failed: count('failed'), skipped: count('not applicable') };
+  return {
+    passed: count('passed'),
+    failed: count('failed'),
+    skipped: count('not applicable'),
+    improvements: count('improvement'),
+  };
 }
 
 export function lineOf({ scenario, outcome, ranMs }: Result): string {
@@ -23,13 +30,16 @@ export function lineOf({ scenario, outcome, ranMs }: Result): string {
       return `ok    ${name} (${(ranMs / 1000).toFixed(1)} s)`;
     case 'failed':
       return `FAIL  ${name} (${(ranMs / 1000).toFixed(1)} s)\n${indented(messageOf(outcome.error))}`;
+    case 'improvement':
+      return `impr  ${name}: upstream ${outcome.over}`;
     case 'not applicable':
       return `n/a   ${name}: needs ${outcome.missing.join(', ')}`;
   }
 }
 
-export function summaryOf({ passed, failed, skipped }: Counts): string {
-  return `${passed} passed, ${failed} failed, ${skipped} not applicable`;
+export function summaryOf({ passed, failed, skipped, improvements }: Counts): string {
+  const known = improvements > 0 ? `, ${improvements} failed by upstream as known` : '';
+  return `${passed} passed, ${failed} failed, ${skipped} not applicable${known}`;
 }
 
 export function writeReport(path: string, results: readonly Result[]): void {
@@ -37,7 +47,7 @@ export function writeReport(path: string, results: readonly Result[]): void {
     id: scenario.id,
     title: scenario.title,
     outcome: outcome.kind,
-    ...(outcome.kind === 'failed' && { error: messageOf(outcome.error) }),
+    ...('error' in outcome && { error: messageOf(outcome.error) }),
     ...(outcome.kind === 'not applicable' && { missing: outcome.missing }),
     ranMs: Math.round(ranMs),
   }));

@@ -20,6 +20,8 @@ export interface Result {
 export type Outcome =
   | { readonly kind: 'passed' }
   | { readonly kind: 'failed'; readonly error: unknown }
+  /** Upstream's program fails it, as the scenario says it does. */
+  | { readonly kind: 'improvement'; readonly over: string; readonly error: unknown }
   | { readonly kind: 'not applicable'; readonly missing: readonly Need[] };
 
 export interface RunOptions {
@@ -66,7 +68,10 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
   try {
     await withDeadline(clock, { parent, ms: scenarioLimitMs * timeFactor }, (signal) => play(world, scenario, signal));
   } catch (error) {
-    outcome = { kind: 'failed', error };
+    outcome =
+      world.programs === 'upstream' && scenario.upstream !== undefined
+        ? { kind: 'improvement', over: scenario.upstream, error }
+        : { kind: 'failed', error };
   }
   return { scenario, outcome, ranMs: clock.monotonicMs() - startedMs };
 }

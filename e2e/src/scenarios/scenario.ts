@@ -30,5 +30,7 @@ export interface Scenario {
   readonly serial?: true;
   /** The programs under test may end in it and be started again; otherwise an end is a failure. */
   readonly restarts?: true;
+  /** How upstream's program fails it, always or sometimes: then the scenario is a listed improvement of ours. */
+  readonly upstream?: string;
   run(ctx: ScenarioContext): Promise<void>;
 }

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import type { ApiClient, Clock } from '@csi-sidecars/runtime';
 import type { ControlPlane } from '../control-planes/control-plane.ts';
+import type { Program } from '../processes/program.ts';
 import type { RbacProfile } from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
 import type { Need, WorldNeed } from './scenario.ts';
@@ -13,6 +14,8 @@ export interface World {
   readonly api: ApiClient;
   readonly clock: Clock;
   readonly rbac: RbacProfile;
+  /** Where the programs under test come from. */
+  readonly programs: Program['origin'];
   readonly env: Environment;
   /** What scenarios leave for people goes below this folder. */
   readonly reports: string;

@@ -65,6 +65,7 @@ export async function startLocal({ clock, folder, extraArgs = {} }: LocalOptions
     has: new Set(capabilities),
     server: serverUrl(layout),
     caFile: layout.certificates.ca.certFile,
+    serverPair: layout.serverPair,
     adminKubeconfig: layout.kubeconfigs.admin,
     admin: admin.transport,
     auditLog: layout.auditLog,

@@ -64,6 +64,7 @@ export const leaders: readonly Scenario[] = [
   {
     id: 'H-03',
     title: 'the leader freezes and thaws when another leads: it makes no further call and no write but ends',
+    upstream: 'still works off what its old watches bring, before it notices that it lost the lease',
     needs,
     serial: true,
     restarts: true,

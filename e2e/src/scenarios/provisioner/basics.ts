@@ -53,6 +53,7 @@ export const basics: readonly Scenario[] = [
   {
     id: 'P-03',
     title: 'deleting a claim with policy Delete deletes the volume once, after the release',
+    upstream: 'repeats DeleteVolume when the volume object changes during the deletion',
     needs: ['driver-journal'],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
@@ -70,6 +71,7 @@ export const basics: readonly Scenario[] = [
   {
     id: 'P-04',
     title: 'policy Retain keeps the volume; patched to Delete it is deleted once',
+    upstream: 'repeats DeleteVolume when the volume object changes during the deletion',
     needs: ['driver-journal'],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
@@ -97,6 +99,7 @@ export const basics: readonly Scenario[] = [
   {
     id: 'P-26',
     title: 'a released volume is not deleted while it is attached',
+    upstream: 'repeats DeleteVolume when the volume object changes during the deletion',
     needs: ['driver-journal'],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
