@@ -4,17 +4,15 @@ import { collectionId, groupVersion, type ResourceType } from './resource-type.t
 import { copyJson } from './json.ts';
 import { keyOf, type StoredMeta, type StoredObject } from './store.ts';
 import { notFound } from './status.ts';
-import { timestamp, type WriteDeps } from './write-request.ts';
+import { timestamp, type ObjectView, type WriteDeps } from './write-request.ts';
 import type { KubeObject } from '../../src/api/objects.ts';
 import type { ObjectRef } from '../../src/api/client.ts';
 import type { Resource } from '../../src/api/resource.ts';
 
 /** The stored objects, for arranging and asserting; nothing of it is recorded. */
-export interface ObjectAccess {
+export interface ObjectAccess extends ObjectView {
   /** Stores an object without validation, admission or a request; identity and defaults are filled in, status is kept. */
   readonly seed: <T extends KubeObject>(object: T) => T;
-  readonly get: <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef) => T | undefined;
-  readonly list: <T extends KubeObject>(resource: Resource<T>) => readonly T[];
   /** Replaces an object by what `change` makes of it, as another client would; the version moves on. */
   readonly change: <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, change: (object: T) => T) => T;
   /** Removes it at once, whatever its finalizers say. */

@@ -85,8 +85,8 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
   const types: ResourceType[] = [...builtInTypes, ...(options.types ?? [])];
   const authenticate = options.authenticate ?? everybodyIsAdmin;
   const admission = options.admission ?? [];
-  const admit: Admission = (request) =>
-    admission.reduce((object, plugin) => plugin({ ...request, object }), request.object);
+  const admit: WriteDeps['admit'] = (request) =>
+    admission.reduce((object, plugin) => plugin({ ...request, object, objects }), request.object);
   const deps: WriteDeps = { store, clock, random, admit };
   const objects = createObjectAccess(deps, types);
   const journal = createJournal(options.requestLimit ?? 100_000);

@@ -5,6 +5,9 @@ import { badRequest, notFound } from './status.ts';
 import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
 import { keyOf, type Collection, type Store, type StoredMeta, type StoredObject } from './store.ts';
 import type { Clock } from '../../src/clock/clock.ts';
+import type { KubeObject } from '../../src/api/objects.ts';
+import type { ObjectRef } from '../../src/api/client.ts';
+import type { Resource } from '../../src/api/resource.ts';
 import type { Random } from '../../src/clock/random.ts';
 import type { Route } from './route.ts';
 
@@ -12,7 +15,7 @@ export interface WriteDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  readonly admit: Admission;
+  readonly admit: (request: Omit<AdmissionRequest, 'objects'>) => StoredObject;
 }
 
 /** Mutating and validating admission in one: returns the object to store, or throws a Refusal. */
@@ -24,6 +27,14 @@ export interface AdmissionRequest {
   readonly subresource: string | undefined;
   readonly object: StoredObject;
   readonly previous: StoredObject | undefined;
+  /** What else is stored. */
+  readonly objects: ObjectView;
+}
+
+/** The stored objects, to look at. */
+export interface ObjectView {
+  readonly get: <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef) => T | undefined;
+  readonly list: <T extends KubeObject>(resource: Resource<T>) => readonly T[];
 }
 
 export interface Target {
