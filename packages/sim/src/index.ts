@@ -1,3 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+export { startSim } from './sim.ts';
+export type { Sim, SimOptions } from './sim.ts';
+export { createNodeEmulator } from './node/emulator.ts';
+export type { NodeEmulator, NodeOptions } from './node/emulator.ts';
+export { introduce, paperDriver } from './node/driver.ts';
+export type { NodeDriver } from './node/driver.ts';
+export type { SimController, SimDeps } from './loop/loop.ts';
 export { serveOverHttp } from './serve/serve-over-http.ts';
 export type { HttpEndpoint, ServeOptions } from './serve/serve-over-http.ts';

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/** StorageObjectInUseProtection: new volumes and claims are born with their protection finalizer. */
+import type { Admission } from '@csi-sidecars/runtime/testing';
+import { claimProtection, volumeProtection } from '../annotations.ts';
+
+const finalizers: ReadonlyMap<string, string> = new Map([
+  ['PersistentVolume', volumeProtection],
+  ['PersistentVolumeClaim', claimProtection],
+]);
+
+export const storageObjectInUse: Admission = ({ operation, type, object }) => {
+  const finalizer = type.group === '' ? finalizers.get(type.kind) : undefined;
+  const present = object.metadata.finalizers ?? [];
+  if (operation !== 'create' || finalizer === undefined || present.includes(finalizer)) return object;
+  return { ...object, metadata: { ...object.metadata, finalizers: [...present, finalizer] } };
+};

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Which volumes have to be attached where, and what is to be done about one attachment. Pure. First match wins:
+ *
+ * | wanted by a pod | attachment | condition | action |
+ * |---|---|---|---|
+ * | yes | none | attached to another node, and the volume is for one node only | refuse: Multi-Attach |
+ * | yes | none | else | create |
+ * | yes | being deleted | | none: a new one follows its end |
+ * | yes | attached | node does not report it | report |
+ * | no | there | the node uses the volume and is in service | none: waits for the unmount |
+ * | no | there | the node reports it | unreport, so that kubelet mounts nothing any more |
+ * | no | there | else | delete |
+ */
+import { createHash } from 'node:crypto';
+import type { Node, PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
+import { outOfServiceTaint } from '../annotations.ts';
+
+/** One volume on one node. */
+export interface Place {
+  readonly volume: PersistentVolume;
+  readonly nodeName: string;
+}
+
+/** As the attach/detach controller names it: kubelet computes the same name and looks for it. */
+export function attachmentName({ volume, nodeName }: Place): string {
+  const { driver = '', volumeHandle = '' } = volume.spec?.csi ?? {};
+  return `csi-${createHash('sha256').update(`${volumeHandle}${driver}${nodeName}`).digest('hex')}`;
+}
+
+/** The volume's name in `volumesInUse` and `volumesAttached` of a node's status. */
+export function uniqueVolumeName(volume: PersistentVolume): string {
+  return `kubernetes.io/csi/${volume.spec?.csi?.driver ?? ''}^${volume.spec?.csi?.volumeHandle ?? ''}`;
+}
+
+export interface AttachmentState {
+  readonly volume: PersistentVolume;
+  readonly wanted: 'wanted' | 'unwanted';
+  readonly attachment: VolumeAttachment | undefined;
+  /** Of the same volume, on other nodes. */
+  readonly elsewhere: readonly VolumeAttachment[];
+  readonly node: Node | undefined;
+}
+
+export type AttachmentAction =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'create' }
+  | { readonly kind: 'refuse'; readonly nodeNames: readonly string[] }
+  | { readonly kind: 'report' }
+  | { readonly kind: 'unreport' }
+  | { readonly kind: 'delete' };
+
+const none: AttachmentAction = { kind: 'none' };
+
+export function decideAttachment(state: AttachmentState): AttachmentAction {
+  const { volume, attachment, elsewhere, node } = state;
+  const reported = node?.status?.volumesAttached?.some(({ name }) => name === uniqueVolumeName(volume)) === true;
+  if (state.wanted === 'wanted') {
+    if (attachment === undefined) {
+      if (isSingleNode(volume) && elsewhere.length > 0) {
+        return { kind: 'refuse', nodeNames: elsewhere.map(({ spec }) => spec.nodeName) };
+      }
+      return { kind: 'create' };
+    }
+    if (attachment.metadata?.deletionTimestamp !== undefined) return none;
+    return attachment.status?.attached === true && !reported && node !== undefined ? { kind: 'report' } : none;
+  }
+  if (attachment === undefined || attachment.metadata?.deletionTimestamp !== undefined) {
+    return reported && attachment === undefined ? { kind: 'unreport' } : none;
+  }
+  const inUse = node?.status?.volumesInUse?.includes(uniqueVolumeName(volume)) === true;
+  if (inUse && !isOutOfService(node)) return none;
+  return reported ? { kind: 'unreport' } : { kind: 'delete' };
+}
+
+function isSingleNode(volume: PersistentVolume): boolean {
+  const shared = ['ReadWriteMany', 'ReadOnlyMany'];
+  return !(volume.spec?.accessModes ?? []).some((mode) => shared.includes(mode));
+}
+
+function isOutOfService(node: Node | undefined): boolean {
+  return node?.spec?.taints?.some(({ key }) => key === outOfServiceTaint) === true;
+}

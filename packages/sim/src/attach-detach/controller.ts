@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The attach/detach controller of kube-controller-manager, for CSI volumes: creates a VolumeAttachment for each volume of a
+ * pod on a node whose driver wants it attached, tells kubelet in the node's status, and deletes it when kubelet has unmounted.
+ *
+ * The key of its loop is the attachment's name, which follows from volume and node. Attachments that others created under
+ * other names are not touched.
+ * Not here: the forced detach six minutes after a node went silent; the out-of-service taint is what detaches at once.
+ */
+import {
+  csiDrivers,
+  done,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  toObjectKey,
+  volumeAttachments,
+  type Node,
+  type ObjectKey,
+  type Outcome,
+  type PersistentVolume,
+  type Pod,
+  type VolumeAttachment,
+} from '@csi-sidecars/runtime';
+import {
+  attachmentName,
+  decideAttachment,
+  uniqueVolumeName,
+  type AttachmentAction,
+  type Place,
+} from './attachments.ts';
+import { claimKeysOf, isFinished, nodeOf } from '../pods.ts';
+import { createLoop, enqueueFor, type SimController, type SimDeps } from '../loop/loop.ts';
+
+export function createAttachDetach(deps: SimDeps): SimController {
+  const { client, informers, recorder } = deps;
+  const users = informers.informer({ resource: pods, indexers: { claim: claimKeysOf } });
+  const claims = informers.informer({ resource: persistentVolumeClaims });
+  const volumes = informers.informer({ resource: persistentVolumes });
+  const drivers = informers.informer({ resource: csiDrivers });
+  const knownNodes = informers.informer({ resource: nodes });
+  const attachments = informers.informer({ resource: volumeAttachments, indexers: { volume: volumeOfAttachment } });
+  const all = [users, claims, volumes, drivers, knownNodes, attachments];
+  /** What an attachment's name stands for: the name itself is a hash. */
+  const places = new Map<ObjectKey, Place>();
+
+  const loop = createLoop(deps, { name: 'attach-detach', informers: all, reconcile });
+  users.addHandler(enqueueFor(loop, (pod) => volumesOf(pod).map((volume) => keyFor(volume, nodeOf(pod)))));
+  claims.addHandler(enqueueFor(loop, (claim) => keysForVolume(claim.spec?.volumeName ?? '')));
+  volumes.addHandler(enqueueFor(loop, (volume) => keysForVolume(volume.metadata?.name ?? '')));
+  attachments.addHandler(enqueueFor(loop, (attachment) => keysForVolume(volumeOfAttachment(attachment)[0] ?? '')));
+  knownNodes.addHandler(enqueueFor(loop, keysForNode));
+  drivers.addHandler(enqueueFor(loop, () => [...places.keys()]));
+
+  function keyFor(volume: PersistentVolume, nodeName: string): ObjectKey {
+    const place = { volume, nodeName };
+    const key = toObjectKey(undefined, attachmentName(place));
+    if (nodeName !== '') places.set(key, place);
+    return key;
+  }
+
+  /** Everywhere the volume is, or should be. */
+  function keysForVolume(name: string): readonly ObjectKey[] {
+    const volume = volumes.lister.get(toObjectKey(undefined, name));
+    const attached = attachments.lister.byIndex('volume', name).map(({ spec }) => spec.nodeName);
+    if (volume === undefined)
+      return [...places].filter(([, place]) => place.volume.metadata?.name === name).map(([key]) => key);
+    const wanted = podsOf(volume).map(nodeOf);
+    return [...new Set([...attached, ...wanted])].filter((node) => node !== '').map((node) => keyFor(volume, node));
+  }
+
+  function keysForNode(node: Node): readonly ObjectKey[] {
+    return [...places].filter(([, place]) => place.nodeName === node.metadata?.name).map(([key]) => key);
+  }
+
+  function volumesOf(pod: Pod): readonly PersistentVolume[] {
+    return claimKeysOf(pod).flatMap((key) => {
+      const name = claims.lister.get(key)?.spec?.volumeName ?? '';
+      const volume = name === '' ? undefined : volumes.lister.get(toObjectKey(undefined, name));
+      return volume?.spec?.csi === undefined ? [] : [volume];
+    });
+  }
+
+  function podsOf(volume: PersistentVolume): readonly Pod[] {
+    const { name = '', namespace } = volume.spec?.claimRef ?? {};
+    return name === '' ? [] : users.lister.byIndex('claim', toObjectKey(namespace, name));
+  }
+
+  function isWanted({ volume, nodeName }: Place): boolean {
+    const driver = drivers.lister.get(toObjectKey(undefined, volume.spec?.csi?.driver ?? ''));
+    if (driver?.spec.attachRequired === false) return false;
+    return podsOf(volume).some(
+      (pod) => nodeOf(pod) === nodeName && !isFinished(pod) && volumesOf(pod).includes(volume),
+    );
+  }
+
+  async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
+    const place = places.get(key);
+    if (place === undefined) return done;
+    const volume = volumes.lister.get(toObjectKey(undefined, place.volume.metadata?.name ?? '')) ?? place.volume;
+    const current: Place = { volume, nodeName: place.nodeName };
+    const attachment = attachments.lister.get(key);
+    const others = attachments.lister.byIndex('volume', volume.metadata?.name ?? '');
+    const node = knownNodes.lister.get(toObjectKey(undefined, place.nodeName));
+    const wanted = isWanted(current) ? 'wanted' : 'unwanted';
+    const elsewhere = others.filter(({ spec }) => spec.nodeName !== place.nodeName);
+    const action = decideAttachment({ volume, wanted, attachment, elsewhere, node });
+    await perform(current, action, signal);
+    if (wanted === 'unwanted' && attachment === undefined && action.kind === 'none') places.delete(key);
+    return done;
+  }
+
+  async function perform(place: Place, action: AttachmentAction, signal: AbortSignal): Promise<void> {
+    const { volume, nodeName } = place;
+    switch (action.kind) {
+      case 'none':
+        return;
+      case 'create': {
+        const persistentVolumeName = volume.metadata?.name ?? '';
+        const spec = { attacher: volume.spec?.csi?.driver ?? '', nodeName, source: { persistentVolumeName } };
+        const metadata = { name: attachmentName(place) };
+        attachments.remember(await client.create(volumeAttachments, { metadata, spec }, { signal }));
+        return;
+      }
+      case 'refuse':
+        for (const pod of podsOf(volume).filter((each) => nodeOf(each) === nodeName)) {
+          const message = `Multi-Attach error for volume "${volume.metadata?.name}" Volume is already exclusively attached to one node and can't be attached to another`;
+          recorder.record(pod, { type: 'Warning', reason: 'FailedAttachVolume', message });
+        }
+        return;
+      case 'report':
+      case 'unreport':
+        return report(place, action.kind, signal);
+      case 'delete':
+        await client.delete(volumeAttachments, { name: attachmentName(place) }, { signal });
+    }
+  }
+
+  async function report({ volume, nodeName }: Place, kind: 'report' | 'unreport', signal: AbortSignal): Promise<void> {
+    const node = await client.get(nodes, { name: nodeName }, { signal });
+    const name = uniqueVolumeName(volume);
+    const rest = (node.status?.volumesAttached ?? []).filter((attached) => attached.name !== name);
+    const volumesAttached = kind === 'report' ? [...rest, { name, devicePath: '' }] : rest;
+    const status = { ...node.status, volumesAttached };
+    knownNodes.remember(await client.update(nodes, { ...node, status }, { subresource: 'status', signal }));
+  }
+
+  return loop;
+}
+
+function volumeOfAttachment({ spec }: VolumeAttachment): readonly string[] {
+  return spec.source.persistentVolumeName === undefined ? [] : [spec.source.persistentVolumeName];
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The frame of every simulated controller: informers fill a queue, workers take keys from it, failures come back later. */
+import { CsiError } from '@csi-sidecars/csi';
+import {
+  ApiError,
+  createWorkQueue,
+  isConflict,
+  isNotFound,
+  keyOf,
+  openGate,
+  retryLimiter,
+  runWhenSynced,
+  runWorkers,
+  requeueAfter,
+  retry,
+  TransportError,
+  type ApiClient,
+  type Clock,
+  type EventRecorder,
+  type Handler,
+  type Informer,
+  type InformerFactory,
+  type KubeObject,
+  type Logger,
+  type ObjectKey,
+  type Outcome,
+  type Random,
+  type StartGate,
+} from '@csi-sidecars/runtime';
+
+/** What a simulated controller is made of. */
+export interface SimDeps {
+  readonly client: ApiClient;
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly recorder: EventRecorder;
+}
+
+export interface SimController {
+  /** Works until the signal aborts and resolves when nothing is left running. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+export interface Loop extends SimController {
+  readonly enqueue: (key: ObjectKey) => void;
+}
+
+export interface LoopOptions {
+  readonly name: string;
+  /** Waited for before the first key is taken. */
+  readonly informers: readonly Pick<Informer<KubeObject>, 'whenSynced'>[];
+  readonly reconcile: (key: ObjectKey, signal: AbortSignal) => Promise<Outcome>;
+  /** Default 4. */
+  readonly workers?: number;
+  /** Asked before each key. Default: always open. */
+  readonly gate?: StartGate;
+}
+
+const firstRetryMs = 50;
+const lastRetryMs = 5_000;
+/** A write that lost a race: the cache needs a moment to see the winner. */
+const afterConflictMs = 20;
+
+export function createLoop({ clock, random, logger }: SimDeps, options: LoopOptions): Loop {
+  const rateLimiter = retryLimiter<ObjectKey>({ startMs: firstRetryMs, maxMs: lastRetryMs, random });
+  const queue = createWorkQueue<ObjectKey>({ clock }, { name: options.name, rateLimiter });
+  const named = logger.with({ controller: options.name });
+
+  async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
+    try {
+      return await options.reconcile(key, signal);
+    } catch (error) {
+      if (isConflict(error) || isNotFound(error)) return requeueAfter(afterConflictMs);
+      if (error instanceof ApiError || error instanceof TransportError || error instanceof CsiError)
+        return retry(error);
+      throw error;
+    }
+  }
+
+  return {
+    enqueue: (key) => queue.add(key),
+    run: (signal) =>
+      runWhenSynced(
+        { logger: named, informers: options.informers },
+        (inner) =>
+          runWorkers(
+            { queue, reconcile, logger: named, workers: options.workers ?? 4, gate: options.gate ?? openGate },
+            inner,
+          ),
+        signal,
+      ),
+  };
+}
+
+/** Enqueues the keys that `keysOf` derives, for every change; before and after of an update both count. */
+export function enqueueFor<T extends KubeObject>(loop: Loop, keysOf: (object: T) => readonly ObjectKey[]): Handler<T> {
+  const enqueue = (object: T): void => keysOf(object).forEach(loop.enqueue);
+  return {
+    add: enqueue,
+    update(previous, current) {
+      enqueue(previous);
+      enqueue(current);
+    },
+    delete: ({ object }) => enqueue(object),
+  };
+}
+
+export function ownKey(object: KubeObject): readonly ObjectKey[] {
+  return [keyOf(object)];
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A kubelet for volumes only: a Node with its lease, registered CSI drivers, and for each pod on it the way from attached
+ * volumes over stage and publish to Running, and back. It knows nothing but the API, so it serves simulated and real
+ * control planes alike.
+ *
+ * Not here: containers (a pod runs as soon as its volumes are mounted, and for ever), images, probes, eviction.
+ */
+import {
+  toObjectKey,
+  keyOf,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type VolumeAttachment,
+} from '@csi-sidecars/runtime';
+import { announceNode, renewNodeLease } from './heartbeat.ts';
+import { createFreezer } from './freezer.ts';
+import { createMountTable } from './mount-table.ts';
+import { createNodeView } from './node-view.ts';
+import { createPodLoop } from './pod-loop.ts';
+import { createRegistrations } from './registrations.ts';
+import { createUseReport } from './use-report.ts';
+import { createVolumeLoop, volumeKeysOf } from './volume-loop.ts';
+import { nodeOf } from '../pods.ts';
+import type { Folders } from './mount-calls.ts';
+import type { NodeDriver } from './driver.ts';
+import type { SimController, SimDeps } from '../loop/loop.ts';
+
+export interface NodeOptions {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Registered at the start; more can come later. */
+  readonly drivers?: readonly NodeDriver[];
+  /** Kubelet's folder, below which the driver is told to mount. Default /var/lib/kubelet. */
+  readonly root?: string;
+  /** Default: makes none, for drivers that mount nothing real. */
+  readonly folders?: Folders;
+}
+
+export interface NodeEmulator extends SimController {
+  readonly name: string;
+  /** Resolves when the API shows it. The node must have been announced, that is, run. */
+  readonly register: (driver: NodeDriver, signal: AbortSignal) => Promise<void>;
+  readonly unregister: (name: string, signal: AbortSignal) => Promise<void>;
+  /** Volume name -> paths at which it is mounted for pods. */
+  readonly mounts: () => ReadonlyMap<string, readonly string[]>;
+  /** From now on the node does nothing, until `thaw`: no lease, no mounts, no unmounts. Calls under way end. */
+  readonly freeze: () => void;
+  readonly thaw: () => void;
+}
+
+export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmulator {
+  const {
+    name,
+    labels = {},
+    drivers = [],
+    root = '/var/lib/kubelet',
+    folders = { make: async () => undefined },
+  } = options;
+  const { client, clock } = sim;
+  const view = createNodeView(sim.informers, name);
+  const table = createMountTable();
+  const freezer = createFreezer();
+  const registrations = createRegistrations({ client, nodeName: name, changed: enqueueAll });
+  const pods = createPodLoop({ sim, view, table, freezer });
+  const use = createUseReport({ sim, view, table, freezer, nodeName: name });
+  const volumes = createVolumeLoop({
+    sim,
+    mounting: { client, folders, root },
+    view,
+    table,
+    registrations,
+    freezer,
+    mountsChanged: enqueuePods,
+    useChanged: use.renew,
+  });
+
+  function enqueuePods(): void {
+    for (const pod of view.podsHere()) pods.enqueue(keyOf(pod));
+  }
+  function enqueueAll(): void {
+    for (const volumeName of table.volumeNames()) volumes.enqueue(toObjectKey(undefined, volumeName));
+    for (const pod of view.podsHere()) enqueuePod(pod);
+  }
+  function enqueuePod(pod: Pod): void {
+    if (nodeOf(pod) !== name) return;
+    pods.enqueue(keyOf(pod));
+    for (const key of [...volumeKeysOf(view, pod), ...table.publishedFor(pod.metadata?.uid ?? '')]) {
+      volumes.enqueue(toObjectKey(undefined, key));
+    }
+  }
+  function enqueueVolume(volume: PersistentVolume): void {
+    volumes.enqueue(keyOf(volume));
+    const claim = view.claimOf(volume);
+    if (claim !== undefined) for (const pod of view.podsOfClaim(claim)) pods.enqueue(keyOf(pod));
+  }
+  function enqueueClaim(claim: PersistentVolumeClaim): void {
+    for (const pod of view.podsOfClaim(claim)) enqueuePod(pod);
+  }
+  function enqueueAttachment({ spec }: VolumeAttachment): void {
+    if (spec.nodeName === name) volumes.enqueue(toObjectKey(undefined, spec.source.persistentVolumeName ?? ''));
+  }
+
+  const told = <T>(tell: (object: T) => void) => ({
+    add: tell,
+    update: (_previous: T, current: T) => tell(current),
+    delete: ({ object }: { readonly object: T }) => tell(object),
+  });
+  view.pods.addHandler(told(enqueuePod));
+  view.volumes.addHandler(told(enqueueVolume));
+  view.claims.addHandler(told(enqueueClaim));
+  view.attachments.addHandler(told(enqueueAttachment));
+  view.drivers.addHandler(told(enqueueAll));
+  view.nodes.addHandler(told((node) => (node.metadata?.name === name ? enqueueAll() : undefined)));
+
+  return {
+    name,
+    async run(signal) {
+      const heart = { client, clock, gate: freezer.gate };
+      await announceNode(heart, { name, labels }, signal);
+      for (const driver of drivers) await registrations.add(driver, signal);
+      await Promise.all([renewNodeLease(heart, name, signal), pods.run(signal), volumes.run(signal), use.run(signal)]);
+    },
+    register: registrations.add,
+    unregister: registrations.remove,
+    mounts: () =>
+      new Map(table.volumeNames().map((volume) => [volume, [...(table.get(volume)?.published.values() ?? [])]])),
+    freeze: freezer.freeze,
+    thaw: freezer.thaw,
+  };
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A node as the cluster sees it: its Node object with a Ready condition, and its lease, renewed as kubelet does. */
+import {
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  leases,
+  nodes,
+  type ApiClient,
+  type Clock,
+  type Lease,
+  type StartGate,
+} from '@csi-sidecars/runtime';
+import { managedAttach } from '../annotations.ts';
+
+export interface HeartbeatDeps {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  /** Closed while the node is frozen. */
+  readonly gate: StartGate;
+}
+
+export interface NodeIdentity {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const leaseNamespace = 'kube-node-lease';
+const leaseDurationSeconds = 40;
+const renewPeriodMs = 10_000;
+/** More than any test asks for: resources are not what is emulated. */
+const capacity = { cpu: '64', memory: '256Gi', pods: '1000', 'ephemeral-storage': '1Ti' };
+
+/** Creates the Node, or takes over the one that is there. */
+export async function announceNode(
+  { client, clock }: HeartbeatDeps,
+  node: NodeIdentity,
+  signal: AbortSignal,
+): Promise<void> {
+  const labels = { 'kubernetes.io/hostname': node.name, 'kubernetes.io/os': 'linux', ...node.labels };
+  const metadata = { name: node.name, labels, annotations: { [managedAttach]: 'true' } };
+  try {
+    await client.create(nodes, { metadata }, { signal });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    const { name: _name, ...body } = metadata;
+    await client.patch(
+      { resource: nodes, ref: { name: node.name } },
+      { type: 'merge', body: { metadata: body } },
+      { signal },
+    );
+  }
+  const now = `${new Date(clock.nowMs()).toISOString().slice(0, 19)}Z`;
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: 'KubeletReady',
+    message: 'the emulated kubelet is posting ready status',
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+  };
+  const status = { conditions: [ready], capacity, allocatable: capacity };
+  const target = { resource: nodes, ref: { name: node.name } };
+  await client.patch(target, { type: 'strategic', body: { status } }, { subresource: 'status', signal });
+}
+
+/** Renews until the signal aborts. A renewal that fails is made up for by the next one. */
+export async function renewNodeLease(deps: HeartbeatDeps, nodeName: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await deps.gate.whenOpen(signal);
+      await renew(deps, nodeName, signal);
+      await deps.clock.sleep(renewPeriodMs, signal);
+    } catch (error) {
+      if (!signal.aborted && !isConflict(error) && !isAlreadyExists(error)) throw error;
+    }
+  }
+}
+
+async function renew({ client, clock }: HeartbeatDeps, nodeName: string, signal: AbortSignal): Promise<void> {
+  const renewTime = `${new Date(clock.nowMs()).toISOString().slice(0, 23)}000Z`;
+  const spec = { holderIdentity: nodeName, leaseDurationSeconds, renewTime };
+  const ref = { namespace: leaseNamespace, name: nodeName };
+  const current = await client.get(leases, ref, { signal }).catch(absent);
+  if (current === undefined) await client.create(leases, { metadata: ref, spec }, { signal });
+  else await client.update(leases, { ...current, spec: { ...current.spec, ...spec } }, { signal });
+}
+
+function absent(error: unknown): Lease | undefined {
+  if (isNotFound(error)) return undefined;
+  throw error;
+}

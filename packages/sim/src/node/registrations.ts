@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The drivers registered on a node, and what the API says about them: entries of the CSINode, the node id annotation and the
+ * topology labels of the Node. Topology labels stay when a driver goes, as with kubelet.
+ */
+import { csiNodes, isAlreadyExists, nodes, type ApiClient } from '@csi-sidecars/runtime';
+import { csiNodeId } from '../annotations.ts';
+import type { NodeDriver } from './driver.ts';
+
+export interface Registrations {
+  readonly get: (name: string) => NodeDriver | undefined;
+  /** Replaces a registration of the same name. */
+  readonly add: (driver: NodeDriver, signal: AbortSignal) => Promise<void>;
+  readonly remove: (name: string, signal: AbortSignal) => Promise<void>;
+}
+
+export interface RegistrationDeps {
+  readonly client: ApiClient;
+  readonly nodeName: string;
+  /** Called when a driver came or went. */
+  readonly changed: () => void;
+}
+
+export function createRegistrations({ client, nodeName, changed }: RegistrationDeps): Registrations {
+  const drivers = new Map<string, NodeDriver>();
+
+  async function ensureCsiNode(signal: AbortSignal): Promise<void> {
+    const { metadata } = await client.get(nodes, { name: nodeName }, { signal });
+    const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: metadata?.uid ?? '' };
+    try {
+      const csiNode = { metadata: { name: nodeName, ownerReferences: [owner] }, spec: { drivers: [] } };
+      await client.create(csiNodes, csiNode, { signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+  }
+
+  async function patchCsiNode(entry: object, signal: AbortSignal): Promise<void> {
+    const target = { resource: csiNodes, ref: { name: nodeName } };
+    await client.patch(target, { type: 'strategic', body: { spec: { drivers: [entry] } } }, { signal });
+  }
+
+  async function annotate(labels: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void> {
+    const ids = Object.fromEntries([...drivers].map(([name, { nodeId }]) => [name, nodeId]));
+    const annotation = drivers.size === 0 ? null : JSON.stringify(ids);
+    const metadata = { annotations: { [csiNodeId]: annotation }, labels };
+    const target = { resource: nodes, ref: { name: nodeName } };
+    await client.patch(target, { type: 'merge', body: { metadata } }, { signal });
+  }
+
+  async function remove(name: string, signal: AbortSignal): Promise<void> {
+    drivers.delete(name);
+    changed();
+    await patchCsiNode({ name, $patch: 'delete' }, signal);
+    await annotate({}, signal);
+  }
+
+  return {
+    get: (name) => drivers.get(name),
+    async add(driver, signal) {
+      await ensureCsiNode(signal);
+      // An entry cannot change its node id, so the old one goes first.
+      await remove(driver.name, signal);
+      drivers.set(driver.name, driver);
+      await annotate(driver.topology, signal);
+      await patchCsiNode(entryOf(driver), signal);
+      changed();
+    },
+    remove,
+  };
+}
+
+function entryOf({ name, nodeId, topology, maxVolumes }: NodeDriver): object {
+  const limit = maxVolumes > 0 ? { allocatable: { count: maxVolumes } } : {};
+  return { name, nodeID: nodeId, topologyKeys: Object.keys(topology).toSorted(), ...limit };
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A Kubernetes small enough for one process: the fake API server with the admission that volumes need, the core controllers,
+ * a scheduler and emulated nodes. Everything waits on the clock port, so a whole cluster runs in virtual time.
+ *
+ * Guarantees: `stop` leaves no timer, watch or promise behind; a defect of a simulated controller rejects `ended`.
+ */
+import {
+  createApiClient,
+  createInformerFactory,
+  silentLogger,
+  type ApiClient,
+  type Clock,
+  type EventRecorder,
+  type Logger,
+  type Random,
+  type Transport,
+} from '@csi-sidecars/runtime';
+import { createFakeApiServer, type FakeApiServer, type FakeApiServerOptions } from '@csi-sidecars/runtime/testing';
+import { admission } from './admission/index.ts';
+import { createAttachDetach } from './attach-detach/controller.ts';
+import { createClaimProtection, createVolumeProtection } from './protection/controller.ts';
+import { createNodeEmulator, type NodeEmulator, type NodeOptions } from './node/emulator.ts';
+import { createScheduler } from './scheduler/controller.ts';
+import { createVolumeBinding } from './volume-binding/controller.ts';
+import type { SimController, SimDeps } from './loop/loop.ts';
+
+export interface SimOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Default: silent. */
+  readonly logger?: Logger;
+  readonly nodes?: readonly NodeOptions[];
+  /** Besides what the simulation itself sets. */
+  readonly server?: Omit<FakeApiServerOptions, 'clock' | 'random'>;
+  /** Put between the server and the simulated controllers, to disturb those too. Default: nothing. */
+  readonly intercept?: (transport: Transport) => Transport;
+  readonly recorder?: EventRecorder;
+}
+
+export interface Sim extends AsyncDisposable {
+  readonly server: FakeApiServer;
+  /** With all rights; requests carry the user agent `sim`. */
+  readonly client: ApiClient;
+  readonly nodes: ReadonlyMap<string, NodeEmulator>;
+  readonly addNode: (options: NodeOptions) => NodeEmulator;
+  /** Resolves after `stop`; rejects when a simulated controller has a defect. */
+  readonly ended: Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Namespaces that every cluster has. */
+const namespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const controllers: readonly ((deps: SimDeps) => SimController)[] = [
+  createVolumeBinding,
+  createVolumeProtection,
+  createClaimProtection,
+  createAttachDetach,
+  createScheduler,
+];
+
+const noEvents: EventRecorder = { record: () => undefined, flush: async () => undefined };
+
+export function startSim(options: SimOptions): Sim {
+  const { clock, random, logger = silentLogger, recorder = noEvents, intercept = (transport) => transport } = options;
+  const server = createFakeApiServer({
+    ...options.server,
+    clock,
+    random,
+    admission: [...admission, ...(options.server?.admission ?? [])],
+  });
+  for (const name of namespaces) {
+    server.seed({ apiVersion: 'v1', kind: 'Namespace', metadata: { name }, status: { phase: 'Active' } });
+  }
+  const limits = { qps: -1, burst: 0 };
+  const client = createApiClient({ transport: server.transport, clock, logger }, { ...limits, userAgent: 'sim' });
+  const transport = intercept(server.transport);
+  const own = createApiClient({ transport, clock, logger }, { ...limits, userAgent: 'kube-controller-manager' });
+  const informers = createInformerFactory({ client: own, clock, random, logger });
+  const deps: SimDeps = { client: own, informers, clock, random, logger, recorder };
+
+  const life = new AbortController();
+  const running: Promise<void>[] = [];
+  const nodes = new Map<string, NodeEmulator>();
+  const run = (controller: SimController): void => {
+    const work = controller.run(life.signal);
+    running.push(Promise.all([work, informers.start(life.signal)]).then(() => undefined, ignoreAbort));
+  };
+  function ignoreAbort(error: unknown): void {
+    if (!life.signal.aborted) throw error;
+  }
+  function addNode(node: NodeOptions): NodeEmulator {
+    const emulator = createNodeEmulator(deps, node);
+    nodes.set(node.name, emulator);
+    run(emulator);
+    return emulator;
+  }
+
+  for (const create of controllers) run(create(deps));
+  for (const node of options.nodes ?? []) addNode(node);
+  const ended = Promise.all(running).then(() => undefined);
+  // Whoever does not look at it gets the defect from stop.
+  ended.catch(() => undefined);
+
+  async function stop(): Promise<void> {
+    life.abort(new Error('the simulation stops'));
+    await informers.shutdown();
+    await Promise.all(running);
+  }
+  return { server, client, nodes, addNode, ended, stop, [Symbol.asyncDispose]: stop };
+}
