@@ -112,6 +112,7 @@ export type { ElectionMetrics } from './lease/election-report.ts';
 export type { LeaderElectionOptions } from './lease/election-config.ts';
 export { LeadershipLost } from './lease/election-effects.ts';
 export type { ElectionResult } from './lease/election-state.ts';
+export { leaderHealthRoute } from './lease/health-route.ts';
 export { createLeaderElector } from './lease/leader-elector.ts';
 export type { LeaderElectionDeps, LeaderElector, LeadingWork } from './lease/leader-elector.ts';
 export { leaseIdentity, leaseName, leaseNamespace } from './lease/names.ts';

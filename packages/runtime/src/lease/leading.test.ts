@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { createElectionWorld } from '../../testing/election/election-world.ts';
+import { leaderHealthRoute } from './health-route.ts';
 
+const anyRequest = {
+  method: 'GET',
+  path: '/healthz/leader-election',
+  query: new URLSearchParams(),
+  signal: new AbortController().signal,
+};
 const isUpdate = ({ verb }: { readonly verb: string }) => verb === 'update';
 
 describe('renewing', () => {
@@ -129,6 +136,27 @@ describe('renewing', () => {
     expect(first.logger.messages()).toContain('Another process holds the lease under the same identity');
   });
 
+  it('given a leader, then events on the Lease say when it became one and when it stopped', async () => {
+    const { clock, candidate, changeLease } = createElectionWorld();
+    const a = candidate('a');
+    await clock.advance(1);
+    expect(a.events).toEqual(['Lease driver-lease: Normal LeaderElection a became leader']);
+    changeLease((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'b' } }));
+    await clock.advance(5000);
+    expect(a.events.slice(1)).toEqual(['Lease driver-lease: Normal LeaderElection a stopped leading']);
+    expect(a.metrics.value('leader_election_master_status', { name: '' })).toBe(0);
+    expect(a.logger.messages()).toEqual([
+      'Attempting to acquire leader lease...',
+      'Successfully acquired lease',
+      'became leader, starting',
+      'New leader detected',
+      'Failed to update lease optimistically, falling back to slow path',
+      'New leader detected',
+      'Another candidate holds the lease',
+      'Stopped leading',
+    ]);
+  });
+
   it('given work that ends by itself, then leading ends; given work that throws, then run rejects with that', async () => {
     const { clock, candidate } = createElectionWorld();
     const a = candidate('a');
@@ -163,12 +191,16 @@ describe('a process that was not running', () => {
     const { clock, candidate } = createElectionWorld();
     const a = candidate('a');
     await clock.advance(1);
+    const health = () => leaderHealthRoute(a.elector).handler(anyRequest);
     clock.suspend(34_000);
-    expect(a.elector.isHealthy).toBe(true);
+    expect(health()).toEqual({ status: 200, body: 'ok' });
     clock.suspend(1001);
-    expect(a.elector.isHealthy).toBe(false);
+    expect(health()).toEqual({
+      status: 500,
+      body: 'internal server error: failed election to renew leadership on lease \n',
+    });
     await clock.advance(0);
-    expect([a.result, a.elector.isHealthy]).toEqual(['lost', true]);
+    expect([a.result, health()]).toEqual(['lost', { status: 200, body: 'ok' }]);
   });
 
   it.each([

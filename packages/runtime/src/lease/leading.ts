@@ -45,7 +45,12 @@ const writesRemembered = 16;
 export function enterLeading(turn: Turn, lease: Lease, sentAtMs: number): Step {
   return {
     state: confirmed(turn, lease, sentAtMs),
-    effects: [{ kind: 'watch', to: 'closed' }, tell({ kind: 'acquired', lease }), { kind: 'startWork' }],
+    effects: [
+      { kind: 'watch', to: 'closed' },
+      tell({ kind: 'acquired', lease }),
+      tell({ kind: 'newLeader', identity: turn.config.identity }),
+      { kind: 'startWork' },
+    ],
   };
 }
 

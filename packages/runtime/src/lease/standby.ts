@@ -111,8 +111,13 @@ interface Seen {
 function see(turn: Turn, state: Standby, lease: Lease): Seen {
   const observed = observe(state.observed, lease, turn.nowMs);
   const holder = holderOf(observed.lease);
-  const isNews = holder !== '' && (state.observed === undefined || holder !== holderOf(state.observed.lease));
-  return { state: { ...state, observed }, effects: isNews ? [tell({ kind: 'newLeader', identity: holder })] : [] };
+  const isNews = state.observed === undefined || holder !== holderOf(state.observed.lease);
+  // A record of mine is news once I lead by it.
+  const isOther = holder !== '' && holder !== turn.config.identity;
+  return {
+    state: { ...state, observed },
+    effects: isNews && isOther ? [tell({ kind: 'newLeader', identity: holder })] : [],
+  };
 }
 
 /** What the table at the top says about the Lease as it is known now. */

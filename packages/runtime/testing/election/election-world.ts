@@ -7,6 +7,7 @@ import { createApiClient } from '../../src/api/create-client.ts';
 import type { Lease } from '../../src/api/objects.ts';
 import { leases } from '../../src/api/resource.ts';
 import type { StartGate } from '../../src/controller/start-gate.ts';
+import type { EventRecorder } from '../../src/event-recorder/recorder.ts';
 import type { LeaderElectionOptions } from '../../src/lease/election-config.ts';
 import { createElectionMetrics } from '../../src/lease/election-report.ts';
 import type { ElectionResult } from '../../src/lease/election-state.ts';
@@ -40,6 +41,8 @@ export interface Candidate {
   readonly elector: LeaderElector;
   readonly logger: RecordingLogger;
   readonly metrics: RecordingMetrics;
+  /** Events on the Lease. */
+  readonly events: readonly string[];
   /** What happened to the work: `started@ms`, `aborted: <reason>@ms`. */
   readonly work: readonly string[];
   readonly gate: StartGate | undefined;
@@ -107,12 +110,19 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
     { transport: withFaults(server.transport, { clock, decide }), clock, logger },
     { userAgent: options.identity, qps: -1, burst: 0 },
   );
+  const events: string[] = [];
+  const recorder: EventRecorder = {
+    record: ({ kind, metadata }, { type, reason, message }) => {
+      events.push(`${kind} ${metadata?.name}: ${type} ${reason} ${message}`);
+    },
+    flush: () => Promise.resolve(),
+  };
   const elector = createLeaderElector(
-    { client, clock, random: seededRandom(seed), logger, metrics: createElectionMetrics(metrics) },
+    { client, clock, random: seededRandom(seed), logger, metrics: createElectionMetrics(metrics), events: recorder },
     options,
   );
   const stop = new AbortController();
-  const events: string[] = [];
+  const work: string[] = [];
   let gate: StartGate | undefined;
   let end: (error?: Error) => void = () => undefined;
   let result: ElectionResult | Error | undefined;
@@ -122,7 +132,8 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
     elector,
     logger,
     metrics,
-    work: events,
+    events,
+    work,
     partitioned: false,
     get gate() {
       return gate;
@@ -140,11 +151,11 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
     endWork: (error) => end(error),
   };
 
-  function work(signal: AbortSignal, given: StartGate): Promise<void> {
+  function lead(signal: AbortSignal, given: StartGate): Promise<void> {
     gate = given;
-    events.push(`started@${clock.monotonicMs()}`);
+    work.push(`started@${clock.monotonicMs()}`);
     signal.addEventListener('abort', () => {
-      events.push(`aborted: ${(signal.reason as Error).name}@${clock.monotonicMs()}`);
+      work.push(`aborted: ${(signal.reason as Error).name}@${clock.monotonicMs()}`);
     });
     return new Promise((resolve, reject) => {
       end = (error) => (error === undefined ? resolve() : reject(error));
@@ -153,7 +164,7 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
 
   async function run(): Promise<void> {
     try {
-      result = await elector.run(stop.signal, work);
+      result = await elector.run(stop.signal, lead);
     } catch (error) {
       result = error as Error;
     }
