@@ -200,6 +200,15 @@ describe('stopping', () => {
     await running;
   });
 
+  it('given a key that is added in the moment of the stop, then it is not worked on', async () => {
+    const { queue, stop, runs, running } = aFixture({ reconcile: async () => done });
+    await settle();
+    queue.add('a');
+    stop.abort(new OrderlyStop());
+    await running;
+    expect(runs).toEqual([]);
+  });
+
   it('given a signal that is already aborted, then nothing runs', async () => {
     const clock = new FakeClock();
     const runs: string[] = [];

@@ -69,7 +69,7 @@ export async function runWorkers<Key extends string>(options: WorkersOptions<Key
   async function work(first: Key): Promise<void> {
     for (let key: Key | undefined = first; key !== undefined; key = await nextWaiting()) {
       try {
-        if (gate.open || (await opened())) await reconcileOnce(options, { key, signal: cut.signal });
+        if (await mayStart()) await reconcileOnce(options, { key, signal: cut.signal });
       } finally {
         queue.done(key);
       }
@@ -80,8 +80,9 @@ export async function runWorkers<Key extends string>(options: WorkersOptions<Key
     return queue.length > 0 && !signal.aborted ? queue.get() : undefined;
   }
 
-  async function opened(): Promise<boolean> {
-    await gate.whenOpen(signal).catch(() => undefined);
+  /** Asked with the key in hand: it may have been handed out in the very moment of the abort. */
+  async function mayStart(): Promise<boolean> {
+    if (!gate.open && !signal.aborted) await gate.whenOpen(signal).catch(() => undefined);
     return !signal.aborted;
   }
 }

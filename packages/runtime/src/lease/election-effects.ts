@@ -6,7 +6,6 @@
 import type { ApiClient } from '../api/client.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
-import { OrderlyStop } from '../process/orderly-stop.ts';
 import type { ElectionConfig } from './election-config.ts';
 import type { Effect, Input, LeaseChange, Notice } from './election-state.ts';
 import { callLease } from './lease-client.ts';
@@ -20,6 +19,8 @@ export interface EffectDeps {
   readonly put: (input: Input) => void;
   readonly report: (notice: Notice) => void;
   readonly work: (signal: AbortSignal) => Promise<void>;
+  /** The signal that stops the election. */
+  readonly stopped: AbortSignal;
 }
 
 export interface ElectionEffects extends Disposable {
@@ -34,7 +35,7 @@ export class LeadershipLost extends Error {
 }
 
 export function createElectionEffects(deps: EffectDeps): ElectionEffects {
-  const { config, put, report, work } = deps;
+  const { config, put, report, work, stopped } = deps;
   const leading = new AbortController();
   let call = new AbortController();
   let watch = new AbortController();
@@ -83,7 +84,7 @@ export function createElectionEffects(deps: EffectDeps): ElectionEffects {
           void startWork();
           return;
         case 'endWork':
-          leading.abort(effect.how === 'drain' ? new OrderlyStop() : new LeadershipLost('leadership lost'));
+          leading.abort(effect.how === 'asTold' ? stopped.reason : new LeadershipLost('leadership lost'));
           return;
         case 'tell':
           report(effect.notice);

@@ -109,7 +109,8 @@ export type Effect =
   | { readonly kind: 'cancel' }
   | { readonly kind: 'watch'; readonly to: 'open' | 'reopen' | 'closed' }
   | { readonly kind: 'startWork' }
-  | { readonly kind: 'endWork'; readonly how: 'drain' | 'cut' }
+  /** asTold: for the reason for which the election was stopped. cut: because the lease is lost. */
+  | { readonly kind: 'endWork'; readonly how: 'asTold' | 'cut' }
   | { readonly kind: 'tell'; readonly notice: Notice };
 
 export type Notice =

@@ -30,14 +30,15 @@ export interface LeaderElectionDeps extends ReportDeps {
 }
 
 /**
- * The work of a leader. It runs until it is done or the signal aborts: with an `OrderlyStop` it takes its time to finish, with
- * `LeadershipLost` it drops everything. Before each piece of new work it asks the gate.
+ * The work of a leader. It runs until it is done or the signal aborts: with the reason for which the election was stopped (an
+ * `OrderlyStop`: it takes its time to finish), or with `LeadershipLost`: it drops everything. Before each piece of new work it
+ * asks the gate.
  */
 export type LeadingWork = (signal: AbortSignal, gate: StartGate) => Promise<void>;
 
 export interface LeaderElector {
   /**
-   * Becomes a candidate, leads once, and ends:
+   * Becomes a candidate, leads once, and ends. One run at a time.
    *
    * - `stopped`: the signal aborted before it led, or the work ended and the Lease stays to expire.
    * - `released`: the work ended and the Lease was given back (`releaseOnExit`).
@@ -63,7 +64,9 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
   let state: ElectionState = { kind: 'ended', result: 'stopped' };
 
   const turn = (): Turn => ({ config, nowMs: clock.monotonicMs(), wallMs: clock.nowMs(), random: random.next() });
-  const gate = createRenewalGate(() => state.kind === 'leading' && mayStartWork(turn(), state));
+  const gate = createRenewalGate(
+    () => state.kind === 'leading' && mayStartWork({ config, nowMs: clock.monotonicMs() }, state),
+  );
 
   async function lead(signal: AbortSignal, work: LeadingWork): Promise<ElectionResult> {
     const inbox = createInbox<Input>();
@@ -73,6 +76,7 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
       config,
       report,
       put: inbox.put,
+      stopped: signal,
       work: (leading) => work(leading, gate),
     });
     const stop = (): void => inbox.put({ kind: 'stop' });

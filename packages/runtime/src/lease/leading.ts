@@ -78,7 +78,7 @@ function isStalled({ config, nowMs }: Turn, { renewedAtMs }: Leading): boolean {
 }
 
 /** New work needs a lease that was renewed lately; running work may go on until the lease is lost. */
-export function mayStartWork({ config, nowMs }: Turn, { renewedAtMs }: Leading): boolean {
+export function mayStartWork({ config, nowMs }: Pick<Turn, 'config' | 'nowMs'>, { renewedAtMs }: Leading): boolean {
   return nowMs - renewedAtMs <= config.renewDeadlineMs;
 }
 
@@ -89,7 +89,7 @@ function advance(turn: Turn, state: Leading, input: Input): Step {
     case 'answer':
       return onAnswer(turn, state, input.answer);
     case 'stop':
-      return { state, effects: [{ kind: 'endWork', how: 'drain' }] };
+      return { state, effects: [{ kind: 'endWork', how: 'asTold' }] };
     case 'workEnded':
       return onWorkEnded(turn, state);
     case 'change':

@@ -51,6 +51,15 @@ describe('an orderly stop', () => {
     expect([a.result, calls()]).toEqual(['stopped', []]);
   });
 
+  it('given a stop for another reason, then the work is told that reason', async () => {
+    const { clock, candidate } = createElectionWorld();
+    const a = candidate('a');
+    await clock.advance(0);
+    a.stop(new RangeError('told so'));
+    await clock.advance(0);
+    expect(a.work).toEqual(['started@0', 'aborted: RangeError@0']);
+  });
+
   it('given a lease lost while the work drains, then it ends at once as lost', async () => {
     const { clock, a, changeLease, calls } = await aStoppingLeader();
     changeLease((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'b' } }));

@@ -100,7 +100,7 @@ function simulate(seed: number): {
       if (chance(0.3)) at(nowMs + between(0, 30_000), () => deliver(process, { kind: 'stop' }));
     }
     if (effect.kind === 'endWork' && effect.how === 'cut') process.working = false;
-    if (effect.kind === 'endWork' && effect.how === 'drain') {
+    if (effect.kind === 'endWork' && effect.how === 'asTold') {
       at(nowMs + between(0, 20_000), () => {
         process.working = false;
         deliver(process, { kind: 'workEnded' });

@@ -103,7 +103,6 @@ describe('DelayedAdds', () => {
           delayed.add(String(key), delayMs);
           earliest.set(key, Math.min(delayMs, earliest.get(key) ?? Infinity));
         }
-        expect(delayed.size).toBe(earliest.size);
         await clock.advance(25_000);
         const expected = [...earliest].map(([key, ms]) => ({ key, ms }));
         expect(fired.toSorted()).toEqual(expected.map(({ key, ms }) => `${key}@${ms}`).toSorted());

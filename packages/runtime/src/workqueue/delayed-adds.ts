@@ -30,10 +30,6 @@ export class DelayedAdds<Key extends string> {
     this.#ready = ready;
   }
 
-  get size(): number {
-    return this.#heap.length;
-  }
-
   add(key: Key, delayMs: number): void {
     const readyMs = this.#clock.monotonicMs() + delayMs;
     const known = this.#entries.get(key);

@@ -30,7 +30,7 @@ export class KeyedQueue<Key extends string> {
   readonly #waiting = new Fifo<Key>();
   readonly #waitingSince = new Fifo<number>();
   /** The same keys, to find them. */
-  readonly #isWaiting = new Set<Key>();
+  readonly #waitingKeys = new Set<Key>();
   readonly #processing = new Map<Key, Run>();
   readonly #waiters = new Set<Waiter<Key>>();
   #dirtyRuns = 0;
@@ -109,8 +109,8 @@ export class KeyedQueue<Key extends string> {
 
   /** False when the key waits already. */
   #enqueue(key: Key, dirtyMs: number): boolean {
-    const before = this.#isWaiting.size;
-    if (this.#isWaiting.add(key).size === before) return false;
+    const before = this.#waitingKeys.size;
+    if (this.#waitingKeys.add(key).size === before) return false;
     this.#waiting.push(key);
     this.#waitingSince.push(dirtyMs);
     if (this.#waiters.size > 0) this.#wakeOne();
@@ -128,7 +128,7 @@ export class KeyedQueue<Key extends string> {
     if (key === undefined || dirtyMs === undefined) return undefined;
     const now = this.#clock.monotonicMs();
     this.#instruments?.waited(now - dirtyMs);
-    this.#isWaiting.delete(key);
+    this.#waitingKeys.delete(key);
     this.#processing.set(key, { startedMs: now, dirtyMs: undefined });
     return key;
   }

@@ -52,7 +52,8 @@ export interface Candidate {
   readonly ended: Promise<void>;
   /** No new request of it arrives; to the others it looks as if it had been killed. */
   partitioned: boolean;
-  stop(): void;
+  /** Default: an `OrderlyStop`. */
+  stop(reason?: Error): void;
   endWork(error?: Error): void;
 }
 
@@ -147,7 +148,7 @@ function startCandidate({ clock, server, faults, seed }: CandidateSeat, options:
     get ended() {
       return ended;
     },
-    stop: () => stop.abort(new OrderlyStop()),
+    stop: (reason = new OrderlyStop()) => stop.abort(reason),
     endWork: (error) => end(error),
   };
 
