@@ -41,9 +41,34 @@ export async function ensureFileSystem(device: string, image: string, wanted: st
   return type;
 }
 
-export async function growFileSystem(device: string, path: string): Promise<void> {
+/** While it is mounted. The kernel wants CAP_SYS_RESOURCE for this with ext4. */
+export async function growMounted(device: string, path: string): Promise<void> {
   const type = await fileSystemOn(device);
   if (type === 'xfs') await run({ program: 'xfs_growfs', args: [path] });
-  else if (type?.startsWith('ext') === true) await run({ program: 'resize2fs', args: [device] });
+  else if (isExt(type)) await run({ program: 'resize2fs', args: [device] });
   else throw new Error(`a file system of type ${type} cannot grow`);
+}
+
+/** Before it is mounted: content that came from a smaller source. XFS grows only while mounted. */
+export async function growUnmounted(device: string, type: string): Promise<void> {
+  if (!isExt(type) || (await extBytes(device)) >= (await deviceBytes(device))) return;
+  const corrected = 1;
+  await run({ program: 'e2fsck', args: ['-f', '-p', device], accept: [corrected] });
+  await run({ program: 'resize2fs', args: [device] });
+}
+
+function isExt(type: string | undefined): boolean {
+  return type?.startsWith('ext') === true;
+}
+
+async function extBytes(device: string): Promise<bigint> {
+  const facts = await run({ program: 'dumpe2fs', args: ['-h', device] });
+  const number = (name: string): bigint => BigInt(new RegExp(`^${name}:\\s+(\\d+)$`, 'm').exec(facts)?.[1] ?? '0');
+  return number('Block count') * number('Block size');
+}
+
+async function deviceBytes(device: string): Promise<bigint> {
+  const bytes = BigInt(await run({ program: 'blockdev', args: ['--getsize64', device] }));
+  const largestBlock = 4096n; // a file system does not use a last block that is not whole
+  return bytes - (bytes % largestBlock);
 }

@@ -8,7 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Access, VolumeRecord } from '../core/records.ts';
 import { run } from './command.ts';
 import { DataFolder } from './data-folder.ts';
-import { attach, detach, ensureFileSystem, followSize, growFileSystem } from './devices.ts';
+import { attach, detach, ensureFileSystem, followSize, growMounted, growUnmounted } from './devices.ts';
 import { fileName, orAbsent } from './files.ts';
 import { loopDevices, mountAt, mountTable, originIn } from './mount-table.ts';
 import type { Mounts } from './mounts.ts';
@@ -59,7 +59,7 @@ export function kernelMounts(folder: DataFolder): Mounts {
       const devices = await loopDevices(folder.dataOf(volume));
       for (const device of devices) {
         await followSize(device);
-        if (volume.layout === 'filesystem') await growFileSystem(device, path);
+        if (volume.layout === 'filesystem') await growMounted(device, path);
       }
     },
     missing: async (volume) => {
@@ -95,9 +95,10 @@ export function kernelMounts(folder: DataFolder): Mounts {
       const type = await ensureFileSystem(device, data, access.fsType);
       // A copy of an XFS file system has the identity of its source, which may be mounted too.
       const flags = [...access.mountFlags, ...(type === 'xfs' ? ['nouuid'] : [])];
+      await growUnmounted(device, type);
       const options = flags.length > 0 ? ['-o', flags.join(',')] : [];
       await run({ program: 'mount', args: ['-t', type, ...options, device, path] });
-      await growFileSystem(device, path); // content from a smaller source
+      if (type === 'xfs') await growMounted(device, path);
     });
   }
 
