@@ -30,7 +30,7 @@ const mib = 1024 ** 2;
 const undo: (() => Promise<void>)[] = [];
 
 afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step();
+  for (const step of undo.splice(0).toReversed()) await step();
 });
 
 interface OnNode {
