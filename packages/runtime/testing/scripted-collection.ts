@@ -5,6 +5,7 @@
  * one is wanted, use the fake API server.
  */
 import type { StreamRequest } from '../src/api/client.ts';
+import { ApiError } from '../src/api/errors.ts';
 import type { KubeObject } from '../src/api/objects.ts';
 import { abortError, type TransportResponse } from '../src/api/transport.ts';
 import type { Clock } from '../src/clock/clock.ts';
@@ -91,6 +92,11 @@ export class ScriptedBody implements AsyncIterable<Uint8Array> {
     });
   }
 
+  /** An ERROR event: the server ends the watch. */
+  refuse({ status: code, reason, message }: ApiError): this {
+    return this.event('ERROR', { kind: 'Status', code, reason, message });
+  }
+
   end(): this {
     return this.#push('end');
   }
@@ -125,6 +131,26 @@ export class ScriptedBody implements AsyncIterable<Uint8Array> {
     }
   }
 }
+
+/** A streaming list of these objects, synced at that version. */
+export function syncedStream(resourceVersion: string, ...objects: readonly KubeObject[]): ScriptedBody {
+  const body = new ScriptedBody();
+  for (const object of objects) body.event('ADDED', object);
+  return body.bookmark(resourceVersion, 'end');
+}
+
+/** Answers that lists and watches are commonly refused with. */
+export const refusals: Readonly<Record<'busy' | 'expired' | 'unsupported' | 'forbidden' | 'missing', ApiError>> = {
+  busy: new ApiError({ status: 429, reason: 'TooManyRequests', message: 'busy' }),
+  expired: new ApiError({ status: 410, reason: 'Expired', message: 'too old resource version' }),
+  unsupported: new ApiError({ status: 422, reason: 'Invalid', message: 'sendInitialEvents is forbidden' }),
+  forbidden: new ApiError({ status: 403, reason: 'Forbidden', message: 'forbidden' }),
+  missing: new ApiError({
+    status: 404,
+    reason: 'NotFound',
+    message: 'the server could not find the requested resource',
+  }),
+};
 
 /** A page of a list, as built-in types have it. */
 export function listPage(

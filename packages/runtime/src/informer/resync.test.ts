@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { aVolume, FakeClock, recordingLogger, ScriptedBody, scriptedInformer, tellTo } from '../../testing/index.ts';
-import { ApiError } from '../api/errors.ts';
+import {
+  aVolume,
+  FakeClock,
+  recordingLogger,
+  refusals,
+  scriptedInformer,
+  syncedStream,
+  tellTo,
+} from '../../testing/index.ts';
 import { createResync } from './resync.ts';
 
 const minute = 60_000;
-const synced = (...volumes: readonly object[]): ScriptedBody => {
-  const body = new ScriptedBody();
-  for (const volume of volumes) body.event('ADDED', volume);
-  return body.bookmark('10', 'end');
-};
-const expired = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' };
-
 /** Fires of each handler: `name@minutes`. */
 function schedule(periodMs: number) {
   const clock = new FakeClock();
@@ -111,16 +111,15 @@ describe('resync of an informer', () => {
       resyncMs: 10 * minute,
       random: { next: () => 0.999, uuid: () => '' },
     });
-    const first = synced(aVolume('a', '5'));
-    const refused = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
-    api.answers(first, ...Array.from({ length: 40 }, () => refused));
+    const first = syncedStream('10', aVolume('a', '5'));
+    api.answers(first, ...Array.from({ length: 40 }, () => refusals.forbidden));
     await start();
     await clock.advance(9 * minute);
-    first.event('ERROR', expired);
+    first.refuse(refusals.expired);
     await clock.advance(5 * minute);
     expect(told).toEqual(['add a@5 initial']);
     const lost = api.summaries.length;
-    api.answers(synced(aVolume('a', '5')));
+    api.answers(syncedStream('10', aVolume('a', '5')));
     while (api.summaries.length < 42) await clock.advance(1000);
     expect(lost).toBeGreaterThan(4);
     const backAt = clock.monotonicMs();
@@ -134,7 +133,7 @@ describe('resync of an informer', () => {
 
   it('[runtime#106] given no resync period, then relists of equal versions and time tell nobody anything', async () => {
     const { api, clock, told, start, stop } = scriptedInformer();
-    api.answers(synced(aVolume('a', '5')).event('ERROR', expired), synced(aVolume('a', '5')));
+    api.answers(syncedStream('10', aVolume('a', '5')).refuse(refusals.expired), syncedStream('10', aVolume('a', '5')));
     await start();
     await clock.advance(60 * minute);
     expect(api.summaries.slice(0, 2)).toEqual(['stream rv=', 'stream rv=10']);
@@ -146,7 +145,7 @@ describe('resync of an informer', () => {
     const { api, clock, informer, told, start, stop } = scriptedInformer({ resyncMs: 4 * minute });
     const rare: string[] = [];
     informer.addHandler(tellTo(rare), { resyncMs: 8 * minute });
-    api.answers(synced(aVolume('a', '5')));
+    api.answers(syncedStream('10', aVolume('a', '5')));
     await start();
     await clock.advance(4 * minute);
     expect(told).toEqual(['add a@5 initial', 'update a@5->5']);
@@ -157,7 +156,7 @@ describe('resync of an informer', () => {
   it('given more than 1000 objects, then a resync is spread over a tenth of the period, and changes pass in between', async () => {
     const { api, clock, told, start, stop } = scriptedInformer({ resyncMs: 4 * minute });
     const volumes = Array.from({ length: 2000 }, (_, n) => aVolume(`pv-${n}`, `${n + 1}`));
-    const watch = synced(...volumes);
+    const watch = syncedStream('10', ...volumes);
     api.answers(watch);
     await start();
     expect(told).toHaveLength(2000);

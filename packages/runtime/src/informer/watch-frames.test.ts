@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { aVolume, FakeClock, listPage, ScriptedBody, scriptedInformer, settle } from '../../testing/index.ts';
+import {
+  aVolume,
+  FakeClock,
+  listPage,
+  ScriptedBody,
+  scriptedInformer,
+  settle,
+  syncedStream,
+} from '../../testing/index.ts';
 import { TransportError } from '../api/transport.ts';
 
 const frame = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
 /** A stream that has synced an empty collection at version 10. */
-const synced = (): ScriptedBody => new ScriptedBody().bookmark('10', 'end');
+const synced = (): ScriptedBody => syncedStream('10');
 
 /** Yields are counted, and held back while `hold` is set. */
 class YieldingClock extends FakeClock {
