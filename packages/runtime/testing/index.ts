@@ -8,7 +8,7 @@ export { recordingLogger } from './recording-logger.ts';
 export type { LogLine, RecordingLogger } from './recording-logger.ts';
 export { recordingMetrics } from './recording-metrics.ts';
 export type { RecordingMetrics } from './recording-metrics.ts';
-export { listPage, refusals, ScriptedBody, ScriptedCollection, syncedStream } from './scripted-collection.ts';
+export { collectionErrors, listPage, ScriptedBody, ScriptedCollection, syncedStream } from './scripted-collection.ts';
 export type { CollectionAnswer, CollectionRequest } from './scripted-collection.ts';
 export { aVolume, scriptedInformer, tellTo } from './scripted-informer.ts';
 export type { ScriptedInformer, ScriptedInformerOptions } from './scripted-informer.ts';

@@ -140,7 +140,9 @@ export function syncedStream(resourceVersion: string, ...objects: readonly KubeO
 }
 
 /** Answers that lists and watches are commonly refused with. */
-export const refusals: Readonly<Record<'busy' | 'expired' | 'unsupported' | 'forbidden' | 'missing', ApiError>> = {
+export const collectionErrors: Readonly<
+  Record<'busy' | 'expired' | 'unsupported' | 'forbidden' | 'missing', ApiError>
+> = {
   busy: new ApiError({ status: 429, reason: 'TooManyRequests', message: 'busy' }),
   expired: new ApiError({ status: 410, reason: 'Expired', message: 'too old resource version' }),
   unsupported: new ApiError({ status: 422, reason: 'Invalid', message: 'sendInitialEvents is forbidden' }),

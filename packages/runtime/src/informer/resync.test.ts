@@ -4,7 +4,7 @@ import {
   aVolume,
   FakeClock,
   recordingLogger,
-  refusals,
+  collectionErrors,
   scriptedInformer,
   syncedStream,
   tellTo,
@@ -112,10 +112,10 @@ describe('resync of an informer', () => {
       random: { next: () => 0.999, uuid: () => '' },
     });
     const first = syncedStream('10', aVolume('a', '5'));
-    api.answers(first, ...Array.from({ length: 40 }, () => refusals.forbidden));
+    api.answers(first, ...Array.from({ length: 40 }, () => collectionErrors.forbidden));
     await start();
     await clock.advance(9 * minute);
-    first.refuse(refusals.expired);
+    first.refuse(collectionErrors.expired);
     await clock.advance(5 * minute);
     expect(told).toEqual(['add a@5 initial']);
     const lost = api.summaries.length;
@@ -133,7 +133,10 @@ describe('resync of an informer', () => {
 
   it('[runtime#106] given no resync period, then relists of equal versions and time tell nobody anything', async () => {
     const { api, clock, told, start, stop } = scriptedInformer();
-    api.answers(syncedStream('10', aVolume('a', '5')).refuse(refusals.expired), syncedStream('10', aVolume('a', '5')));
+    api.answers(
+      syncedStream('10', aVolume('a', '5')).refuse(collectionErrors.expired),
+      syncedStream('10', aVolume('a', '5')),
+    );
     await start();
     await clock.advance(60 * minute);
     expect(api.summaries.slice(0, 2)).toEqual(['stream rv=', 'stream rv=10']);

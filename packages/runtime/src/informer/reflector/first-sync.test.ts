@@ -6,7 +6,7 @@ import {
   FakeClock,
   listPage,
   recordingLogger,
-  refusals,
+  collectionErrors,
   ScriptedBody,
   scriptedInformer,
   scriptedTransport,
@@ -37,7 +37,7 @@ describe('first sync', () => {
   });
 
   it.each([
-    { id: '[runtime#60]', given: 'Invalid', error: refusals.unsupported },
+    { id: '[runtime#60]', given: 'Invalid', error: collectionErrors.unsupported },
     { id: '[runtime#61]', given: 'an error that is no answer of the server', error: new Error('dummy') },
   ])('$id given $given for the stream, then list and watch: three requests', async ({ error }) => {
     const { api, told, start, stop } = scriptedInformer();
@@ -50,7 +50,7 @@ describe('first sync', () => {
 
   it('[runtime#62] given 429 twice, then the third stream succeeds and nothing is listed', async () => {
     const { api, informer, clock, start, stop } = scriptedInformer();
-    api.answers(refusals.busy, refusals.busy, syncedStream('10'));
+    api.answers(collectionErrors.busy, collectionErrors.busy, syncedStream('10'));
     await start();
     await clock.advance(800);
     await clock.advance(1600);
@@ -167,13 +167,13 @@ describe('first sync', () => {
     const { api, clock, start, stop } = scriptedInformer();
     const first = new ScriptedBody();
     const list = (): ScriptedBody => listPage([], { resourceVersion: '10' });
-    api.answers(refusals.unsupported, list(), first, list());
+    api.answers(collectionErrors.unsupported, list(), first, list());
     await start();
-    first.refuse(refusals.expired);
+    first.refuse(collectionErrors.expired);
     await clock.advance(800);
     expect(api.summaries.slice(3)).toEqual(['list rv=10', 'watch rv=10']);
     await clock.advance(30 * 60_000);
-    api.answers(refusals.expired);
+    api.answers(collectionErrors.expired);
     await clock.advance(335_000);
     expect(api.summaries.slice(-2)).toEqual(['watch rv=10', 'stream rv=10']);
     await stop();
@@ -187,7 +187,7 @@ describe('first sync', () => {
       metadata: { name: 'a', resourceVersion: '1' },
     };
     api.answers(
-      refusals.unsupported,
+      collectionErrors.unsupported,
       listPage([], { resourceVersion: '1' }),
       new ScriptedBody().event('ADDED', partial),
     );

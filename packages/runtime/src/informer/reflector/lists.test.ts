@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   aVolume,
   listPage,
-  refusals,
+  collectionErrors,
   ScriptedBody,
   scriptedInformer,
   syncedStream,
@@ -21,7 +21,7 @@ describe('lists', () => {
     api.answers(listPage([aVolume('a', '1')], { resourceVersion: '10', next: 'token' }));
     api.answers(listPage([aVolume('b', '2')], { resourceVersion: '11' }), watch);
     await start();
-    watch.refuse(refusals.expired);
+    watch.refuse(collectionErrors.expired);
     await clock.advance(800);
     expect(api.summaries).toEqual([
       'list rv=0 limit=500',
@@ -36,22 +36,22 @@ describe('lists', () => {
   it('[runtime#69] given a relist at a version that is gone, then one list without a version follows at once', async () => {
     const { api, clock, start, stop } = scriptedInformer({ streaming: 'off' });
     const watch = new ScriptedBody();
-    api.answers(listPage([], { resourceVersion: '10' }), watch, refusals.expired, refusals.expired);
+    api.answers(listPage([], { resourceVersion: '10' }), watch, collectionErrors.expired, collectionErrors.expired);
     await start();
-    watch.refuse(refusals.expired);
+    watch.refuse(collectionErrors.expired);
     await clock.advance(800);
     expect(api.summaries).toEqual(['list rv=0 limit=500', 'watch rv=10', 'list rv=10', 'list rv= limit=500']);
     await stop();
   });
 
-  it('[runtime#70] given a second page that has refusals.expired, then the whole list is read at the version first asked for', async () => {
+  it('[runtime#70] given a second page that has collectionErrors.expired, then the whole list is read at the version first asked for', async () => {
     const { api, told, clock, start, stop } = scriptedInformer({ streaming: 'off', pageSize: 4 });
     const watch = new ScriptedBody();
     api.answers(listPage([], { resourceVersion: '10' }), watch);
-    api.answers(listPage([aVolume('stale', '11')], { resourceVersion: '12', next: 'token' }), refusals.expired);
+    api.answers(listPage([aVolume('stale', '11')], { resourceVersion: '12', next: 'token' }), collectionErrors.expired);
     api.answers(listPage([aVolume('a', '13')], { resourceVersion: '14' }));
     await start();
-    watch.refuse(refusals.expired);
+    watch.refuse(collectionErrors.expired);
     await clock.advance(800);
     expect(api.summaries.slice(2)).toEqual([
       'list rv=10 limit=4',
@@ -79,7 +79,7 @@ describe('lists', () => {
       const watch = new ScriptedBody();
       api.answers(listPage([], { resourceVersion: '10' }), watch, new ApiError({ ...timeout, ...error }));
       await start();
-      watch.refuse(refusals.expired);
+      watch.refuse(collectionErrors.expired);
       await clock.advance(800);
       expect(api.summaries.slice(2)).toEqual(['list rv=10', 'list rv= limit=500']);
       await stop();
@@ -109,7 +109,7 @@ describe('lists', () => {
       new ScriptedBody().write(whole.slice(0, -40)).end(),
     );
     await start();
-    watch.refuse(refusals.expired);
+    watch.refuse(collectionErrors.expired);
     await clock.advance(800);
     expect(told).toEqual(['add a@1 initial']);
     expect(informer.lister.list().map(({ metadata }) => metadata?.name)).toEqual(['a']);
@@ -137,7 +137,7 @@ describe('relists', () => {
   /** Synced at 10 with these volumes, then told to start over, which leads to `again`. */
   const relisted = async (before: readonly object[], again: ScriptedBody): Promise<ScriptedInformer> => {
     const harness = scriptedInformer();
-    harness.api.answers(syncedStream('10', ...before).refuse(refusals.expired), again);
+    harness.api.answers(syncedStream('10', ...before).refuse(collectionErrors.expired), again);
     await harness.start();
     (harness.told as string[]).length = 0;
     await harness.clock.advance(800);
@@ -151,7 +151,7 @@ describe('relists', () => {
       reason: 'Timeout',
       message: 'Too large resource version: 100, current: 50',
     });
-    api.answers(syncedStream('100', aVolume('a', '90'), aVolume('b', '95')).refuse(refusals.expired));
+    api.answers(syncedStream('100', aVolume('a', '90'), aVolume('b', '95')).refuse(collectionErrors.expired));
     api.answers(tooLarge, syncedStream('50', aVolume('a', '40')));
     await start();
     await clock.advance(800);
@@ -184,7 +184,7 @@ describe('relists', () => {
     api.answers(first, syncedStream('20', ...volumes));
     await start();
     const before = informer.lister.list();
-    first.refuse(refusals.expired);
+    first.refuse(collectionErrors.expired);
     await clock.advance(800);
     expect(api.summaries).toHaveLength(2);
     expect(told).toEqual(['add a@5 initial', 'add b@6 initial']);

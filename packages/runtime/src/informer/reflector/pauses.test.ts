@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** How long the reflector waits. */
 import { describe, expect, it } from 'vitest';
-import { FakeClock, refusals, scriptedInformer, syncedStream } from '../../../testing/index.ts';
+import { FakeClock, collectionErrors, scriptedInformer, syncedStream } from '../../../testing/index.ts';
 import { TransportError } from '../../api/transport.ts';
 
 const refused = new TransportError('refused', 'connect ECONNREFUSED');
@@ -19,7 +19,7 @@ describe('pauses', () => {
 
   it('[runtime#90] given failures without end, then the backoff stays at its cap; a watch of a minute resets it', async () => {
     const { api, clock, start, stop } = scriptedInformer();
-    api.answers(...Array.from({ length: 20 }, () => refusals.busy));
+    api.answers(...Array.from({ length: 20 }, () => collectionErrors.busy));
     await start();
     let requests = 1;
     for (const backoffMs of [800, 1600, 3200, 6400, 12_800, 25_600, ...Array.from({ length: 14 }, () => 30_000)]) {
@@ -28,7 +28,7 @@ describe('pauses', () => {
       await clock.advance(1);
       requests += 1;
       expect(api.summaries).toHaveLength(requests);
-      if (requests === 20) api.answers(syncedStream('10').refuse(refusals.expired), syncedStream('10'));
+      if (requests === 20) api.answers(syncedStream('10').refuse(collectionErrors.expired), syncedStream('10'));
     }
     // Synced for a moment is no evidence: the next pause is the cap again.
     await clock.advance(29_999);
@@ -39,12 +39,12 @@ describe('pauses', () => {
 
     const healthy = scriptedInformer();
     const watch = syncedStream('10');
-    healthy.api.answers(refusals.busy, refusals.busy, watch);
+    healthy.api.answers(collectionErrors.busy, collectionErrors.busy, watch);
     await healthy.start();
     await healthy.clock.advance(800);
     await healthy.clock.advance(1600);
     await healthy.clock.advance(60_000);
-    watch.refuse(refusals.expired);
+    watch.refuse(collectionErrors.expired);
     await healthy.clock.advance(800);
     expect(healthy.api.summaries).toHaveLength(4);
     await healthy.stop();

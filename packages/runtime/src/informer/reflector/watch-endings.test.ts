@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   aVolume,
   listPage,
-  refusals,
+  collectionErrors,
   ScriptedBody,
   scriptedInformer,
   syncedStream,
@@ -52,7 +52,7 @@ describe('watches that end', () => {
 
   it('[runtime#77] given ERROR 410, then after a backoff step the stream asks for the last version first', async () => {
     const { api, clock, start, stop } = scriptedInformer();
-    api.answers(syncedStream('10').refuse(refusals.expired));
+    api.answers(syncedStream('10').refuse(collectionErrors.expired));
     await start();
     await clock.advance(799);
     expect(api.summaries).toEqual(['stream rv=']);
@@ -63,7 +63,7 @@ describe('watches that end', () => {
 
   it('[runtime#78] given ERROR 429, then after a backoff step the watch goes on, and one list was enough', async () => {
     const { api, clock, start, stop } = scriptedInformer({ streaming: 'off' });
-    api.answers(listPage([], { resourceVersion: '10' }), new ScriptedBody().refuse(refusals.busy));
+    api.answers(listPage([], { resourceVersion: '10' }), new ScriptedBody().refuse(collectionErrors.busy));
     await start();
     await clock.advance(799);
     expect(api.summaries).toHaveLength(2);
@@ -76,11 +76,11 @@ describe('watches that end', () => {
     const { api, clock, start, stop } = scriptedInformer({ streaming: 'off' });
     api.answers(
       listPage([], { resourceVersion: '10' }),
-      refusals.busy,
-      refusals.busy,
-      refusals.busy,
-      refusals.busy,
-      refusals.busy,
+      collectionErrors.busy,
+      collectionErrors.busy,
+      collectionErrors.busy,
+      collectionErrors.busy,
+      collectionErrors.busy,
     );
     await start();
     for (const [n, backoffMs] of [800, 1600, 3200, 6400, 12_800].entries()) {
@@ -114,7 +114,12 @@ describe('watches that end', () => {
   it('[runtime#81] given a server restart with the version compacted away, then one relist', async () => {
     const { api, told, clock, start, stop } = scriptedInformer();
     const first = syncedStream('10', aVolume('a', '5'));
-    api.answers(first, refusals.expired, refusals.expired, syncedStream('50', aVolume('a', '5'), aVolume('b', '40')));
+    api.answers(
+      first,
+      collectionErrors.expired,
+      collectionErrors.expired,
+      syncedStream('50', aVolume('a', '5'), aVolume('b', '40')),
+    );
     await start();
     await clock.advance(300_000);
     first.fail(new TransportError('eof', 'closed'));
@@ -183,7 +188,7 @@ describe('a server that refuses', () => {
   it('[runtime#82] given 403 for lists, then an error is logged per step, nothing is synced, and it goes on', async () => {
     const harness = scriptedInformer();
     const { api, informer, clock, start, stop } = harness;
-    api.answers(...Array.from({ length: 6 }, () => refusals.forbidden));
+    api.answers(...Array.from({ length: 6 }, () => collectionErrors.forbidden));
     await start();
     await clock.advance(800);
     await clock.advance(1600);
@@ -205,7 +210,7 @@ describe('a server that refuses', () => {
   it('[runtime#83] given 404 until the resource is installed, then the next step recovers', async () => {
     const harness = scriptedInformer();
     const { api, told, clock, start, stop } = harness;
-    api.answers(refusals.missing, refusals.missing, syncedStream('10', aVolume('a', '5')));
+    api.answers(collectionErrors.missing, collectionErrors.missing, syncedStream('10', aVolume('a', '5')));
     await start();
     expect(errorLines(harness)).toBe(1);
     await clock.advance(800);
@@ -216,7 +221,14 @@ describe('a server that refuses', () => {
   it('[runtime#84] given the resource is removed while watched, then the cache keeps its content', async () => {
     const { api, informer, told, clock, start, stop } = scriptedInformer();
     const first = syncedStream('10', aVolume('a', '5'));
-    api.answers(first, refusals.missing, refusals.missing, refusals.missing, refusals.missing, refusals.missing);
+    api.answers(
+      first,
+      collectionErrors.missing,
+      collectionErrors.missing,
+      collectionErrors.missing,
+      collectionErrors.missing,
+      collectionErrors.missing,
+    );
     await start();
     await clock.advance(5000);
     first.end();
