@@ -5,16 +5,19 @@ import {
   done,
   type EventRecorder,
   type Handler,
+  type Lister,
   type Outcome,
   type PersistentVolume,
   type Reconcile,
+  toObjectKey,
+  type VolumeAttachment,
 } from '@csi-sidecars/runtime';
 import type { ProvisionerMetrics } from '../metrics.ts';
 import { decide } from './decide.ts';
 import { observe, type ObserveDeps } from './observe.ts';
 import { perform, type PerformDeps } from './perform.ts';
 import { type Conclusion, nameOf, type VolumeContext, type VolumeName, type VolumeState } from './state.ts';
-import { needsWork } from './volume-facts.ts';
+import { isToBeDeleted, needsWork } from './volume-facts.ts';
 
 export interface VolumeLoopDeps extends PerformDeps {
   readonly clock: Clock;
@@ -57,4 +60,17 @@ export function volumeHandler(enqueue: (name: VolumeName) => void): Handler<Pers
     if (needsWork(volume)) enqueue(nameOf(volume));
   };
   return { add: consider, update: (_previous, current) => consider(current) };
+}
+
+/** A volume that waited for its last attachment need not wait for its backoff as well. */
+export function attachmentHandler(
+  volumes: Lister<PersistentVolume>,
+  enqueue: (name: VolumeName) => void,
+): Handler<VolumeAttachment> {
+  return {
+    delete: ({ object }) => {
+      const volume = volumes.get(toObjectKey(undefined, object.spec.source.persistentVolumeName ?? ''));
+      if (volume !== undefined && isToBeDeleted(volume)) enqueue(nameOf(volume));
+    },
+  };
 }

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Choosing claims, and the way to a PersistentVolume when nothing goes wrong. */
+import { storageClasses } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { aClaim, aClass, aVolume, type ClaimFacts, driverName } from '../../testing/builders.ts';
+import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
+import { annotations } from '../names.ts';
+import { clusterRules } from '../rbac.ts';
+
+const succeeded = [
+  'Normal Provisioning team/data: External provisioner is provisioning volume for claim "team/data"',
+  'Normal ProvisioningSucceeded team/data: Successfully provisioned volume pvc-uid-data',
+];
+const labels = { class: 'fast', source: '' };
+const failures = 'controller_persistentvolumeclaim_provision_failed_total';
+const successes = 'controller_persistentvolumeclaim_provision_total';
+
+const late = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
+
+async function withClaim(claim: ClaimFacts, klass = aClass()): Promise<Fixture> {
+  return await aProvisioner({ seed: [klass, aClaim(claim)] });
+}
+
+/** Everything that anybody could notice. */
+function trace(p: Fixture): unknown {
+  const counted = {
+    failures: p.metrics.value(failures, labels) ?? 0,
+    successes: p.metrics.value(successes, labels) ?? 0,
+  };
+  return { calls: p.calls(), writes: p.writes(), events: p.events, driverEvents: p.driverEvents, ...counted };
+}
+const nothing = { calls: [], writes: [], events: [], driverEvents: [], failures: 0, successes: 0 };
+const provisioned = {
+  ...nothing,
+  calls: ['CreateVolume pvc-uid-data OK'],
+  writes: ['create persistentvolumes pvc-uid-data 201'],
+  events: succeeded,
+  successes: 1,
+};
+
+describe('a claim of this driver', () => {
+  it('given a claim, when it appears, then one call, one write, two events, and nothing is left running', async () => {
+    const p = await withClaim({});
+    expect(trace(p)).toEqual(provisioned);
+    await p.stop();
+    expect(p.clock.pending).toBe(0);
+  });
+
+  it('[provisioner#1] given claims and classes of two provisioners, when synced, then only ours is provisioned and counted', async () => {
+    const other = { provisioner: 'other', metadata: { name: 'theirs', uid: 'class-2' } };
+    const theirs = aClaim({
+      name: 'foreign',
+      annotations: { [annotations.storageProvisioner]: 'other' },
+      spec: { storageClassName: 'theirs' },
+    });
+    const p = await aProvisioner({ seed: [aClass(), aClass(other), aClaim(), theirs] });
+    expect(trace(p)).toEqual(provisioned);
+    expect(p.metrics.value(successes, { class: 'theirs', source: '' })).toBeUndefined();
+  });
+
+  it.each([
+    ['2', 'bound already', { spec: { volumeName: 'pv-7' } }],
+    ['3', 'without annotation', { annotations: {} }],
+    ['4', 'of an unknown provisioner', { annotations: { [annotations.storageProvisioner]: 'other' } }],
+  ] as [string, string, ClaimFacts][])(
+    '[provisioner#2,3,4] given case %s, a claim %s, when synced, then nothing happens',
+    async (_case, _what, claim) => {
+      expect(trace(await withClaim(claim))).toEqual(nothing);
+    },
+  );
+
+  it('[provisioner#5] given the GA annotation names another and the beta one us, when synced, then nothing: the GA key wins', async () => {
+    const both = { [annotations.storageProvisioner]: 'other', [annotations.betaStorageProvisioner]: driverName };
+    expect(trace(await withClaim({ annotations: both }))).toEqual(nothing);
+  });
+
+  it('[provisioner#6] given only the beta annotation, when synced, then provisioned', async () => {
+    expect(trace(await withClaim({ annotations: { [annotations.betaStorageProvisioner]: driverName } }))).toEqual(
+      provisioned,
+    );
+  });
+
+  it('[provisioner#7] given the class is missing, when synced, then counted and retried without event until it is there', async () => {
+    const p = await aProvisioner({ seed: [aClaim()] });
+    expect(trace(p)).toEqual({ ...nothing, failures: 1 });
+    p.server.seed(aClass());
+    await p.clock.advance(1200);
+    expect(trace(p)).toEqual({ ...provisioned, failures: 1 });
+  });
+
+  it('[provisioner#21] given the class belongs to another provisioner, when synced, then stopped and counted, without event or call', async () => {
+    const p = await withClaim({}, aClass({ provisioner: 'other' }));
+    await p.clock.advance(60_000);
+    expect(trace(p)).toEqual({ ...nothing, failures: 1 });
+  });
+
+  it('[provisioner#22] given a volume of the usual name, when synced, then no call, counted as failure', async () => {
+    const p = await aProvisioner({ seed: [aClass(), aClaim(), aVolume({ phase: 'Available' })] });
+    expect(trace(p)).toEqual({ ...nothing, failures: 1 });
+  });
+
+  it('[provisioner#23] given another name prefix and its volume, when synced before it is bound, then no second call and no second event', async () => {
+    const options: FixtureOptions = {
+      settings: { volumeNamePrefix: 'foo' },
+      seed: [aClass(), aClaim(), aVolume({ name: 'foo-uid-data', phase: 'Available' })],
+    };
+    expect(trace(await aProvisioner(options))).toEqual({ ...nothing, failures: 1 });
+  });
+
+  it('[provisioner#24] given a claim that is being deleted and still pending, when synced, then provisioned', async () => {
+    expect(trace(await withClaim({ deleting: 'yes', finalizers: ['kubernetes.io/pvc-protection'] }))).toEqual(
+      provisioned,
+    );
+  });
+
+  it('[provisioner#25] given the beta class annotation differs from the field, when provisioned, then the annotation decides and the field is counted', async () => {
+    const claim = aClaim({
+      annotations: { [annotations.storageProvisioner]: driverName, [annotations.betaStorageClass]: 'fast' },
+      spec: { storageClassName: 'slow' },
+    });
+    const p = await aProvisioner({ seed: [aClass(), claim] });
+    expect(p.volume()?.spec?.storageClassName).toBe('fast');
+    expect(p.metrics.value(successes, { class: 'slow', source: '' })).toBe(1);
+  });
+
+  it('[provisioner#26] given a claim that is bound while it waits in the queue, when its turn comes, then nothing', async () => {
+    const p = await aProvisioner({ settings: { workerThreads: 1 }, seed: [aClass()] });
+    p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'delay', ms: 5000 } });
+    p.server.seed(aClaim({ name: 'first' }));
+    p.server.seed(aClaim());
+    await p.settle();
+    p.changeClaim((claim) => ({ ...claim, spec: { ...claim.spec, volumeName: 'pv-7' } }));
+    await p.clock.advance(5000);
+    expect(p.calls()).toEqual(['CreateVolume pvc-uid-first OK']);
+  });
+
+  it('[provisioner#27] given a pending claim that backs off, when 15 minutes have passed, then it is attempted regardless', async () => {
+    const settings = { retryIntervalStartMs: 3_600_000, retryIntervalMaxMs: 3_600_000 };
+    const p = await aProvisioner({ settings, seed: [aClass()] });
+    p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'Internal' } });
+    p.server.seed(aClaim({ name: 'other' }));
+    await p.settle();
+    expect(p.calls()).toEqual(['CreateVolume pvc-uid-other Internal']);
+    await p.clock.advance(16 * 60_000);
+    expect(p.calls()).toEqual(['CreateVolume pvc-uid-other Internal', 'CreateVolume pvc-uid-other Internal']);
+  });
+});
+
+describe('late binding', () => {
+  it.each([
+    ['15', 'no selected node', {}],
+    ['17', 'an empty one', { node: '' }],
+    [
+      '18',
+      'the alpha annotation only',
+      { annotations: { [annotations.storageProvisioner]: driverName, [annotations.alphaSelectedNode]: 'n1' } },
+    ],
+  ] as [string, string, ClaimFacts][])(
+    '[provisioner#15,17,18] given case %s, %s, when synced, then nothing',
+    async (_case, _what, claim) => {
+      expect(trace(await withClaim(claim, late))).toEqual(nothing);
+    },
+  );
+
+  it('[provisioner#16] given a selected node and either annotation key, when synced, then provisioned', async () => {
+    for (const key of [annotations.storageProvisioner, annotations.betaStorageProvisioner]) {
+      expect(trace(await withClaim({ annotations: { [key]: driverName }, node: 'n1' }, late))).toEqual(provisioned);
+    }
+  });
+
+  it('[provisioner#19] given an immediate class and a selected node, when synced, then provisioned', async () => {
+    expect(trace(await withClaim({ node: 'n1' }))).toEqual(provisioned);
+  });
+
+  it('[provisioner#20] given a class without binding mode, when synced, then it binds immediately', async () => {
+    const { volumeBindingMode: _mode, ...klass } = aClass();
+    expect(trace(await withClaim({}, klass))).toEqual(provisioned);
+  });
+});
+
+describe('what is not provisioned yet', () => {
+  const snapshot = { kind: 'VolumeSnapshot', apiGroup: 'snapshot.storage.k8s.io', name: 's' };
+
+  it('given a snapshot as source, when synced, then a Warning says so, without call, until the claim changes', async () => {
+    const p = await withClaim({ spec: { dataSource: snapshot } });
+    await p.clock.advance(60_000);
+    expect(p.events.slice(1)).toEqual([
+      'Warning ProvisioningFailed team/data: creating a volume from VolumeSnapshot s is not supported by this provisioner',
+    ]);
+    expect([p.calls(), p.writes()]).toEqual([[], []]);
+  });
+
+  it('given an in-tree class of a migrated driver, when synced, then a Warning says so, without call', async () => {
+    const name = 'ebs.csi.aws.com';
+    const p = await aProvisioner({
+      model: { name },
+      seed: [
+        aClass({ provisioner: 'kubernetes.io/aws-ebs' }),
+        aClaim({
+          annotations: { [annotations.storageProvisioner]: 'kubernetes.io/aws-ebs', [annotations.migratedTo]: name },
+        }),
+      ],
+    });
+    expect(p.events.slice(1)).toEqual([
+      'Warning ProvisioningFailed team/data: in-tree migration is not supported by this provisioner: StorageClass with provisioner kubernetes.io/aws-ebs',
+    ]);
+    expect(p.calls()).toEqual([]);
+  });
+
+  it('[provisioner#158] given a source of an unknown kind, when synced, then two Normal events, no call, no retry', async () => {
+    const p = await withClaim({ spec: { dataSource: { kind: 'Book', apiGroup: 'library', name: 'b' } } });
+    await p.clock.advance(60_000);
+    expect(p.events).toEqual(succeeded.slice(0, 1));
+    expect(p.driverEvents).toEqual([
+      'Normal Provisioning team/data: Assuming an external populator will provision the volume',
+    ]);
+    expect([p.calls(), p.metrics.value(failures, { class: 'fast', source: 'Book' })]).toEqual([[], 1]);
+  });
+});
+
+describe('the request', () => {
+  it('[provisioner#163] given an attributes class, when provisioned, then its parameters apart from the class, and the volume names it', async () => {
+    const gold = {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'VolumeAttributesClass',
+      metadata: { name: 'gold' },
+      driverName,
+      parameters: { iops: '9000' },
+    };
+    const klass = aClass({ parameters: { iops: '100' } });
+    const p = await aProvisioner({ seed: [gold, klass, aClaim({ spec: { volumeAttributesClassName: 'gold' } })] });
+    expect(p.requests('CreateVolume')).toMatchObject([
+      { parameters: { iops: '100' }, mutable_parameters: { iops: '9000' } },
+    ]);
+    expect(p.volume()?.spec?.volumeAttributesClassName).toBe('gold');
+  });
+
+  it('[provisioner#166,167] given the attributes class is missing or of another driver, when synced, then an event and a retry', async () => {
+    const claim = aClaim({ spec: { volumeAttributesClassName: 'gold' } });
+    const p = await aProvisioner({ seed: [aClass(), claim] });
+    p.server.seed({
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'VolumeAttributesClass',
+      metadata: { name: 'gold' },
+      driverName: 'other',
+    } as never);
+    await p.clock.advance(1200);
+    expect(p.events.filter((event) => event.startsWith('Warning'))).toEqual([
+      'Warning ProvisioningFailed team/data: volumeattributesclasses.storage.k8s.io "gold" not found',
+      `Warning ProvisioningFailed team/data: VAC gold referenced in PVC is for driver other which does not match driver name ${driverName}`,
+    ]);
+    expect(p.calls()).toEqual([]);
+  });
+
+  it('[provisioner#169] given the attributes class may not be read, when synced, then the event says forbidden', async () => {
+    const rules = clusterRules.filter(({ resources }) => !resources.includes('volumeattributesclasses'));
+    const p = await aProvisioner({ rules, seed: [aClass()] });
+    p.server.seed(aClaim({ spec: { volumeAttributesClassName: 'gold' } }));
+    await p.settle();
+    expect(p.events[1]).toMatch(/^Warning ProvisioningFailed .* is forbidden: /);
+    expect(p.calls()).toEqual([]);
+  });
+
+  const secretive = aClass({
+    parameters: {
+      'csi.storage.k8s.io/provisioner-secret-name': 's',
+      'csi.storage.k8s.io/provisioner-secret-namespace': 'ns',
+      'csi.storage.k8s.io/node-publish-secret-name': 'absent',
+      'csi.storage.k8s.io/node-publish-secret-namespace': 'ns',
+    },
+  });
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: 'ns' },
+    data: { key: Buffer.from('vàlue').toString('base64') },
+  };
+
+  it('[provisioner#106,107] given the provisioner secret is missing, when synced, then retried until it is there; the node secret need not exist', async () => {
+    const p = await aProvisioner({ seed: [secretive, aClaim()] });
+    expect([p.events[1], p.calls()]).toEqual([
+      'Warning ProvisioningFailed team/data: error getting secret s in namespace ns: secrets "s" not found',
+      [],
+    ]);
+    p.server.seed(secret);
+    await p.clock.advance(1200);
+    expect(p.requests('CreateVolume')).toMatchObject([{ secrets: { key: 'vàlue' } }]);
+    expect(p.volume()?.spec?.csi?.nodePublishSecretRef).toEqual({ name: 'absent', namespace: 'ns' });
+  });
+
+  it('[provisioner#113] given the default secret does not exist, when synced, then it is the provisioner secret that is missing', async () => {
+    const parameters = { 'csi.storage.k8s.io/secret-name': 'd', 'csi.storage.k8s.io/secret-namespace': 'ns' };
+    const p = await withClaim({}, aClass({ parameters }));
+    expect(p.events[1]).toContain('error getting secret d in namespace ns');
+    expect(p.calls()).toEqual([]);
+  });
+
+  it('given a secret that is no text, when synced, then the event names the secret and nothing of its value', async () => {
+    const binary = { ...secret, data: { key: Buffer.from([0xff, 0xfe, 0x41]).toString('base64') } };
+    const p = await aProvisioner({ seed: [secretive, binary, aClaim()] });
+    expect(p.events[1]).toBe(
+      'Warning ProvisioningFailed team/data: error getting secret s in namespace ns: a value is not valid UTF-8',
+    );
+  });
+
+  it('[provisioner#105] given a template of an annotation that the claim gets later, when it gets it, then it is retried at once', async () => {
+    const parameters = {
+      'csi.storage.k8s.io/node-publish-secret-name': "${pvc.annotations['who']}",
+      'csi.storage.k8s.io/node-publish-secret-namespace': 'ns',
+    };
+    const p = await withClaim({}, aClass({ parameters }));
+    expect(p.events[1]).toContain('invalid tokens');
+    p.changeClaim((claim) => ({
+      ...claim,
+      metadata: { ...claim.metadata, annotations: { ...claim.metadata?.annotations, who: 'me' } },
+    }));
+    await p.settle();
+    expect(p.volume()?.spec?.csi?.nodePublishSecretRef).toEqual({ name: 'me', namespace: 'ns' });
+  });
+
+  it('given the class disappears afterwards, when claims are synced again, then the volume stays as it was made', async () => {
+    const p = await withClaim({});
+    p.server.objects.remove(storageClasses, { name: 'fast' });
+    await p.clock.advance(16 * 60_000);
+    expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK']);
+  });
+});

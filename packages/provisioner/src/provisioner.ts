@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * csi-provisioner assembled from its ports: three loops over shared caches. Knows no process, no flags, no socket.
+ *
+ * Assumes: the caller runs the informers of the factory; `run` waits for them.
+ * Guarantees: `run` resolves when no reconcile runs any more. An orderly stop lets running calls finish; any other abort
+ * cuts them, and a CreateVolume that was cut is guarded before its reconcile ends.
+ */
+import type { CsiChannel } from '@csi-sidecars/csi';
+import {
+  type ApiClient,
+  type Clock,
+  createWorkQueue,
+  defaultControllerLimiter,
+  type EventRecorder,
+  type InformerFactory,
+  type Logger,
+  type Metrics,
+  type Random,
+  type RateLimiter,
+  retryLimiter,
+  runWhenSynced,
+  runWorkers,
+  type StartGate,
+  storageClasses,
+  toObjectKey,
+  type WorkQueueMetrics,
+} from '@csi-sidecars/runtime';
+import type { ClaimUid } from './claim/claim-facts.ts';
+import { claimHandler, createClaimReconcile } from './claim/controller.ts';
+import { createInfeasibleClaims } from './claim/infeasible.ts';
+import { createUnsettledClaims } from './claim/unsettled.ts';
+import type { DriverFacts } from './driver.ts';
+import { createProvisionerMetrics } from './metrics.ts';
+import { createSaveReconcile, type UnsavedKey } from './saving/controller.ts';
+import type { ProvisionerSettings } from './settings.ts';
+import type { ClusterTopology } from './topology/requirement.ts';
+import { attachmentHandler, createVolumeReconcile, volumeHandler } from './volume/controller.ts';
+import type { VolumeName } from './volume/state.ts';
+import { watchedAttachments, watchedClaims, watchedCsiNodes, watchedNodes, watchedVolumes } from './watched.ts';
+
+export interface ProvisionerDeps {
+  readonly api: ApiClient;
+  readonly channel: CsiChannel;
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Once per registry, shared with the other controllers of the process. */
+  readonly queueMetrics: WorkQueueMetrics;
+  /** Source component `<driver>_<hostname>_<uuid>`. */
+  readonly events: EventRecorder;
+  /** Source component `external-provisioner`. */
+  readonly driverEvents: EventRecorder;
+  /** Asked before each reconcile. Default: always open. */
+  readonly gate?: StartGate;
+}
+
+export interface ProvisionerOptions {
+  readonly driver: DriverFacts;
+  readonly settings: ProvisionerSettings;
+}
+
+export interface Provisioner {
+  /** Until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const saveWorkers = 4;
+
+export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: ProvisionerOptions): Provisioner {
+  const { api, channel, clock, informers, logger, random, events, driverEvents } = deps;
+  const supportsTopology =
+    settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
+  const claims = informers.informer(watchedClaims(driver.name));
+  const volumes = informers.informer(watchedVolumes(driver.name));
+  const classes = informers.informer({ resource: storageClasses });
+  const attachments = driver.controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME')
+    ? informers.informer(watchedAttachments())
+    : undefined;
+  const topology = supportsTopology
+    ? { csiNodes: informers.informer(watchedCsiNodes(driver.name)), nodes: informers.informer(watchedNodes()) }
+    : undefined;
+  const cluster: ClusterTopology | undefined = topology && {
+    csiNode: (name) => topology.csiNodes.lister.get(toObjectKey(undefined, name)),
+    csiNodes: () => topology.csiNodes.lister.list(),
+    node: (name) => topology.nodes.lister.get(toObjectKey(undefined, name)),
+  };
+
+  // One limiter for both loops, as upstream: UIDs and names cannot collide.
+  const rateLimiter: RateLimiter<string> = retryLimiter({
+    startMs: settings.retryIntervalStartMs,
+    maxMs: settings.retryIntervalMaxMs,
+    random,
+  });
+  const queueDeps = { clock, metrics: deps.queueMetrics };
+  const claimQueue = createWorkQueue<ClaimUid>(queueDeps, { name: 'claims', rateLimiter });
+  const volumeQueue = createWorkQueue<VolumeName>(queueDeps, { name: 'volumes', rateLimiter });
+  const saveQueue = createWorkQueue<UnsavedKey>(queueDeps, {
+    name: 'unsavedpvs',
+    rateLimiter: defaultControllerLimiter(clock),
+  });
+
+  const unsettled = createUnsettledClaims();
+  const infeasible = createInfeasibleClaims(clock);
+  const metrics = createProvisionerMetrics(deps.metrics);
+  const shared = { api, channel, clock, logger, events, claims, volumes, unsettled, metrics };
+  const reconcileClaim = createClaimReconcile({
+    ...shared,
+    classes,
+    cluster,
+    context: { driver, settings, supportsTopology },
+    driverEvents,
+    infeasible,
+    saveLater: (volumeName) => saveQueue.addRateLimited(volumeName),
+  });
+  const reconcileUnsaved = createSaveReconcile({
+    ...shared,
+    enqueueClaim: (uid, when) => (when === 'now' ? claimQueue.add(uid) : claimQueue.addRateLimited(uid)),
+  });
+  const reconcileVolume = createVolumeReconcile({
+    ...shared,
+    context: { driver },
+    caches: { volumes: volumes.lister, classes: classes.lister, attachments: attachments?.lister },
+    timeoutMs: settings.timeoutMs,
+  });
+
+  claims.addHandler(claimHandler((uid) => claimQueue.add(uid), infeasible));
+  volumes.addHandler(volumeHandler((name) => volumeQueue.add(name)));
+  attachments?.addHandler(attachmentHandler(volumes.lister, (name) => volumeQueue.add(name)));
+
+  const caches = [claims, volumes, classes, attachments, topology?.csiNodes, topology?.nodes].filter(
+    (informer) => informer !== undefined,
+  );
+  return {
+    run: (signal) =>
+      runWhenSynced(
+        { logger, informers: caches },
+        async () => {
+          const gate = deps.gate === undefined ? {} : { gate: deps.gate };
+          const options = { logger, workers: settings.workerThreads, ...gate };
+          await Promise.all([
+            runWorkers({ ...options, queue: claimQueue, reconcile: reconcileClaim }, signal),
+            runWorkers({ ...options, queue: volumeQueue, reconcile: reconcileVolume }, signal),
+            runWorkers({ ...options, queue: saveQueue, reconcile: reconcileUnsaved, workers: saveWorkers }, signal),
+          ]);
+        },
+        signal,
+      ),
+  };
+}

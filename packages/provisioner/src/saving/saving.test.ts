@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+/** From a created volume to its record: bad answers of the driver, and an API server that does not take the record. */
+import { persistentVolumes } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { aClaim, aClass, aVolume, driverName } from '../../testing/builders.ts';
+import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
+import { claimGuard } from '../names.ts';
+
+const put = 'update persistentvolumeclaims team/data 200';
+const saved = 'create persistentvolumes pvc-uid-data 201';
+const exists = 'create persistentvolumes pvc-uid-data 409';
+const success = 'Normal ProvisioningSucceeded team/data: Successfully provisioned volume pvc-uid-data';
+const labels = { class: 'fast', source: '' };
+
+async function claimed(prepare: (p: Fixture) => void, options: FixtureOptions = {}): Promise<Fixture> {
+  const p = await aProvisioner({ seed: [aClass()], ...options });
+  prepare(p);
+  p.server.seed(aClaim());
+  await p.settle();
+  return p;
+}
+/** The API server does not take PersistentVolumes so many times. */
+function refuseVolumes(p: Fixture, times: number, [code, reason] = [500, 'InternalError'] as [number, string]): void {
+  p.faults.push({
+    when: ({ verb, resource }) => verb === 'create' && resource === 'persistentvolumes',
+    fault: { kind: 'status', point: 'before', code, reason },
+    times,
+  });
+}
+function answer(p: Fixture, change: { readonly set?: object; readonly unset?: readonly string[] }, times = 1): void {
+  p.driver.faults.add({ method: 'CreateVolume', times, action: { kind: 'answer', ...change } });
+}
+const isGuarded = (p: Fixture): boolean => p.claim()?.metadata?.finalizers?.includes(claimGuard) === true;
+const warnings = (p: Fixture): readonly string[] =>
+  p.events.filter((event) => event.startsWith('Warning')).map((event) => event.split(': ').slice(1).join(': '));
+
+describe('a volume that is too small', () => {
+  const small = { set: { volume: { capacity_bytes: '80' } } };
+  const text = 'created volume capacity 80 less than requested capacity 5368709120';
+  const secretive = aClass({
+    parameters: {
+      'csi.storage.k8s.io/provisioner-secret-name': 's',
+      'csi.storage.k8s.io/provisioner-secret-namespace': 'ns',
+    },
+  });
+  const secret = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: 'ns' },
+    data: { key: 'dmFsdWU=' },
+  };
+
+  it('[provisioner#63,65] given fewer bytes than requested, when answered, then it is deleted with the secret, and nothing stays open', async () => {
+    const p = await claimed((fixture) => answer(fixture, small), { seed: [secretive, secret] });
+    expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK', expect.stringMatching(/^DeleteVolume .* OK$/)]);
+    expect(p.requests('DeleteVolume')).toMatchObject([{ secrets: { key: 'value' } }]);
+    expect([warnings(p), p.writes(), p.driver.volumes()]).toEqual([[text], [], []]);
+    p.deleteClaim();
+    await p.clock.advance(600_000);
+    expect(p.calls()).toHaveLength(2);
+  });
+
+  it('[provisioner#64] given the deletion fails five times, when answered, then the claim is guarded, the event says orphaned, and the next try asks again', async () => {
+    const p = await claimed((fixture) => {
+      answer(fixture, small);
+      fixture.driver.faults.add({ method: 'DeleteVolume', times: 5, action: { kind: 'fail', code: 'Internal' } });
+    });
+    expect(p.calls().filter((call) => call.startsWith('DeleteVolume'))).toHaveLength(5);
+    expect(warnings(p)).toEqual([
+      `${text}. Cleanup of volume pvc-uid-data failed, volume is orphaned: rpc error: code = Internal desc = fault rule: Internal`,
+    ]);
+    expect(isGuarded(p)).toBe(true);
+    await p.clock.advance(1200);
+    expect(p.writes()).toEqual([put, saved, put]);
+    expect(p.driver.volumes()).toHaveLength(1);
+  });
+
+  it('given the deletion hangs, when one timeout is over, then the tries end', async () => {
+    const p = await claimed((fixture) => {
+      answer(fixture, small);
+      fixture.driver.faults.add({ method: 'DeleteVolume', action: { kind: 'hang' } });
+    });
+    await p.clock.advance(10_000);
+    expect(p.calls().filter((call) => call.startsWith('DeleteVolume'))).toHaveLength(1);
+    expect(isGuarded(p)).toBe(true);
+  });
+});
+
+describe('a response that cannot be used', () => {
+  it.each([
+    ['no volume', { unset: ['volume'] }, 'CreateVolume response has no volume'],
+    ['an empty volume_id', { set: { volume: { volume_id: '' } } }, 'CreateVolume response has an empty volume_id'],
+  ])(
+    'given %s, when answered, then the claim is guarded, the user is told, and it is asked again',
+    async (_what, change, text) => {
+      const p = await claimed((fixture) => answer(fixture, change));
+      expect([warnings(p), isGuarded(p)]).toEqual([[text], true]);
+      await p.clock.advance(1200);
+      expect([p.writes(), p.driver.volumes().length]).toEqual([[put, saved, put], 1]);
+    },
+  );
+});
+
+describe('a record that is not taken at once', () => {
+  it('[provisioner#173,174] given the create fails twice, when retried in the background, then it is saved, and the volume was made once', async () => {
+    const p = await claimed((fixture) => refuseVolumes(fixture, 2));
+    expect([p.writes(), isGuarded(p), p.events.includes(success)]).toEqual([[put], true, false]);
+    expect(p.metrics.value('controller_persistentvolumeclaim_provision_total', labels)).toBe(1);
+    await p.clock.advance(100);
+    expect(p.writes()).toEqual([put, saved, put]);
+    expect([p.calls(), p.events.includes(success), isGuarded(p)]).toEqual([
+      ['CreateVolume pvc-uid-data OK'],
+      true,
+      false,
+    ]);
+    await p.stop();
+    expect(p.clock.pending).toBe(0);
+  });
+
+  it('given the answer to the create is lost, when retried, then the same record counts as saved', async () => {
+    const p = await claimed((fixture) =>
+      fixture.faults.push({
+        when: ({ verb, resource }) => verb === 'create' && resource === 'persistentvolumes',
+        fault: { kind: 'break', point: 'after', failure: 'reset' },
+      }),
+    );
+    await p.clock.advance(100);
+    expect([p.writes(), p.events.includes(success)]).toEqual([[saved, put, exists, put], true]);
+  });
+
+  it('[provisioner#175] given the same record exists, when created, then it counts as saved', async () => {
+    const p = await claimed(() => undefined);
+    const record = p.volume();
+    expect(record).toBeDefined();
+    const again = await aProvisioner({ seed: [aClass()] });
+    again.driver.faults.add({ method: 'CreateVolume', action: { kind: 'delay', ms: 1000 } });
+    again.server.seed(aClaim());
+    await again.settle();
+    const volumeHandle = p.driver.volumes()[0]?.id ?? '';
+    again.server.seed({
+      ...record,
+      metadata: { name: 'pvc-uid-data' },
+      spec: { ...record?.spec, csi: { driver: driverName, volumeHandle } },
+    } as never);
+    await again.clock.advance(1000);
+    expect([again.writes(), again.events.includes(success)]).toEqual([[exists], true]);
+  });
+
+  it('[provisioner#176] given the claim vanishes before the record is saved, when saved, then no event', async () => {
+    const p = await claimed((fixture) => {
+      fixture.driver.faults.add({ method: 'CreateVolume', at: 'during', action: { kind: 'delay', ms: 1000 } });
+    });
+    p.deleteClaim();
+    await p.clock.advance(1000);
+    expect([p.writes(), p.events.includes(success)]).toEqual([[saved], false]);
+  });
+
+  it('given a crash before the record was saved, when the next process runs, then the volume is found by its name', async () => {
+    const p = await claimed((fixture) => refuseVolumes(fixture, 99));
+    await p.clock.advance(60_000);
+    const world = p.crash();
+    world.faults.splice(0);
+    const next = await aProvisioner({ world, seed: [] });
+    expect([next.driver.volumes().length, next.volume()?.spec?.csi?.volumeHandle]).toEqual([
+      1,
+      next.driver.volumes()[0]?.id,
+    ]);
+    expect(isGuarded(next)).toBe(false);
+  });
+});
+
+describe('a record that is refused', () => {
+  it('given the API server finds it invalid, when saved, then the user is told, the claim is guarded, and the driver is asked again', async () => {
+    const p = await claimed((fixture) => refuseVolumes(fixture, 1, [422, 'Invalid']));
+    expect([warnings(p), isGuarded(p)]).toEqual([['error saving volume pvc-uid-data: injected fault'], true]);
+    await p.clock.advance(1200);
+    expect([p.writes(), p.driver.volumes().length]).toEqual([[put, saved, put], 1]);
+  });
+
+  it('given it is refused in the background, when saved again, then the claim loop takes over with an event', async () => {
+    const p = await claimed((fixture) => {
+      refuseVolumes(fixture, 1);
+      refuseVolumes(fixture, 1, [403, 'Forbidden']);
+    });
+    await p.clock.advance(100);
+    expect(warnings(p)).toEqual(['error saving volume pvc-uid-data: injected fault']);
+    await p.clock.advance(2300);
+    expect([p.writes(), p.calls().length]).toEqual([[put, saved, put], 2]);
+  });
+
+  it('given a record of another driver under our name, when saved, then ours is kept, reported and guarded', async () => {
+    const csi = { driver: 'other', volumeHandle: 'theirs' };
+    const p = await claimed(() => undefined, {
+      seed: [aClass(), aVolume({ annotations: {}, spec: { csi, claimRef: { uid: 'x' } } })],
+    });
+    expect(warnings(p)).toEqual([
+      `PersistentVolume pvc-uid-data already exists with another volume; volume ${p.driver.volumes()[0]?.id ?? ''} is kept`,
+    ]);
+    expect(isGuarded(p)).toBe(true);
+    p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+    await p.clock.advance(1200);
+    expect([p.driver.volumes().length, isGuarded(p)]).toEqual([1, false]);
+  });
+
+  it('given two claims whose names collide, when both are provisioned, then one gets the volume and the other is told', async () => {
+    const p = await aProvisioner({ settings: { volumeNameUuidLength: 3 }, seed: [aClass()] });
+    p.server.seed(aClaim({ name: 'first' }));
+    p.server.seed(aClaim({ name: 'second' }));
+    await p.settle();
+    expect(p.server.objects.list(persistentVolumes).map(({ spec }) => spec?.claimRef?.name)).toEqual(['first']);
+    // The driver was still busy with the first; what the second learns then is settled by its next call.
+    await p.clock.advance(1200);
+    const taken = 'PersistentVolume pvc-uid already exists and belongs to claim team/first';
+    expect([warnings(p).at(-1), p.driver.volumes().length]).toEqual([taken, 1]);
+    expect(p.claim('second')?.metadata?.finalizers ?? []).toEqual([]);
+    p.driver.forgetCalls();
+    await p.clock.advance(60_000);
+    expect(p.calls()).toEqual([]);
+  });
+});

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What the provisioner watches, and how little of it is kept. A filter drops what no row of any loop reads before it is
+ * stored, so objects of other drivers cost neither memory nor queue work.
+ *
+ * | kind | kept | as |
+ * |---|---|---|
+ * | claim | ours without a volume name; any with our guard | it is: claims are updated by PUT |
+ * | PersistentVolume | ours | the fields the loops read: it is only ever patched |
+ * | VolumeAttachment | of PersistentVolumes | who ties which volume to which node |
+ * | Node | all | labels |
+ * | CSINode | all | our driver's entry |
+ * | StorageClass | all | it is |
+ */
+import {
+  type CSINode,
+  csiNodes,
+  type InformerOptions,
+  type Node,
+  nodes,
+  type ObjectMeta,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '@csi-sidecars/runtime';
+import { isGuarded, isOurs as isOurClaim } from './claim/claim-facts.ts';
+import { annotations } from './names.ts';
+import { isOurs as isOurVolume } from './volume/volume-facts.ts';
+
+/** Everything is looked at again this often, whatever was missed. */
+const resyncMs = 15 * 60_000;
+
+export function watchedClaims(driverName: string): InformerOptions<PersistentVolumeClaim> {
+  const isWaiting = (claim: PersistentVolumeClaim): boolean =>
+    (claim.spec?.volumeName ?? '') === '' && isOurClaim(claim, driverName);
+  return {
+    resource: persistentVolumeClaims,
+    resyncMs,
+    indexers: { uid: (claim) => [claim.metadata?.uid ?? ''] },
+    transform: {
+      id: `provisioner claims of ${driverName}`,
+      apply: (claim) => (isGuarded(claim) || isWaiting(claim) ? claim : undefined),
+    },
+  };
+}
+
+export function watchedVolumes(driverName: string): InformerOptions<PersistentVolume> {
+  return {
+    resource: persistentVolumes,
+    resyncMs,
+    transform: {
+      id: `provisioner volumes of ${driverName}`,
+      apply: (volume) => (isOurVolume(volume, driverName) ? trimVolume(volume) : undefined),
+    },
+  };
+}
+
+export function watchedAttachments(): InformerOptions<VolumeAttachment> {
+  return {
+    resource: volumeAttachments,
+    indexers: { volume: ({ spec }) => [spec.source.persistentVolumeName ?? ''] },
+    transform: {
+      id: 'provisioner attachments',
+      apply: ({ metadata, spec }) => {
+        const { persistentVolumeName } = spec.source;
+        if (persistentVolumeName === undefined) return undefined;
+        const { attacher, nodeName } = spec;
+        return { metadata: identity(metadata), spec: { attacher, nodeName, source: { persistentVolumeName } } };
+      },
+    },
+  };
+}
+
+export function watchedNodes(): InformerOptions<Node> {
+  return {
+    resource: nodes,
+    transform: {
+      id: 'provisioner nodes',
+      apply: ({ metadata }) => ({ metadata: { ...identity(metadata), labels: metadata?.labels ?? {} } }),
+    },
+  };
+}
+
+export function watchedCsiNodes(driverName: string): InformerOptions<CSINode> {
+  return {
+    resource: csiNodes,
+    transform: {
+      id: `provisioner CSINodes of ${driverName}`,
+      apply: ({ metadata, spec }) => ({
+        metadata: identity(metadata),
+        spec: {
+          drivers: spec.drivers
+            .filter(({ name }) => name === driverName)
+            .map(({ name, nodeID, topologyKeys }) => ({ name, nodeID, topologyKeys: topologyKeys ?? [] })),
+        },
+      }),
+    },
+  };
+}
+
+const keptAnnotations = [
+  annotations.provisionedBy,
+  annotations.migratedTo,
+  annotations.deletionSecretName,
+  annotations.deletionSecretNamespace,
+  annotations.betaStorageClass,
+];
+
+function trimVolume({ metadata, spec, status }: PersistentVolume): PersistentVolume {
+  const kept = Object.entries(metadata?.annotations ?? {}).filter(([key]) =>
+    keptAnnotations.some((name) => name === key),
+  );
+  const { claimRef, csi } = spec ?? {};
+  return {
+    metadata: {
+      ...identity(metadata),
+      annotations: Object.fromEntries(kept),
+      finalizers: metadata?.finalizers ?? [],
+      ...defined('deletionTimestamp', metadata?.deletionTimestamp),
+    },
+    spec: {
+      ...defined('persistentVolumeReclaimPolicy', spec?.persistentVolumeReclaimPolicy),
+      ...defined('storageClassName', spec?.storageClassName),
+      ...(claimRef === undefined ? {} : { claimRef: trimClaimRef(claimRef) }),
+      ...(csi === undefined ? {} : { csi: { driver: csi.driver, volumeHandle: csi.volumeHandle } }),
+    },
+    status: { ...defined('phase', status?.phase) },
+  };
+}
+
+type ClaimRef = NonNullable<NonNullable<PersistentVolume['spec']>['claimRef']>;
+
+function trimClaimRef({ namespace, name, uid }: ClaimRef): ClaimRef {
+  return { ...defined('namespace', namespace), ...defined('name', name), ...defined('uid', uid) };
+}
+
+function identity(metadata: ObjectMeta | undefined): ObjectMeta {
+  return {
+    ...defined('name', metadata?.name),
+    ...defined('uid', metadata?.uid),
+    ...defined('resourceVersion', metadata?.resourceVersion),
+  };
+}
+
+function defined<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };
+}
