@@ -129,6 +129,8 @@ export type { ClusterFlags } from './api/cluster/load-cluster-config.ts';
 export type { Environment } from './api/connection/proxy.ts';
 export { createApiClient } from './api/create-client.ts';
 export type { ApiClientDeps, ApiClientOptions } from './api/create-client.ts';
+export { createRequestMetrics } from './api/request-metrics.ts';
+export type { RequestMetrics } from './api/request-metrics.ts';
 export type { RateLimit } from './api/request-limiter.ts';
 export { abortError, TransportError } from './api/transport.ts';
 export type { Transport, TransportFailure, TransportRequest, TransportResponse } from './api/transport.ts';

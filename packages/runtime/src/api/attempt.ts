@@ -4,6 +4,7 @@ import type { Clock } from '../clock/clock.ts';
 import { DeadlineError, linkSignals, withDeadline } from '../clock/deadline.ts';
 import { decodedBody } from './content-encoding.ts';
 import { ApiError } from './errors.ts';
+import { noAnswer, type RequestMetrics } from './request-metrics.ts';
 import { isSuccess, mediaType, readError, readValue, unexpectedMediaType } from './response.ts';
 import { parseRetryAfterMs } from './retry-policy.ts';
 import type { Attempt, AttemptResult } from './send.ts';
@@ -12,6 +13,7 @@ import { type Transport, TransportError, type TransportRequest, type TransportRe
 export interface AttemptDeps {
   readonly transport: Transport;
   readonly clock: Clock;
+  readonly metrics?: RequestMetrics | undefined;
 }
 
 export interface Attempts {
@@ -20,9 +22,23 @@ export interface Attempts {
   readonly stream: Attempt<TransportResponse>;
 }
 
-export function attempts({ transport, clock }: AttemptDeps, logWarning: (header?: string) => void): Attempts {
+export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning: (header?: string) => void): Attempts {
+  /** The time until the head of the answer is there counts, as in client-go. */
+  const measured = async (request: TransportRequest): Promise<TransportResponse> => {
+    if (metrics === undefined) return transport(request);
+    const { method } = request;
+    const sentMs = clock.monotonicMs();
+    let code = noAnswer;
+    try {
+      const response = await transport(request);
+      code = String(response.status);
+      return response;
+    } finally {
+      metrics.exchanged({ method, code, ms: clock.monotonicMs() - sentMs });
+    }
+  };
   const exchange = async (request: TransportRequest): Promise<AttemptResult<TransportResponse>> => {
-    const response = await transport(request);
+    const response = await measured(request);
     logWarning(response.headers['warning']);
     if (isSuccess(response)) return { kind: 'success', value: response };
     const retryAfterMs = parseRetryAfterMs(response.headers['retry-after']);

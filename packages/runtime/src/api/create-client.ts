@@ -11,6 +11,7 @@ import type { ApiClient, CallOptions, DeleteOptions, ObjectRef, Patch, WriteOpti
 import { ApiError } from './errors.ts';
 import { stringifyJson } from './json.ts';
 import type { KubeObject } from './objects.ts';
+import type { RequestMetrics } from './request-metrics.ts';
 import { createRequestLimiter, type RateLimit } from './request-limiter.ts';
 import { collectionPath, listQuery, objectPath, requireNamespace, withQuery } from './resource-path.ts';
 import type { Resource } from './resource.ts';
@@ -25,6 +26,8 @@ export interface ApiClientDeps {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** See `createRequestMetrics`. */
+  readonly metrics?: RequestMetrics | undefined;
 }
 
 export interface ApiClientOptions extends RateLimit {
@@ -56,6 +59,7 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     logger,
     limiter: createRequestLimiter(clock, options),
     logWait: throttleLog(clock, logger),
+    metrics: deps.metrics,
   };
   const { unary, stream } = attempts(deps, warningLog(logger));
 

@@ -3,10 +3,18 @@
 import { getEventListeners } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { FakeClock, recordingLogger, scriptedTransport, settle, type ScriptedStep } from '../../testing/index.ts';
+import {
+  FakeClock,
+  recordingLogger,
+  recordingMetrics,
+  scriptedTransport,
+  settle,
+  type ScriptedStep,
+} from '../../testing/index.ts';
 import { withDeadline } from '../clock/deadline.ts';
 import { createApiClient } from './create-client.ts';
 import { isTooManyRequests } from './error-predicates.ts';
+import { createRequestMetrics } from './request-metrics.ts';
 import type { RateLimit } from './request-limiter.ts';
 import { persistentVolumes } from './resource.ts';
 import { type Transport, TransportError } from './transport.ts';
@@ -266,6 +274,34 @@ describe('streams', () => {
   });
 });
 
+describe('what is measured', () => {
+  it('given answers, broken exchanges, retries and waits, then they are counted under the names of Kubernetes', async () => {
+    const clock = new FakeClock();
+    const metrics = recordingMetrics();
+    const { transport } = scriptedTransport(tooMany('2'), failed('reset'), volume, failed('refused'));
+    const client = createApiClient(
+      { transport, clock, logger: recordingLogger(), metrics: createRequestMetrics(metrics, 'api:443') },
+      { userAgent: 'test', qps: 0.25, burst: 1 },
+    );
+    const read = client.get(persistentVolumes, name);
+    await clock.advance(60_000);
+    await read;
+    await expect(client.delete(persistentVolumes, name)).rejects.toThrow('refused!');
+    const host = 'api:443';
+    const requests = ['429', '<error>', '200'].map((code) =>
+      metrics.value('rest_client_requests_total', { code, method: 'GET', host }),
+    );
+    expect(requests).toEqual([1, 1, 1]);
+    expect(metrics.value('rest_client_requests_total', { code: '<error>', method: 'DELETE', host })).toBe(1);
+    const retries = ['429', '<error>'].map((code) =>
+      metrics.value('rest_client_request_retries_total', { code, verb: 'GET', host }),
+    );
+    expect(retries).toEqual([1, 1]);
+    expect(metrics.observations('rest_client_rate_limiter_duration_seconds', { verb: 'GET', host })).toEqual([0, 2, 3]);
+    expect(metrics.observations('rest_client_request_duration_seconds', { verb: 'GET', host })).toEqual([0, 0, 0]);
+  });
+});
+
 describe('what is logged', () => {
   it('given waits for the limiter, then short ones are silent and very long ones are said aloud once in a while', async () => {
     const { client, logger, outcomeOf } = setUp([volume], { qps: 1, burst: 1 });
@@ -286,8 +322,8 @@ describe('what is logged', () => {
     ]);
   });
 
-  it('given a retry, then it is told at level 4', async () => {
-    const { client, logger, outcomeOf } = setUp([tooMany('2'), volume]);
+  it('given retries, then they are told at level 4', async () => {
+    const { client, logger, outcomeOf } = setUp([tooMany('2'), failed('reset'), volume]);
     await outcomeOf(client.get(persistentVolumes, name));
     expect(logger.lines).toEqual([
       {
@@ -295,6 +331,19 @@ describe('what is logged', () => {
         level: 4,
         message: 'Got a Retry-After response',
         facts: { delayMs: 2000, attempt: 1, method: 'GET', path: '/api/v1/persistentvolumes/a' },
+      },
+      {
+        kind: 'info',
+        level: 4,
+        message: 'Retrying after a broken exchange',
+        facts: {
+          delayMs: 1000,
+          attempt: 2,
+          method: 'GET',
+          path: '/api/v1/persistentvolumes/a',
+          failure: 'reset',
+          error: 'reset!',
+        },
       },
     ]);
   });

@@ -7,6 +7,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Priority } from './client.ts';
 import type { ApiError } from './errors.ts';
+import { noAnswer, type RequestMetrics } from './request-metrics.ts';
 import type { RequestLimiter } from './request-limiter.ts';
 import { decideRetry, type FailedAttempt, type Use } from './retry-policy.ts';
 import type { ThrottleLog } from './throttle-log.ts';
@@ -17,6 +18,7 @@ export interface SendDeps {
   readonly logger: Logger;
   readonly limiter: RequestLimiter;
   readonly logWait: ThrottleLog;
+  readonly metrics: RequestMetrics | undefined;
 }
 
 export interface Call {
@@ -36,7 +38,7 @@ export type AttemptResult<T> =
 export type Attempt<T> = (call: Call, leftMs: number) => Promise<AttemptResult<T>>;
 
 export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): Promise<T> {
-  const { clock, logger } = deps;
+  const { clock, logger, metrics } = deps;
   let leftMs = call.timeoutMs;
   let limited = call.use !== 'watch';
   let previous: Error | undefined;
@@ -51,11 +53,11 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
       throw withPrevious(result.error, previous);
     }
     previous = result.error;
+    const code = result.error instanceof TransportError ? noAnswer : String(result.error.status);
+    metrics?.retried({ method: call.request.method, code });
     limited = decision.limited;
-    if (logger.enabled(4)) {
-      const { method, path } = call.request;
-      logger.info(4, 'Got a Retry-After response', { delayMs: decision.afterMs, attempt: retries + 1, method, path });
-    }
+    if (logger.enabled(4))
+      logRetry(logger, call, { attempt: retries + 1, delayMs: decision.afterMs, error: result.error });
     await pause(deps.clock, call, Math.min(decision.afterMs, leftMs));
     leftMs -= decision.afterMs;
     // The server asked for more time than the caller has: what it said is the better error.
@@ -63,12 +65,36 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
   }
 }
 
-async function throttle({ clock, limiter, logWait }: SendDeps, call: Call): Promise<void> {
+async function throttle({ clock, limiter, logWait, metrics }: SendDeps, call: Call): Promise<void> {
+  const { method } = call.request;
   const turn = limiter.acquire(call);
-  if (turn === undefined) return;
+  if (turn === undefined) {
+    metrics?.limited({ method, ms: 0 });
+    return;
+  }
   const startedMs = clock.monotonicMs();
   await turn;
-  logWait(clock.monotonicMs() - startedMs, call.request);
+  const ms = clock.monotonicMs() - startedMs;
+  metrics?.limited({ method, ms });
+  logWait(ms, call.request);
+}
+
+function logRetry(
+  logger: Logger,
+  { request: { method, path } }: Call,
+  { error, ...facts }: { readonly attempt: number; readonly delayMs: number; readonly error: Error },
+): void {
+  if (error instanceof TransportError) {
+    logger.info(4, 'Retrying after a broken exchange', {
+      ...facts,
+      method,
+      path,
+      failure: error.failure,
+      error: error.message,
+    });
+  } else {
+    logger.info(4, 'Got a Retry-After response', { ...facts, method, path });
+  }
 }
 
 async function pause(clock: Clock, { signal }: Call, ms: number): Promise<void> {

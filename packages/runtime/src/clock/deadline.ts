@@ -65,7 +65,7 @@ export function linkSignals(parents: readonly (AbortSignal | undefined)[]): Link
     unlink();
     controller.abort(reason);
   };
-  const linked: LinkedSignal = { signal: controller.signal, abort, [Symbol.dispose]: () => abort(ended()) };
+  const linked: LinkedSignal = { signal: controller.signal, abort, [Symbol.dispose]: () => abort(ended) };
   let earliestMs = Infinity;
   for (const parent of parents) {
     if (parent === undefined) continue;
@@ -82,6 +82,5 @@ export function linkSignals(parents: readonly (AbortSignal | undefined)[]): Link
   return linked;
 }
 
-function ended(): DOMException {
-  return new DOMException('the call has ended', 'AbortError');
-}
+/** One for all: making an exception with its stack for every call would be a tenth of the cost of a small request. */
+const ended = new DOMException('the call has ended', 'AbortError');

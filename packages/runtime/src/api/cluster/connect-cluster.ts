@@ -2,6 +2,7 @@
 /** From a configuration to a transport: certificates, credentials, proxy and protocol put together. */
 import type { Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../log/logger.ts';
+import { authorityOf } from '../connection/endpoint.ts';
 import { healthFromEnvironment } from '../connection/health.ts';
 import { type Environment, proxyFromEnvironment } from '../connection/proxy.ts';
 import { createServerTransport } from '../connection/server-transport.ts';
@@ -20,6 +21,8 @@ export interface ConnectDeps {
 }
 
 export interface ClusterConnection extends AsyncDisposable {
+  /** Host and port of the server, for metrics and messages. */
+  readonly host: string;
   readonly transport: Transport;
   /** Cuts what is open and resolves when it is gone. */
   readonly close: () => Promise<void>;
@@ -43,6 +46,7 @@ export async function connectCluster(deps: ConnectDeps, config: ClusterConfig): 
   );
   const credentials = credentialsOf(deps, config.user);
   return {
+    host: authorityOf(config.endpoint),
     transport: credentials === undefined ? server.send : authenticated(server.send, credentials, clock),
     close: server.close,
     [Symbol.asyncDispose]: server.close,
