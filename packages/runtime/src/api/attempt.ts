@@ -5,7 +5,7 @@ import { DeadlineError, linkSignals, withDeadline } from '../clock/deadline.ts';
 import { decodedBody } from './content-encoding.ts';
 import { ApiError } from './errors.ts';
 import { noAnswer, type RequestMetrics } from './request-metrics.ts';
-import { isSuccess, mediaType, readError, readValue, unexpectedMediaType } from './response.ts';
+import { type Expected, isSuccess, mediaType, readError, readValue, unexpectedMediaType } from './response.ts';
 import { parseRetryAfterMs } from './retry-policy.ts';
 import type { Attempt, AttemptResult } from './send.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
@@ -17,8 +17,8 @@ export interface AttemptDeps {
 }
 
 export interface Attempts {
-  /** Resolves with the decoded answer of at most `maxBytes`. */
-  readonly unary: (maxBytes: number) => Attempt<unknown>;
+  /** Resolves with the decoded answer. */
+  readonly unary: (expected: Expected) => Attempt<unknown>;
   readonly stream: Attempt<TransportResponse>;
 }
 
@@ -46,13 +46,13 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
   };
 
   const unary =
-    (maxBytes: number): Attempt<unknown> =>
+    (expected: Expected): Attempt<unknown> =>
     (call, leftMs) =>
       withDeadline(clock, { parent: call.signal, ms: leftMs }, async (signal): Promise<AttemptResult<unknown>> => {
         const request: TransportRequest = { ...call.request, signal };
         const result = await exchange(request);
         if (result.kind === 'failure') return result;
-        return { kind: 'success', value: await readValue(request, result.value, maxBytes) };
+        return { kind: 'success', value: await readValue(request, result.value, expected) };
       }).catch(asFailure);
 
   /** The deadline lasts until the body has ended, and nothing of it stays behind then. */

@@ -242,9 +242,12 @@ describe('what is answered', () => {
     expect(await client.list(pods)).toEqual({ items: [], resourceVersion: '7' });
   });
 
-  it('given plain text of another endpoint, then it is the text', async () => {
+  it('given plain text, then it is the text of any endpoint, but no object', async () => {
     const { client } = scripted({ headers: { 'content-type': 'text/plain; charset=utf-8' }, body: 'ok' });
     expect(await client.raw('/readyz')).toBe('ok');
+    expect(String(await failure(client.get(persistentVolumes, { name: 'a' })))).toContain(
+      'with an unexpected media type: HTTP 200, text/plain; charset=utf-8',
+    );
   });
 
   it.each([

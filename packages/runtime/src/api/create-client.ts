@@ -62,6 +62,9 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     metrics: deps.metrics,
   };
   const { unary, stream } = attempts(deps, warningLog(logger));
+  const object = unary({ maxBytes: maxObjectBytes, content: 'json' });
+  const wholeList = unary({ maxBytes: maxListBytes, content: 'json' });
+  const anything = unary({ maxBytes: maxObjectBytes, content: 'jsonOrText' });
 
   // One header object per kind of request, shared by all requests of that kind. Compression costs the server more than the
   // network gains inside a cluster, and compressed watches have broken clients, so it is declined.
@@ -80,39 +83,43 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
     timeoutMs: call.timeoutMs ?? unaryTimeoutMs,
     signal: call.signal,
   });
-  const read = (path: string, call: CallOptions | undefined): Promise<unknown> =>
-    send(sendDeps, callOf({ method: 'GET', path, headers }, call), unary(maxObjectBytes));
   const write = (request: Omit<Call['request'], 'headers' | 'body'>, content: Content): Promise<unknown> => {
     const { value, type = 'application/json', call } = content;
     const whole =
       value === undefined
         ? { ...request, headers }
         : { ...request, headers: headersFor(type), body: Buffer.from(stringifyJson(value)) };
-    return send(sendDeps, callOf(whole, call), unary(maxObjectBytes));
+    return send(sendDeps, callOf(whole, call), object);
   };
 
   return {
-    get: async (resource, ref, call) => toObject(resource, await read(objectPath(resource, ref), call)),
+    get: async (resource, ref, call) => {
+      const request = { method: 'GET', path: objectPath(resource, ref), headers } as const;
+      return toObject(resource, await send(sendDeps, callOf(request, call), object));
+    },
 
     list: async (resource, query = {}, call = {}) => {
       const path = withQuery(collectionPath(resource, query.namespace), listQuery(query));
       const whole = callOf({ method: 'GET', path, headers }, { timeoutMs: listTimeoutMs, ...call });
-      return toListPage(resource, await send(sendDeps, whole, unary(maxListBytes)));
+      return toListPage(resource, await send(sendDeps, whole, wholeList));
     },
 
-    create: async (resource, object, call) => {
-      const namespace = object.metadata?.namespace;
+    create: async (resource, created, call) => {
+      const namespace = created.metadata?.namespace;
       requireNamespace(resource, namespace);
       const path = withQuery(collectionPath(resource, namespace), { dryRun: call?.dryRun });
-      return toObject(resource, await write({ method: 'POST', path }, { value: withTypeMeta(resource, object), call }));
+      return toObject(
+        resource,
+        await write({ method: 'POST', path }, { value: withTypeMeta(resource, created), call }),
+      );
     },
 
-    update: async (resource, object, call) => {
-      if ((object.metadata?.resourceVersion ?? '') === '') {
+    update: async (resource, changed, call) => {
+      if ((changed.metadata?.resourceVersion ?? '') === '') {
         throw new Error(`an update of a ${resource.kind} needs the resourceVersion that it was computed from`);
       }
-      const path = writePath(resource, refOf(object), call);
-      return toObject(resource, await write({ method: 'PUT', path }, { value: withTypeMeta(resource, object), call }));
+      const path = writePath(resource, refOf(changed), call);
+      return toObject(resource, await write({ method: 'PUT', path }, { value: withTypeMeta(resource, changed), call }));
     },
 
     patch: async ({ resource, ref }, patch, call) => {
@@ -128,11 +135,11 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
       const path = objectPath(resource, ref);
       const answer = await write({ method: 'DELETE', path }, { value: deleteBody(call), call });
       if (answer === undefined || isStatus(answer)) return undefined;
-      const object = toObject(resource, answer);
-      return isKept(object) ? object : undefined;
+      const left = toObject(resource, answer);
+      return isKept(left) ? left : undefined;
     },
 
-    raw: (path, call) => read(path, call),
+    raw: (path, call) => send(sendDeps, callOf({ method: 'GET', path, headers }, call), anything),
 
     stream: ({ purpose, path, accept }, signal) => {
       const request = {

@@ -24,20 +24,25 @@ export function isSuccess(response: TransportResponse): boolean {
   return response.status >= 200 && response.status <= 299;
 }
 
-/** Reads a 2xx answer of at most `maxBytes`. Plain text (`/readyz`) comes back as a string, an empty body as undefined. */
+export interface Expected {
+  readonly maxBytes: number;
+  /** `json` or, for endpoints like `/readyz`, also plain text, which comes back as a string. */
+  readonly content: 'json' | 'jsonOrText';
+}
+
+/** Reads a 2xx answer; an empty body is undefined. */
 export async function readValue(
   request: TransportRequest,
   response: TransportResponse,
-  maxBytes: number,
+  { maxBytes, content }: Expected,
 ): Promise<unknown> {
   const type = mediaType(response);
-  if (type !== undefined && type !== 'application/json' && type !== 'text/plain') {
-    throw await unexpectedMediaType(request, response);
-  }
+  const isText = content === 'jsonOrText' && type === 'text/plain';
+  if (type !== undefined && type !== 'application/json' && !isText) throw await unexpectedMediaType(request, response);
   const { bytes, complete } = await readBody(decodedBody(response), maxBytes);
   if (!complete) throw unexpected(request, response, { problem: `a body of more than ${maxBytes} bytes` });
   if (bytes.length === 0) return undefined;
-  if (type === 'text/plain') return Buffer.from(bytes).toString();
+  if (isText) return Buffer.from(bytes).toString();
   let value: unknown;
   try {
     value = parseJson(bytes);

@@ -3,7 +3,7 @@
  * Opens one connection to the API server: TCP, through a proxy's tunnel where there is one, then TLS, each step with the
  * time limit that Go's client has for it. Whatever fails, nothing stays open.
  */
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../clock/clock.ts';
 import { TransportError, type TransportFailure } from '../transport.ts';
@@ -24,7 +24,7 @@ export type Dial = (offer: readonly Protocol[]) => Promise<Dialed>;
 export interface DialDeps {
   readonly clock: Clock;
   /** Starts a TCP connection; node:net by default. */
-  readonly connect?: (address: { readonly host: string; readonly port: number }) => Socket;
+  readonly connect?: (options: TcpNetConnectOpts) => Socket;
 }
 
 export interface DialOptions {
@@ -41,11 +41,9 @@ const keepAliveMs = 30_000;
 export function createDial(deps: DialDeps, { endpoint, proxy, tls }: DialOptions): Dial {
   const { connect = connectTcp } = deps;
 
-  const openTcp = (address: { readonly host: string; readonly port: number }): Promise<Socket> => {
-    const socket = connect(address);
-    socket.setNoDelay(true);
-    socket.setKeepAlive(true, keepAliveMs);
-    const timeout = `dial tcp ${address.host}:${address.port}: i/o timeout`;
+  const openTcp = ({ host, port }: Pick<Endpoint, 'host' | 'port'>): Promise<Socket> => {
+    const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs });
+    const timeout = `dial tcp ${host}:${port}: i/o timeout`;
     return step(deps.clock, socket, { event: 'connect', ms: tcpTimeoutMs, timeout, otherwise: 'refused' });
   };
   const secure = (options: ConnectionOptions): Promise<TLSSocket> => {

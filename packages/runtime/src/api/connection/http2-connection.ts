@@ -111,6 +111,8 @@ function exchange(wire: Wire, headers: OutgoingHttpHeaders, request: TransportRe
     const finished = (): void => signal.removeEventListener('abort', onAbort);
     const fail = (error: unknown): void => {
       finished();
+      // The connection gave it no number: it takes no more streams, whether it knows that or not.
+      if (stream.id === undefined) wire.session.close();
       reject(failure(error));
     };
     const onClose = (): void => fail(new TransportError('eof', 'unexpected EOF'));
