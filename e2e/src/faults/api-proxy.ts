@@ -29,7 +29,7 @@ export interface ProxiedRequest {
 }
 
 export async function startApiProxy(controlPlane: ControlPlane, clock: Clock): Promise<ApiProxy> {
-  const { server, caFile } = controlPlane;
+  const { server, caFile, serverPair } = controlPlane;
   const direct = directTransport({ server, caFile });
   const rules: FaultRule[] = [];
   const requests: ProxiedRequest[] = [];
@@ -42,10 +42,10 @@ export async function startApiProxy(controlPlane: ControlPlane, clock: Clock): P
   const endpoint = await serveOverHttp(transport, { port: 0 });
   const front = await openFront({
     innerPort: Number(new URL(endpoint.url).port),
-    certificate: controlPlane.serverPair,
+    certificate: serverPair,
   });
   return {
-    url: `${new URL(server).protocol}//127.0.0.1:${front.port}`,
+    url: `${serverPair === undefined ? 'http' : 'https'}://127.0.0.1:${front.port}`,
     requests,
     addRule: (rule) => void rules.push(rule),
     cut: () => front.close(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The command line of `npm run e2e --`. */
 import { parseArgs } from 'node:util';
+import { controlPlaneNames, type ControlPlaneName } from '../control-planes/start-control-plane.ts';
 import type { RbacProfile } from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
 
@@ -17,9 +18,6 @@ export interface RunnerOptions {
   readonly list: boolean;
 }
 
-export type ControlPlaneName = 'local';
-
-const controlPlaneNames: readonly ControlPlaneName[] = ['local'];
 const origins = ['ours', 'upstream'] as const;
 const profiles: readonly RbacProfile[] = ['stock', 'minimal'];
 
@@ -30,6 +28,7 @@ export const usage: string = `usage: npm run e2e -- [options]
   --programs=WHOSE       ${origins.join(' or ')} (default ours, or upstream when UPSTREAM_BIN is set)
   --concurrency=N        scenarios side by side (default 3)
   --require=need,need    a missing need is a failure instead of "not applicable"
+  --only=API             the API contract alone
   --list                 say what there is and end
 `;
 
@@ -37,7 +36,7 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
   const { values } = parseArgs({
     args: [...args],
     options: {
-      'control-plane': { type: 'string', default: controlPlaneNames[0]! },
+      'control-plane': { type: 'string', default: controlPlaneNames[0] },
       only: { type: 'string' },
       rbac: { type: 'string', default: 'stock' },
       programs: { type: 'string', default: hasUpstream(env) ? 'upstream' : 'ours' },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Results for people and for machines: a line per scenario, a summary, and `reports/<name>.json` with the counts. */
 import { writeFileSync } from 'node:fs';
-import type { Result } from './run-scenarios.ts';
+import type { Result } from './result.ts';
 
 export interface Counts {
   readonly passed: number;
@@ -23,8 +23,8 @@ export function countsOf(results: readonly Result[]): Counts {
   };
 }
 
-export function lineOf({ scenario, outcome, ranMs }: Result): string {
-  const name = `${scenario.id.padEnd(5)} ${scenario.title}`;
+export function lineOf({ id, title, outcome, ranMs }: Result): string {
+  const name = `${id.padEnd(5)} ${title}`;
   switch (outcome.kind) {
     case 'passed':
       return `ok    ${name} (${(ranMs / 1000).toFixed(1)} s)`;
@@ -43,9 +43,9 @@ export function summaryOf({ passed, failed, skipped, improvements }: Counts): st
 }
 
 export function writeReport(path: string, results: readonly Result[]): void {
-  const scenarios = results.map(({ scenario, outcome, ranMs }) => ({
-    id: scenario.id,
-    title: scenario.title,
+  const scenarios = results.map(({ id, title, outcome, ranMs }) => ({
+    id,
+    title,
     outcome: outcome.kind,
     ...('error' in outcome && { error: messageOf(outcome.error) }),
     ...(outcome.kind === 'not applicable' && { missing: outcome.missing }),

@@ -8,21 +8,9 @@ import { describeExit } from '../processes/child-process.ts';
 import { saveArtifacts } from '../scenarios/artifacts.ts';
 import { openContext, type ScenarioContext } from '../scenarios/context.ts';
 import { checkLeaks } from '../scenarios/leak-check.ts';
-import type { Need, Scenario } from '../scenarios/scenario.ts';
+import type { Scenario } from '../scenarios/scenario.ts';
 import type { World } from '../scenarios/world.ts';
-
-export interface Result {
-  readonly scenario: Scenario;
-  readonly outcome: Outcome;
-  readonly ranMs: number;
-}
-
-export type Outcome =
-  | { readonly kind: 'passed' }
-  | { readonly kind: 'failed'; readonly error: unknown }
-  /** Upstream's program fails it, as the scenario says it does. */
-  | { readonly kind: 'improvement'; readonly over: string; readonly error: unknown }
-  | { readonly kind: 'not applicable'; readonly missing: readonly Need[] };
+import type { Outcome, Result } from './result.ts';
 
 export interface RunOptions {
   readonly scenarios: readonly Scenario[];
@@ -35,15 +23,12 @@ export interface RunOptions {
 
 const scenarioLimitMs = 10 * 60_000;
 
-export async function runScenarios(world: World, options: RunOptions): Promise<readonly Result[]> {
+export async function runScenarios(world: World, options: RunOptions): Promise<void> {
   const { scenarios, concurrency, onResult, signal } = options;
-  const results: Result[] = [];
   const runAll = async (queue: Scenario[], workers: number): Promise<void> => {
     const work = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
-        const result = await runScenario(world, next, signal);
-        results.push(result);
-        onResult(result);
+        onResult(await runScenario(world, next, signal));
       }
     };
     await Promise.all(Array.from({ length: workers }, work));
@@ -56,12 +41,12 @@ export async function runScenarios(world: World, options: RunOptions): Promise<r
     scenarios.filter(({ serial }) => serial === true),
     1,
   );
-  return results;
 }
 
 async function runScenario(world: World, scenario: Scenario, parent: AbortSignal): Promise<Result> {
+  const { id, title } = scenario;
   const missing = scenario.needs.filter((need) => !world.has.has(need));
-  if (missing.length > 0) return { scenario, outcome: { kind: 'not applicable', missing }, ranMs: 0 };
+  if (missing.length > 0) return { id, title, outcome: { kind: 'not applicable', missing }, ranMs: 0 };
   const { clock, timeFactor } = world;
   const startedMs = clock.monotonicMs();
   let outcome: Outcome = { kind: 'passed' };
@@ -73,7 +58,7 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
         ? { kind: 'improvement', over: scenario.upstream, error }
         : { kind: 'failed', error };
   }
-  return { scenario, outcome, ranMs: clock.monotonicMs() - startedMs };
+  return { id, title, outcome, ranMs: clock.monotonicMs() - startedMs };
 }
 
 async function play(world: World, scenario: Scenario, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Everything a run stands on: folders, a control plane, the programs to test. Taken away by the given stack. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createApiClient, silentLogger, systemClock } from '@csi-sidecars/runtime';
+import { startControlPlane } from '../control-planes/start-control-plane.ts';
+import { findProgram, repositoryRoot } from '../processes/program.ts';
+import { worldNeedsMet, type World } from '../scenarios/world.ts';
+import { ensureTools } from '../tools/ensure-tools.ts';
+import type { Environment } from '../tools/locate.ts';
+import type { RunnerOptions } from './options.ts';
+
+export async function openWorld(options: RunnerOptions, stack: AsyncDisposableStack): Promise<World> {
+  const clock = systemClock();
+  const env = await environmentFor(options);
+  const { origin } = findProgram('csi-provisioner', env);
+  const reports = join(repositoryRoot, 'reports', `e2e-${options.controlPlane}`);
+  rmSync(reports, { recursive: true, force: true });
+  mkdirSync(reports, { recursive: true });
+  const scratch = mkdtempSync(join(tmpdir(), 'csi-e2e-'));
+  stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
+  const controlPlane = stack.use(
+    await startControlPlane(options.controlPlane, { clock, folder: join(reports, 'control-plane') }),
+  );
+  return {
+    controlPlane,
+    api: createApiClient(
+      { transport: controlPlane.admin, clock, logger: silentLogger },
+      { userAgent: 'csi-sidecars-e2e', qps: -1, burst: 0 },
+    ),
+    clock,
+    rbac: options.rbac,
+    programs: origin,
+    env,
+    reports,
+    scratch,
+    timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),
+    has: new Set([...controlPlane.has, ...worldNeedsMet(env)]),
+  };
+}
+
+async function environmentFor({ programs }: RunnerOptions): Promise<Environment> {
+  const { UPSTREAM_BIN: folder = '', ...env } = process.env;
+  if (programs === 'ours') return env;
+  const upstream = folder === '' ? dirname((await ensureTools(['csi-provisioner']))['csi-provisioner']) : folder;
+  return { ...env, UPSTREAM_BIN: upstream };
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { parseOptions, select } from './options.ts';
+
+it('given nothing, then everything runs on the first control plane with upstream rights and our programs', () => {
+  expect(parseOptions([], {})).toEqual({
+    controlPlane: 'local',
+    only: undefined,
+    rbac: 'stock',
+    programs: 'ours',
+    concurrency: 3,
+    require: [],
+    list: false,
+  });
+});
+
+it('given UPSTREAM_BIN, then upstream is meant, unless ours is asked for', () => {
+  const env = { UPSTREAM_BIN: '/somewhere' };
+  expect(parseOptions([], env).programs).toBe('upstream');
+  expect(parseOptions(['--programs=ours'], env).programs).toBe('ours');
+});
+
+it.each([
+  [['--control-plane=moon'], 'not one of'],
+  [['--rbac=all'], 'not one of stock, minimal'],
+  [['--concurrency=0'], 'not a count'],
+  [['--no-such-thing'], '--no-such-thing'],
+])('given %j, then it is refused', (args, text) => {
+  expect(() => parseOptions(args, {})).toThrow(text);
+});
+
+it('given a selection, then ids and prefixes count, and one that selects nothing is an error', () => {
+  const all = [{ id: 'P-01' }, { id: 'P-02' }, { id: 'H-01' }];
+  const ids = (only: string[] | undefined): string[] => select(all, only).map(({ id }) => id);
+  expect(ids(undefined)).toEqual(['P-01', 'P-02', 'H-01']);
+  expect(ids(['P-'])).toEqual(['P-01', 'P-02']);
+  expect(ids(['H-01', 'P-02'])).toEqual(['P-02', 'H-01']);
+  expect(() => ids(['X-99'])).toThrow('no such scenario');
+});

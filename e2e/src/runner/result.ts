@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+/** How one thing that was looked at turned out. */
+import type { Need } from '../scenarios/scenario.ts';
+
+export interface Result {
+  readonly id: string;
+  readonly title: string;
+  readonly outcome: Outcome;
+  readonly ranMs: number;
+}
+
+export type Outcome =
+  | { readonly kind: 'passed' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** Upstream's program fails it, as the scenario says it does. */
+  | { readonly kind: 'improvement'; readonly over: string; readonly error: unknown }
+  | { readonly kind: 'not applicable'; readonly missing: readonly Need[] };

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * X-01 and X-02 as far as this run goes: from the audit log, that no program under test was refused anything but what is
+ * known to be harmless, and that none asked for Secrets in bulk. What each was asked for is left in `rights.json`: rights
+ * that were granted and never used, shapes of requests, requests per account.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  isServiceAccount,
+  refused,
+  rightOf,
+  rightsUnused,
+  rightsUsed,
+  secretAccess,
+  shapes,
+  tally,
+} from '../audit/analyse.ts';
+import { readAudit } from '../audit/read-audit.ts';
+import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
+import type { World } from '../scenarios/world.ts';
+import type { Result } from './result.ts';
+
+const ids = { minimal: 'X-01', stock: 'X-02' } as const;
+
+export function checkRights(world: World): Result {
+  const { rbac, controlPlane, reports } = world;
+  const title = `with the rights of profile ${rbac} nothing was refused that matters, and no Secret was listed`;
+  const base = { id: ids[rbac], title, ranMs: 0 };
+  if (controlPlane.auditLog === undefined) return { ...base, outcome: { kind: 'not applicable', missing: ['audit'] } };
+  const requests = readAudit(controlPlane.auditLog).requests.filter(isServiceAccount);
+  const placement = { namespace: 'any', driverName: 'any' };
+  const rules = rulesOf(rbacObjects({ profile: rbac, subject: 'external-provisioner' }, placement));
+  const evidence = {
+    used: [...rightsUsed(requests)].sort(),
+    unused: rightsUnused(rules, requests),
+    shapes: shapes(requests),
+    requestsByAccount: Object.fromEntries(tally(requests, ({ user }) => user)),
+    requestsByKind: Object.fromEntries(tally(requests, (request) => `${rightOf(request)} -> ${request.code}`)),
+  };
+  writeFileSync(join(reports, 'rights.json'), `${JSON.stringify(evidence, undefined, 2)}\n`);
+  const wrong = [...refused(requests), ...secretAccess(requests)].map(
+    (request) => `${request.user}: ${rightOf(request)} -> ${request.code} (${request.uri})`,
+  );
+  if (wrong.length === 0) return { ...base, outcome: { kind: 'passed' } };
+  return { ...base, outcome: { kind: 'failed', error: new Error([...new Set(wrong)].join('\n')) } };
+}
