@@ -36,12 +36,3 @@ export type { LoggerDeps, LoggerOptions } from './logging/logger.ts';
 export { stderrSink } from './logging/stderr.ts';
 export { invalidLogging } from './logging/validate.ts';
 export type { MetricsRegistry } from './metrics/registry.ts';
-// The process around a controller.
-export type { CommandLine } from './process/command-line.ts';
-export type { SidecarContext, SidecarDefinition, SidecarValues, SidecarWork } from './process/definition.ts';
-export { ExitError } from './process/exit-error.ts';
-export type { Host } from './process/host.ts';
-export type { ClusterConnection, ClusterSource, SidecarParts } from './process/parts.ts';
-export { runSidecar } from './process/run-sidecar.ts';
-export { systemHost } from './process/system-host.ts';
-export { systemParts } from './process/system-parts.ts';

@@ -3,19 +3,20 @@
  * Writes lines to a file descriptor without ever making the process wait: one write is in flight, what comes meanwhile is
  * gathered up to a bound, and beyond that lines are dropped and counted. (Node.js writes to pipes synchronously: with a
  * blocked reader `process.stderr` would stop the whole process.)
- * Before the process ends, `flush` tells when everything is written; how long to wait for it is the caller's business.
+ * At the end of the process `flushSync` writes what is left, waiting for the reader a bounded time.
  */
 export interface LineWriter {
   write(line: string): void;
   /** Lines dropped since the start because the reader was too slow. */
   readonly dropped: number;
-  /** Resolves when all that was written so far, and what comes meanwhile, has left the process. */
-  flush(): Promise<void>;
+  flushSync(): void;
 }
 
-/** Asynchronous writes to one descriptor, as `node:fs` has them. */
+/** The part of `node:fs` that is needed: asynchronous and synchronous writes to one descriptor. */
 export interface Sink {
   write(chunk: Uint8Array, done: (error: Error | null, written: number) => void): void;
+  /** Bytes written, at least 0 when the reader is not ready. */
+  writeSync(chunk: Uint8Array): number;
 }
 
 export interface LineWriterOptions {
@@ -33,14 +34,9 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
   let inFlight: Uint8Array | undefined;
   let dropped = 0;
   let reported = 0;
-  const idle: (() => void)[] = [];
 
   const next = (): void => {
-    if (inFlight !== undefined) return;
-    if (waiting.length === 0) {
-      for (const tell of idle.splice(0)) tell();
-      return;
-    }
+    if (inFlight !== undefined || waiting.length === 0) return;
     if (dropped > reported) {
       waiting.push(options.dropNotice?.(dropped - reported) ?? '');
       reported = dropped;
@@ -52,6 +48,7 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
   };
   const send = (chunk: Uint8Array): void => {
     sink.write(chunk, (error, written) => {
+      if (inFlight !== chunk) return; // flushed synchronously meanwhile
       const rest = chunk.subarray(written);
       // A broken or full descriptor loses lines, never the process.
       if (error !== null || rest.length === 0) {
@@ -77,10 +74,13 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
     get dropped() {
       return dropped;
     },
-    flush: () =>
-      new Promise((resolve) => {
-        idle.push(resolve);
-        next();
-      }),
+    flushSync() {
+      // What is in flight may be written twice in the rare case that the process ends in the middle of it; never lost.
+      let rest: Uint8Array = Buffer.concat([inFlight ?? Buffer.alloc(0), Buffer.from(waiting.join(''))]);
+      inFlight = undefined;
+      waiting = [];
+      waitingBytes = 0;
+      for (let attempts = 0; rest.length > 0 && attempts < 100; attempts++) rest = rest.subarray(sink.writeSync(rest));
+    },
   };
 }

@@ -12,6 +12,8 @@ export interface MetricsRegistry extends Metrics {
   text(): Promise<string>;
 }
 
+export const textContentType = 'text/plain; version=0.0.4; charset=utf-8';
+
 /** A family as prom-client hands it out. */
 interface Family {
   readonly name: string;
