@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * How a run ends before its work does. Exit codes are upstream's: 1 for what is logged as an error, 255 where upstream's
+ * program calls its fatal logger, 2 for a command line it cannot read and for defects.
+ */
+export class ExitError extends Error {
+  override readonly name = 'ExitError';
+  readonly code: number;
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** What goes wrong here ends the run: with this text, this code, and the failure as its cause. */
+export async function orExit<T>(what: string, work: () => Promise<T>, code: number = exitCodes.failure): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new ExitError(code, what, { cause: error });
+  }
+}
+
+export const exitCodes = { failure: 1, usage: 2, defect: 2, fatal: 255, SIGTERM: 143, SIGINT: 130 } as const;

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * From arguments to a program that knows what it is to do: flags, logging, gates, version, exclusive endpoints. The order
+ * of the last three differs between upstream's programs and decides which of several mistakes is reported.
+ */
+import type { Logger } from '@csi-sidecars/runtime';
+import { goQuote } from '../text/go-quote.ts';
+import type { GateSettings } from '../flags/flag.ts';
+import { resolveGates } from '../flags/gates.ts';
+import { parseFlags } from '../flags/parse.ts';
+import { usageText } from '../flags/usage.ts';
+import { klogTextLine } from '../logging/klog-text.ts';
+import type { LogEntry, LogOrigin } from '../logging/klog-text.ts';
+import type { LineWriter } from '../logging/line-writer.ts';
+import { createLogger } from '../logging/logger.ts';
+import { invalidLogging } from '../logging/validate.ts';
+import type { ProgramFlags } from '../programs/program.ts';
+import type { LoggingValues } from '../programs/shared-flags.ts';
+import { exitCodes } from './exit.ts';
+import type { World } from './world.ts';
+
+/** What every program has on its command line. */
+export interface BasicValues extends LoggingValues {
+  readonly version?: boolean;
+  readonly 'http-endpoint': string;
+  readonly 'metrics-address'?: string;
+  readonly 'feature-gates'?: GateSettings;
+}
+
+export type StartStep = 'gates' | 'version' | 'endpoints';
+
+export interface StartOptions {
+  /** Default: gates, version, endpoints. */
+  readonly order?: readonly StartStep[];
+  /** Of an unknown feature gate; default 1. */
+  readonly gateExitCode?: number;
+}
+
+export interface Started<V, G extends string> {
+  readonly kind: 'started';
+  readonly values: V;
+  readonly given: ReadonlySet<string>;
+  readonly gates: Readonly<Record<G, boolean>>;
+  readonly givenGates: ReadonlySet<string>;
+  readonly log: Logger;
+  readonly stderr: LineWriter;
+}
+export interface Ended {
+  readonly kind: 'ended';
+  readonly code: number;
+  readonly stderr: LineWriter;
+}
+
+export async function start<V extends BasicValues, G extends string>(
+  world: World,
+  program: ProgramFlags<V, G>,
+  { order = ['gates', 'version', 'endpoints'], gateExitCode = exitCodes.failure }: StartOptions = {},
+): Promise<Started<V, G> | Ended> {
+  const parsed = parseFlags<V>(program.flags, program.syntax, world.args);
+  const stderr = openLog(world, program, parsed.kind === 'parsed' ? parsed.values : undefined);
+  const ended = (code: number): Ended => ({ kind: 'ended', code, stderr: stderr.writer });
+  if (parsed.kind !== 'parsed') {
+    const usage = await usageText(world.argv0, { ...program.flags });
+    // The message stands above the usage text, as with Go, and below: kubelet shows the last lines of a dead container.
+    const message = parsed.kind === 'help' ? '' : `${parsed.message}\n`;
+    stderr.writer.write(`${message}${usage.trimEnd()}\n${message}`);
+    return ended(parsed.kind === 'help' ? 0 : exitCodes.usage);
+  }
+  const { values } = parsed;
+  const format = values['logging-format'] === 'json' ? await jsonFormat(stderr.origin) : klogTextLine;
+  stderr.setFormat(format);
+  const { log } = stderr;
+  const [problem] = invalidLogging(values);
+  if (problem !== undefined) {
+    log.error(new Error(problem), 'LoggingConfiguration is invalid');
+    return ended(exitCodes.failure);
+  }
+  const gates = resolveGates<G>(program.gates, values['feature-gates'] ?? {});
+  for (const step of order) {
+    if (step === 'gates' && gates.kind === 'invalid') {
+      log.error(new Error(gates.message), 'Failed to set feature gates');
+      return ended(gateExitCode);
+    }
+    if (step === 'version' && values.version === true) {
+      world.stdout(`${world.argv0} ${world.version}\n`);
+      return ended(0);
+    }
+    if (step === 'endpoints' && values['http-endpoint'] !== '' && (values['metrics-address'] ?? '') !== '') {
+      log.error(undefined, 'Only one of `--metrics-address` and `--http-endpoint` can be set');
+      return ended(exitCodes.failure);
+    }
+  }
+  if (gates.kind === 'invalid') throw new Error(`order without gates: ${goQuote(order.join())}`);
+  for (const featureGate of gates.finished) {
+    const value = gates.enabled[featureGate as G];
+    log.info(0, 'Warning: setting GA feature gate. It will be removed in a future release.', { featureGate, value });
+  }
+  log.info(0, 'Version', { version: world.version });
+  return {
+    kind: 'started',
+    values,
+    given: parsed.given,
+    gates: gates.enabled,
+    givenGates: gates.given,
+    log,
+    stderr: stderr.writer,
+  };
+}
+
+type Format = (entry: LogEntry, origin: LogOrigin) => string;
+
+/** The log has to be there before it is known what it looks like. */
+function openLog(world: World, program: { readonly name: string }, values: LoggingValues | undefined) {
+  const origin: LogOrigin = { program: program.name, pid: world.pid };
+  let format: Format = klogTextLine;
+  const nowMs = (): number => world.clock.nowMs();
+  const writer = world.openStderr((count) =>
+    format(
+      {
+        severity: 'warning',
+        level: 0,
+        message: 'Log lines were dropped because the reader was too slow',
+        error: undefined,
+        facts: { count },
+        timeMs: nowMs(),
+      },
+      origin,
+    ),
+  );
+  const log = createLogger(
+    { nowMs, write: (line) => writer.write(line) },
+    { ...origin, verbosity: values?.v ?? 0, format: (entry) => format(entry, origin) },
+  );
+  const setFormat = (chosen: Format): void => {
+    format = chosen;
+  };
+  return { origin, writer, log, setFormat };
+}
+
+/** Loaded only when asked for. */
+async function jsonFormat(origin: LogOrigin): Promise<Format> {
+  const { createJsonFormat } = await import('../logging/json-format.ts');
+  return createJsonFormat(origin);
+}
