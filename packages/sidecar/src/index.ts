@@ -36,3 +36,18 @@ export type { LoggerDeps, LoggerOptions } from './logging/logger.ts';
 export { stderrSink } from './logging/stderr.ts';
 export { invalidLogging } from './logging/validate.ts';
 export type { MetricsRegistry } from './metrics/registry.ts';
+// Processes.
+export { ExitError, exitCodes, orExit } from './process/exit.ts';
+export type { Driver, DriverOptions } from './process/driver.ts';
+export { runSidecar } from './process/run-sidecar.ts';
+export type {
+  SidecarBody,
+  SidecarContext,
+  SidecarDeps,
+  SidecarGate,
+  SidecarValues,
+  SidecarWork,
+} from './process/run-sidecar.ts';
+export { start } from './process/start.ts';
+export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
+export type { ApiConnection, ApiOptions, ScrapedMetrics, World } from './process/world.ts';

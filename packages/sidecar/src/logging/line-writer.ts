@@ -7,13 +7,16 @@
  */
 export interface LineWriter {
   write(line: string): void;
-  /** Lines dropped since the start because the reader was too slow. */
+  /** Lines dropped since the start because the reader was too slow, or gone. */
   readonly dropped: number;
-  flushSync(): void;
+  /** Resolves when everything written before has left, or cannot; with a blocked reader, never. */
+  readonly flush: () => Promise<void>;
+  readonly flushSync: () => void;
 }
 
 /** The part of `node:fs` that is needed: asynchronous and synchronous writes to one descriptor. */
 export interface Sink {
+  /** Reports nothing written and no error where it is worth trying again. */
   write(chunk: Uint8Array, done: (error: Error | null, written: number) => void): void;
   /** Bytes written, at least 0 when the reader is not ready. */
   writeSync(chunk: Uint8Array): number;
@@ -34,9 +37,15 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
   let inFlight: Uint8Array | undefined;
   let dropped = 0;
   let reported = 0;
+  let onIdle: (() => void)[] = [];
 
   const next = (): void => {
-    if (inFlight !== undefined || waiting.length === 0) return;
+    if (inFlight !== undefined) return;
+    if (waiting.length === 0) {
+      for (const resolve of onIdle) resolve();
+      onIdle = [];
+      return;
+    }
     if (dropped > reported) {
       waiting.push(options.dropNotice?.(dropped - reported) ?? '');
       reported = dropped;
@@ -50,7 +59,8 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
     sink.write(chunk, (error, written) => {
       if (inFlight !== chunk) return; // flushed synchronously meanwhile
       const rest = chunk.subarray(written);
-      // A broken or full descriptor loses lines, never the process.
+      // A broken descriptor loses lines, never the process.
+      if (error !== null) dropped += linesIn(rest);
       if (error !== null || rest.length === 0) {
         inFlight = undefined;
         next();
@@ -74,7 +84,12 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
     get dropped() {
       return dropped;
     },
-    flushSync() {
+    flush: () =>
+      new Promise((resolve) => {
+        onIdle.push(resolve);
+        next();
+      }),
+    flushSync: () => {
       // What is in flight may be written twice in the rare case that the process ends in the middle of it; never lost.
       let rest: Uint8Array = Buffer.concat([inFlight ?? Buffer.alloc(0), Buffer.from(waiting.join(''))]);
       inFlight = undefined;
@@ -83,4 +98,10 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
       for (let attempts = 0; rest.length > 0 && attempts < 100; attempts++) rest = rest.subarray(sink.writeSync(rest));
     },
   };
+}
+
+function linesIn(chunk: Uint8Array): number {
+  let lines = 0;
+  for (const byte of chunk) if (byte === 0x0a) lines += 1;
+  return lines;
 }

@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The real sink: file descriptor 2 through the thread pool. */
+/**
+ * The real sink: file descriptor 2, never blocking. A blocked write would hold a thread of the pool, and the process could
+ * not exit before it returns; so the descriptor is non-blocking, and a full pipe is tried again after a pause.
+ */
 import { write, writeSync } from 'node:fs';
+import process from 'node:process';
+import type { Clock } from '@csi-sidecars/runtime';
 import type { Sink } from './line-writer.ts';
 
+const fd = 2;
+const pauseMs = 10;
 /** Never notified: waiting on it is a synchronous pause for a reader that is not ready. */
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-export function stderrSink(): Sink {
+export function stderrSink(clock: Pick<Clock, 'sleep'>): Sink {
+  // Node.js makes a pipe non-blocking when its stream is opened. Its errors concern nobody.
+  process.stderr.on('error', () => undefined);
   return {
-    write: (chunk, done) => write(2, chunk, done),
-    writeSync(chunk) {
+    write: (chunk, done) =>
+      write(fd, chunk, (error, written) => {
+        if (error?.code === 'EAGAIN') void clock.sleep(pauseMs).then(() => done(null, 0));
+        else done(error, written);
+      }),
+    writeSync: (chunk) => {
       try {
-        return writeSync(2, chunk);
+        return writeSync(fd, chunk);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return chunk.length; // nobody reads any more
-        Atomics.wait(pause, 0, 0, 10);
+        Atomics.wait(pause, 0, 0, pauseMs);
         return 0;
       }
     },

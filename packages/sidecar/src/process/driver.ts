@@ -30,8 +30,8 @@ export interface DriverDeps {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly world: Pick<World, 'writeTerminationLog'>;
-  /** Ends the process. */
-  readonly force: (code: number) => void;
+  /** Ends the run. */
+  readonly cutShort: (code: number) => void;
 }
 
 export interface Driver {
@@ -80,14 +80,14 @@ export async function connectDriver(deps: DriverDeps, options: DriverOptions, si
   return { name, channel, callMetrics };
 }
 
-function announceLoss({ log, world, force }: DriverDeps): void {
+function announceLoss({ log, world, cutShort }: DriverDeps): void {
   try {
     world.writeTerminationLog(lostText);
   } catch (error) {
     log.error(error, 'Failed to write a message to the termination logfile');
   }
   log.error(undefined, lostText);
-  force(exitCodes.failure);
+  cutShort(exitCodes.failure);
 }
 
 interface EarlyCalls {

@@ -5,6 +5,7 @@
  */
 import {
   type Clock,
+  type HttpResponse,
   type LeaderElector,
   type LeadingWork,
   type Logger,
@@ -19,7 +20,7 @@ import {
 } from '@csi-sidecars/runtime';
 import type { LeaderElectionValues } from '../programs/shared-flags.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
-import type { Answer, ApiConnection, World } from './world.ts';
+import type { ApiConnection, World } from './world.ts';
 
 export interface ElectionDeps {
   readonly clock: Clock;
@@ -88,12 +89,12 @@ function createElector(deps: ElectionDeps, options: ElectionOptions, { client }:
     );
   } catch (error) {
     // Upstream panics over durations that contradict each other.
-    throw new ExitError(exitCodes.defect, 'Invalid leader election configuration', { cause: error });
+    throw new ExitError(exitCodes.panic, 'Invalid leader election configuration', { cause: error });
   }
 }
 
 /** `/healthz/leader-election`: a standby is healthy, and so is a replica that is not yet a candidate's. */
-export function electionHealth(elector: LeaderElector): Answer {
+export function electionHealth(elector: LeaderElector): HttpResponse {
   return elector.isHealthy
     ? { status: 200, body: 'ok' }
     : { status: 500, body: 'internal server error: failed election to renew leadership on lease \n' };

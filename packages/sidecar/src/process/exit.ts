@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * How a run ends before its work does. Exit codes are upstream's: 1 for what is logged as an error, 255 where upstream's
- * program calls its fatal logger, 2 for a command line it cannot read and for defects.
+ * program calls its fatal logger, 2 for a command line it cannot read and for panics. Signals and defects are the runtime's.
  */
+export const exitCodes = { failure: 1, usage: 2, panic: 2, fatal: 255 } as const;
+
 export class ExitError extends Error {
   override readonly name = 'ExitError';
   readonly code: number;
@@ -20,5 +22,3 @@ export async function orExit<T>(what: string, work: () => Promise<T>, code: numb
     throw new ExitError(code, what, { cause: error });
   }
 }
-
-export const exitCodes = { failure: 1, usage: 2, defect: 2, fatal: 255, SIGTERM: 143, SIGINT: 130 } as const;

@@ -20,7 +20,7 @@ import { exitCodes } from './exit.ts';
 import type { World } from './world.ts';
 
 /** What every program has on its command line. */
-export interface BasicValues extends LoggingValues {
+export interface StartValues extends LoggingValues {
   readonly version?: boolean;
   readonly 'http-endpoint': string;
   readonly 'metrics-address'?: string;
@@ -51,7 +51,7 @@ export interface Ended {
   readonly stderr: LineWriter;
 }
 
-export async function start<V extends BasicValues, G extends string>(
+export async function start<V extends StartValues, G extends string>(
   world: World,
   program: ProgramFlags<V, G>,
   { order = ['gates', 'version', 'endpoints'], gateExitCode = exitCodes.failure }: StartOptions = {},
