@@ -38,16 +38,20 @@ export { invalidLogging } from './logging/validate.ts';
 export type { MetricsRegistry } from './metrics/registry.ts';
 // Processes.
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
-export type { Driver, DriverOptions } from './process/driver.ts';
-export { runSidecar } from './process/run-sidecar.ts';
+export { connectDriver } from './process/driver.ts';
+export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
+export { runMain } from './process/node-world.ts';
+export { runController } from './process/run-controller.ts';
 export type {
-  SidecarBody,
-  SidecarContext,
-  SidecarDeps,
-  SidecarGate,
-  SidecarValues,
-  SidecarWork,
-} from './process/run-sidecar.ts';
+  ControllerBody,
+  ControllerContext,
+  ControllerGate,
+  ControllerValues,
+  PreparedWork,
+  ProgramDeps,
+} from './process/run-controller.ts';
+export { runSidecar } from './process/run-sidecar.ts';
+export type { SidecarBody, SidecarContext, SidecarValues } from './process/run-sidecar.ts';
 export { start } from './process/start.ts';
 export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
 export type { ApiConnection, ApiOptions, ScrapedMetrics, World } from './process/world.ts';

@@ -3,6 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+export { fakeWorld } from './fake-world.ts';
+export type { FakeWorld, FakeWorldOptions } from './fake-world.ts';
+
 export interface RealArgumentList {
   /** Whose deployment it is. */
   readonly driver: string;

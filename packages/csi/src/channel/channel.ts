@@ -10,7 +10,7 @@ export interface CsiChannel {
   call<M extends Method>(method: M, request: RequestOf<M>, options: CsiCallOptions): Promise<ResponseOf<M>>;
   /** Aborts when the connection, once ready, was lost and is not to be renewed. Callers that must not outlive it watch this. */
   readonly lost: AbortSignal;
-  close(): void;
+  readonly close: () => void;
 }
 
 export interface CsiCallOptions {

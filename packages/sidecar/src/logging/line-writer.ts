@@ -17,9 +17,9 @@ export interface LineWriter {
 /** The part of `node:fs` that is needed: asynchronous and synchronous writes to one descriptor. */
 export interface Sink {
   /** Reports nothing written and no error where it is worth trying again. */
-  write(chunk: Uint8Array, done: (error: Error | null, written: number) => void): void;
+  readonly write: (chunk: Uint8Array, done: (error: Error | null, written: number) => void) => unknown;
   /** Bytes written, at least 0 when the reader is not ready. */
-  writeSync(chunk: Uint8Array): number;
+  readonly writeSync: (chunk: Uint8Array) => number;
 }
 
 export interface LineWriterOptions {
@@ -56,7 +56,7 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
     send(inFlight);
   };
   const send = (chunk: Uint8Array): void => {
-    sink.write(chunk, (error, written) => {
+    void sink.write(chunk, (error, written) => {
       if (inFlight !== chunk) return; // flushed synchronously meanwhile
       const rest = chunk.subarray(written);
       // A broken descriptor loses lines, never the process.

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The log of a real process whose reader does not read. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
 
 const program = join(import.meta.dirname, '../../testing/flood-stderr.ts');
 
-function start(mode: 'flush' | 'exit'): ChildProcess & Pick<Required<ChildProcess>, 'stdout' | 'stderr'> {
-  const child = spawn(process.execPath, [program, mode], { stdio: ['ignore', 'pipe', 'pipe'] });
-  return child;
-}
+const start = (mode: 'flush' | 'exit'): ChildProcessByStdio<null, Readable, Readable> =>
+  spawn(process.execPath, [program, mode], { stdio: ['ignore', 'pipe', 'pipe'] });
 
 it('given a reader that comes late, then every line has arrived or is counted as dropped', async () => {
   const child = start('flush');

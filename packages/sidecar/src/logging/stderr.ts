@@ -5,9 +5,11 @@
  */
 import { write, writeSync } from 'node:fs';
 import process from 'node:process';
+import { promisify } from 'node:util';
 import type { Clock } from '@csi-sidecars/runtime';
 import type { Sink } from './line-writer.ts';
 
+const writeChunk = promisify(write);
 const fd = 2;
 const pauseMs = 10;
 /** Never notified: waiting on it is a synchronous pause for a reader that is not ready. */
@@ -16,12 +18,20 @@ const pause = new Int32Array(new SharedArrayBuffer(4));
 export function stderrSink(clock: Pick<Clock, 'sleep'>): Sink {
   // Node.js makes a pipe non-blocking when its stream is opened. Its errors concern nobody.
   process.stderr.on('error', () => undefined);
+  const attempt = async (chunk: Uint8Array): Promise<{ readonly error: Error | null; readonly written: number }> => {
+    try {
+      return { error: null, written: (await writeChunk(fd, chunk)).bytesWritten };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return { error: error as Error, written: 0 };
+      await clock.sleep(pauseMs);
+      return { error: null, written: 0 };
+    }
+  };
   return {
-    write: (chunk, done) =>
-      write(fd, chunk, (error, written) => {
-        if (error?.code === 'EAGAIN') void clock.sleep(pauseMs).then(() => done(null, 0));
-        else done(error, written);
-      }),
+    write: async (chunk, done) => {
+      const { error, written } = await attempt(chunk);
+      done(error, written);
+    },
     writeSync: (chunk) => {
       try {
         return writeSync(fd, chunk);

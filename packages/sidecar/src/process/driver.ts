@@ -6,8 +6,8 @@
  * Upstream opens a second connection once it knows that the driver replaces an in-tree plugin, because its metrics need
  * another label then. Here calls are kept until the name is known, and one connection does.
  */
-import { type CallMetrics, type CsiChannel, connectCsi, createCallMetrics } from '@csi-sidecars/csi';
-import { type ObservedCall, getDriverName, probeForever } from '@csi-sidecars/csi';
+import { connectCsi, createCallMetrics, getDriverName, probeForever } from '@csi-sidecars/csi';
+import type { CallMetrics, CsiChannel, ObservedCall } from '@csi-sidecars/csi';
 import type { Clock, Logger, Metrics } from '@csi-sidecars/runtime';
 import { exitCodes, orExit } from './exit.ts';
 import type { World } from './world.ts';
@@ -32,19 +32,22 @@ export interface DriverDeps {
   readonly world: Pick<World, 'writeTerminationLog'>;
   /** Ends the run. */
   readonly cutShort: (code: number) => void;
+  readonly signal: AbortSignal;
 }
 
 export interface Driver {
   readonly name: string;
   readonly channel: CsiChannel;
   readonly callMetrics: CallMetrics;
+  /** Where the name was asked for first: the driver has to be ready before it is asked for more. */
+  readonly whenReady: () => Promise<void>;
 }
 
 const lostText = 'Lost connection to CSI driver, exiting';
 
 /** Rejects with an ExitError. */
-export async function connectDriver(deps: DriverDeps, options: DriverOptions, signal: AbortSignal): Promise<Driver> {
-  const { clock, log } = deps;
+export async function connectDriver(deps: DriverDeps, options: DriverOptions): Promise<Driver> {
+  const { clock, log, signal } = deps;
   const { order = 'probeFirst', probeTimeoutMs, nameTimeoutMs } = options;
   const early = earlyCalls();
   const channel = await orExit('Failed to connect to CSI driver', () =>
@@ -76,8 +79,8 @@ export async function connectDriver(deps: DriverDeps, options: DriverOptions, si
       : { kind: 'keep', metrics: createCallMetrics(deps.metrics) },
   );
   callMetrics.setDriverName(name);
-  if (order === 'nameFirst') await beReady();
-  return { name, channel, callMetrics };
+  const whenReady = (): Promise<void> => (order === 'nameFirst' ? beReady() : Promise.resolve());
+  return { name, channel, callMetrics, whenReady };
 }
 
 function announceLoss({ log, world, cutShort }: DriverDeps): void {

@@ -27,14 +27,18 @@ export interface ElectionDeps {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly world: Pick<World, 'env' | 'hostName' | 'readTextFile'>;
+  readonly world: Pick<World, 'env' | 'hostName' | 'files'>;
   readonly connect: () => Promise<ApiConnection>;
   /** Told when there is something to be asked about the election's health. */
   readonly onElector: (elector: LeaderElector) => void;
 }
 
+export interface ElectionValues extends LeaderElectionValues {
+  readonly 'leader-election-labels'?: Readonly<Record<string, string>>;
+}
+
 export interface ElectionOptions {
-  readonly values: LeaderElectionValues & { readonly 'leader-election-labels'?: Readonly<Record<string, string>> };
+  readonly values: ElectionValues;
   /** Upstream's, before it becomes the name of the Lease. */
   readonly lockName: string;
   readonly release: 'onExit' | 'never';
@@ -55,7 +59,7 @@ export async function runUnderLease(
   }
   const connection = await orExit('Failed to create leaderelection client', deps.connect);
   try {
-    const elector = createElector(deps, options, connection);
+    const elector = createElector(deps, { ...options, serviceAccountNamespace: await namespaceOf(deps) }, connection);
     deps.onElector(elector);
     await elector.run(signal, work);
     // Whatever the reason, as upstream: a replica that leads no longer has nothing to do here.
@@ -66,9 +70,22 @@ export async function runUnderLease(
   }
 }
 
-function createElector(deps: ElectionDeps, options: ElectionOptions, { client }: ApiConnection): LeaderElector {
+/** Undefined when the file is not there, or says nothing. */
+async function namespaceOf({ world }: ElectionDeps): Promise<string | undefined> {
+  try {
+    return Buffer.from(await world.files.read(namespaceFile)).toString();
+  } catch {
+    return undefined;
+  }
+}
+
+function createElector(
+  deps: ElectionDeps,
+  options: ElectionOptions & { readonly serviceAccountNamespace: string | undefined },
+  { client }: ApiConnection,
+): LeaderElector {
   const { clock, random, log, metrics, world } = deps;
-  const { values, lockName } = options;
+  const { values, lockName, serviceAccountNamespace } = options;
   try {
     return createLeaderElector(
       { client, clock, random, logger: log, metrics: createElectionMetrics(metrics) },
@@ -76,7 +93,7 @@ function createElector(deps: ElectionDeps, options: ElectionOptions, { client }:
         namespace: leaseNamespace({
           flag: values['leader-election-namespace'],
           podNamespace: world.env['POD_NAMESPACE'],
-          serviceAccountNamespace: world.readTextFile(namespaceFile),
+          serviceAccountNamespace,
         }),
         name: leaseName(lockName),
         identity: leaseIdentity(world.hostName),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a sidecar needs of the process and the cluster, as ports, so that it starts and stops in a test as it does in a
+ * What a program needs of the process and the cluster, as ports, so that it starts and stops in a test as it does in a
  * container. Signals and exits are the runtime's (`runProcess`): a run resolves with the exit code.
  */
-import type { ApiClient, Clock, Logger, Metrics, Random } from '@csi-sidecars/runtime';
+import type { ApiClient, Clock, Files, Logger, Metrics, Random } from '@csi-sidecars/runtime';
 import type { LineWriter } from '../logging/line-writer.ts';
 
 export interface World {
@@ -20,14 +20,13 @@ export interface World {
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
+  readonly files: Files;
   readonly stdout: (text: string) => void;
   /** Where the log goes, and usage texts. The notice is how the log says that it lost lines. */
   readonly openStderr: (dropNotice: (count: number) => string) => LineWriter;
   /** Throws when the file cannot be written. */
   readonly writeTerminationLog: (text: string) => void;
-  /** Undefined when the file is not there. */
-  readonly readTextFile: (path: string) => string | undefined;
-  /** A client with its own connection and rate limit. Throws for a configuration that cannot work. */
+  /** A client with its own connection and rate limit. Rejects for a configuration that cannot work. */
   readonly connectApi: (options: ApiOptions) => Promise<ApiConnection>;
   /** Loaded only when somebody can read them. */
   readonly openMetrics: () => Promise<ScrapedMetrics>;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A program with controllers, from its first argument to its exit code:
+ *
+ *   flags, log, gates, version | API server | open | HTTP | prepare | lease | work
+ *
+ * What is the program's own comes in as `ControllerBody`. What was opened is closed, last opened first. Not here: the driver
+ * (run-sidecar.ts), signals, crashes and the exit itself (the runtime's `runProcess`).
+ */
+import type {
+  ApiClient,
+  Clock,
+  DiagnosticsServer,
+  LeadingWork,
+  Lifecycle,
+  Logger,
+  Metrics,
+  Random,
+} from '@csi-sidecars/runtime';
+import { noMetrics, startDiagnosticsServer } from '@csi-sidecars/runtime';
+import type { LineWriter } from '../logging/line-writer.ts';
+import { registerProcessMetrics } from '../metrics/process-metrics.ts';
+import type { ProgramFlags } from '../programs/program.ts';
+import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
+import { type ElectionValues, electionHealth, runUnderLease } from './election.ts';
+import { ExitError, exitCodes, orExit } from './exit.ts';
+import { type StartOptions, type StartValues, type Started, start } from './start.ts';
+import type { ScrapedMetrics, World } from './world.ts';
+
+export interface ControllerValues extends StartValues, ElectionValues, KubeApiValues, EndpointValues {
+  readonly master?: string;
+}
+export type ControllerGate = 'ReleaseLeaderElectionOnExit';
+
+export interface ProgramDeps {
+  readonly world: World;
+  readonly lifecycle: Lifecycle;
+}
+
+export interface ControllerContext<V, G extends string> {
+  readonly started: Started<V, G>;
+  readonly client: ApiClient;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly world: World;
+  /** Aborts with an OrderlyStop when the program is asked to end. */
+  readonly signal: AbortSignal;
+  /** Ends the run with this code, whatever it is doing. */
+  readonly cutShort: (code: number) => void;
+}
+
+export interface ControllerBody<V, G extends string, Opened> {
+  readonly start?: StartOptions;
+  /** Finds mistakes before anything is opened; throws an ExitError. */
+  readonly check?: (started: Started<V, G>, env: World['env']) => void;
+  /** Default: `--kubeconfig`. */
+  readonly kubeconfig?: (values: V, env: World['env']) => string;
+  /** When listening fails; default 1. */
+  readonly httpExitCode?: number;
+  /** What must be there before the program answers HTTP: the driver, the CRDs. It is closed at the end of the stack. */
+  readonly open: (context: ControllerContext<V, G>, opened: AsyncDisposableStack) => Promise<Opened>;
+  /** Capabilities and controllers. Throws an ExitError when they will not do. */
+  readonly prepare: (
+    context: ControllerContext<V, G> & { readonly diagnostics: DiagnosticsServer | undefined },
+    opened: Opened,
+  ) => Promise<PreparedWork>;
+}
+
+export interface PreparedWork {
+  /** Upstream's lock name, e.g. `external-attacher-leader-<driver>`. */
+  readonly lockName: string;
+  readonly run: LeadingWork;
+}
+
+/** Resolves with the exit code; everything that goes wrong is logged. */
+export async function runController<V extends ControllerValues, G extends string, Opened>(
+  { world, lifecycle }: ProgramDeps,
+  program: ProgramFlags<V, G | ControllerGate>,
+  body: ControllerBody<V, G | ControllerGate, Opened>,
+): Promise<number> {
+  const started = await start(world, program, body.start);
+  const { stderr } = started;
+  if (started.kind === 'ended') {
+    await stderr.flush();
+    return started.code;
+  }
+  const { log } = started;
+  lifecycle.configure({ logger: log, flushLogs: stderr.flush });
+  const cut = Promise.withResolvers<number>();
+  const run = { world, lifecycle, program, body, started, cutShort: cut.resolve };
+  try {
+    return await Promise.race([cut.promise, runStarted(run)]);
+  } catch (error) {
+    if (!(error instanceof ExitError)) throw error;
+    log.error(error.cause, error.message);
+    return error.code;
+  }
+}
+
+interface Run<V extends ControllerValues, G extends string, Opened> extends ProgramDeps {
+  readonly program: ProgramFlags<V, G>;
+  readonly body: ControllerBody<V, G, Opened>;
+  readonly started: Started<V, G>;
+  readonly cutShort: (code: number) => void;
+}
+
+async function runStarted<V extends ControllerValues, G extends string, Opened>(
+  run: Run<V, G | ControllerGate, Opened>,
+): Promise<number> {
+  const { world, lifecycle, program, body, started, cutShort } = run;
+  const { values, log } = started;
+  const { clock, random, env } = world;
+  const { signal } = lifecycle;
+  body.check?.(started, env);
+  await using stack = new AsyncDisposableStack();
+
+  const connect = () =>
+    world.connectApi({
+      program: program.name,
+      kubeconfig: body.kubeconfig?.(values, env) ?? values.kubeconfig,
+      master: values.master ?? '',
+      qps: values['kube-api-qps'],
+      burst: values['kube-api-burst'],
+      log,
+    });
+  const api = await orExit('Failed to create a Kubernetes client', connect);
+  stack.defer(api.close);
+
+  const address = values['metrics-address'] || values['http-endpoint'];
+  const scraped = address === '' ? undefined : await world.openMetrics();
+  const metrics: Metrics = scraped ?? noMetrics;
+  const context = { started, client: api.client, log, metrics, clock, random, world, signal, cutShort };
+  const opened = await body.open(context, stack);
+
+  const diagnostics = scraped && stack.use(await serveDiagnostics(run, scraped, address));
+  const work = await body.prepare({ ...context, diagnostics }, opened);
+
+  const release = started.gates.ReleaseLeaderElectionOnExit;
+  if (release) lifecycle.configure({ onSignal: 'drain' });
+  return await runUnderLease(
+    {
+      ...context,
+      connect,
+      onElector: (elector) => {
+        if (values['http-endpoint'] === '') return;
+        const handler = () => electionHealth(elector);
+        diagnostics?.add({ path: '/healthz/leader-election', methods: 'any', handler });
+      },
+    },
+    { values, lockName: work.lockName, release: release ? 'onExit' : 'never', work: work.run },
+    signal,
+  );
+}
+
+async function serveDiagnostics<V extends ControllerValues, G extends string, Opened>(
+  { world, body, started }: Run<V, G, Opened>,
+  metrics: ScrapedMetrics,
+  address: string,
+): Promise<DiagnosticsServer> {
+  const { log, values, stderr } = started;
+  registerProcessMetrics(metrics, world.startedAtMs);
+  registerLogMetrics(metrics, stderr);
+  const headers = {
+    'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+    'process-start-time-unix': String(Math.floor(world.startedAtMs / 1000)),
+  };
+  const handler = async () => ({ status: 200, headers, body: await metrics.text() });
+  const server = await orExit(
+    'Failed to start HTTP server',
+    () => startDiagnosticsServer({ address, routes: [{ path: values['metrics-path'], handler }], logger: log }),
+    body.httpExitCode ?? exitCodes.failure,
+  );
+  log.info(0, 'ServeMux listening', { address });
+  return server;
+}
+
+function registerLogMetrics(metrics: Metrics, stderr: LineWriter): void {
+  metrics.gauge({
+    name: 'csi_sidecars_log_lines_dropped',
+    help: 'Log lines that were dropped because their reader was too slow.',
+    collect: () => [{ labels: {}, value: stderr.dropped }],
+  });
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A whole sidecar over a real driver socket and a real HTTP port, with an API server in memory and virtual time. */
+import { type LeadingWork, type Lease, leases } from '@csi-sidecars/runtime';
+import { settle } from '@csi-sidecars/runtime/testing';
+import { type CsiServer, type Handlers, csiError, serveCsi } from '@csi-sidecars/csi/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { type FakeWorld, type FakeWorldOptions, fakeWorld } from '../../testing/index.ts';
+import { type AttacherGate, type AttacherValues, attacherProgram } from '../programs/attacher.ts';
+import { ExitError } from './exit.ts';
+import { type SidecarBody, type SidecarContext, runSidecar } from './run-sidecar.ts';
+
+type Body = SidecarBody<AttacherValues, AttacherGate>;
+type Context = SidecarContext<AttacherValues, AttacherGate>;
+
+const driverName = 'a.example.com';
+const healthy: Handlers = {
+  '/csi.v1.Identity/Probe': () => ({ ready: { value: true } }),
+  '/csi.v1.Identity/GetPluginInfo': () => ({ name: driverName }),
+};
+
+interface Running extends AsyncDisposable {
+  readonly world: FakeWorld;
+  readonly driver: CsiServer;
+  readonly code: Promise<number>;
+  /** Resolves when the work has begun. */
+  readonly working: Promise<Context & { readonly port: number }>;
+}
+
+/** Work that ends when it is asked to, in order. */
+const untilStopped: LeadingWork = (signal) =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+async function run(
+  options: FakeWorldOptions & {
+    readonly handlers?: Handlers;
+    readonly body?: Partial<Body>;
+    readonly work?: LeadingWork;
+    readonly lease?: Lease['spec'];
+  },
+): Promise<Running> {
+  const driver = await serveCsi({ ...healthy, ...options.handlers });
+  const world = fakeWorld({ ...options, args: [`--csi-address=${driver.path}`, ...(options.args ?? [])] });
+  if (options.lease) {
+    const metadata = { namespace: 'default', name: 'external-attacher-leader-a-example-com' };
+    const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: options.lease };
+    world.server.seed(lease);
+  }
+  const working = Promise.withResolvers<Context & { readonly port: number }>();
+  const code = runSidecar(depsOf(world), attacherProgram, {
+    driver: (values) => ({ probeTimeoutMs: values.timeout, nameTimeoutMs: 1000 }),
+    prepare: async (context) => ({
+      lockName: `external-attacher-leader-${context.name}`,
+      run: async (signal, gate) => {
+        working.resolve({ ...context, port: context.diagnostics?.port ?? 0 });
+        await (options.work ?? untilStopped)(signal, gate);
+      },
+    }),
+    ...options.body,
+  });
+  return {
+    world,
+    driver,
+    code,
+    working: working.promise,
+    [Symbol.asyncDispose]: async () => {
+      world.stop();
+      await Promise.race([code.catch(() => 0), settle()]);
+      await driver[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function depsOf(world: FakeWorld) {
+  return { world, lifecycle: world.lifecycle };
+}
+
+function get(port: number, path: string): Promise<Response> {
+  return fetch(`http://127.0.0.1:${port}${path}`);
+}
+
+function leaseOf(world: FakeWorld, namespace = 'default') {
+  return world.server.objects.get(leases, { namespace, name: 'external-attacher-leader-a-example-com' });
+}
+
+describe('the way to the work', () => {
+  it('given a driver and no election, then the work runs, is stopped in order, and the exit code is 0', async () => {
+    await using sidecar = await run({});
+    const { name, started } = await sidecar.working;
+    expect([name, started.values.timeout, sidecar.world.onSignal()]).toEqual([driverName, 15_000, 'drain']);
+    sidecar.world.stop();
+    expect(await sidecar.code).toBe(0);
+    expect([sidecar.world.connections(), sidecar.world.server.requests]).toEqual([0, []]);
+    expect(sidecar.world.logged()).not.toMatch(/^E/m);
+  });
+
+  it('given the gate off, then a signal ends the process at once', async () => {
+    await using sidecar = await run({ args: ['--feature-gates=ReleaseLeaderElectionOnExit=false'] });
+    await sidecar.working;
+    expect(sidecar.world.onSignal()).toBe('exit');
+  });
+
+  it('given no driver, then it ends with 1 after 30 s, and the last line says what was met', async () => {
+    const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock'] });
+    const code = runSidecar(depsOf(world), attacherProgram, {
+      driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000 }),
+      prepare: async () => ({ lockName: '', run: untilStopped }),
+    });
+    // Attempts meet the real file system: each pause begins only after it has answered.
+    for (let second = 0; second < 30; second += 1) {
+      await vi.waitUntil(() => world.clock.pending === 1 && world.clock.monotonicMs() === second * 1000);
+      await settle();
+      await world.clock.advance(1000);
+    }
+    expect(await code).toBe(1);
+    expect(world.logged().trimEnd().split('\n').at(-1)).toMatch(
+      /^E.*"Failed to connect to CSI driver" err="context deadline exceeded: connect ENOENT \/nonexistent\/csi\.sock"$/,
+    );
+    expect(world.connections()).toBe(0);
+  });
+
+  it.each([
+    [
+      'a driver that is not healthy',
+      { '/csi.v1.Identity/Probe': () => csiError('FailedPrecondition', 'sick') },
+      'sick',
+    ],
+    ['a driver without a name', { '/csi.v1.Identity/GetPluginInfo': () => ({ name: '' }) }, 'driver name is empty'],
+  ])('given %s, then it ends with 1', async (_given, handlers, text) => {
+    await using sidecar = await run({ handlers });
+    expect(await sidecar.code).toBe(1);
+    expect(sidecar.world.logged()).toContain(text);
+  });
+
+  it('given a cluster that cannot be reached by configuration, then it ends with 1 before it asks the driver', async () => {
+    const world = fakeWorld();
+    const connectApi = () => Promise.reject(new Error('unable to load in-cluster configuration'));
+    const deps = { world: { ...world, connectApi }, lifecycle: world.lifecycle };
+    const body: Body = {
+      driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000 }),
+      prepare: () => Promise.reject(new Error('not reached')),
+    };
+    expect(await runSidecar(deps, attacherProgram, body)).toBe(1);
+    expect(world.logged()).toContain('err="unable to load in-cluster configuration"');
+  });
+
+  it("given a program's own check or preparation that fails, then its exit code and its text", async () => {
+    const refuse = (): never => {
+      throw new ExitError(255, 'option --worker-threads must be greater than zero');
+    };
+    await using early = await run({ body: { check: refuse } });
+    await using late = await run({ body: { prepare: async () => refuse() } });
+    expect([await early.code, await late.code]).toEqual([255, 255]);
+    for (const { world } of [early, late]) {
+      expect(world.logged()).toMatch(/^E.*"option --worker-threads must be greater than zero"$/m);
+      expect(world.connections()).toBe(0);
+    }
+  });
+
+  it('given a program that asks for the name first, then it answers HTTP before the driver is ready', async () => {
+    const ready = Promise.withResolvers<{ readonly ready?: { readonly value: boolean } }>();
+    await using sidecar = await run({
+      args: ['--http-endpoint=127.0.0.1:0'],
+      handlers: { '/csi.v1.Identity/Probe': () => ready.promise },
+      body: { driver: () => ({ probeTimeoutMs: 60_000, nameTimeoutMs: 1000, order: 'nameFirst' }) },
+    });
+    await vi.waitUntil(() => sidecar.world.logged().includes('"ServeMux listening"'));
+    ready.resolve({});
+    await sidecar.working;
+  });
+});
+
+describe('losing the driver', () => {
+  it('given a driver that dies, then the termination log and the log say so, and the exit code is 1', async () => {
+    await using sidecar = await run({});
+    await sidecar.working;
+    sidecar.driver.stop();
+    expect(await sidecar.code).toBe(1);
+    expect(sidecar.world.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
+    expect(sidecar.world.logged()).toMatch(/^E.*"Lost connection to CSI driver, exiting"$/m);
+  });
+
+  it('[common#14] given a termination log that cannot be written, then one error line more, and 1 all the same', async () => {
+    await using sidecar = await run({ terminationLog: 'readOnly' });
+    await sidecar.working;
+    sidecar.driver.stop();
+    expect(await sidecar.code).toBe(1);
+    const errors = sidecar.world.logged().match(/^E.*\] (.*)$/gm) ?? [];
+    expect(errors.map((line) => line.replace(/^.*?\] /, ''))).toEqual([
+      '"Lost connection" address=' + JSON.stringify(sidecar.driver.path),
+      '"Failed to write a message to the termination logfile" err="read-only file system"',
+      '"Lost connection to CSI driver, exiting"',
+    ]);
+  });
+});
+
+describe('the HTTP endpoint', () => {
+  it('given an address, then metrics are served, with the calls of the start', async () => {
+    await using sidecar = await run({ args: ['--http-endpoint=127.0.0.1:0', '--metrics-path=/m'] });
+    const { port } = await sidecar.working;
+    const response = await get(port, '/m');
+    const text = await response.text();
+    expect(response.headers.get('process-start-time-unix')).toBe(String(sidecar.world.startedAtMs / 1000));
+    expect(text).toContain(
+      'csi_sidecar_operations_seconds_count{driver_name="unknown-driver",grpc_status_code="OK",method_name="/csi.v1.Identity/Probe"} 1\n',
+    );
+    expect(text).toContain('process_start_time_seconds ');
+    expect(text).toContain('csi_sidecars_log_lines_dropped 0\n');
+    expect((await get(port, '/metrics')).status).toBe(404);
+    expect((await get(port, '/healthz/leader-election')).status).toBe(404);
+    sidecar.world.stop();
+    await sidecar.code;
+    await expect(get(port, '/m')).rejects.toThrow('fetch failed');
+  });
+
+  it('given a driver that replaces an in-tree plugin, then calls are told apart by the label migrated', async () => {
+    await using sidecar = await run({
+      args: ['--http-endpoint=127.0.0.1:0'],
+      body: {
+        driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000, isMigrated: (name) => name === driverName }),
+      },
+    });
+    const { port, channel } = await sidecar.working;
+    await channel.call('/csi.v1.Identity/Probe', {}, { timeoutMs: 1000, migrated: true });
+    const counts = (await (await get(port, '/metrics')).text()).match(/^csi_sidecar_operations_seconds_count.*$/gm);
+    expect(counts).toEqual([
+      'csi_sidecar_operations_seconds_count{driver_name="a.example.com",grpc_status_code="OK",method_name="/csi.v1.Identity/Probe",migrated="true"} 1',
+    ]);
+  });
+
+  it("given an address that is taken, then the program's exit code", async () => {
+    await using first = await run({ args: ['--http-endpoint=127.0.0.1:0'] });
+    const { port } = await first.working;
+    await using second = await run({ args: [`--metrics-address=127.0.0.1:${port}`], body: { httpExitCode: 255 } });
+    expect(await second.code).toBe(255);
+    expect(second.world.logged()).toContain(`127.0.0.1:${port}`);
+  });
+});
+
+describe('the election', () => {
+  it('given an election, then the work waits for the lease, and the stop hands it over with exit code 1', async () => {
+    await using sidecar = await run({
+      args: [
+        '--leader-election',
+        '--leader-election-namespace=ns',
+        '--leader-election-labels=a:b',
+        '--http-endpoint=127.0.0.1:0',
+      ],
+    });
+    const { port } = await sidecar.working;
+    expect(leaseOf(sidecar.world, 'ns')).toMatchObject({
+      metadata: { labels: { a: 'b' } },
+      spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 15 },
+    });
+    const health = await get(port, '/healthz/leader-election');
+    expect([health.status, await health.text()]).toEqual([200, 'ok']);
+    sidecar.world.stop();
+    expect(await sidecar.code).toBe(1);
+    expect(leaseOf(sidecar.world, 'ns')?.spec?.holderIdentity).toBe('');
+    expect(sidecar.world.logged()).toMatch(/^E.*"Stopped leading"$/m);
+    expect(sidecar.world.connections()).toBe(0);
+  });
+
+  it('given the gate off, then a stop leaves the lease to expire', async () => {
+    await using sidecar = await run({
+      args: ['--leader-election', '--feature-gates=ReleaseLeaderElectionOnExit=false'],
+    });
+    await sidecar.working;
+    sidecar.world.stop();
+    expect(await sidecar.code).toBe(1);
+    expect(leaseOf(sidecar.world)?.spec?.holderIdentity).toBe('pod-1');
+  });
+
+  it('given a lease of another replica, then it stands by, and ends with 1 without having worked', async () => {
+    await using sidecar = await run({
+      args: ['--leader-election', '--http-endpoint=127.0.0.1:0'],
+      lease: { holderIdentity: 'pod-2', leaseDurationSeconds: 15 },
+      work: () => Promise.reject(new Error('worked')),
+    });
+    await vi.waitUntil(() => sidecar.world.server.requests.length > 0);
+    sidecar.world.stop();
+    expect(await sidecar.code).toBe(1);
+    expect(sidecar.world.server.writes()).toEqual([]);
+    expect(leaseOf(sidecar.world)?.spec?.holderIdentity).toBe('pod-2');
+  });
+
+  it('given durations that contradict each other, then it ends with 2, as a panic does', async () => {
+    await using sidecar = await run({ args: ['--leader-election', '--leader-election-retry-period=9s'] });
+    expect(await sidecar.code).toBe(2);
+    expect(sidecar.world.logged()).toContain('renewDeadline must be greater than retryPeriod*JitterFactor');
+  });
+
+  it('given no namespace, then that of the environment, else that of the service account', async () => {
+    await using environment = await run({ args: ['--leader-election'], env: { POD_NAMESPACE: 'from-env' } });
+    await environment.working;
+    expect(leaseOf(environment.world, 'from-env')).toBeDefined();
+  });
+
+  it('given work that fails, then the defect is not swallowed', async () => {
+    await using sidecar = await run({ work: () => Promise.reject(new TypeError('defect')) });
+    await expect(sidecar.code).rejects.toThrow('defect');
+    expect(sidecar.world.connections()).toBe(0);
+  });
+});

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { fakeWorld } from '../../testing/index.ts';
+import { attacherProgram } from '../programs/attacher.ts';
+import { type StartOptions, start } from './start.ts';
+
+async function started(args: readonly string[], options?: StartOptions) {
+  const world = fakeWorld({ args });
+  const result = await start(world, attacherProgram, options);
+  return { world, result, code: result.kind === 'ended' ? result.code : undefined };
+}
+
+describe('a command line that ends the program', () => {
+  it.each([
+    ['--no-such-flag', 'flag provided but not defined: -no-such-flag'],
+    ['--timeout=5', 'invalid value "5" for flag -timeout: parse error'],
+    [
+      '--leader-election-labels=',
+      'invalid value "" for flag -leader-election-labels: malformed item in list of labels: ',
+    ],
+  ])('given %s, then message, usage and again the message are on stderr, exit 2', async (arg, message) => {
+    const { world, code } = await started([arg]);
+    expect(code).toBe(2);
+    expect(world.logged().startsWith(`${message}\nUsage of /program:`)).toBe(true);
+    expect(world.logged()).toContain('--csi-address');
+    expect(world.logged().endsWith(`\n${message}\n`)).toBe(true);
+    expect(world.printed()).toBe('');
+  });
+
+  it('given --help, then the usage is on stderr, exit 0', async () => {
+    const { world, code } = await started(['--help']);
+    expect(code).toBe(0);
+    expect(world.logged().startsWith('Usage of /program:')).toBe(true);
+  });
+
+  it('given --version, then program and version are on stdout, exit 0', async () => {
+    const { world, code } = await started(['--version']);
+    expect([code, world.printed(), world.logged()]).toEqual([0, '/program v1.2.3\n', '']);
+  });
+
+  it('given logging flags that contradict each other, then one error line, exit 1', async () => {
+    const { world, code } = await started(['--logging-format=xml', '--version']);
+    expect(code).toBe(1);
+    expect(world.logged()).toMatch(/^E.*\] "LoggingConfiguration is invalid" err=".*xml.*"\n$/);
+  });
+
+  it("given an unknown gate, then the program's exit code, also with --version", async () => {
+    const args = ['--feature-gates=NoSuchGate=true', '--version'];
+    const attacher = await started(args);
+    expect([attacher.code, attacher.world.printed()]).toEqual([1, '']);
+    expect(attacher.world.logged()).toContain('unrecognized feature gate: NoSuchGate');
+    expect((await started(args, { gateExitCode: 255 })).code).toBe(255);
+  });
+
+  it('given a program that looks at the version first, then the gate does not matter', async () => {
+    const options = { order: ['version', 'endpoints', 'gates'] } as const;
+    const args = ['--feature-gates=NoSuchGate=true'];
+    expect((await started([...args, '--version'], options)).code).toBe(0);
+    const both = await started([...args, '--metrics-address=:1', '--http-endpoint=:2'], options);
+    expect(both.world.logged()).toContain('Only one of `--metrics-address` and `--http-endpoint` can be set');
+  });
+
+  it('given both addresses, then one error line, exit 1', async () => {
+    const { world, code } = await started(['--metrics-address=:1', '--http-endpoint=:2']);
+    expect(code).toBe(1);
+    expect(world.logged()).toMatch(/^E.*"Only one of `--metrics-address` and `--http-endpoint` can be set"\n$/);
+  });
+});
+
+describe('a command line that starts the program', () => {
+  it('given nothing, then defaults, and the hand-over of the lease is on', async () => {
+    const { world, result } = await started([]);
+    expect(result).toMatchObject({
+      kind: 'started',
+      values: { 'csi-address': '/run/csi/socket', 'leader-election': false },
+      gates: { ReleaseLeaderElectionOnExit: true },
+    });
+    expect(world.logged()).toMatch(/^I\d{4} .* {6}7 csi-attacher:0\] "Version" version="v1\.2\.3"\n$/);
+  });
+
+  it('given gates, then they hold, and finished ones are warned about', async () => {
+    const args = [
+      '--feature-gates=ReleaseLeaderElectionOnExit=false',
+      '--feature-gates=MutableCSINodeAllocatableCount=false',
+    ];
+    const { world, result } = await started(args);
+    expect(result).toMatchObject({
+      gates: { ReleaseLeaderElectionOnExit: false, MutableCSINodeAllocatableCount: false },
+      givenGates: new Set(['ReleaseLeaderElectionOnExit', 'MutableCSINodeAllocatableCount']),
+    });
+    expect(world.logged()).toContain(
+      '"Warning: setting GA feature gate. It will be removed in a future release." featureGate="MutableCSINodeAllocatableCount" value=false\n',
+    );
+  });
+
+  it('given the JSON format, then every line is an object', async () => {
+    const { world } = await started(['--logging-format=json']);
+    expect(JSON.parse(world.logged())).toMatchObject({ msg: 'Version', v: 0, version: 'v1.2.3' });
+  });
+});

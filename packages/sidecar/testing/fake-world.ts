@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A process that a test holds in its hands: arguments in, log, files and exit code out; an API server in memory. */
+import { type Lifecycle, OrderlyStop, createApiClient } from '@csi-sidecars/runtime';
+import {
+  type FakeApiServer,
+  FakeClock,
+  type MemoryFiles,
+  createFakeApiServer,
+  memoryFiles,
+  seededRandom,
+} from '@csi-sidecars/runtime/testing';
+import { createMetricsRegistry } from '../src/metrics/registry.ts';
+import type { World } from '../src/process/world.ts';
+
+export interface FakeWorld extends World {
+  readonly clock: FakeClock;
+  readonly server: FakeApiServer;
+  readonly files: MemoryFiles;
+  readonly lifecycle: Lifecycle;
+  /** What the first signal does; `exit` until the program says otherwise. */
+  readonly onSignal: () => 'exit' | 'drain';
+  /** An orderly stop, as the first signal asks for it. */
+  readonly stop: () => void;
+  readonly printed: () => string;
+  /** Everything on stderr. */
+  readonly logged: () => string;
+  readonly terminationLog: () => readonly string[];
+  /** API connections that are open. */
+  readonly connections: () => number;
+}
+
+export interface FakeWorldOptions {
+  readonly args?: readonly string[];
+  readonly env?: World['env'];
+  /** Default: a termination log that can be written. */
+  readonly terminationLog?: 'writable' | 'readOnly';
+}
+
+export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
+  const clock = new FakeClock();
+  const server = createFakeApiServer({ clock, random: seededRandom(1) });
+  const stopping = new AbortController();
+  const printed: string[] = [];
+  const logged: string[] = [];
+  const terminationLog: string[] = [];
+  let onSignal: 'exit' | 'drain' = 'exit';
+  let connections = 0;
+  return {
+    args: options.args ?? [],
+    argv0: '/program',
+    env: options.env ?? {},
+    pid: 7,
+    hostName: 'pod-1',
+    startedAtMs: clock.nowMs(),
+    version: 'v1.2.3',
+    clock,
+    random: seededRandom(2),
+    files: memoryFiles(),
+    server,
+    stdout: (text) => void printed.push(text),
+    openStderr: () => ({
+      write: (line) => void logged.push(line),
+      dropped: 0,
+      flush: () => Promise.resolve(),
+      flushSync: () => undefined,
+    }),
+    writeTerminationLog: (text) => {
+      if (options.terminationLog === 'readOnly') throw new Error('read-only file system');
+      terminationLog.push(text);
+    },
+    connectApi: async ({ program, qps, burst, log }) => {
+      connections += 1;
+      const deps = { transport: server.transport, clock, logger: log };
+      return {
+        client: createApiClient(deps, { qps, burst, userAgent: program }),
+        close: async () => {
+          connections -= 1;
+        },
+      };
+    },
+    openMetrics: async () => createMetricsRegistry(),
+    lifecycle: {
+      signal: stopping.signal,
+      configure: (settings) => {
+        onSignal = settings.onSignal ?? onSignal;
+      },
+    },
+    onSignal: () => onSignal,
+    stop: () => stopping.abort(new OrderlyStop()),
+    printed: () => printed.join(''),
+    logged: () => logged.join(''),
+    terminationLog: () => terminationLog,
+    connections: () => connections,
+  };
+}
