@@ -102,6 +102,7 @@ export async function openStore(persistence: Persistence): Promise<Store> {
       (id) => persistence.remove(kind, id),
     );
   const store = { volumes: await open('volumes'), snapshots: await open('snapshots'), groups: await open('groups') };
-  let order = Math.max(0, ...Object.values(store).flatMap((table) => table.all().map((record) => record.order)));
+  let order = 0;
+  for (const table of Object.values(store)) for (const record of table.all()) order = Math.max(order, record.order);
   return { ...store, nextOrder: () => ++order };
 }

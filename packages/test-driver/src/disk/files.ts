@@ -8,22 +8,32 @@ export function fileName(id: string): string {
   return encodeURIComponent(id).replace(/^\./, '%2E');
 }
 
-/** The content is there completely or not at all, and after the promise it survives a power cut. */
-export async function writeAtomically(path: string, text: string): Promise<void> {
+/** What written data outlives: the driver, or the machine as well. */
+export type Durability = 'process' | 'machine';
+
+export interface AtomicWrite {
+  readonly path: string;
+  readonly text: string;
+  readonly durability: Durability;
+}
+
+/** The content is there completely or not at all. */
+export async function writeAtomically({ path, text, durability }: AtomicWrite): Promise<void> {
   const temporary = `${path}.tmp`;
   const file = await open(temporary, 'w', 0o600);
   try {
     await file.writeFile(text);
-    await file.sync();
+    if (durability === 'machine') await file.sync();
   } finally {
     await file.close();
   }
   await rename(temporary, path);
-  await syncFolder(dirname(path));
+  await syncFolder(dirname(path), durability);
 }
 
 /** Makes renames and removals in it durable. */
-export async function syncFolder(path: string): Promise<void> {
+export async function syncFolder(path: string, durability: Durability): Promise<void> {
+  if (durability === 'process') return; // the kernel has it
   const folder = await open(path, 'r');
   try {
     await folder.sync();

@@ -6,7 +6,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Persistence, RecordKind, Records } from '../core/store.ts';
-import { fileName, namesIn, syncFolder, writeAtomically } from './files.ts';
+import { fileName, namesIn, syncFolder, writeAtomically, type Durability } from './files.ts';
 
 /** All fields that are `bigint`, of records and of settings. */
 const sizeFields: readonly string[] = [
@@ -17,7 +17,7 @@ const sizeFields: readonly string[] = [
   'maxVolumeBytes',
 ];
 
-export function recordFiles(folder: string): Persistence {
+export function recordFiles(folder: string, durability: Durability): Persistence {
   const folderOf = (kind: RecordKind): string => join(folder, kind);
   const fileOf = (kind: RecordKind, id: string): string => join(folderOf(kind), `${fileName(id)}.json`);
   return {
@@ -31,10 +31,11 @@ export function recordFiles(folder: string): Persistence {
           .map(async (name) => parseRecord<Records[K]>(await readFile(join(folderOf(kind), name), 'utf8'))),
       );
     },
-    save: async (kind, record) => await writeAtomically(fileOf(kind, record.id), formatRecord(record)),
+    save: async (kind, record) =>
+      await writeAtomically({ path: fileOf(kind, record.id), text: formatRecord(record), durability }),
     remove: async (kind, id) => {
       await rm(fileOf(kind, id), { force: true });
-      await syncFolder(folderOf(kind));
+      await syncFolder(folderOf(kind), durability);
     },
   };
 }

@@ -6,13 +6,13 @@
  *     {"kind":"begin","seq":1,"at":"...","method":"/csi.v1.Controller/CreateVolume","peer":"...","nodeId":"...","request":{}}
  *     {"kind":"end","seq":1,"at":"...","outcome":{"kind":"answered","response":{}}}
  *
- * A begin of a call that changes something is on disk before its effect; ends and queries may be lost in a power cut, not
- * in a kill -9. Lines keep the order of arrival. Numbers go on where an earlier run stopped. Values of secrets are
+ * A begin of a call that changes something is safe before its effect: from a kill -9, and with durability `machine` from a
+ * power cut as well; ends and queries are not worth a flush. Lines keep the order of arrival. Numbers go on where an earlier run stopped. Values of secrets are
  * replaced unless asked for.
  */
 import { open, readFile, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '@csi-sidecars/runtime';
-import { orAbsent } from '../disk/files.ts';
+import { orAbsent, type Durability } from '../disk/files.ts';
 import type { IncomingCall, Journal } from './journal.ts';
 
 export interface FileJournalOptions {
@@ -20,6 +20,7 @@ export interface FileJournalOptions {
   readonly clock: Clock;
   readonly driver: string;
   readonly secrets: 'kept' | 'stripped';
+  readonly durability: Durability;
 }
 
 export interface FileJournal extends Journal {
@@ -29,15 +30,12 @@ export interface FileJournal extends Journal {
 /** Calls that change nothing: their lines need not be safe. */
 const query = /\/(Probe|Get|List|Validate|ControllerGet|GroupControllerGet|NodeGet)/;
 
-export async function openFileJournal({ path, clock, driver, secrets }: FileJournalOptions): Promise<FileJournal> {
+export async function openFileJournal({ path, clock, driver, ...options }: FileJournalOptions): Promise<FileJournal> {
   const before = (await orAbsent(readFile(path, 'utf8'))) ?? '';
   const file = await open(path, 'a', 0o600);
-  const append = appender(file);
+  const append = appender(file, options.durability);
   const at = (): string => new Date(clock.nowMs()).toISOString();
-  let lastSeq = Math.max(
-    0,
-    ...[...before.matchAll(/^\{"kind":"begin","seq":(\d+),/gm)].map((match) => Number(match[1])),
-  );
+  let lastSeq = lastSeqIn(before);
   // A line that a crash cut short ends here.
   if (before !== '' && !before.endsWith('\n')) await file.appendFile('\n');
   await append({ kind: 'start', at: at(), pid: process.pid, driver }, 'safe');
@@ -45,7 +43,7 @@ export async function openFileJournal({ path, clock, driver, secrets }: FileJour
     begin: async (call) => {
       const seq = ++lastSeq;
       const { method, peer, nodeId } = call;
-      const request = secrets === 'kept' ? call.request : withoutSecrets(call);
+      const request = options.secrets === 'kept' ? call.request : withoutSecrets(call);
       await append(
         { kind: 'begin', seq, at: at(), method, peer, nodeId, request },
         query.test(method) ? 'soon' : 'safe',
@@ -57,6 +55,13 @@ export async function openFileJournal({ path, clock, driver, secrets }: FileJour
   };
 }
 
+/** Numbers only grow, so the last one is the highest. */
+function lastSeqIn(text: string): number {
+  let seq = 0;
+  for (const match of text.matchAll(/^\{"kind":"begin","seq":(\d+),/gm)) seq = Number(match[1]);
+  return seq;
+}
+
 function withoutSecrets({ request }: IncomingCall): object {
   const { secrets } = request as { readonly secrets?: Readonly<Record<string, string>> };
   if (secrets === undefined) return request;
@@ -66,7 +71,7 @@ function withoutSecrets({ request }: IncomingCall): object {
 type Append = (line: object, wish: 'safe' | 'soon') => Promise<void>;
 
 /** Lines that come while one batch is written make up the next: many callers share one flush. */
-function appender(file: FileHandle): Append {
+function appender(file: FileHandle, durability: Durability): Append {
   let waiting: { text: string; safe: boolean } = { text: '', safe: false };
   let next: Promise<void> | undefined;
   let running: Promise<void> = Promise.resolve();
@@ -75,7 +80,7 @@ function appender(file: FileHandle): Append {
     waiting = { text: '', safe: false };
     next = undefined;
     await file.appendFile(batch.text);
-    if (batch.safe) await file.datasync();
+    if (batch.safe && durability === 'machine') await file.datasync();
   };
   return async (line, wish) => {
     waiting.text += `${JSON.stringify(line)}\n`;

@@ -9,11 +9,13 @@ import {
   type Pool,
   type Settings,
 } from '../core/settings.ts';
+import type { Durability } from '../disk/files.ts';
 import type { FlagName, Flags } from './flags.ts';
 
 export interface Configuration {
   readonly settings: Settings;
   readonly stateFolder: string;
+  readonly durability: Durability;
   readonly mounts: 'kernel' | 'links' | 'auto';
   /** Socket and the node it belongs to; the first is the driver's own. */
   readonly endpoints: readonly { readonly path: string; readonly nodeId: string }[];
@@ -59,6 +61,7 @@ export function configure(flags: Flags, overrides: Partial<Settings> = {}): Conf
   return {
     settings,
     stateFolder: text('statedir'),
+    durability: text('fsync') === 'true' ? 'machine' : 'process',
     mounts,
     endpoints: [{ path: socketPath(text('endpoint')), nodeId }, ...endpoints],
     journal: { path: text('journal') || undefined, secrets: text('journal-secrets') === 'true' ? 'kept' : 'stripped' },
@@ -102,9 +105,14 @@ function parseCapabilities(flags: Flags): Capabilities {
     ...(flags['enable-attach'][0] === 'true' ? [] : attachCapabilities.map((type) => `controller.${type}`)),
     ...(flags['enable-topology'][0] === 'true' ? [] : ['plugin.VOLUME_ACCESSIBILITY_CONSTRAINTS']),
   ]);
-  for (const name of [...without, ...flags.with]) {
-    if (!Object.hasOwn(allCapabilities, name.split('.')[0]!)) throw new Error(`there is no capability ${name}`);
-  }
+  const known = Object.entries(allCapabilities).flatMap(([service, types]: [string, readonly (string | number)[]]) =>
+    types.map((type) => `${service}.${type}`),
+  );
+  const unknown = [
+    ...flags.without.filter((name) => !known.includes(name)),
+    ...flags.with.filter((name) => !Object.hasOwn(allCapabilities, name.split('.')[0]!)),
+  ];
+  if (unknown.length > 0) throw new Error(`there is no capability ${unknown.join(', ')}`);
   const kept = Object.entries(allCapabilities).map(([service, types]: [string, readonly (string | number)[]]) => {
     const added = flags.with.flatMap((name) =>
       name.startsWith(`${service}.`) ? [name.slice(service.length + 1)] : [],

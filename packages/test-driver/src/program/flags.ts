@@ -19,6 +19,7 @@ export type FlagName =
   | 'node'
   | 'node-endpoint'
   | 'statedir'
+  | 'fsync'
   | 'mounts'
   | 'capacity'
   | 'default-volume-size'
@@ -54,6 +55,7 @@ export const flagTable: Readonly<Record<FlagName, FlagHelp>> = {
   },
   'node-endpoint': { kind: 'list', default: '', help: 'CSI socket of another node: <id>=<socket>' },
   statedir: { kind: 'text', default: '/csi-data-dir', help: 'volumes, snapshots and records' },
+  fsync: { kind: 'bool', default: 'true', help: 'flush what must last; without it, it survives kill -9 only' },
   mounts: { kind: 'text', default: 'auto', help: 'kernel (needs root), links, or auto' },
   capacity: { kind: 'list', default: '', help: 'finite storage <kind>[@<topology key>:<value>]=<quantity>' },
   'default-volume-size': { kind: 'text', default: '1Gi', help: 'size of volumes that ask for none' },

@@ -39,8 +39,13 @@ export async function startProgram({ clock, die }: ProgramDeps, configuration: C
   await mkdir(configuration.stateFolder, { recursive: true });
   const stateFolder = await realpath(configuration.stateFolder);
   const journalPath = configuration.journal.path ?? join(stateFolder, 'journal.jsonl');
-  const { secrets } = configuration.journal;
-  const journal = await openFileJournal({ path: journalPath, clock, driver: settings.name, secrets });
+  const journal = await openFileJournal({
+    path: journalPath,
+    clock,
+    driver: settings.name,
+    secrets: configuration.journal.secrets,
+    durability: configuration.durability,
+  });
   const folder = new DataFolder(stateFolder);
   await folder.prepare();
   const faults = new FaultBox(clock);
@@ -48,7 +53,7 @@ export async function startProgram({ clock, die }: ProgramDeps, configuration: C
   const driver = await openDriver({
     settings,
     clock,
-    persistence: recordFiles(join(stateFolder, 'records')),
+    persistence: recordFiles(join(stateFolder, 'records'), configuration.durability),
     backend: diskBackend(folder, usesKernel(configuration) ? kernelMounts(folder) : linkMounts(folder)),
     newId: (kind) => `${kind}-${random.uuid()}`,
   });
