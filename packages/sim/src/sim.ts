@@ -18,6 +18,11 @@ import {
 } from '@csi-sidecars/runtime';
 import { createFakeApiServer, type FakeApiServer, type FakeApiServerOptions } from '@csi-sidecars/runtime/testing';
 import { admission } from './admission/index.ts';
+import { createAuthenticate } from './api/rbac.ts';
+import { createCustomResources } from './api/custom-resources.ts';
+import { createNamespaceController, namespaceFinalizer } from './namespaces/controller.ts';
+import { createTokens } from './api/tokens.ts';
+import { plainTypes } from './api/plain-types.ts';
 import { createAttachDetach } from './attach-detach/controller.ts';
 import { createClaimProtection, createVolumeProtection } from './protection/controller.ts';
 import { createNodeEmulator, type NodeEmulator, type NodeOptions } from './node/emulator.ts';
@@ -50,7 +55,7 @@ export interface Sim extends AsyncDisposable {
 }
 
 /** Namespaces that every cluster has. */
-const namespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const initialNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const controllers: readonly ((deps: SimDeps) => SimController)[] = [
   createVolumeBinding,
   createVolumeProtection,
@@ -63,13 +68,20 @@ const noEvents: EventRecorder = { record: () => undefined, flush: async () => un
 
 export function startSim(options: SimOptions): Sim {
   const { clock, random, logger = silentLogger, recorder = noEvents, intercept = (transport) => transport } = options;
-  const server = createFakeApiServer({
-    ...options.server,
+  const tokens = createTokens({ clock, random });
+  const customResources = createCustomResources(clock);
+  const given = options.server ?? {};
+  const server: FakeApiServer = createFakeApiServer({
+    authenticate: createAuthenticate(tokens, () => server.objects),
+    ...given,
     clock,
     random,
-    admission: [...admission, ...(options.server?.admission ?? [])],
+    types: [...plainTypes, customResources.type, ...(given.types ?? [])],
+    admission: [...admission, namespaceFinalizer, customResources.admission, ...(given.admission ?? [])],
+    extensions: [tokens.extension, ...(given.extensions ?? [])],
   });
-  for (const name of namespaces) {
+  customResources.serveOn(server);
+  for (const name of initialNamespaces) {
     server.seed({ apiVersion: 'v1', kind: 'Namespace', metadata: { name }, status: { phase: 'Active' } });
   }
   const limits = { qps: -1, burst: 0 };
@@ -97,6 +109,7 @@ export function startSim(options: SimOptions): Sim {
   }
 
   for (const create of controllers) run(create(deps));
+  run(createNamespaceController(deps, server.types));
   for (const node of options.nodes ?? []) addNode(node);
   const ended = Promise.all(running).then(() => undefined);
   // Whoever does not look at it gets the defect from stop.

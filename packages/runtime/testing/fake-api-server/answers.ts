@@ -41,17 +41,17 @@ export function answer(deps: WriteDeps, question: Question): Answer {
   const as = representationFor(headers['accept']);
   switch (route.verb) {
     case 'get':
-      return { code: 200, body: represent(existing(deps, target), as) };
+      return { code: 200, body: represent(type, existing(deps, target), as) };
     case 'list':
     case 'watch':
       return { code: 200, body: representList({ type, ...list(deps.store, type, route) }, as) };
     case 'create':
       if (route.name !== undefined) throw methodNotAllowed();
-      return { code: 201, body: represent(create(deps, target, body), as) };
+      return { code: 201, body: represent(type, create(deps, target, body), as) };
     case 'update':
-      return written(update(deps, target, body));
+      return written(type, update(deps, target, body));
     case 'patch':
-      return written(patched(deps, question));
+      return written(type, patched(deps, question));
     case 'delete':
       return deleted(type, remove(deps, target, deleteOptions(route, body)));
     case 'deletecollection':
@@ -109,11 +109,12 @@ function deleteOptions(route: Route, body: unknown): DeleteOptions {
   };
 }
 
-function written({ object, outcome }: Written): Answer {
-  return { code: outcome === 'created' ? 201 : 200, body: object };
+function written(type: ResourceType, { object, outcome }: Written): Answer {
+  return { code: outcome === 'created' ? 201 : 200, body: represent(type, object, 'whole') };
 }
 
 function deleted(type: ResourceType, { object, outcome }: Written): Answer {
-  if (outcome !== 'deleted' || type.deleteAnswer === 'object') return { code: 200, body: object };
+  if (outcome !== 'deleted' || type.deleteAnswer === 'object')
+    return { code: 200, body: represent(type, object, 'whole') };
   return { code: 200, body: successBody(type, object.metadata) };
 }

@@ -20,7 +20,7 @@ import {
   volumeAttributesClasses,
 } from '../../src/api/resource.ts';
 import { decodeEvent, decodeLease, eventCauses, leaseCauses } from './lease-rules.ts';
-import { podDefaults, podStatus, secretDefaults } from './core-rules.ts';
+import * as core from './core-rules.ts';
 import type { ResourceType } from './resource-type.ts';
 import * as storage from './storage-rules.ts';
 import * as volume from './volume-rules.ts';
@@ -48,7 +48,7 @@ export const builtInTypes: readonly ResourceType[] = [
     validate: volume.claimCauses,
     validateUpdate: volume.claimUpdateCauses,
   },
-  { ...secrets, status: 'absent', defaults: secretDefaults, selectable: ['type'] },
+  { ...secrets, status: 'absent', defaults: core.secretDefaults, selectable: ['type'] },
   { ...nodes, shortNames: ['no'], status: 'withMetadata', selectable: ['spec.unschedulable'] },
   {
     ...namespaces,
@@ -57,6 +57,9 @@ export const builtInTypes: readonly ResourceType[] = [
     names: 'label',
     selectable: ['status.phase'],
     initialStatus: () => ({ phase: 'Active' }),
+    defaults: core.namespaceDefaults,
+    holds: core.isHeldNamespace,
+    terminating: core.terminatingNamespace,
   },
   {
     ...pods,
@@ -64,8 +67,8 @@ export const builtInTypes: readonly ResourceType[] = [
     status: 'withMetadata',
     deleteAnswer: 'object',
     generation: true,
-    defaults: podDefaults,
-    initialStatus: podStatus,
+    defaults: core.podDefaults,
+    initialStatus: core.podStatus,
     selectable: [
       'spec.nodeName',
       'spec.restartPolicy',

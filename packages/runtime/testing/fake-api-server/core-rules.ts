@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Defaults of the core kinds that need no further rules. */
-import { isObject } from './json.ts';
+import { at, isObject } from './json.ts';
 import type { StoredObject } from './store.ts';
 
 /** `stringData` is write-only: it ends up base64 encoded in `data`, where it wins. */
@@ -13,6 +13,22 @@ export function secretDefaults(secret: StoredObject): StoredObject {
     Buffer.from(String(value)).toString('base64'),
   ]);
   return { ...typed, data: { ...(typed['data'] as object | undefined), ...Object.fromEntries(encoded) } };
+}
+
+export function namespaceDefaults(namespace: StoredObject): StoredObject {
+  const labels = { ...namespace.metadata.labels, 'kubernetes.io/metadata.name': namespace.metadata.name };
+  return { ...namespace, metadata: { ...namespace.metadata, labels } };
+}
+
+/** Finalizers of the spec are the namespace controller's; where there is none, nobody sets them. */
+export function isHeldNamespace(namespace: StoredObject): boolean {
+  const finalizers = at(namespace, 'spec', 'finalizers');
+  return Array.isArray(finalizers) && finalizers.length > 0;
+}
+
+export function terminatingNamespace(namespace: StoredObject): StoredObject {
+  const { deletionGracePeriodSeconds: _, ...metadata } = namespace.metadata;
+  return { ...namespace, metadata, status: { ...(namespace['status'] as object | undefined), phase: 'Terminating' } };
 }
 
 export function podDefaults(pod: StoredObject): StoredObject {

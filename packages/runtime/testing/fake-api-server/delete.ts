@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Delete: preconditions, finalizers, and the grace period of pods. */
+/**
+ * Delete: preconditions, finalizers, and the grace period of pods. Foreground and Orphan are deletions like Background: there
+ * are no dependents without a garbage collector.
+ */
 import { at } from './json.ts';
-import { collectionOf, existing, isDryRun, type Target, type WriteDeps, type Written } from './write-request.ts';
+import {
+  collectionOf,
+  existing,
+  isDryRun,
+  isHeld,
+  type Target,
+  type WriteDeps,
+  type Written,
+} from './write-request.ts';
 import { conflict, methodNotAllowed } from './status.ts';
 import { keyOf, type StoredMeta, type StoredObject } from './store.ts';
 import type { ResourceType } from './resource-type.ts';
@@ -18,12 +29,16 @@ export function remove(deps: WriteDeps, target: Target, options: DeleteOptions):
   const previous = existing(deps, target);
   checkPreconditions(type, previous, options);
   const graceSeconds = gracePeriod(type, previous, options);
-  // Foreground and Orphan are deletions like Background: there are no dependents without a garbage collector.
-  const finalizers = previous.metadata.finalizers ?? [];
+  const held = isHeld(type, {
+    ...previous,
+    metadata: { ...previous.metadata, deletionGracePeriodSeconds: graceSeconds },
+  });
   const dry = isDryRun(route) || options.dryRun?.includes('All') === true;
   const key = keyOf(previous.metadata.namespace, previous.metadata.name);
-  if (finalizers.length === 0 && graceSeconds === 0) {
-    const last = dry ? previous : collectionOf(deps, type).remove(key);
+  if (!held) {
+    if (dry) return { object: previous, outcome: 'deleted' };
+    const last = collectionOf(deps, type).remove(key);
+    type.deleted?.(last);
     return { object: last, outcome: 'deleted' };
   }
   const already = previous.metadata.deletionTimestamp !== undefined;
@@ -37,7 +52,8 @@ export function remove(deps: WriteDeps, target: Target, options: DeleteOptions):
     // To be deleted is a change of what is wanted.
     ...(already || generation === undefined ? {} : { generation: generation + 1 }),
   };
-  const object = { ...previous, metadata };
+  const marked = { ...previous, metadata };
+  const object = type.terminating?.(marked) ?? marked;
   return { object: dry ? object : collectionOf(deps, type).put(key, object), outcome: 'updated' };
 }
 

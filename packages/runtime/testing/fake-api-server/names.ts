@@ -37,6 +37,8 @@ export function metadataCauses(type: ResourceType, object: StoredObject): readon
 
 function nameCauses(type: ResourceType, name: string): readonly FieldCause[] {
   if (name === '') return [required('metadata.name', 'name or generateName is required')];
+  if (type.names === 'path')
+    return name.includes('/') ? [invalidValue('metadata.name', name, "may not contain '/'")] : [];
   const strict = type.names === 'label';
   const causes: FieldCause[] = [];
   const longest = strict ? 63 : 253;

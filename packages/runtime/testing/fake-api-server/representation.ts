@@ -11,8 +11,9 @@ export function representationFor(accept: string | undefined): Representation {
   return asked ? 'metadata' : 'whole';
 }
 
-export function represent(object: StoredObject, as: Representation): object {
-  if (as === 'whole') return object;
+/** A custom resource of several versions is stored once; the version of the request is what differs. */
+export function represent(type: ResourceType, object: StoredObject, as: Representation): object {
+  if (as === 'whole') return type.custom === true ? { ...object, apiVersion: groupVersion(type) } : object;
   return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata };
 }
 
@@ -26,13 +27,14 @@ export interface ListFacts {
 export function representList(list: ListFacts, as: Representation): object {
   const { type, items, metadata } = list;
   if (as === 'metadata') {
-    const partial = items.map((item) => represent(item, as));
+    const partial = items.map((item) => represent(type, item, as));
     return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: partial };
   }
   const head = { kind: `${type.kind}List`, apiVersion: groupVersion(type) };
   // Custom resource lists are sent with sorted keys, so metadata comes after items.
   if (type.custom === true) {
-    return { apiVersion: head.apiVersion, items, kind: head.kind, metadata: { continue: '', ...metadata } };
+    const whole = items.map((item) => represent(type, item, as));
+    return { apiVersion: head.apiVersion, items: whole, kind: head.kind, metadata: { continue: '', ...metadata } };
   }
   return { ...head, metadata, items: items.map(({ apiVersion: _version, kind: _kind, ...rest }) => rest) };
 }

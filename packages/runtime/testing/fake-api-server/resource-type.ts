@@ -25,11 +25,18 @@ export interface ResourceType extends Resource {
   readonly deleteAnswer?: 'object' | 'status';
   /** Whether `metadata.generation` counts changes of the desired state. */
   readonly generation?: boolean;
-  readonly names?: 'subdomain' | 'label';
+  /** What a name must be: `path` is anything that fits into a URL. Default `subdomain`. */
+  readonly names?: 'subdomain' | 'label' | 'path';
   /** Field selector paths beside metadata.name and metadata.namespace. */
   readonly selectable?: readonly string[];
   /** The status a new object gets, whatever the request says; `undefined` keeps what the request says. */
   readonly initialStatus?: (now: string) => object | undefined;
+  /** Whether something other than finalizers and a grace period keeps a deleted object. */
+  readonly holds?: (object: StoredObject) => boolean;
+  /** Called when an object is gone. */
+  readonly deleted?: (object: StoredObject) => void;
+  /** What else changes in an object that is held when its deletion begins. */
+  readonly terminating?: (object: StoredObject) => StoredObject;
   /** Fills defaults, before validation, on every write. */
   readonly defaults?: (object: StoredObject) => StoredObject;
   readonly validate?: (object: StoredObject) => readonly FieldCause[];

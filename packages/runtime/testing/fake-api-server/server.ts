@@ -15,7 +15,8 @@ import { badRequest, noSuchPath, Refusal, statusBody } from './status.ts';
 import { builtInTypes } from './built-in.ts';
 import { createJournal, type RequestRecord } from './journal.ts';
 import { createObjectAccess, type ObjectAccess } from './object-access.ts';
-import { createStore } from './store.ts';
+import { collectionId, type ResourceType } from './resource-type.ts';
+import { createStore, keyOf } from './store.ts';
 import { describeOpenApi } from './openapi.ts';
 import { discover } from './discovery.ts';
 import { encodeJson } from './json.ts';
@@ -27,8 +28,8 @@ import { TransportError } from '../../src/api/transport.ts';
 import type { Admission, Target, WriteDeps } from './write-request.ts';
 import type { Clock } from '../../src/clock/clock.ts';
 import type { KubeObject } from '../../src/api/objects.ts';
+import type { Resource } from '../../src/api/resource.ts';
 import type { Random } from '../../src/clock/random.ts';
-import type { ResourceType } from './resource-type.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../src/api/transport.ts';
 
 export interface FakeApiServerOptions {
@@ -57,7 +58,7 @@ export interface ExtensionRequest {
   readonly route: Route;
   readonly method: TransportRequest['method'];
   readonly body: unknown;
-  readonly deps: WriteDeps;
+  readonly objects: ObjectAccess;
 }
 
 export interface FakeApiServer {
@@ -70,7 +71,10 @@ export interface FakeApiServer {
   readonly objects: ObjectAccess;
   /** Short for `objects.seed`. */
   readonly seed: <T extends KubeObject>(object: T) => T;
+  /** Serves more kinds from now on. A watch on them cannot begin before. */
   readonly addTypes: (...types: readonly ResourceType[]) => void;
+  /** Serves a kind no more, in no version; its objects are gone and its watches end. */
+  readonly removeTypes: (resource: Pick<Resource, 'group' | 'plural'>) => void;
   readonly types: () => readonly ResourceType[];
   /** Forgets the history: older resource versions answer 410 from now on. */
   readonly compact: () => void;
@@ -90,7 +94,7 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
   const deps: WriteDeps = { store, clock, random, admit };
   const objects = createObjectAccess(deps, types);
   const journal = createJournal(options.requestLimit ?? 100_000);
-  const watches = new Set<Watch>();
+  const watches = new Map<Watch, ResourceType>();
 
   function targetOf(route: Route): Target {
     const type = types.find(
@@ -107,7 +111,7 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
     const watchDeps = { store, clock, random, watchList: options.watchList ?? 'supported' };
     const { signal } = request;
     const opened = openWatch(watchDeps, { ...target, as, signal }, () => watches.delete(opened));
-    watches.add(opened);
+    watches.set(opened, target.type);
     return { status: 200, headers: { 'content-type': 'application/json' }, body: opened.body };
   }
 
@@ -121,7 +125,7 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
   function respond(route: Route, request: TransportRequest, body: unknown): TransportResponse {
     const { method, headers } = request;
     for (const extension of options.extensions ?? []) {
-      const answered = extension({ route, method, body, deps });
+      const answered = extension({ route, method, body, objects });
       if (answered !== undefined) return jsonResponse(answered);
     }
     if (route.resource === '') return wellKnown(method, route.path);
@@ -160,11 +164,22 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
     clearRequests: journal.clear,
     objects,
     seed: objects.seed,
-    addTypes: (...added) => void types.push(...added),
+    addTypes(...added) {
+      for (const type of added) store.collection(collectionId(type)).compact();
+      types.push(...added);
+    },
+    removeTypes({ group, plural }) {
+      const left = types.filter((type) => type.group !== group || type.plural !== plural);
+      types.splice(0, types.length, ...left);
+      const collection = store.collection(`${group}/${plural}`);
+      for (const { metadata } of collection.list() ?? []) collection.remove(keyOf(metadata.namespace, metadata.name));
+      for (const [open, watched] of watches)
+        if (watched.group === group && watched.plural === plural) open.close('clean');
+    },
     types: () => types,
     compact: store.compact,
     endWatches(how) {
-      for (const open of watches) open.close(how);
+      for (const open of watches.keys()) open.close(how);
     },
     openWatches: () => watches.size,
   };

@@ -99,7 +99,8 @@ export function conflict(resource: Resource, name: string, why: string = staleOb
 const staleObject = 'the object has been modified; please apply your changes to the latest version and try again';
 
 export function forbidden(resource: Resource, name: string, why: string): Refusal {
-  const message = `${qualified(resource)} "${name}" is forbidden: ${why}`;
+  const which = name === '' ? qualified(resource) : `${qualified(resource)} "${name}"`;
+  const message = `${which} is forbidden: ${why}`;
   return new Refusal({ code: 403, reason: 'Forbidden', message, details: about(resource, name) });
 }
 

@@ -47,6 +47,8 @@ export interface Collection {
   /** The change at an index; undefined when it has not happened yet; 'compacted' when it is forgotten. */
   readonly change: (index: number) => Change | 'compacted' | undefined;
   readonly oldestRevision: () => number;
+  /** Forgets this collection's history. */
+  readonly compact: () => void;
   /** Calls `wake` after each change, until disposed. */
   readonly subscribe: (wake: () => void) => Disposable;
 }
@@ -62,11 +64,11 @@ export function keyOf(namespace: string | undefined, name: string): string {
 
 export function createStore(options: StoreOptions = {}): Store {
   const historyLimit = options.historyLimit ?? 20_000;
-  const collections = new Map<string, Collection & { readonly forget: (keep: number) => void }>();
+  const collections = new Map<string, Collection>();
   // A fresh etcd is at 1, and 0 means "any" in requests.
   let revision = 1;
 
-  function createCollection(): Collection & { readonly forget: (keep: number) => void } {
+  function createCollection(): Collection {
     const objects = new Map<string, StoredObject>();
     const watchers = new Set<() => void>();
     let log: Change[] = [];
@@ -100,7 +102,7 @@ export function createStore(options: StoreOptions = {}): Store {
     }
 
     return {
-      forget,
+      compact: () => forget(0),
       get: (key) => objects.get(key),
       list(at) {
         if (at !== undefined && at < compactedAt) return undefined;
@@ -150,7 +152,7 @@ export function createStore(options: StoreOptions = {}): Store {
       return found;
     },
     compact() {
-      for (const collection of collections.values()) collection.forget(0);
+      for (const collection of collections.values()) collection.compact();
     },
   };
 }

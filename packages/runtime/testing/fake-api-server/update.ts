@@ -11,6 +11,7 @@ import {
   decodeObject,
   existing,
   isDryRun,
+  isHeld,
   timestamp,
   withStatus,
   type Target,
@@ -168,14 +169,10 @@ function store(deps: WriteDeps, target: Target, { object, previous }: Transition
   if (isDryRun(target.route)) return { object, outcome: 'updated' };
   const key = keyOf(previous.metadata.namespace, previous.metadata.name);
   const collection = collectionOf(deps, target.type);
-  if (previous.metadata.deletionTimestamp !== undefined && isReleased(object)) {
-    collection.remove(key);
+  if (previous.metadata.deletionTimestamp !== undefined && !isHeld(target.type, object)) {
+    const last = collection.remove(key);
+    target.type.deleted?.(last);
     return { object, outcome: 'deleted' };
   }
   return { object: collection.put(key, object), outcome: 'updated' };
-}
-
-/** Nothing holds an object that is being deleted: no finalizer, and no grace period that a kubelet has to end. */
-function isReleased(object: StoredObject): boolean {
-  return (object.metadata.finalizers ?? []).length === 0 && (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 }

@@ -75,7 +75,7 @@ export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => v
   const timeoutMs =
     Number(route.query.get('timeoutSeconds') ?? '0') * 1000 || minimumTimeoutMs * (1 + deps.random.next());
 
-  const pending: object[] = start.initial.map((object) => ({ type: 'ADDED', object: represent(object, as) }));
+  const pending: object[] = start.initial.map((object) => ({ type: 'ADDED', object: represent(type, object, as) }));
   if (start.marksEnd && bookmarks) pending.push(bookmark(type, store.revision(), 'end of initial events'));
   if (start.refusal !== undefined) pending.push(errorFrame(start.refusal));
   const progress: Progress = { cursor: start.cursor, pending, bookmarkDue: false, end: undefined, wake: undefined };
@@ -135,7 +135,7 @@ export function openWatch(deps: WatchDeps, request: WatchRequest, ended: () => v
       }
       if (change === undefined) return progressFrame();
       progress.cursor += 1;
-      const frame = frameOf(change, selects, as);
+      const frame = frameOf(change, selects, (object) => represent(type, object, as));
       if (frame !== undefined) return frame;
     }
     finish({ kind: 'clean' });
@@ -179,16 +179,16 @@ function frameBytes(frame: object): Uint8Array {
 const newline = Buffer.from('\n');
 
 /** An object that leaves the selection is DELETED for this watch, one that enters it is ADDED. */
-function frameOf(change: Change, selects: Predicate, as: Representation): object | undefined {
+function frameOf(change: Change, selects: Predicate, show: (object: StoredObject) => object): object | undefined {
   const before = change.previous !== undefined && selects(change.previous);
   const after = change.type !== 'DELETED' && selects(change.object);
   if (!before && !after) return undefined;
-  if (after) return { type: before ? 'MODIFIED' : 'ADDED', object: represent(change.object, as) };
+  if (after) return { type: before ? 'MODIFIED' : 'ADDED', object: show(change.object) };
   const { previous } = change;
   if (previous === undefined) return undefined;
   const resourceVersion = String(change.revision);
   const last: StoredObject = { ...previous, metadata: { ...previous.metadata, resourceVersion } };
-  return { type: 'DELETED', object: represent(last, as) };
+  return { type: 'DELETED', object: show(last) };
 }
 
 function bookmark(type: ResourceType, revision: number, why: 'progress' | 'end of initial events'): object {

@@ -97,6 +97,12 @@ function checkKind(type: ResourceType, body: JsonObject): void {
   );
 }
 
+/** Whether an object that is being deleted stays: a finalizer, a grace period that a kubelet ends, or what the kind says. */
+export function isHeld(type: ResourceType, object: StoredObject): boolean {
+  const { finalizers = [], deletionGracePeriodSeconds: grace = 0 } = object.metadata;
+  return finalizers.length > 0 || grace > 0 || type.holds?.(object) === true;
+}
+
 /** No labels and an empty map of labels are the same. */
 function isEmptyCollection(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
