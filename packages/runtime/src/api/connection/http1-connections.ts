@@ -16,6 +16,8 @@ const idleTimeoutMs = 90_000;
 const maxHeaderBytes = 1024 * 1024;
 
 export interface Http1Options {
+  /** The connection on which HTTP/1.1 was agreed, used before others are opened. */
+  readonly first: Socket | undefined;
   readonly dial: () => Promise<Socket>;
   /** Value of the Host header. */
   readonly authority: string;
@@ -34,22 +36,32 @@ export function createHttp1Connections(options: Http1Options): Connection {
   const closeIfDone = (): void => {
     if (retired && sockets.size === 0) options.closed();
   };
-  const open = async (callback: (error: Error | null, socket: Socket) => void): Promise<void> => {
-    let socket: Socket;
-    try {
-      socket = await options.dial();
-    } catch (error) {
-      callback(error as Error, undefined as never);
-      return;
-    }
+  const track = (socket: Socket): void => {
     sockets.add(socket);
+    // Whoever uses the socket hears of its errors; until somebody does, they concern nobody.
+    socket.on('error', () => undefined);
     socket.once('close', () => {
       sockets.delete(socket);
       closeIfDone();
     });
-    if (destroyed !== undefined) socket.destroy(destroyed);
+  };
+  const open = async (callback: (error: Error | null, socket: Socket) => void): Promise<void> => {
+    let socket = spare;
+    spare = undefined;
+    if (socket === undefined || socket.destroyed) {
+      try {
+        socket = await options.dial();
+      } catch (error) {
+        callback(error as Error, undefined as never);
+        return;
+      }
+      track(socket);
+      if (destroyed !== undefined) socket.destroy(destroyed);
+    }
     callback(null, socket);
   };
+  let spare = options.first;
+  if (spare !== undefined) track(spare);
   agent.createConnection = (_options, callback) => {
     if (callback !== undefined) void open(callback);
     return undefined;
@@ -62,6 +74,7 @@ export function createHttp1Connections(options: Http1Options): Connection {
       // Connections in use are closed instead of kept when their request ends.
       agent.maxFreeSockets = 0;
       for (const free of Object.values(agent.freeSockets).flat()) free?.destroy();
+      spare?.destroy();
       closeIfDone();
     },
     destroy: async (reason) => {

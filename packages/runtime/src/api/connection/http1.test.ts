@@ -30,6 +30,20 @@ describe('HTTP/1.1', () => {
     expect(server.wires.length).toBe(1);
   });
 
+  it('given that connection but nobody who still wants it, then it is closed with the transport', async () => {
+    const { server, get, transport } = await setUp({ protocols: ['http/1.1'] });
+    const stop = new AbortController();
+    const call = rejectionOf(get('/x', stop.signal));
+    stop.abort();
+    expect(await call).toMatchObject({ failure: 'aborted' });
+    while (openWires(server) < 1) await settle();
+    // Whether the handshake is over by now or not, the end is the same.
+    for (let turn = 0; turn < 200; turn += 1) await settle();
+    await transport.close();
+    while (openWires(server) > 0) await settle();
+    expect([server.requests, server.wires.length]).toEqual([[], 1]);
+  });
+
   it('given plain http, then it is spoken, and a base path goes before every path', async () => {
     const { get } = await setUp({ scheme: 'http', basePath: '/k8s/clusters/c-1/', answer: answerVersion });
     expect(await bodyText(await get('/api'))).toContain('"url":"/k8s/clusters/c-1/api"');

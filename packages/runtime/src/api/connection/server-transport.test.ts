@@ -3,7 +3,7 @@
 import { getEventListeners, once } from 'node:events';
 import { createServer, Socket, type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createTestAuthority, FakeClock, recordingLogger, type TestExchange } from '../../../testing/index.ts';
+import { createTestAuthority, FakeClock, recordingLogger, settle, type TestExchange } from '../../../testing/index.ts';
 import {
   answerJson,
   answerWatches,
@@ -163,6 +163,28 @@ describe('HTTP/2', () => {
       server.wires[0]?.[how]();
       expect(await rejectionOf(watch.next())).toMatchObject({ failure: expect.stringMatching(/^(eof|reset)$/) });
       expect(await watch.next()).toEqual({ done: true, value: undefined });
+    },
+  );
+
+  it('given a wire that ends while nobody reads, then what is read later is not taken for complete', async () => {
+    const { server, get } = await setUp({ answer: answerWatches });
+    const [begun, untouched] = await Promise.all([get('/watch'), get('/watch')]);
+    const lines = begun.body[Symbol.asyncIterator]();
+    await lines.next();
+    server.wires[0]?.end();
+    while (openWires(server) > 0) await settle();
+    expect(await rejectionOf(lines.next())).toMatchObject({ failure: 'eof' });
+    expect(await rejectionOf(bodyText(untouched))).toMatchObject({ failure: 'eof' });
+  });
+
+  it.each(['h2', 'http/1.1'] as const)(
+    'given a complete answer that is read late over %s, then it is whole',
+    async (protocol) => {
+      const large = 'x'.repeat(300_000);
+      const { get } = await setUp({ protocols: [protocol], answer: ({ response }) => answerJson(response, large) });
+      const late = await get('/x');
+      for (let n = 0; n < 20; n += 1) await bodyText(await get('/y'));
+      expect(await bodyText(late)).toBe(JSON.stringify(large));
     },
   );
 

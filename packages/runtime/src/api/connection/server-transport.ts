@@ -12,7 +12,7 @@ import type { Socket } from 'node:net';
 import { type Transport, TransportError } from '../transport.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import type { Connection } from './connection.ts';
-import { createDial, type Dial, type DialDeps } from './dial.ts';
+import { createDial, type DialDeps } from './dial.ts';
 import { authorityOf, type Endpoint } from './endpoint.ts';
 import type { HealthOptions } from './health.ts';
 import { createHttp1Connections } from './http1-connections.ts';
@@ -52,6 +52,7 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
   let speaksHttp1 = options.http2 === 'disabled' || endpoint.scheme === 'http';
   let closed = false;
 
+  const dialHttp1 = async (): Promise<Socket> => (await dial(['http/1.1'])).socket;
   const keep = (create: (closed: () => void) => Connection): Connection => {
     const connection = create(() => connections.delete(connection));
     connections.add(connection);
@@ -70,8 +71,9 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
       );
     }
     speaksHttp1 = true;
-    const dialNext = dialHttp1(dial, dialed?.socket);
-    return keep((closed) => createHttp1Connections({ ...addressing(options), dial: dialNext, closed }));
+    return keep((closed) =>
+      createHttp1Connections({ ...addressing(options), first: dialed?.socket, dial: dialHttp1, closed }),
+    );
   };
   const connection = (): Connection | Promise<Connection> => {
     if (current?.isOpen() === true) return current;
@@ -119,15 +121,4 @@ function addressing({ endpoint, proxy }: ServerTransportOptions): {
   const authority = authorityOf(endpoint);
   if (endpoint.scheme === 'https' || proxy === undefined) return { authority, prefix: '', headers: {} };
   return { authority, prefix: `http://${authority}`, headers: proxyAuthorization(proxy) };
-}
-
-/** The connection on which HTTP/1.1 was agreed is used before others are opened. */
-function dialHttp1(dial: Dial, first: Socket | undefined): () => Promise<Socket> {
-  let spare = first;
-  return async () => {
-    const socket = spare;
-    spare = undefined;
-    if (socket !== undefined && !socket.destroyed) return socket;
-    return (await dial(['http/1.1'])).socket;
-  };
 }
