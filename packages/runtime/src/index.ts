@@ -86,6 +86,8 @@ export {
   withMaxWait,
 } from './workqueue/rate-limiters.ts';
 export type { ItemExponentialOptions, Jitter } from './workqueue/rate-limiters.ts';
+export { createSlowSet } from './workqueue/slow-set.ts';
+export type { SlowSet } from './workqueue/slow-set.ts';
 export type { RateLimiter, WorkQueue } from './workqueue/workqueue.ts';
 // Diagnostics over HTTP.
 export { startDiagnosticsServer } from './diagnostics/diagnostics-server.ts';
