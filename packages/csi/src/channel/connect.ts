@@ -15,7 +15,7 @@ export interface ConnectCsiDeps {
   readonly clock: Clock;
   readonly log: Logger;
   /** Absent: calls are not measured. */
-  readonly metrics?: CallMetrics | undefined;
+  readonly metrics?: Pick<CallMetrics, 'record'> | undefined;
 }
 
 export interface ConnectCsiOptions {

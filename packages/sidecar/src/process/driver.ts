@@ -52,7 +52,7 @@ export async function connectDriver(deps: DriverDeps, options: DriverOptions): P
   const early = earlyCalls();
   const channel = await orExit('Failed to connect to CSI driver', () =>
     connectCsi(
-      { clock, log, metrics: early.metrics },
+      { clock, log, metrics: early },
       {
         address: options.address,
         lossPolicy: 'end',
@@ -73,11 +73,10 @@ export async function connectDriver(deps: DriverDeps, options: DriverOptions): P
     options.nameExitCode,
   );
   log.info(2, 'CSI driver name', { driver: name });
-  const callMetrics = early.settle(
-    options.isMigrated?.(name) === true
-      ? { kind: 'forget', metrics: createCallMetrics(deps.metrics, { labelNames: ['migrated'] }) }
-      : { kind: 'keep', metrics: createCallMetrics(deps.metrics) },
-  );
+  const isMigrated = options.isMigrated?.(name) === true;
+  const callMetrics = createCallMetrics(deps.metrics, { labelNames: isMigrated ? ['migrated'] : [] });
+  // For a migrated driver upstream replaces its first set of metrics, with all that it holds.
+  early.settle(callMetrics, isMigrated ? 'dropped' : 'kept');
   callMetrics.setDriverName(name);
   const whenReady = (): Promise<void> => (order === 'nameFirst' ? beReady() : Promise.resolve());
   return { name, channel, callMetrics, whenReady };
@@ -93,34 +92,23 @@ function announceLoss({ log, world, cutShort }: DriverDeps): void {
   cutShort(exitCodes.failure);
 }
 
-interface EarlyCalls {
-  readonly metrics: CallMetrics;
-  readonly settle: (
-    target:
-      | { readonly kind: 'keep'; readonly metrics: CallMetrics }
-      // Upstream's first set of metrics is replaced, with all that it holds.
-      | { readonly kind: 'forget'; readonly metrics: CallMetrics },
-  ) => CallMetrics;
+interface EarlyCalls extends Pick<CallMetrics, 'record'> {
+  /** From now on calls go to the target; those until now are passed on, or dropped. */
+  readonly settle: (target: CallMetrics, earlier: 'kept' | 'dropped') => void;
 }
 
 /** Calls made before it is known which labels they have. */
 function earlyCalls(): EarlyCalls {
   const calls: ObservedCall[] = [];
   let target: CallMetrics | undefined;
-  const metrics: CallMetrics = {
-    setDriverName: (name) => target?.setDriverName(name),
-    withLabelValues: (values) => target?.withLabelValues(values) ?? metrics,
+  return {
     record: (call) => {
       if (target) target.record(call);
       else calls.push(call);
     },
-  };
-  return {
-    metrics,
-    settle: (chosen) => {
-      target = chosen.metrics;
-      if (chosen.kind === 'keep') for (const call of calls) target.record(call);
-      return target;
+    settle: (metrics, earlier) => {
+      target = metrics;
+      if (earlier === 'kept') for (const call of calls) metrics.record(call);
     },
   };
 }

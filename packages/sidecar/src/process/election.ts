@@ -5,6 +5,7 @@
  */
 import {
   type Clock,
+  type EventRecorder,
   type HttpResponse,
   type LeaderElector,
   type LeadingWork,
@@ -12,6 +13,7 @@ import {
   type Metrics,
   type Random,
   createElectionMetrics,
+  createEventRecorder,
   createLeaderElector,
   leaseIdentity,
   leaseName,
@@ -58,14 +60,20 @@ export async function runUnderLease(
     return 0;
   }
   const connection = await orExit('Failed to create leaderelection client', deps.connect);
+  const events = createEventRecorder(
+    { ...deps, client: connection.client, logger: deps.log },
+    { component: `${options.lockName}/${deps.world.hostName}` },
+  );
   try {
-    const elector = createElector(deps, { ...options, serviceAccountNamespace: await namespaceOf(deps) }, connection);
+    const serviceAccountNamespace = await namespaceOf(deps);
+    const elector = createElector({ ...deps, ...connection, events }, { ...options, serviceAccountNamespace });
     deps.onElector(elector);
     await elector.run(signal, work);
     // Whatever the reason, as upstream: a replica that leads no longer has nothing to do here.
     deps.log.error(undefined, 'Stopped leading');
     return exitCodes.failure;
   } finally {
+    await events.flush();
     await connection.close();
   }
 }
@@ -80,15 +88,14 @@ async function namespaceOf({ world }: ElectionDeps): Promise<string | undefined>
 }
 
 function createElector(
-  deps: ElectionDeps,
+  deps: ElectionDeps & ApiConnection & { readonly events: EventRecorder },
   options: ElectionOptions & { readonly serviceAccountNamespace: string | undefined },
-  { client }: ApiConnection,
 ): LeaderElector {
-  const { clock, random, log, metrics, world } = deps;
+  const { client, clock, random, log, metrics, world, events } = deps;
   const { values, lockName, serviceAccountNamespace } = options;
   try {
     return createLeaderElector(
-      { client, clock, random, logger: log, metrics: createElectionMetrics(metrics) },
+      { client, clock, random, logger: log, events, metrics: createElectionMetrics(metrics) },
       {
         namespace: leaseNamespace({
           flag: values['leader-election-namespace'],

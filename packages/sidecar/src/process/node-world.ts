@@ -2,7 +2,6 @@
 /** The real world: this process, the cluster it runs in, the machine's clock. */
 import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import process from 'node:process';
 import {
   connectCluster,
   createApiClient,
@@ -53,6 +52,7 @@ function keepAlive(clock: Clock): Disposable {
 
 function nodeWorld(clock: Clock, sink: ReturnType<typeof stderrSink>): World {
   const files = systemFiles();
+  // Written into the bundle, so that the global has to be named as it is.
   const version = process.env['CSI_SIDECARS_VERSION'] ?? 'v0.0.0';
   const [, argv0 = '', ...args] = process.argv;
   return {

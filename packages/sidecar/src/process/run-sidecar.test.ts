@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A whole sidecar over a real driver socket and a real HTTP port, with an API server in memory and virtual time. */
-import { type LeadingWork, type Lease, leases } from '@csi-sidecars/runtime';
+import { type LeadingWork, type Lease, events, leases } from '@csi-sidecars/runtime';
 import { settle } from '@csi-sidecars/runtime/testing';
 import { type CsiServer, type Handlers, csiError, serveCsi } from '@csi-sidecars/csi/testing';
 import { describe, expect, it, vi } from 'vitest';
@@ -259,6 +259,13 @@ describe('the election', () => {
     expect(await sidecar.code).toBe(1);
     expect(leaseOf(sidecar.world, 'ns')?.spec?.holderIdentity).toBe('');
     expect(sidecar.world.logged()).toMatch(/^E.*"Stopped leading"$/m);
+    const recorded = sidecar.world.server.objects.list(events);
+    expect(
+      recorded.map(({ metadata, reason, message, source }) => [metadata?.namespace, reason, message, source]),
+    ).toEqual([
+      ['ns', 'LeaderElection', 'pod-1 became leader', { component: 'external-attacher-leader-a.example.com/pod-1' }],
+      ['ns', 'LeaderElection', 'pod-1 stopped leading', { component: 'external-attacher-leader-a.example.com/pod-1' }],
+    ]);
     expect(sidecar.world.connections()).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command oracle runs Go's flag and pflag packages over the argument lists of cases.txt and prints what they make of
-// them, as the expectations of flags/go-conformance.test.ts. Regenerate with: go run . > ../go-flags.json
+// them: the expectations of flags/go-conformance.test.ts. Regenerate with: go run . > expected.json
 package main
 
 import (
