@@ -17,8 +17,9 @@ export interface DispatchDeps {
 }
 
 export async function dispatch({ driver, faults, journal }: DispatchDeps, incoming: IncomingCall): Promise<Outcome> {
-  const seq = await journal.begin(incoming);
+  let seq: number | undefined;
   const outcome = await outcomeOf(async () => {
+    seq = await journal.begin(incoming); // no line, no effect
     const { method, nodeId } = incoming;
     await faults.strike('before', incoming);
     const request = incoming.request as DecodedRequestOf<Method>;
@@ -27,8 +28,9 @@ export async function dispatch({ driver, faults, journal }: DispatchDeps, incomi
     await faults.strike('after', incoming);
     return faults.answer(response, incoming);
   });
-  // A crashed driver writes no more lines.
-  if (outcome.kind !== 'interrupted' || outcome.by !== 'crash') await journal.end(seq, outcome);
+  // A crashed driver writes no more lines. A line that cannot be written does not change what happened.
+  const isDead = outcome.kind === 'interrupted' && outcome.by === 'crash';
+  if (seq !== undefined && !isDead) await journal.end(seq, outcome).catch(() => undefined);
   return outcome;
 }
 

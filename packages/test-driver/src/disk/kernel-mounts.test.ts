@@ -206,6 +206,41 @@ describe.runIf(isAble)('directories', () => {
   });
 });
 
+describe.runIf(isAble)('whom it belongs to', () => {
+  it('given a mount group, when used by a file that was there and one that comes, then both belong to the group', async () => {
+    const node = await onNode();
+    const access = { mount: { volume_mount_group: '4711' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
+    const id = await node.create('a', { volume_capabilities: [access] });
+    await mkdir(join(node.folder, 'state', 'volumes', id, 'data', 'old'));
+    const target = await node.use(id, { name: 'one', access });
+    writeFileSync(join(target, 'new'), 'x');
+    const owners = await Promise.all(['', 'old', 'new'].map(async (name) => (await stat(join(target, name))).gid));
+    expect(owners).toEqual([4711, 4711, 4711]);
+  });
+});
+
+describe.runIf(isAble)('without staging', () => {
+  it.each(['directory', 'filesystem'])(
+    'given a %s, when published twice and unpublished, then it is mounted once and gone with the volume',
+    async (layout) => {
+      const node = await onNode(['--without=node.STAGE_UNSTAGE_VOLUME']);
+      const context = { layout };
+      const shared = mount('MULTI_NODE_MULTI_WRITER');
+      const id = await node.create('a', { parameters: context, volume_capabilities: [shared], ...size(64) });
+      const request = { volume_id: id, volume_capability: shared, volume_context: context };
+      const targets = ['one', 'two'].map((name) => join(node.folder, name));
+      for (const target_path of targets) await node.call('/csi.v1.Node/NodePublishVolume', { ...request, target_path });
+      writeFileSync(join(targets[0]!, 'file'), 'data');
+      expect(readFileSync(join(targets[1]!, 'file'), 'utf8')).toBe('data');
+      for (const target_path of targets)
+        await node.call('/csi.v1.Node/NodeUnpublishVolume', { volume_id: id, target_path });
+      await node.call('/csi.v1.Controller/DeleteVolume', { volume_id: id });
+      expect(traces(node.folder)).toEqual(nothing);
+      expect(await readdir(join(node.folder, 'state', 'mounts'))).toEqual([]);
+    },
+  );
+});
+
 describe.runIf(isAble)('file systems in images', () => {
   const filesystem = { parameters: { layout: 'filesystem' } };
 

@@ -85,7 +85,7 @@ function appender(file: FileHandle, durability: Durability): Append {
   return async (line, wish) => {
     waiting.text += `${JSON.stringify(line)}\n`;
     waiting.safe ||= wish === 'safe';
-    next ??= running.then(write);
+    next ??= running.then(write, write); // a failed batch fails its own callers only
     running = next;
     await next;
   };
