@@ -46,6 +46,8 @@ export interface FixtureOptions {
   readonly seed?: readonly KubeObject[];
   /** Default: what `rbac.ts` asks for, and nothing more. */
   readonly rules?: readonly PolicyRule[];
+  /** Asked around every API write and every call to the driver; `crash` ends the process there. Default: never. */
+  readonly interrupt?: (operation: string, moment: 'before' | 'after') => 'crash' | undefined;
   /** A world that outlived the process that worked on it. */
   readonly world?: World;
 }
@@ -93,11 +95,21 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
   const metrics = recordingMetrics();
   const stop = new AbortController();
   const death = new AbortController();
+  const kill = (): void => {
+    death.abort();
+    stop.abort(new Error('crashed'));
+  };
+  const life: Life = {
+    death: death.signal,
+    interrupt: (operation, moment) => {
+      if (!death.signal.aborted && options.interrupt?.(operation, moment) === 'crash') kill();
+    },
+  };
   const events = recordedEvents(death.signal);
   const driverEvents = recordedEvents(death.signal);
   const api = createApiClient(
     {
-      transport: mortal(withFaults(server.transport, { clock, decide: script(faults) }), death.signal),
+      transport: mortal(withFaults(server.transport, { clock, decide: script(faults) }), life),
       clock,
       logger,
     },
@@ -108,7 +120,10 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
   const provisioner = createProvisioner(
     {
       api,
-      channel: { ...channel, call: (...call) => mortalCall(channel.call(...call), death.signal) },
+      channel: {
+        ...channel,
+        call: (...call) => mortalCall(() => channel.call(...call), { ...life, operation: call[0] }),
+      },
       informers,
       clock,
       random,
@@ -139,8 +154,7 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
       await Promise.all([running, watching]);
     },
     crash: () => {
-      death.abort();
-      stop.abort(new Error('crashed'));
+      kill();
       return world;
     },
   });
@@ -247,21 +261,30 @@ function recordedEvents(death: AbortSignal): RecordedEvents {
   };
 }
 
+interface Life {
+  readonly death: AbortSignal;
+  readonly interrupt: (operation: string, moment: 'before' | 'after') => void;
+}
+
 /** Requests of a dead process never leave, and answers never reach it. */
-function mortal(transport: FakeApiServer['transport'], death: AbortSignal): FakeApiServer['transport'] {
-  return async (request) => {
-    if (death.aborted) return new Promise<never>(() => undefined);
-    return mortalCall(transport(request), death);
+function mortal(transport: FakeApiServer['transport'], life: Life): FakeApiServer['transport'] {
+  return (request) => {
+    const operation = request.method === 'GET' ? undefined : `${request.method} ${request.path}`;
+    return mortalCall(() => transport(request), { ...life, operation });
   };
 }
 
-async function mortalCall<T>(call: Promise<T>, death: AbortSignal): Promise<T> {
+async function mortalCall<T>(
+  call: () => Promise<T>,
+  { death, interrupt, operation }: Life & { readonly operation: string | undefined },
+): Promise<T> {
   const never = new Promise<never>(() => undefined);
+  if (operation !== undefined) interrupt(operation, 'before');
+  if (death.aborted) return await never;
   try {
-    const result = await call;
-    return death.aborted ? await never : result;
-  } catch (error) {
-    if (death.aborted) return await never;
-    throw error;
+    return await call();
+  } finally {
+    if (operation !== undefined) interrupt(operation, 'after');
+    if (death.aborted) await never;
   }
 }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The process dies before and after every write and every call of a story, once each, and another one goes on. In the
+ * end every volume is recorded or gone, every guard is off, and what should be deleted is. Where the page of the
+ * provisioner states that a window stays open, the test states it too: no other point may leak.
+ */
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { aClaim, aClass, aVolume } from '../testing/builders.ts';
+import { aProvisioner, type Fixture, type FixtureOptions, type World } from '../testing/provisioner-fixture.ts';
+import { claimGuard, volumeFinalizer } from './names.ts';
+
+interface Story {
+  readonly prepare: (p: Fixture) => void;
+  /** What a user does right after the crash. */
+  readonly meanwhile?: (p: Fixture) => void;
+}
+interface End {
+  readonly point: string;
+  readonly leaked: number;
+  readonly recorded: number;
+  readonly claims: readonly string[];
+}
+
+/** Binds and releases, as kube-controller-manager would, and lets claims go that nothing holds. */
+function playController({ server }: World): void {
+  for (const volume of server.objects.list(persistentVolumes)) {
+    const owner = volume.spec?.claimRef;
+    const ref = { namespace: owner?.namespace, name: owner?.name ?? '' };
+    const claim = server.objects.get(persistentVolumeClaims, ref);
+    const isThere = claim?.metadata?.uid === owner?.uid;
+    const phase = isThere ? 'Bound' : 'Released';
+    const name = volume.metadata?.name ?? '';
+    if (volume.status?.phase !== phase) {
+      server.objects.change(persistentVolumes, { name }, (current: PersistentVolume) => ({
+        ...current,
+        status: { phase },
+      }));
+    }
+    if (isThere && (claim?.spec?.volumeName ?? '') === '') {
+      server.objects.change(persistentVolumeClaims, ref, (current: PersistentVolumeClaim) => ({
+        ...current,
+        spec: { ...current.spec, volumeName: name },
+        status: { phase: 'Bound' },
+      }));
+    }
+  }
+}
+
+async function untilQuiet(p: Fixture): Promise<void> {
+  for (let round = 0; round < 8; round++) {
+    playController(p);
+    await p.clock.advance(40_000);
+    await p.settle();
+  }
+}
+
+/** One run of the story; the process dies at the point, if there is such a point. */
+async function run(story: Story, point: number): Promise<End | undefined> {
+  let passed = 0;
+  let where: string | undefined;
+  const interrupt: FixtureOptions['interrupt'] = (operation, moment) => {
+    if (passed++ !== point) return undefined;
+    const resource = /persistentvolume(claim)?s/.exec(operation)?.[0];
+    where = `${moment} ${resource === undefined ? operation : `${operation.split(' ')[0] ?? ''} ${resource}`}`;
+    return 'crash';
+  };
+  const first = await aProvisioner({ seed: [aClass()], interrupt });
+  story.prepare(first);
+  await untilQuiet(first);
+  if (where === undefined) return undefined;
+  const world = first.crash();
+  story.meanwhile?.(first);
+  const next = await aProvisioner({ world, seed: [] });
+  await untilQuiet(next);
+  const recorded = next.server.objects.list(persistentVolumes).map(({ spec }) => spec?.csi?.volumeHandle);
+  return {
+    point: where,
+    leaked: next.driver.volumes().filter(({ id }) => !recorded.includes(id)).length,
+    recorded: recorded.length,
+    claims: next.server.objects
+      .list(persistentVolumeClaims)
+      .map(
+        ({ metadata, status }) =>
+          `${status?.phase ?? ''}${metadata?.finalizers?.includes(claimGuard) === true ? ' guarded' : ''}`,
+      ),
+  };
+}
+
+async function everyPoint(story: Story): Promise<readonly End[]> {
+  const ends: End[] = [];
+  for (let point = 0; ; point++) {
+    const end = await run(story, point);
+    if (end === undefined) return ends;
+    ends.push(end);
+  }
+}
+
+const provision: Story = { prepare: (p) => void p.server.seed(aClaim()) };
+/** The first answer is lost while the driver works on; later ones come. */
+const provisionSlowly: Story = {
+  prepare: (p) => {
+    p.driver.faults.add({ method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms: 12_000 } });
+    p.server.seed(aClaim());
+  },
+};
+const thenDelete = (story: Story): Story => ({ ...story, meanwhile: (p) => p.deleteClaim() });
+
+const pointsOf = (ends: readonly End[]): readonly string[] => ends.map(({ point }) => point);
+const oneEach = { leaked: 0, recorded: 1, claims: ['Bound'] };
+
+describe('a crash at every point', () => {
+  it('given a claim that stays, when provisioned, then one volume, recorded and bound', async () => {
+    const ends = await everyPoint(provision);
+    expect(pointsOf(ends)).toEqual([
+      'before /csi.v1.Controller/CreateVolume',
+      'after /csi.v1.Controller/CreateVolume',
+      'before POST persistentvolumes',
+      'after POST persistentvolumes',
+    ]);
+    expect(ends).toEqual(ends.map(({ point }) => ({ point, ...oneEach })));
+  });
+
+  it('given an ambiguous answer and a claim that stays, when provisioned, then one volume, recorded and bound', async () => {
+    const ends = await everyPoint(provisionSlowly);
+    expect(pointsOf(ends).filter((point) => point.endsWith('PUT persistentvolumeclaims'))).toHaveLength(4);
+    expect(ends).toEqual(ends.map(({ point }) => ({ point, ...oneEach })));
+  });
+
+  it('given a claim deleted right after, when provisioned, then nothing is left, but for the windows of the first call', async () => {
+    const ends = await everyPoint(thenDelete(provision));
+    expect(ends.filter(({ leaked }) => leaked > 0).map(({ point }) => point)).toEqual([
+      'after /csi.v1.Controller/CreateVolume',
+      'before POST persistentvolumes',
+    ]);
+    expect(ends.map(({ recorded, claims }) => [recorded, claims])).toEqual(ends.map(() => [0, []]));
+  });
+
+  it('given an ambiguous answer and a claim deleted right after, when settled, then nothing is left from the guard on', async () => {
+    const ends = await everyPoint(thenDelete(provisionSlowly));
+    const leaking = ends.filter(({ leaked }) => leaked > 0).map(({ point }) => point);
+    expect(leaking).toEqual(['after /csi.v1.Controller/CreateVolume', 'before PUT persistentvolumeclaims']);
+    expect(ends.map(({ recorded, claims }) => [recorded, claims])).toEqual(ends.map(() => [0, []]));
+  });
+
+  it('given a released volume, when deleted, then neither volume nor object is left', async () => {
+    const ends = await everyPoint({
+      prepare: (p) => void p.server.seed(aVolume({ finalizers: [volumeFinalizer] })),
+    });
+    expect(ends).toHaveLength(6);
+    expect(ends).toEqual(ends.map(({ point }) => ({ point, leaked: 0, recorded: 0, claims: [] })));
+  });
+});
