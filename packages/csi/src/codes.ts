@@ -33,10 +33,16 @@ export class CsiError extends Error {
   readonly code: Exclude<Code, 'OK'>;
   readonly method: string;
   readonly detail: string;
-  constructor(facts: { code: Exclude<Code, 'OK'>; method: string; detail: string }, options?: ErrorOptions) {
+  /** The driver did what was asked and said so, but its answer could not be decoded: the code is the client's, not its. */
+  readonly isUnreadable: boolean;
+  constructor(
+    facts: { code: Exclude<Code, 'OK'>; method: string; detail: string; isUnreadable?: boolean },
+    options?: ErrorOptions,
+  ) {
     super(`rpc error: code = ${facts.code} desc = ${facts.detail}`, options);
     this.code = facts.code;
     this.method = facts.method;
     this.detail = facts.detail;
+    this.isUnreadable = facts.isUnreadable ?? false;
   }
 }

@@ -126,7 +126,11 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
     timeoutMs: settings.timeoutMs,
   });
 
-  claims.addHandler(claimHandler((uid) => claimQueue.add(uid), infeasible));
+  const forgetClaim = (uid: ClaimUid): void => {
+    infeasible.delete(uid);
+    if (unsettled.get(uid)?.kind === 'settled') unsettled.delete(uid);
+  };
+  claims.addHandler(claimHandler((uid) => claimQueue.add(uid), forgetClaim));
   volumes.addHandler(volumeHandler((name) => volumeQueue.add(name)));
   attachments?.addHandler(attachmentHandler(volumes.lister, (name) => volumeQueue.add(name)));
 

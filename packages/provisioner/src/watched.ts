@@ -92,7 +92,8 @@ export function watchedCsiNodes(driverName: string): InformerOptions<CSINode> {
       apply: ({ metadata, spec }) => ({
         metadata: identity(metadata),
         spec: {
-          drivers: spec.drivers
+          // Without any driver the server sends null.
+          drivers: ((spec.drivers as CSINode['spec']['drivers'] | null) ?? [])
             .filter(({ name }) => name === driverName)
             .map(({ name, nodeID, topologyKeys }) => ({ name, nodeID, topologyKeys: topologyKeys ?? [] })),
         },

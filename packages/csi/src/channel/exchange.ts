@@ -23,7 +23,12 @@ export type Exchange = <M extends Method>(
 ) => Promise<ExchangeOutcome<M>>;
 
 export function failed(
-  facts: { readonly code: Exclude<Code, 'OK'>; readonly method: string; readonly detail: string },
+  facts: {
+    readonly code: Exclude<Code, 'OK'>;
+    readonly method: string;
+    readonly detail: string;
+    readonly isUnreadable?: boolean;
+  },
   cause?: unknown,
 ): { readonly kind: 'failed'; readonly error: CsiError } {
   return { kind: 'failed', error: new CsiError(facts, cause === undefined ? undefined : { cause }) };
@@ -43,14 +48,27 @@ export function exchangeOn({ clock, client }: { readonly clock: Clock; readonly 
         signal?.removeEventListener('abort', onAbort);
         resolve(outcome);
       };
+      let isUnreadable = false;
+      const decode = (bytes: Buffer): object => {
+        try {
+          return codec.responseDeserialize(bytes);
+        } catch (error) {
+          isUnreadable = true;
+          throw error;
+        }
+      };
       const call = client.makeUnaryRequest(
         method,
         codec.requestSerialize,
-        codec.responseDeserialize,
+        decode,
         request,
         timeoutHeader(timeoutMs),
         (error: ServiceError | null, response?: object) => {
-          settle(error ? translated(method, error) : { kind: 'answered', response: response as ResponseOf<M> });
+          settle(
+            error
+              ? translated(error, { method, isUnreadable })
+              : { kind: 'answered', response: response as ResponseOf<M> },
+          );
         },
       );
       const onAbort = (): void => {
@@ -70,9 +88,12 @@ export function canceled(method: string): ReturnType<typeof failed> {
 }
 
 /** The border: from here on a failure has a code of the closed union and a cause. */
-function translated(method: string, error: ServiceError): ReturnType<typeof failed> {
+function translated(
+  error: ServiceError,
+  facts: { readonly method: string; readonly isUnreadable: boolean },
+): ReturnType<typeof failed> {
   const code = codeFromNumber(error.code);
-  return failed({ code: code === 'OK' ? 'Unknown' : code, method, detail: error.details }, error);
+  return failed({ ...facts, code: code === 'OK' ? 'Unknown' : code, detail: error.details }, error);
 }
 
 /** grpc-js would derive this header from the machine's clock; ours may be another. At most eight digits and a unit. */

@@ -74,14 +74,14 @@ function conclude(
  */
 export function claimHandler(
   enqueue: (uid: ClaimUid) => void,
-  infeasible: InfeasibleClaims,
+  forget: (uid: ClaimUid) => void,
 ): Handler<PersistentVolumeClaim> {
   return {
     add: (claim) => enqueue(uidOf(claim)),
     update: (previous, current) => {
       if (isResync(previous, current) || matters(previous, current)) enqueue(uidOf(current));
     },
-    delete: ({ object }) => infeasible.delete(uidOf(object)),
+    delete: ({ object }) => forget(uidOf(object)),
   };
 }
 

@@ -36,7 +36,7 @@ const verdicts: Readonly<Record<Exclude<Extract<Code, string>, 'OK' | `Code(${nu
 };
 
 export interface ErrorFacts {
-  /** Undefined: the failure was no gRPC status, so nothing is known. */
+  /** Undefined: the failure was no status of the driver's, so nothing is known. */
   readonly code: Exclude<Code, 'OK'> | undefined;
   readonly message: string;
   /** Topology is supported and a node is selected: the scheduler can choose another one. */

@@ -36,7 +36,8 @@ function toOutcome(
   facts: { readonly supportsTopology: boolean; readonly wasUnsettled: boolean; readonly node: string },
 ): CreateOutcome {
   return toErrorOutcome({
-    code: error instanceof CsiError ? error.code : undefined,
+    // An answer that cannot be read was an answer: the volume may well be there.
+    code: error instanceof CsiError && !error.isUnreadable ? error.code : undefined,
     message: error instanceof Error ? error.message : String(error),
     mayReschedule: facts.supportsTopology && facts.node !== '',
     wasUnsettled: facts.wasUnsettled,

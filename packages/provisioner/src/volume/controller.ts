@@ -16,7 +16,14 @@ import type { ProvisionerMetrics } from '../metrics.ts';
 import { decide } from './decide.ts';
 import { observe, type ObserveDeps } from './observe.ts';
 import { perform, type PerformDeps } from './perform.ts';
-import { type Conclusion, nameOf, type VolumeContext, type VolumeName, type VolumeState } from './state.ts';
+import {
+  type Conclusion,
+  nameOf,
+  nothingLearned,
+  type VolumeContext,
+  type VolumeName,
+  type VolumeState,
+} from './state.ts';
 import { isToBeDeleted, needsWork } from './volume-facts.ts';
 
 export interface VolumeLoopDeps extends PerformDeps {
@@ -30,8 +37,9 @@ export interface VolumeLoopDeps extends PerformDeps {
 export function createVolumeReconcile(deps: VolumeLoopDeps): Reconcile<VolumeName> {
   return async (name, signal) => {
     const startedMs = deps.clock.monotonicMs();
-    let state = observe(deps.caches, name);
-    if (state === undefined) return done; // V1
+    const found = observe(deps.caches, name);
+    if (found === undefined) return done; // V1
+    let state: VolumeState = { ...found, ...nothingLearned };
     const performed = new Set<string>();
     for (;;) {
       const action = decide(state, deps.context);
@@ -39,6 +47,8 @@ export function createVolumeReconcile(deps: VolumeLoopDeps): Reconcile<VolumeNam
       if (performed.has(action.kind)) throw new Error(`volume ${name}: ${action.kind} was decided twice in one run`);
       performed.add(action.kind);
       state = { ...state, ...(await perform(deps, state, { action, signal })) };
+      // Until the volume is deleted the caches are asked again: the policy may have become Retain while a secret was read.
+      if (state.deletion === 'untried') state = { ...state, ...observe(deps.caches, name) };
     }
   };
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { aClass, aDriver, aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
 import { decide } from './decide.ts';
-import type { Action, VolumeState } from './state.ts';
+import { type Action, nothingLearned, type VolumeState } from './state.ts';
 
 const context = { driver: aDriver() };
 
@@ -13,11 +13,7 @@ function state(facts: Partial<VolumeState> = {}, volume: VolumeFacts = {}): Volu
     volume: aVolume(volume),
     klass: undefined,
     attachedTo: undefined,
-    finalizing: 'untried',
-    secrets: 'unread',
-    deletion: 'untried',
-    removal: 'untried',
-    release: 'untried',
+    ...nothingLearned,
     ...facts,
   };
 }

@@ -108,6 +108,18 @@ describe('which volumes are deleted', () => {
     expect([p.writes()[0], p.volume()?.metadata?.uid]).toEqual([`delete persistentvolumes ${name} 409`, 'another']);
   });
 
+  it('given the policy becomes Retain while the secret is read, when the call would come, then the volume is kept', async () => {
+    const p = await aProvisioner();
+    p.faults.push({ when: ({ resource }) => resource === 'secrets', fault: { kind: 'delay', ms: 1000 } });
+    const secret = { [annotations.deletionSecretName]: 's', [annotations.deletionSecretNamespace]: 'ns' };
+    p.server.seed(aVolume({ annotations: { ...ours, ...secret } }));
+    await p.settle();
+    changeVolume(p, (volume) => ({ ...volume, spec: { ...volume.spec, persistentVolumeReclaimPolicy: 'Retain' } }));
+    await p.clock.advance(1000);
+    await p.settle();
+    expect([p.calls(), finalizers(p)]).toEqual([[], ['kubernetes.io/pv-protection']]);
+  });
+
   it('[provisioner#187] given the policy becomes Delete while released, when synced, then deleted', async () => {
     const p = await withVolume({ policy: 'Retain', finalizers: [] });
     changeVolume(p, (volume) => ({ ...volume, spec: { ...volume.spec, persistentVolumeReclaimPolicy: 'Delete' } }));

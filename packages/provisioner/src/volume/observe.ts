@@ -8,7 +8,7 @@ import {
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
 import { classNameOf } from './deletion-secret.ts';
-import type { VolumeName, VolumeState } from './state.ts';
+import type { Observed, VolumeName } from './state.ts';
 
 export interface ObserveDeps {
   readonly volumes: Lister<PersistentVolume>;
@@ -17,7 +17,7 @@ export interface ObserveDeps {
   readonly attachments: Lister<VolumeAttachment> | undefined;
 }
 
-export function observe({ volumes, classes, attachments }: ObserveDeps, name: VolumeName): VolumeState | undefined {
+export function observe({ volumes, classes, attachments }: ObserveDeps, name: VolumeName): Observed | undefined {
   const volume = volumes.get(toObjectKey(undefined, name));
   if (volume === undefined) return undefined;
   return {
@@ -25,10 +25,5 @@ export function observe({ volumes, classes, attachments }: ObserveDeps, name: Vo
     klass: classes.get(toObjectKey(undefined, classNameOf(volume))),
     // Attached or not, deleting or not: as long as the object is there somebody may still use the volume.
     attachedTo: attachments?.byIndex('volume', name)[0]?.spec.nodeName,
-    finalizing: 'untried',
-    secrets: 'unread',
-    deletion: 'untried',
-    removal: 'untried',
-    release: 'untried',
   };
 }

@@ -21,13 +21,17 @@ export interface VolumeContext {
   readonly driver: DriverFacts;
 }
 
-export interface VolumeState {
-  /** As cached, then as the last write answered. */
+export interface VolumeState extends Observed, Learned {}
+
+export interface Observed {
   readonly volume: PersistentVolume;
   /** The class whose parameters name the secret of volumes without deletion annotations. */
   readonly klass: StorageClass | undefined;
   /** A node that a VolumeAttachment ties the volume to. */
   readonly attachedTo: string | undefined;
+}
+
+export interface Learned {
   readonly finalizing: 'untried' | 'done' | 'gone' | { readonly failure: Error };
   /** Undefined values: the secret could not be read; the deletion goes on without. */
   readonly secrets: 'unread' | { readonly values: Readonly<Record<string, string>> | undefined };
@@ -35,6 +39,14 @@ export interface VolumeState {
   readonly removal: 'untried' | 'done' | 'gone' | { readonly failure: Error };
   readonly release: 'untried' | 'done' | { readonly failure: Error };
 }
+
+export const nothingLearned: Learned = {
+  finalizing: 'untried',
+  secrets: 'unread',
+  deletion: 'untried',
+  removal: 'untried',
+  release: 'untried',
+};
 
 export type Action =
   | { readonly kind: 'setFinalizer'; readonly change: 'add' | 'remove' }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import { parseFlags } from '@csi-sidecars/sidecar';
+import { expect, it } from 'vitest';
+import { someSettings } from '../testing/builders.ts';
+import { provisionerProgram, type ProvisionerValues } from './flags.ts';
+import { refusedFlags, toSettings } from './read-settings.ts';
+
+function valuesOf(...args: readonly string[]): ProvisionerValues {
+  const parsed = parseFlags(provisionerProgram.flags, provisionerProgram.syntax, args);
+  if (parsed.kind !== 'parsed') throw new Error(JSON.stringify(parsed));
+  return parsed.values;
+}
+const { features, identity } = someSettings();
+
+it('given no flags, when read, then the defaults of the original', () => {
+  expect(toSettings(valuesOf(), features, identity)).toEqual(someSettings());
+});
+
+it('given a shortened UID, when read, then its length; -1 is the whole UID', () => {
+  expect(toSettings(valuesOf('--volume-name-uuid-length=10'), features, identity).volumeNameUuidLength).toBe(10);
+});
+
+it.each([
+  ['--enable-capacity', '--enable-capacity is not supported by this version'],
+  ['--node-deployment', '--node-deployment is not supported by this version'],
+  ['--volume-name-uuid-length=33', '--volume-name-uuid-length must be between -1 and 32, not 33'],
+  ['--volume-name-uuid-length=-2', '--volume-name-uuid-length must be between -1 and 32, not -2'],
+])('given %s, when read, then one clear line refuses it', (flag, line) => {
+  expect([refusedFlags(valuesOf(flag)), refusedFlags(valuesOf())]).toEqual([line, undefined]);
+});

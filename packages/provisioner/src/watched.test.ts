@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { InformerOptions, KubeObject } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { aClaim, aVolume, type ClaimFacts, driverName, type VolumeFacts } from '../testing/builders.ts';
+import { aProvisioner } from '../testing/provisioner-fixture.ts';
+import { annotations } from './names.ts';
+import { watchedAttachments, watchedClaims, watchedCsiNodes, watchedNodes, watchedVolumes } from './watched.ts';
+
+function keep<T extends KubeObject>(watched: InformerOptions<T>, object: T): T | undefined {
+  return watched.transform === undefined ? object : watched.transform.apply(object);
+}
+const theirs = { [annotations.storageProvisioner]: 'other' };
+
+describe('what is kept', () => {
+  it.each([
+    ['kept', 'ours and waiting', {}],
+    ['kept', 'ours, waiting, being deleted', { deleting: 'yes' }],
+    ['kept', 'of nobody any more, with our guard', { annotations: theirs, guard: 'on' }],
+    ['kept', 'bound, with our guard', { guard: 'on', spec: { volumeName: 'pv' } }],
+    ['dropped', 'bound', { spec: { volumeName: 'pv' } }],
+    ['dropped', 'of another provisioner', { annotations: theirs }],
+    ['dropped', 'of no provisioner yet', { annotations: {} }],
+  ] as [string, string, ClaimFacts][])('%s: a claim %s, unchanged', (verdict, _what, facts) => {
+    const claim = aClaim(facts);
+    expect(keep(watchedClaims(driverName), claim)).toBe(verdict === 'kept' ? claim : undefined);
+  });
+
+  it.each([
+    ['kept', 'provisioned by us', {}],
+    ['kept', 'static, of our driver', { annotations: {} }],
+    [
+      'kept',
+      'migrated to us',
+      { annotations: { [annotations.provisionedBy]: 'x', [annotations.migratedTo]: driverName } },
+    ],
+    ['dropped', 'provisioned by another', { annotations: { [annotations.provisionedBy]: 'other' } }],
+    ['dropped', 'static, of another', { annotations: {}, spec: { csi: { driver: 'other', volumeHandle: 'h' } } }],
+  ] as [string, string, VolumeFacts][])('%s: a volume %s', (verdict, _what, facts) => {
+    expect(keep(watchedVolumes(driverName), aVolume(facts)) !== undefined).toBe(verdict === 'kept');
+  });
+
+  it('given a volume, when kept, then with what the loops read and nothing else, and again the same', () => {
+    const large = aVolume({
+      annotations: { [annotations.provisionedBy]: driverName, note: 'long' },
+      spec: {
+        mountOptions: ['ro'],
+        csi: { driver: driverName, volumeHandle: 'h', volumeAttributes: { much: 'text' } },
+        nodeAffinity: { required: { nodeSelectorTerms: [] } },
+      },
+    });
+    const trimmed = keep(watchedVolumes(driverName), large);
+    expect(trimmed).toEqual({
+      metadata: {
+        name: 'pvc-uid-data',
+        uid: 'uid-of-pvc-uid-data',
+        resourceVersion: '9',
+        annotations: { [annotations.provisionedBy]: driverName },
+        finalizers: ['kubernetes.io/pv-protection', 'external-provisioner.volume.kubernetes.io/finalizer'],
+      },
+      spec: {
+        persistentVolumeReclaimPolicy: 'Delete',
+        storageClassName: 'fast',
+        claimRef: { namespace: 'team', name: 'data', uid: 'uid-data' },
+        csi: { driver: driverName, volumeHandle: 'h' },
+      },
+      status: { phase: 'Released' },
+    });
+    expect(keep(watchedVolumes(driverName), trimmed ?? large)).toEqual(trimmed);
+  });
+
+  it('given nodes, CSINodes and attachments, when kept, then labels, our keys, and who ties what to whom', () => {
+    const metadata = { name: 'n1', uid: 'u', resourceVersion: '3', annotations: { long: 'text' } };
+    const identity = { name: 'n1', uid: 'u', resourceVersion: '3' };
+    const labels = { zone: 'z1' };
+    expect(keep(watchedNodes(), { metadata: { ...metadata, labels }, status: { phase: 'x' } })).toEqual({
+      metadata: { ...identity, labels },
+    });
+    const ours = { name: driverName, nodeID: 'id', topologyKeys: ['zone'] };
+    const drivers = [
+      { name: 'other', nodeID: 'id', topologyKeys: ['theirs'] },
+      { ...ours, allocatable: { count: 3 } },
+    ];
+    expect(keep(watchedCsiNodes(driverName), { metadata, spec: { drivers } })).toEqual({
+      metadata: identity,
+      spec: { drivers: [ours] },
+    });
+    const none = { metadata, spec: { drivers: null as never } };
+    expect(keep(watchedCsiNodes(driverName), none)?.spec.drivers).toEqual([]);
+    const source = { persistentVolumeName: 'pv' };
+    const spec = { attacher: 'a', nodeName: 'n1', source };
+    expect(keep(watchedAttachments(), { metadata, spec, status: { attached: true } })).toEqual({
+      metadata: identity,
+      spec,
+    });
+    expect(keep(watchedAttachments(), { metadata, spec: { ...spec, source: {} } })).toBeUndefined();
+  });
+});
+
+it('given a cluster full of foreign objects, when synced, then no queue has any work', async () => {
+  const foreign = Array.from({ length: 200 }, (_, index) => [
+    aClaim({ name: `claim-${index}`, annotations: theirs }),
+    aVolume({ name: `pv-${index}`, annotations: { [annotations.provisionedBy]: 'other' } }),
+    aVolume({ name: `bound-${index}`, phase: 'Bound' }),
+  ]).flat();
+  const p = await aProvisioner({ seed: foreign });
+  await p.clock.advance(16 * 60_000);
+  const added = ['claims', 'volumes', 'unsavedpvs'].map(
+    (name) => p.metrics.value('workqueue_adds_total', { name }) ?? 0,
+  );
+  expect(added).toEqual([0, 0, 0]);
+});
