@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFakeApiServer, FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
 import { serveOverHttp, type HttpEndpoint } from '@csi-sidecars/sim';
 import type { ControlPlane } from '../control-planes/control-plane.ts';
-import { createCertificates, type KeyPair } from '../control-planes/local/certificates.ts';
+import { createCertificates, loopbackHosts } from '../control-planes/certificates.ts';
 import { request, type Answer } from '../suite-client/request.ts';
 import { startApiProxy, type ApiProxy } from './api-proxy.ts';
 
@@ -18,9 +18,9 @@ let controlPlane: ControlPlane;
 let caFile: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'api-proxy-test-'));
-  const certificates = await createCertificates(folder);
-  caFile = certificates.ca.certFile;
-  const serverPair: KeyPair = await certificates.issueServer('server');
+  const certificates = createCertificates(folder);
+  ({ caFile } = certificates);
+  const serverPair = certificates.issue('server', { commonName: 'server', hosts: loopbackHosts });
   backend = await serveOverHttp(createFakeApiServer({ clock, random: seededRandom(1) }).transport, { port: 0 });
   controlPlane = { server: backend.url, caFile: undefined, serverPair } as ControlPlane;
 });

@@ -15,8 +15,15 @@ export interface TestCertificate {
 export interface TestAuthority {
   /** PEM of the authority's own certificate. */
   readonly ca: string;
-  /** For a server: the names and IPv4 addresses it answers to. For a client: who it is. */
-  readonly issue: (subject: { readonly commonName: string; readonly hosts?: readonly string[] }) => TestCertificate;
+  readonly issue: (subject: CertificateSubject) => TestCertificate;
+}
+
+export interface CertificateSubject {
+  readonly commonName: string;
+  /** Kubernetes takes it for a group. */
+  readonly organization?: string;
+  /** For a server: the names and IPv4 addresses it answers to. */
+  readonly hosts?: readonly string[];
 }
 
 export function createTestAuthority(commonName = 'test authority'): TestAuthority {
@@ -25,7 +32,7 @@ export function createTestAuthority(commonName = 'test authority'): TestAuthorit
   const ca = certificate({
     issuer,
     issuerName: commonName,
-    subjectName: commonName,
+    subject: { commonName },
     key: issuer,
     extensions: [isAuthority],
   });
@@ -34,7 +41,7 @@ export function createTestAuthority(commonName = 'test authority'): TestAuthorit
     issue: (subject) => {
       const key = newKey();
       const extensions = (subject.hosts ?? []).length === 0 ? [] : [alternativeNames(subject.hosts ?? [])];
-      const cert = certificate({ issuer, issuerName: commonName, subjectName: subject.commonName, key, extensions });
+      const cert = certificate({ issuer, issuerName: commonName, subject, key, extensions });
       return { cert, key: key.export({ type: 'pkcs8', format: 'pem' }) as string };
     },
   };
@@ -43,7 +50,7 @@ export function createTestAuthority(commonName = 'test authority'): TestAuthorit
 interface CertificateFacts {
   readonly issuer: KeyObject;
   readonly issuerName: string;
-  readonly subjectName: string;
+  readonly subject: CertificateSubject;
   readonly key: KeyObject;
   readonly extensions: readonly Buffer[];
 }
@@ -56,9 +63,9 @@ function certificate(facts: CertificateFacts): string {
     tlv(0xa0, integer(Buffer.from([2]))),
     integer(Buffer.concat([Buffer.from([0x01]), randomBytes(8)])),
     algorithm,
-    name(facts.issuerName),
+    name({ commonName: facts.issuerName }),
     sequence(utcTime('200101000000Z'), utcTime('491231000000Z')),
-    name(facts.subjectName),
+    name(facts.subject),
     publicKey,
     ...(facts.extensions.length > 0 ? [tlv(0xa3, sequence(...facts.extensions))] : []),
   );
@@ -72,9 +79,11 @@ function newKey(): KeyObject {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 }
 
-function name(commonName: string): Buffer {
-  const attribute = sequence(objectIdentifier('2.5.4.3'), tlv(0x0c, Buffer.from(commonName)));
-  return sequence(tlv(0x31, attribute));
+function name({ commonName, organization }: CertificateSubject): Buffer {
+  const attribute = (type: string, value: string): Buffer =>
+    tlv(0x31, sequence(objectIdentifier(type), tlv(0x0c, Buffer.from(value))));
+  const organizations = organization === undefined ? [] : [attribute('2.5.4.10', organization)];
+  return sequence(...organizations, attribute('2.5.4.3', commonName));
 }
 
 function alternativeNames(hosts: readonly string[]): Buffer {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 export { createTestAuthority } from './certificates.ts';
-export type { TestAuthority, TestCertificate } from './certificates.ts';
+export type { CertificateSubject, TestAuthority, TestCertificate } from './certificates.ts';
 export { FakeClock, settle } from './fake-clock.ts';
 export { memoryFiles } from './memory-files.ts';
 export type { MemoryFiles } from './memory-files.ts';

@@ -60,8 +60,7 @@ function etcd({ ports, etcdData }: Layout): ComponentPlan {
 }
 
 function apiServer(layout: Layout): ComponentPlan {
-  const { certificates, serverPair, ports } = layout;
-  const { ca, serviceAccounts } = certificates;
+  const { caFile, server, serviceAccounts, ports } = layout;
   return {
     name: 'kube-apiserver',
     args: [
@@ -69,9 +68,9 @@ function apiServer(layout: Layout): ComponentPlan {
       `--bind-address=${host}`,
       `--advertise-address=${host}`,
       `--secure-port=${ports['kube-apiserver']}`,
-      `--client-ca-file=${ca.certFile}`,
-      `--tls-cert-file=${serverPair.certFile}`,
-      `--tls-private-key-file=${serverPair.keyFile}`,
+      `--client-ca-file=${caFile}`,
+      `--tls-cert-file=${server.certFile}`,
+      `--tls-private-key-file=${server.keyFile}`,
       '--service-account-issuer=https://kubernetes.default.svc',
       `--service-account-signing-key-file=${serviceAccounts.privateKeyFile}`,
       `--service-account-key-file=${serviceAccounts.publicKeyFile}`,
@@ -89,7 +88,7 @@ function apiServer(layout: Layout): ComponentPlan {
   };
 }
 
-function controllerManager({ certificates, ports, kubeconfigs }: Layout): ComponentPlan {
+function controllerManager({ caFile, serviceAccounts, ports, kubeconfigs }: Layout): ComponentPlan {
   const kubeconfig = kubeconfigs['kube-controller-manager'];
   const port = ports['kube-controller-manager'];
   return {
@@ -98,8 +97,8 @@ function controllerManager({ certificates, ports, kubeconfigs }: Layout): Compon
       ...kubeconfigArgs(kubeconfig),
       `--bind-address=${host}`,
       `--secure-port=${port}`,
-      `--root-ca-file=${certificates.ca.certFile}`,
-      `--service-account-private-key-file=${certificates.serviceAccounts.privateKeyFile}`,
+      `--root-ca-file=${caFile}`,
+      `--service-account-private-key-file=${serviceAccounts.privateKeyFile}`,
       '--use-service-account-credentials=true',
       '--leader-elect=false',
       // The defaults (15 s and 60 s) are for clusters with a thousand nodes.

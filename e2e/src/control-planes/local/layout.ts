@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Where everything of one local control plane is: ports, certificates, kubeconfigs, files. Made before anything starts. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createCertificates, loopbackHosts, type KeyPair } from '../certificates.ts';
 import type { ComponentName } from '../control-plane.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
 import { auditPolicy } from './audit-policy.ts';
-import { createCertificates, type Certificates, type Identity, type KeyPair } from './certificates.ts';
 import { freePorts } from './free-ports.ts';
+import { writeServiceAccountKeys, type ServiceAccountKeys } from './service-account-keys.ts';
 import type { Call } from '../../suite-client/request.ts';
 
 export const host = '127.0.0.1';
@@ -15,9 +16,10 @@ type Client = 'admin' | 'kube-controller-manager' | 'kube-scheduler';
 
 export interface Layout {
   readonly ports: Readonly<Record<ComponentName | 'etcdPeer', number>>;
-  readonly certificates: Certificates;
-  readonly serverPair: KeyPair;
+  readonly caFile: string;
+  readonly server: KeyPair;
   readonly admin: KeyPair;
+  readonly serviceAccounts: ServiceAccountKeys;
   readonly kubeconfigs: Readonly<Record<Client, string>>;
   readonly auditPolicy: string;
   readonly auditLog: string;
@@ -25,33 +27,31 @@ export interface Layout {
 }
 
 export async function prepareLayout(folder: string): Promise<Layout> {
-  mkdirSync(folder, { recursive: true });
-  const certificates = await createCertificates(join(folder, 'pki'));
+  const pki = join(folder, 'pki');
+  const certificates = createCertificates(pki);
+  const { caFile } = certificates;
   const ports = await freePorts(['etcd', 'etcdPeer', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
-  const server = `https://${host}:${ports['kube-apiserver']}`;
-  const issue = async (identity: Identity): Promise<{ readonly pair: KeyPair; readonly kubeconfig: string }> => {
-    const pair = await certificates.issueClient(identity);
-    const path = join(folder, `${identity.file}.kubeconfig`);
-    const credentials = { kind: 'certificate', ...pair } as const;
-    return { pair, kubeconfig: writeKubeconfig(path, { server, caFile: certificates.ca.certFile, credentials }) };
-  };
-  const [serverPair, admin, controllerManager, scheduler] = await Promise.all([
-    certificates.issueServer('kube-apiserver'),
-    issue({ file: 'admin', commonName: 'admin', organization: 'system:masters' }),
-    issue({ file: 'kube-controller-manager', commonName: 'system:kube-controller-manager' }),
-    issue({ file: 'kube-scheduler', commonName: 'system:kube-scheduler' }),
-  ]);
+  const kubeconfig = (name: Client, pair: KeyPair): string =>
+    writeKubeconfig(join(folder, `${name}.kubeconfig`), {
+      server: `https://${host}:${ports['kube-apiserver']}`,
+      caFile,
+      credentials: { kind: 'certificate', ...pair },
+    });
+  const controller = (name: 'kube-controller-manager' | 'kube-scheduler'): string =>
+    kubeconfig(name, certificates.issue(name, { commonName: `system:${name}` }));
+  const admin = certificates.issue('admin', { commonName: 'admin', organization: 'system:masters' });
   const policyFile = join(folder, 'audit-policy.json');
   writeFileSync(policyFile, JSON.stringify(auditPolicy, undefined, 2));
   return {
     ports,
-    certificates,
-    serverPair,
-    admin: admin.pair,
+    caFile,
+    server: certificates.issue('kube-apiserver', { commonName: 'kube-apiserver', hosts: loopbackHosts }),
+    admin,
+    serviceAccounts: writeServiceAccountKeys(pki),
     kubeconfigs: {
-      admin: admin.kubeconfig,
-      'kube-controller-manager': controllerManager.kubeconfig,
-      'kube-scheduler': scheduler.kubeconfig,
+      admin: kubeconfig('admin', admin),
+      'kube-controller-manager': controller('kube-controller-manager'),
+      'kube-scheduler': controller('kube-scheduler'),
     },
     auditPolicy: policyFile,
     auditLog: join(folder, 'logs', 'audit.log'),
@@ -65,11 +65,11 @@ export function serverUrl({ ports }: Layout): string {
 
 /** How the suite itself asks the API server for something. */
 export function adminCall(layout: Layout, path: string): Call {
-  const { certificates, admin } = layout;
+  const { caFile, admin } = layout;
   return {
     url: `${serverUrl(layout)}${path}`,
     tls: {
-      ca: readFileSync(certificates.ca.certFile),
+      ca: readFileSync(caFile),
       cert: readFileSync(admin.certFile),
       key: readFileSync(admin.keyFile),
     },

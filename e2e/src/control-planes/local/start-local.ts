@@ -57,15 +57,15 @@ export async function startLocal({ clock, folder, extraArgs = {} }: LocalOptions
   }
   const admin = directTransport({
     server: serverUrl(layout),
-    caFile: layout.certificates.ca.certFile,
+    caFile: layout.caFile,
     client: layout.admin,
   });
   return {
     name: 'local',
     has: new Set(capabilities),
     server: serverUrl(layout),
-    caFile: layout.certificates.ca.certFile,
-    serverPair: layout.serverPair,
+    caFile: layout.caFile,
+    serverPair: layout.server,
     adminKubeconfig: layout.kubeconfigs.admin,
     admin: admin.transport,
     auditLog: layout.auditLog,
