@@ -22,7 +22,6 @@ function line(fields: Record<string, unknown>): string {
     user: { username: 'system:serviceaccount:e2e:csi-provisioner' },
     objectRef: { resource: 'persistentvolumes', name: 'pv-1' },
     responseStatus: { code: 200 },
-    requestReceivedTimestamp: '2026-01-01T00:00:00.000000Z',
     ...fields,
   })}\n`;
 }
@@ -40,7 +39,6 @@ function requestOf(fields: Partial<AuditedRequest>): AuditedRequest {
     code: 200,
     patch: undefined,
     uri: '/',
-    received: '',
     ...fields,
   };
 }

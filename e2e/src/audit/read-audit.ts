@@ -18,15 +18,35 @@ export interface AuditedRequest {
   /** Only for patches of ServiceAccounts, and only where the body tells (see `patchKindOf`). */
   readonly patch: PatchKind | undefined;
   readonly uri: string;
-  /** RFC 3339, as recorded. */
-  readonly received: string;
 }
 
 /**
  * The audit log has no content type. A list is a JSON patch, directives such as `$setElementOrder` occur in strategic
  * merge patches only, a field manager with a whole object is an apply; a plain object may be merge or strategic.
  */
-export type PatchKind = 'json' | 'strategic' | 'apply' | 'merge or strategic';
+export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply' | 'merge or strategic';
+
+/** A place in the log; requests before it are of no interest. */
+export interface AuditMark {
+  readonly offset: number;
+}
+
+const auditStart: AuditMark = { offset: 0 };
+
+/** Every request that has an answer, oldest first. */
+export type AuditSource = () => readonly AuditedRequest[];
+
+/** A log that is read on from where the last reading ended. */
+export function auditLogSource(path: string): AuditSource {
+  const known: AuditedRequest[] = [];
+  let mark = auditStart;
+  return () => {
+    const { requests, mark: end } = readAudit(path, mark);
+    mark = end;
+    known.push(...requests);
+    return known;
+  };
+}
 
 interface AuditEvent {
   readonly stage: string;
@@ -37,15 +57,7 @@ interface AuditEvent {
   readonly objectRef?: Partial<Record<'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name', string>>;
   readonly responseStatus?: { readonly code?: number };
   readonly requestObject?: unknown;
-  readonly requestReceivedTimestamp: string;
 }
-
-/** A place in the log; requests before it are of no interest. */
-export interface AuditMark {
-  readonly offset: number;
-}
-
-export const auditStart: AuditMark = { offset: 0 };
 
 export function readAudit(path: string, from: AuditMark = auditStart): { requests: AuditedRequest[]; mark: AuditMark } {
   if (!existsSync(path)) return { requests: [], mark: from };
@@ -83,7 +95,6 @@ function toRequest(event: AuditEvent): AuditedRequest {
     code: event.responseStatus?.code ?? 0,
     patch: event.verb === 'patch' ? patchKindOf(event) : undefined,
     uri: event.requestURI,
-    received: event.requestReceivedTimestamp,
   };
 }
 

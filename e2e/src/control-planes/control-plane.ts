@@ -4,6 +4,7 @@
  * A scenario names its needs; where one is missing the scenario is listed as not applicable, with the need.
  */
 import type { Transport } from '@csi-sidecars/runtime';
+import type { AuditSource } from '../audit/read-audit.ts';
 
 export type Capability =
   /** Authorization is RBAC; tokens of ServiceAccounts carry exactly their rules. */
@@ -52,8 +53,8 @@ export interface ControlPlane extends AsyncDisposable {
   readonly admin: Transport;
   /** A bound token with the rights of this ServiceAccount, which must exist. */
   tokenFor(account: ServiceAccountRef, options?: TokenOptions): Promise<string>;
-  /** One JSON audit event per line. */
-  readonly auditLog: string | undefined;
+  /** Undefined without the capability `audit`. */
+  readonly audit: AuditSource | undefined;
   /** The processes that can be disturbed, by name; empty when the control plane is not made of processes. */
   readonly components: ReadonlyMap<ComponentName, Component>;
   /** Drops old revisions from the store (needs `compaction`). */

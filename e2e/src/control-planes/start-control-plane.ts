@@ -4,8 +4,9 @@ import type { Clock } from '@csi-sidecars/runtime';
 import type { ControlPlane } from './control-plane.ts';
 import { loadArgs } from './local/components.ts';
 import { startLocal } from './local/start-local.ts';
+import { startSimControlPlane } from './sim/start-sim-control-plane.ts';
 
-export const controlPlaneNames = ['local'] as const;
+export const controlPlaneNames = ['sim', 'local'] as const;
 export type ControlPlaneName = (typeof controlPlaneNames)[number];
 
 export interface StartOptions {
@@ -19,6 +20,8 @@ export async function startControlPlane(
   { clock, folder }: StartOptions,
 ): Promise<ControlPlane> {
   switch (name) {
+    case 'sim':
+      return await startSimControlPlane({ clock, folder });
     case 'local':
       // Kubernetes' throttling of its own controllers would be most of what is waited for.
       return await startLocal({ clock, folder, extraArgs: loadArgs });

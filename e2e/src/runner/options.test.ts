@@ -4,7 +4,7 @@ import { parseOptions, select } from './options.ts';
 
 it('given nothing, then everything runs on the first control plane with upstream rights and our programs', () => {
   expect(parseOptions([], {})).toEqual({
-    controlPlane: 'local',
+    controlPlane: 'sim',
     only: undefined,
     rbac: 'stock',
     programs: 'ours',

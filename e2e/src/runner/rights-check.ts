@@ -16,7 +16,6 @@ import {
   shapes,
   tally,
 } from '../audit/analyse.ts';
-import { readAudit } from '../audit/read-audit.ts';
 import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
 import type { World } from '../scenarios/world.ts';
 import type { Result } from './result.ts';
@@ -27,8 +26,8 @@ export function checkRights(world: World): Result {
   const { rbac, controlPlane, reports } = world;
   const title = `with the rights of profile ${rbac} nothing was refused that matters, and no Secret was listed`;
   const base = { id: ids[rbac], title, ranMs: 0 };
-  if (controlPlane.auditLog === undefined) return { ...base, outcome: { kind: 'not applicable', missing: ['audit'] } };
-  const requests = readAudit(controlPlane.auditLog).requests.filter(isServiceAccount);
+  if (controlPlane.audit === undefined) return { ...base, outcome: { kind: 'not applicable', missing: ['audit'] } };
+  const requests = controlPlane.audit().filter(isServiceAccount);
   const placement = { namespace: 'any', driverName: 'any' };
   const rules = rulesOf(rbacObjects({ profile: rbac, subject: 'external-provisioner' }, placement));
   const evidence = {

@@ -15,7 +15,6 @@ import {
   type KubeObject,
   type Resource,
 } from '@csi-sidecars/runtime';
-import { readAudit } from '../audit/read-audit.ts';
 import type { ScenarioContext } from './context.ts';
 
 const inNamespace: readonly Resource[] = [persistentVolumeClaims, pods, events, leases];
@@ -31,12 +30,10 @@ export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promi
     await attempt(save, 'driver-volumes.json', async () => lines(await control.volumes()));
     await attempt(save, 'driver-faults.json', async () => lines(await control.faults()));
   }
-  const { auditLog } = ctx.world.controlPlane;
-  if (auditLog !== undefined) {
+  const { audit } = ctx.world.controlPlane;
+  if (audit !== undefined) {
     const prefix = `system:serviceaccount:${ctx.namespace}:`;
-    await attempt(save, 'requests.json', () =>
-      lines(readAudit(auditLog).requests.filter(({ user }) => user.startsWith(prefix))),
-    );
+    await attempt(save, 'requests.json', () => lines(audit().filter(({ user }) => user.startsWith(prefix))));
   }
 }
 

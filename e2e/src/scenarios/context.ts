@@ -34,6 +34,8 @@ export interface ScenarioContext {
   nameOf(what: string): string;
   /** Namespaced objects go into the scenario's namespace; what is cluster-wide is deleted at the end. */
   create<T extends KubeObject>(resource: Resource<T>, object: T): Promise<T>;
+  /** Deletes something cluster-wide; it may be gone already. */
+  remove(resource: Resource, name: string): Promise<void>;
   eventually<T>(what: string, check: Wait<T>['check'], timeoutMs?: number): Promise<T>;
   consistently(window: Window): Promise<void>;
   /** For what a scenario opens itself. */
@@ -98,6 +100,7 @@ export async function openContext(world: World, { id }: Scenario, signal: AbortS
       if (!resource.namespaced) cleanUp.defer(() => deleteIfThere(api, resource, created.metadata?.name ?? ''));
       return created;
     },
+    remove: (resource, name) => deleteIfThere(api, resource, name),
     eventually: (what, check, timeoutMs) =>
       eventually(patience, { what, check, ...(timeoutMs !== undefined && { timeoutMs }) }),
     consistently: (window) => consistently(patience, window),

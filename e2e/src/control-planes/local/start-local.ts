@@ -7,6 +7,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '@csi-sidecars/runtime';
+import { auditLogSource } from '../../audit/read-audit.ts';
 import { ensureTools } from '../../tools/ensure-tools.ts';
 import { directTransport } from '../../suite-client/direct-transport.ts';
 import type { Capability, ComponentName, ControlPlane } from '../control-plane.ts';
@@ -68,7 +69,7 @@ export async function startLocal({ clock, folder, extraArgs = {} }: LocalOptions
     serverPair: layout.server,
     adminKubeconfig: layout.kubeconfigs.admin,
     admin: admin.transport,
-    auditLog: layout.auditLog,
+    audit: auditLogSource(layout.auditLog),
     logFiles: started.map((component) => component.logFile),
     components: new Map(started.map((component) => [component.name, component])),
     tokenFor: (account, options) => requestToken(layout, account, options),

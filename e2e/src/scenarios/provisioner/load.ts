@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { isServiceAccount } from '../../audit/analyse.ts';
-import { readAudit, type AuditedRequest } from '../../audit/read-audit.ts';
+import type { AuditedRequest } from '../../audit/read-audit.ts';
 import { createCalls } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
 import type { Scenario } from '../scenario.ts';
@@ -48,7 +48,7 @@ export const load: readonly Scenario[] = [
 
 function ownWrites({ world, namespace }: ScenarioContext): readonly AuditedRequest[] {
   const verbs = new Set(['create', 'update', 'patch', 'delete']);
-  return readAudit(world.controlPlane.auditLog ?? '').requests.filter(
+  return (world.controlPlane.audit?.() ?? []).filter(
     (request) =>
       isServiceAccount(request) &&
       request.user.startsWith(`system:serviceaccount:${namespace}:`) &&

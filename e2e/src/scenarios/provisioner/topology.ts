@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** P-05 to P-07 and P-28: volumes where the pods are. Nodes are objects without kubelets; the scheduler is real. */
+/** P-05 to P-07 and P-28: volumes where the pods are. Nodes are emulated; of the driver they know the API side. */
 import assert from 'node:assert/strict';
 import { csiNodes, nodes as nodeResource, persistentVolumeClaims, pods } from '@csi-sidecars/runtime';
 import type { NodeSettings } from '@csi-sidecars/test-driver';
+import { paperDriver } from '@csi-sidecars/sim';
 import { createCalls } from '../../driver/calls.ts';
 
-import { addBareNode } from '../bare-nodes.ts';
 import type { ScenarioContext } from '../context.ts';
+import { addEmulatedNode } from '../../nodes/emulated-node.ts';
 import { aPod } from '../objects.ts';
 import type { Scenario } from '../scenario.ts';
 import { createClaim, createClass, untilBound, untilEvent } from './steps.ts';
@@ -24,7 +25,10 @@ interface TwoZones {
 /** One node in each of two zones, and a driver that knows them. Zones are the scenario's own, and so are nodes. */
 async function twoZones(ctx: ScenarioContext): Promise<TwoZones> {
   const [a, b] = [ctx.nameOf('a'), ctx.nameOf('b')];
-  for (const name of [a, b]) await addBareNode(ctx, { name, labels: { [zoneKey]: name } });
+  for (const name of [a, b]) {
+    const driver = paperDriver(ctx.driverName, { nodeId: name, topology: { [zoneKey]: name } });
+    await addEmulatedNode(ctx, { name, driver });
+  }
   return { a, b, nodes: [a, b].map((id) => ({ id, segments: { [zoneKey]: id }, maxVolumes: 0 })) };
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A node of a scenario: an emulated kubelet in this process, on any control plane. Of a driver it knows either the API side
+ * only, or its socket, and then it mounts volumes as kubelet does.
+ */
+import { mkdir } from 'node:fs/promises';
+import {
+  createInformerFactory,
+  csiNodes,
+  linkSignals,
+  nodes,
+  silentLogger,
+  systemRandom,
+  type EventRecorder,
+} from '@csi-sidecars/runtime';
+import { createNodeEmulator, type NodeDriver, type NodeEmulator } from '@csi-sidecars/sim';
+import type { ScenarioContext } from '../scenarios/context.ts';
+
+export interface EmulatedNodeOptions {
+  readonly name: string;
+  readonly driver: NodeDriver;
+  /** Kubelet's folder, for a driver with a socket. */
+  readonly root?: string;
+}
+
+const make = async (path: string): Promise<void> => void (await mkdir(path, { recursive: true }));
+
+const noEvents: EventRecorder = { record: () => undefined, flush: async () => undefined };
+
+/** Resolves when the node is in the API and the driver is registered on it. Both go when the scenario ends. */
+export async function addEmulatedNode(ctx: ScenarioContext, options: EmulatedNodeOptions): Promise<NodeEmulator> {
+  const { api, cleanUp, world } = ctx;
+  const { name, driver, root } = options;
+  const base = { client: api, clock: world.clock, random: systemRandom(), logger: silentLogger };
+  const informers = createInformerFactory(base);
+  const emulator = createNodeEmulator(
+    { ...base, informers, recorder: noEvents },
+    { name, drivers: [driver], ...(root !== undefined && { root, folders: { make } }) },
+  );
+  // Not the scenario's own signal: after a failure the node must still unmount what it mounted.
+  const life = linkSignals([]);
+  const running = Promise.all([emulator.run(life.signal), informers.start(life.signal)]).catch((error: unknown) => {
+    if (!life.signal.aborted) throw error;
+  });
+  cleanUp.defer(async () => {
+    life[Symbol.dispose]();
+    await informers.shutdown();
+    await running;
+    await ctx.remove(nodes, name);
+  });
+  await ctx.eventually(`node ${name} has its driver`, async () => {
+    const csiNode = await api.get(csiNodes, { name });
+    return csiNode.spec.drivers.some((entry) => entry.name === driver.name);
+  });
+  return emulator;
+}
