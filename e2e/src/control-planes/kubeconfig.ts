@@ -6,7 +6,7 @@ export type Credentials =
   | { readonly kind: 'certificate'; readonly certFile: string; readonly keyFile: string }
   /** The file is read again by the client, so a token can be renewed under a running program. */
   | { readonly kind: 'tokenFile'; readonly path: string }
-  | { readonly kind: 'token'; readonly token: string };
+  | { readonly kind: 'none' };
 
 export interface Kubeconfig {
   readonly server: string;
@@ -34,7 +34,7 @@ function toUser(credentials: Credentials): Record<string, string> {
       return { 'client-certificate': credentials.certFile, 'client-key': credentials.keyFile };
     case 'tokenFile':
       return { tokenFile: credentials.path };
-    case 'token':
-      return { token: credentials.token };
+    case 'none':
+      return {};
   }
 }

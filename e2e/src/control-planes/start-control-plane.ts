@@ -4,7 +4,7 @@ import type { Clock } from '@csi-sidecars/runtime';
 import type { ControlPlane } from './control-plane.ts';
 import { loadArgs } from './local/components.ts';
 import { startLocal } from './local/start-local.ts';
-import { startSimControlPlane } from './sim/start-sim-control-plane.ts';
+import { startSimControlPlane } from './sim/start-sim.ts';
 
 export const controlPlaneNames = ['sim', 'local'] as const;
 export type ControlPlaneName = (typeof controlPlaneNames)[number];

@@ -16,7 +16,7 @@ it('given nothing, then everything runs on the first control plane with upstream
 
 it('given UPSTREAM_BIN, then upstream is meant, unless ours is asked for', () => {
   const env = { UPSTREAM_BIN: '/somewhere' };
-  expect(parseOptions([], env).programs).toBe('upstream');
+  expect(parseOptions(['--control-plane=local'], env).programs).toBe('upstream');
   expect(parseOptions(['--programs=ours'], env).programs).toBe('ours');
 });
 
@@ -25,6 +25,7 @@ it.each([
   [['--rbac=all'], 'not one of stock, minimal'],
   [['--concurrency=0'], 'not a count'],
   [['--no-such-thing'], '--no-such-thing'],
+  [['--control-plane=sim', '--programs=upstream'], 'protobuf'],
 ])('given %j, then it is refused', (args, text) => {
   expect(() => parseOptions(args, {})).toThrow(text);
 });

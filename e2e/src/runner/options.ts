@@ -48,11 +48,15 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
   const concurrency = Number(values.concurrency);
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new Error(`--concurrency=${values.concurrency}: not a count`);
+  const programs = oneOf('--programs', values.programs, origins);
+  if (programs === 'upstream' && values['control-plane'] === 'sim') {
+    throw new Error("upstream's programs write protobuf, which the simulated API server does not read");
+  }
   return {
     controlPlane: oneOf('--control-plane', values['control-plane'], controlPlaneNames),
     only: listOf(values.only),
     rbac: oneOf('--rbac', values.rbac, profiles),
-    programs: oneOf('--programs', values.programs, origins),
+    programs,
     concurrency,
     require: listOf(values.require) ?? [],
     list: values.list,

@@ -10,12 +10,12 @@ import type { Clock } from '@csi-sidecars/runtime';
 import { auditLogSource } from '../../audit/read-audit.ts';
 import { ensureTools } from '../../tools/ensure-tools.ts';
 import { directTransport } from '../../suite-client/direct-transport.ts';
+import { requestToken } from '../request-token.ts';
 import type { Capability, ComponentName, ControlPlane } from '../control-plane.ts';
 import { compact } from './compact.ts';
 import { createComponent, type LocalComponent } from './component.ts';
 import { componentPlans, componentTools } from './components.ts';
 import { prepareLayout, serverUrl } from './layout.ts';
-import { requestToken } from './request-token.ts';
 
 export interface LocalOptions {
   readonly clock: Clock;
@@ -72,7 +72,7 @@ export async function startLocal({ clock, folder, extraArgs = {} }: LocalOptions
     audit: auditLogSource(layout.auditLog),
     logFiles: started.map((component) => component.logFile),
     components: new Map(started.map((component) => [component.name, component])),
-    tokenFor: (account, options) => requestToken(layout, account, options),
+    tokenFor: (account, options) => requestToken(admin.transport, account, options),
     compact: () => compact(layout),
     [Symbol.asyncDispose]: async () => {
       admin[Symbol.dispose]();

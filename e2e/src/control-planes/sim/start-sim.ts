@@ -3,9 +3,8 @@
  * Control plane `sim`: the simulated API server with its core controllers in this process, served over HTTPS so that programs in
  * other processes, and kubectl, use it as they would a real one. Needs nothing but Node.js.
  */
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { systemRandom, type Clock, type Transport } from '@csi-sidecars/runtime';
+import { systemRandom, type Clock } from '@csi-sidecars/runtime';
 import type { RequestRecord } from '@csi-sidecars/runtime/testing';
 import { serveOverHttp, startSim } from '@csi-sidecars/sim';
 import type { AuditedRequest, PatchKind } from '../../audit/read-audit.ts';
@@ -13,7 +12,7 @@ import { openFront } from '../../faults/front.ts';
 import { createCertificates, loopbackHosts } from '../certificates.ts';
 import type { Capability, Component, ControlPlane } from '../control-plane.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
-import { accountTypes, createAccounts, type Accounts } from './service-accounts.ts';
+import { requestToken } from '../request-token.ts';
 
 export interface SimControlPlaneOptions {
   readonly clock: Clock;
@@ -23,26 +22,19 @@ export interface SimControlPlaneOptions {
 const capabilities: readonly Capability[] = ['rbac', 'scheduler', 'audit', 'api-server-control', 'compaction'];
 
 export async function startSimControlPlane({ clock, folder }: SimControlPlaneOptions): Promise<ControlPlane> {
-  const adminToken = randomUUID();
   await using opening = new AsyncDisposableStack();
-  const accounts: Accounts = createAccounts(() => sim.server.objects, adminToken);
-  const sim = opening.use(
-    startSim({
-      clock,
-      random: systemRandom(),
-      server: { types: accountTypes, authenticate: accounts.authenticate },
-      intercept: (transport) => withToken(transport, adminToken),
-    }),
-  );
-  const endpoint = opening.use(await serveOverHttp(sim.server.transport, { port: 0 }));
+  const sim = opening.use(startSim({ clock, random: systemRandom() }));
+  const { transport } = sim.server;
+  const endpoint = opening.use(await serveOverHttp(transport, { port: 0 }));
   const certificates = createCertificates(join(folder, 'pki'));
+  const { caFile } = certificates;
   const serverPair = certificates.issue('server', { commonName: 'sim', hosts: loopbackHosts });
   const front = await openFront({ innerPort: Number(new URL(endpoint.url).port), certificate: serverPair });
   opening.defer(() => front.close());
 
-  const { caFile } = certificates;
   const server = `https://127.0.0.1:${front.port}`;
-  const credentials = { kind: 'token', token: adminToken } as const;
+  // Whoever has no token is the administrator of the simulation.
+  const credentials = { kind: 'none' } as const;
   const adminKubeconfig = writeKubeconfig(join(folder, 'admin.kubeconfig'), { server, caFile, credentials });
   const apiServer: Component = {
     name: 'kube-apiserver',
@@ -62,18 +54,14 @@ export async function startSimControlPlane({ clock, folder }: SimControlPlaneOpt
     caFile,
     serverPair,
     adminKubeconfig,
-    admin: withToken(sim.server.transport, adminToken),
+    admin: transport,
     audit: () => sim.server.requests.map(toAudited),
     logFiles: [],
     components: new Map([[apiServer.name, apiServer]]),
-    tokenFor: (account) => Promise.resolve(accounts.tokenFor(account)),
+    tokenFor: (account, options) => requestToken(transport, account, options),
     compact: () => Promise.resolve(sim.server.compact()),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
-}
-
-function withToken(transport: Transport, token: string): Transport {
-  return (request) => transport({ ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } });
 }
 
 function notAProcess(): never {
