@@ -303,6 +303,15 @@ describe.runIf(isAble)('file systems in images', () => {
     60_000,
   );
 
+  it('given a file system that a crash left frozen, when started again, then it is thawed', async () => {
+    const node = await onNode();
+    const id = await node.create('a', { ...filesystem, ...size(64) });
+    const target = await node.use(id, { name: 'one', access: mount() });
+    execFileSync('fsfreeze', ['--freeze', target]);
+    await node.restart();
+    expect(() => execFileSync('fsfreeze', ['--unfreeze', target], { stdio: 'pipe' })).toThrow('Invalid argument');
+  });
+
   it('given a volume of a device that holds data but no file system, when staged as one, then it is refused and the data is there', async () => {
     const node = await onNode();
     const source = await node.create('raw', { volume_capabilities: [block()], ...size(64) });

@@ -3,6 +3,7 @@
  * Group snapshots: all members or none. The group's record is saved first and made ready last, and members of a group
  * that never became ready are removed with it, so a crash leaves no member behind.
  */
+import type { CreateVolumeGroupSnapshotRequest, VolumeGroupSnapshotInput } from '@csi-sidecars/csi';
 import { exclusively, type Driver } from '../core/driver.ts';
 import type { GroupRecord, SnapshotRecord } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';
@@ -11,7 +12,6 @@ import { isReady, snapshotMessage, timestamp } from './answers.ts';
 import type { Handler } from './handler.ts';
 import { requireVolume, volumeKey } from './lookup.ts';
 import { newSnapshot } from './snapshots.ts';
-import type { CreateVolumeGroupSnapshotRequest, VolumeGroupSnapshotInput } from '@csi-sidecars/csi';
 
 type Create = Handler<'/csi.v1.GroupController/CreateVolumeGroupSnapshot'>;
 

@@ -47,8 +47,9 @@ export const nodePublishVolume: Handler<'/csi.v1.Node/NodePublishVolume'> = asyn
 };
 
 /** Nobody unpublishes what was never published: an inline volume whose publish failed ends here. */
-async function undo(driver: Driver, volume: VolumeRecord, wanted: Publication): Promise<void> {
-  await driver.backend.unpublish(volume.id, wanted.path);
+async function undo(driver: Driver, volume: VolumeRecord, { path }: Publication): Promise<void> {
+  const { backend } = driver;
+  if (!(await backend.isForeign(volume.id, path))) await backend.unpublish(volume.id, path);
   await removeVolume(driver, volume);
 }
 
