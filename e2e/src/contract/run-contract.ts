@@ -15,6 +15,8 @@ import {
   type ApiClient,
   type Resource,
 } from '@csi-sidecars/runtime';
+import { admissionChecks } from './admission.ts';
+import { customResourceChecks } from './custom-resources.ts';
 import { discoveryChecks } from './discovery.ts';
 import { lifecycleChecks } from './lifecycle.ts';
 import { listChecks } from './lists.ts';
@@ -31,6 +33,8 @@ export const contract: readonly ContractCheck[] = [
   ...listChecks,
   ...watchChecks,
   ...validationChecks,
+  ...admissionChecks,
+  ...customResourceChecks,
   ...discoveryChecks,
 ];
 

@@ -39,12 +39,17 @@ export function create(deps: WriteDeps, target: Target, body: unknown): StoredOb
   if (status !== undefined) object = { ...object, status };
   else if (type.custom === true && type.status !== 'absent') object = withStatus(object, undefined);
   object = type.defaults?.(object) ?? object;
-  object = deps.admit({ operation: 'create', type, subresource: undefined, object, previous: undefined });
+  const request = { operation: 'create', type, subresource: undefined, previous: undefined } as const;
+  object = deps.mutate({ ...request, object });
   const causes = [...metadataCauses(type, object), ...(type.validate?.(object) ?? [])];
   if (causes.length > 0) throw invalid(type, name, causes);
+  deps.validate({ ...request, object });
   const key = keyOf(object.metadata.namespace, name);
   if (collectionOf(deps, type).get(key) !== undefined) throw alreadyExists(type, name);
-  return isDryRun(route) ? object : collectionOf(deps, type).put(key, object);
+  if (isDryRun(route)) return object;
+  const stored = collectionOf(deps, type).put(key, object);
+  type.stored?.(stored);
+  return stored;
 }
 
 function freeName(deps: WriteDeps, target: Target, body: JsonObject): string {

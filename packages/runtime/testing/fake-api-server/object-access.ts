@@ -19,7 +19,10 @@ export interface ObjectAccess extends ObjectView {
   readonly remove: (resource: Resource, ref: ObjectRef) => void;
 }
 
-export function createObjectAccess(deps: Omit<WriteDeps, 'admit'>, types: readonly ResourceType[]): ObjectAccess {
+export function createObjectAccess(
+  deps: Pick<WriteDeps, 'store' | 'clock' | 'random'>,
+  types: readonly ResourceType[],
+): ObjectAccess {
   const { store, clock, random } = deps;
 
   function seed<T extends KubeObject>(object: T): T {

@@ -33,6 +33,8 @@ export interface ResourceType extends Resource {
   readonly initialStatus?: (now: string) => object | undefined;
   /** Whether something other than finalizers and a grace period keeps a deleted object. */
   readonly holds?: (object: StoredObject) => boolean;
+  /** Called when an object was created or changed by a request. */
+  readonly stored?: (object: StoredObject) => void;
   /** Called when an object is gone. */
   readonly deleted?: (object: StoredObject) => void;
   /** What else changes in an object that is held when its deletion begins. */

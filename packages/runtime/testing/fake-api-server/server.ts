@@ -89,9 +89,16 @@ export function createFakeApiServer(options: FakeApiServerOptions): FakeApiServe
   const types: ResourceType[] = [...builtInTypes, ...(options.types ?? [])];
   const authenticate = options.authenticate ?? everybodyIsAdmin;
   const admission = options.admission ?? [];
-  const admit: WriteDeps['admit'] = (request) =>
-    admission.reduce((object, plugin) => plugin({ ...request, object, objects }), request.object);
-  const deps: WriteDeps = { store, clock, random, admit };
+  const deps: WriteDeps = {
+    store,
+    clock,
+    random,
+    mutate: (request) =>
+      admission.reduce((object, { mutate }) => mutate?.({ ...request, object, objects }) ?? object, request.object),
+    validate(request) {
+      for (const { validate } of admission) validate?.({ ...request, objects });
+    },
+  };
   const objects = createObjectAccess(deps, types);
   const journal = createJournal(options.requestLimit ?? 100_000);
   const watches = new Map<Watch, ResourceType>();

@@ -100,13 +100,15 @@ function replace(deps: WriteDeps, target: Target, { previous, body }: Replacemen
   object = separateStatus(target, object, previous);
   object = type.defaults?.(object) ?? object;
   object = countGeneration(type, object, previous);
-  object = deps.admit({ operation: 'update', type, subresource: route.subresource, object, previous });
+  const request = { operation: 'update', type, subresource: route.subresource, previous } as const;
+  object = deps.mutate({ ...request, object });
   const causes = [
     ...metadataUpdateCauses(offeredIdentity(offered, object), previous),
     ...newCauses(type, object, previous),
     ...(type.validateUpdate?.(object, previous) ?? []),
   ];
   if (causes.length > 0) throw invalid(type, previous.metadata.name, causes);
+  deps.validate({ ...request, object });
   return store(deps, target, { object, previous });
 }
 
@@ -174,5 +176,7 @@ function store(deps: WriteDeps, target: Target, { object, previous }: Transition
     target.type.deleted?.(last);
     return { object, outcome: 'deleted' };
   }
-  return { object: collection.put(key, object), outcome: 'updated' };
+  const stored = collection.put(key, object);
+  target.type.stored?.(stored);
+  return { object: stored, outcome: 'updated' };
 }

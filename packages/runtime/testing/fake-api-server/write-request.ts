@@ -15,11 +15,17 @@ export interface WriteDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
-  readonly admit: (request: Omit<AdmissionRequest, 'objects'>) => StoredObject;
+  readonly mutate: (request: Omit<AdmissionRequest, 'objects'>) => StoredObject;
+  readonly validate: (request: Omit<AdmissionRequest, 'objects'>) => void;
 }
 
-/** Mutating and validating admission in one: returns the object to store, or throws a Refusal. */
-export type Admission = (request: AdmissionRequest) => StoredObject;
+/** An admission plugin. Both parts may throw a Refusal. */
+export interface Admission {
+  /** Before validation: the object to go on with. */
+  readonly mutate?: (request: AdmissionRequest) => StoredObject;
+  /** After validation. */
+  readonly validate?: (request: AdmissionRequest) => void;
+}
 
 export interface AdmissionRequest {
   readonly operation: 'create' | 'update';

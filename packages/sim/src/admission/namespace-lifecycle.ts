@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** NamespaceLifecycle: nothing is created in a namespace that is not there or is being deleted. */
 import { namespaces } from '@csi-sidecars/runtime';
-import { refusals, type Admission } from '@csi-sidecars/runtime/testing';
+import { refusals, type Admission, type AdmissionRequest, type StoredObject } from '@csi-sidecars/runtime/testing';
 
-export const namespaceLifecycle: Admission = ({ operation, type, object, objects }) => {
+export const namespaceLifecycle: Admission = { mutate: checkNamespace };
+
+function checkNamespace({ operation, type, object, objects }: AdmissionRequest): StoredObject {
   const name = object.metadata.namespace;
   if (operation !== 'create' || name === undefined) return object;
   const namespace = objects.get(namespaces, { name });
@@ -15,4 +17,4 @@ export const namespaceLifecycle: Admission = ({ operation, type, object, objects
     { reason: 'NamespaceTerminating', message: `namespace ${name} is being terminated`, field: 'metadata.namespace' },
   ];
   throw new refusals.Refusal({ ...refusal.facts, details: { ...refusal.facts.details, causes } });
-};
+}

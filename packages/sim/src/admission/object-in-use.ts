@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** StorageObjectInUseProtection: new volumes and claims are born with their protection finalizer. */
-import type { Admission } from '@csi-sidecars/runtime/testing';
+import type { Admission, AdmissionRequest, StoredObject } from '@csi-sidecars/runtime/testing';
 import { claimProtection, volumeProtection } from '../annotations.ts';
 
 const finalizers: ReadonlyMap<string, string> = new Map([
@@ -8,9 +8,11 @@ const finalizers: ReadonlyMap<string, string> = new Map([
   ['PersistentVolumeClaim', claimProtection],
 ]);
 
-export const storageObjectInUse: Admission = ({ operation, type, object }) => {
+export const storageObjectInUse: Admission = { mutate: protect };
+
+function protect({ operation, type, object }: AdmissionRequest): StoredObject {
   const finalizer = type.group === '' ? finalizers.get(type.kind) : undefined;
   const present = object.metadata.finalizers ?? [];
   if (operation !== 'create' || finalizer === undefined || present.includes(finalizer)) return object;
   return { ...object, metadata: { ...object.metadata, finalizers: [...present, finalizer] } };
-};
+}

@@ -57,14 +57,15 @@ export function createCustomResources(clock: Clock): CustomResources {
       status: 'withMetadata',
       generation: true,
       shortNames: ['crd', 'crds'],
+      stored: ({ spec }) => serve(spec as Definition),
       deleted: ({ spec }) =>
         server?.removeTypes({ group: (spec as Definition).group, plural: (spec as Definition).names.plural }),
     },
-    admission({ type, object, subresource }) {
-      if (type.group !== group || subresource !== undefined) return object;
-      const definition = object['spec'] as Definition;
-      serve(definition);
-      return { ...object, status: establishedStatus(object, definition, clock) };
+    admission: {
+      mutate({ type, object, subresource }) {
+        if (type.group !== group || subresource !== undefined) return object;
+        return { ...object, status: establishedStatus(object, object['spec'] as Definition, clock) };
+      },
     },
     serveOn(target) {
       server = target;

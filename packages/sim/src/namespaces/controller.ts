@@ -20,8 +20,10 @@ const finalizer = 'kubernetes';
 const lookAgainMs = 500;
 
 /** A new namespace is held by this controller. */
-export const namespaceFinalizer: Admission = ({ operation, type, object }) =>
-  operation === 'create' && type.kind === 'Namespace' ? { ...object, spec: { finalizers: [finalizer] } } : object;
+export const namespaceFinalizer: Admission = {
+  mutate: ({ operation, type, object }) =>
+    operation === 'create' && type.kind === 'Namespace' ? { ...object, spec: { finalizers: [finalizer] } } : object,
+};
 
 /** `types` are all that the server serves at the time. */
 export function createNamespaceController(deps: SimDeps, types: () => readonly Resource[]): SimController {
