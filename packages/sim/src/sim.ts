@@ -7,11 +7,11 @@
  */
 import {
   createApiClient,
+  createEventRecorder,
   createInformerFactory,
   silentLogger,
   type ApiClient,
   type Clock,
-  type EventRecorder,
   type Logger,
   type Random,
   type Transport,
@@ -40,7 +40,6 @@ export interface SimOptions {
   readonly server?: Omit<FakeApiServerOptions, 'clock' | 'random'>;
   /** Put between the server and the simulated controllers, to disturb those too. Default: nothing. */
   readonly intercept?: (transport: Transport) => Transport;
-  readonly recorder?: EventRecorder;
 }
 
 export interface Sim extends AsyncDisposable {
@@ -64,10 +63,8 @@ const controllers: readonly ((deps: SimDeps) => SimController)[] = [
   createScheduler,
 ];
 
-const noEvents: EventRecorder = { record: () => undefined, flush: async () => undefined };
-
 export function startSim(options: SimOptions): Sim {
-  const { clock, random, logger = silentLogger, recorder = noEvents, intercept = (transport) => transport } = options;
+  const { clock, random, logger = silentLogger, intercept = (transport) => transport } = options;
   const tokens = createTokens({ clock, random });
   const customResources = createCustomResources(clock);
   const given = options.server ?? {};
@@ -89,6 +86,8 @@ export function startSim(options: SimOptions): Sim {
   const transport = intercept(server.transport);
   const own = createApiClient({ transport, clock, logger }, { ...limits, userAgent: 'kube-controller-manager' });
   const informers = createInformerFactory({ client: own, clock, random, logger });
+  // Events are written past the faults of `intercept`, so that stopping never waits for one.
+  const recorder = createEventRecorder({ client, clock, random, logger }, { component: 'sim' });
   const deps: SimDeps = { client: own, informers, clock, random, logger, recorder };
 
   const life = new AbortController();
@@ -119,6 +118,7 @@ export function startSim(options: SimOptions): Sim {
     life.abort(new Error('the simulation stops'));
     await informers.shutdown();
     await Promise.all(running);
+    await recorder.flush();
   }
   return { server, client, nodes, addNode, ended, stop, [Symbol.asyncDispose]: stop };
 }

@@ -11,7 +11,7 @@
  */
 import { answer, checkTarget, type Answer } from './answers.ts';
 import { authorize, everybodyIsAdmin, unauthorized, type Authenticate, type Subject } from './access.ts';
-import { badRequest, noSuchPath, Refusal, statusBody } from './status.ts';
+import { badRequest, noSuchPath, Refusal, statusBody, unsupportedMediaType } from './status.ts';
 import { builtInTypes } from './built-in.ts';
 import { createJournal, type RequestRecord } from './journal.ts';
 import { createObjectAccess, type ObjectAccess } from './object-access.ts';
@@ -210,6 +210,10 @@ function callerOf(request: TransportRequest): { readonly userAgent: string; read
 
 function parseBody(request: TransportRequest): unknown {
   if (request.body === undefined || request.body.length === 0) return undefined;
+  const encoding = request.headers['content-type'] ?? '';
+  if (encoding.startsWith('application/vnd.kubernetes.protobuf') || encoding.startsWith('application/cbor')) {
+    throw unsupportedMediaType(['application/json']);
+  }
   try {
     return parseJson(request.body);
   } catch {
