@@ -98,8 +98,16 @@ describe.skipIf(!existsSync(kubectlPath))(
       const widget = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'default' } };
       await kubectl('apply', '-f', manifest('widget', widget));
       expect(await kubectl('get', 'widgets', '-A', '-o', 'name')).toBe('widget.example.com/w');
-      await kubectl('create', 'serviceaccount', 'worker');
-      expect(await kubectl('create', 'token', 'worker')).toMatch(/^sim\.default\.worker\./);
+    });
+
+    it('gets a token for a ServiceAccount; what kubectl sends in protobuf is refused in words', async () => {
+      const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'worker', namespace: 'default' } };
+      await kubectl('apply', '-f', manifest('account', account));
+      const request = manifest('token', { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} });
+      const path = '/api/v1/namespaces/default/serviceaccounts/worker/token';
+      const answer = JSON.parse(await kubectl('create', '--raw', path, '-f', request)) as { status: { token: string } };
+      expect(answer.status.token).toMatch(/^sim\.default\.worker\./);
+      await expect(kubectl('create', 'serviceaccount', 'other')).rejects.toThrow(/unknown format.*application\/json/);
     });
   },
   60_000,
