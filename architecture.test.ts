@@ -34,8 +34,7 @@ const testOnlyPackages = new Set(['sim', 'test-driver']);
 const worldDoors: Readonly<Record<string, readonly string[]>> = {
   'Date.now': ['packages/runtime/src/clock/system-clock.ts'],
   setTimeout: ['packages/runtime/src/clock/system-clock.ts'],
-  // Keeps a process alive that only waits.
-  setInterval: ['packages/runtime/src/process/node-process.ts'],
+  setInterval: [],
   setImmediate: ['packages/runtime/src/clock/system-clock.ts'],
   'Math.random': ['packages/runtime/src/clock/system-random.ts'],
   'AbortSignal.any': [],

@@ -57,6 +57,8 @@ export interface ControllerBody<V, G extends string, Opened> {
   readonly check?: (started: Started<V, G>, env: World['env']) => void;
   /** Default: `--kubeconfig`. */
   readonly kubeconfig?: (values: V, env: World['env']) => string;
+  /** When the configuration of the cluster cannot work; default 1. */
+  readonly clientExitCode?: number;
   /** When listening fails; default 1. */
   readonly httpExitCode?: number;
   /** What must be there before the program answers HTTP: the driver, the CRDs. It is closed at the end of the stack. */
@@ -125,7 +127,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
       burst: values['kube-api-burst'],
       log,
     });
-  const api = await orExit('Failed to create a Kubernetes client', connect);
+  const api = await orExit('Failed to create a Kubernetes client', connect, body.clientExitCode);
   stack.defer(api.close);
 
   const address = values['metrics-address'] || values['http-endpoint'];
