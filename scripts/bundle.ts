@@ -25,7 +25,7 @@ const outfile = join(outDir, name);
 
 const preamble = [
   '#!/usr/bin/env node',
-  `if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}`,
+  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}`,
 ].join('\n');
 
 mkdirSync(outDir, { recursive: true });
@@ -43,7 +43,11 @@ const result = await build({
   legalComments: 'none',
   metafile: true,
   banner: { js: preamble },
-  define: { 'process.env.CSI_SIDECARS_VERSION': JSON.stringify(`v${version}`) },
+  define: {
+    'process.env.CSI_SIDECARS_VERSION': JSON.stringify(`v${version}`),
+    // Some libraries locate themselves by it; CommonJS has none.
+    'import.meta.url': 'importMetaUrl',
+  },
   plugins: [
     {
       // client-node's index pulls in 800 generated models; its modules have no side effects, so what is unused may go.

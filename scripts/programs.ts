@@ -6,7 +6,7 @@
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 const programs = ['csi-provisioner'];
@@ -23,8 +23,11 @@ interface Program {
   readonly text: string;
 }
 
-function start(program: Program, args: readonly string[], path = process.env['PATH']): SpawnSyncReturns<string> {
-  return spawnSync(program.path, args, { encoding: 'utf8', env: { PATH: path ?? '' }, timeout: 20_000 });
+/** The Node.js that runs this script comes first, whatever else the machine has. */
+const ownPath = `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`;
+
+function start(program: Program, args: readonly string[], path = ownPath): SpawnSyncReturns<string> {
+  return spawnSync(program.path, args, { encoding: 'utf8', env: { PATH: path }, timeout: 20_000 });
 }
 
 function exits(code: number, args: readonly string[], stderr: RegExp): (program: Program) => string | undefined {

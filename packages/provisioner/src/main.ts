@@ -18,7 +18,7 @@ import type { ProvisionerSettings } from './settings.ts';
 
 type Context = SidecarContext<ProvisionerValues, ProvisionerGate>;
 
-await runMain(provisionerProgram.name, (deps) =>
+void runMain(provisionerProgram.name, (deps) =>
   runSidecar<ProvisionerValues, ProvisionerGate>(deps, provisionerProgram, {
     // Upstream ends through its fatal logger wherever its library does not end first.
     start: { gateExitCode: exitCodes.fatal },
