@@ -2,12 +2,11 @@
 /** Everything a run stands on: folders, a control plane, the programs to test. Taken away by the given stack. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { createApiClient, silentLogger, systemClock } from '@csi-sidecars/runtime';
 import { startControlPlane } from '../control-planes/start-control-plane.ts';
 import { findProgram, repositoryRoot } from '../processes/program.ts';
 import { worldNeedsMet, type World } from '../scenarios/world.ts';
-import { ensureTools } from '../tools/ensure-tools.ts';
 import type { Environment } from '../tools/locate.ts';
 import type { RunnerOptions } from './options.ts';
 
@@ -43,6 +42,5 @@ export async function openWorld(options: RunnerOptions, stack: AsyncDisposableSt
 async function environmentFor({ programs }: RunnerOptions): Promise<Environment> {
   const { UPSTREAM_BIN: folder = '', ...env } = process.env;
   if (programs === 'ours') return env;
-  const upstream = folder === '' ? dirname((await ensureTools(['csi-provisioner']))['csi-provisioner']) : folder;
-  return { ...env, UPSTREAM_BIN: upstream };
+  return { ...env, UPSTREAM_BIN: folder };
 }

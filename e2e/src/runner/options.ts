@@ -10,7 +10,7 @@ export interface RunnerOptions {
   /** Ids; absent: all. */
   readonly only: readonly string[] | undefined;
   readonly rbac: RbacProfile;
-  /** `upstream` builds upstream's, unless `UPSTREAM_BIN` names a folder with them. */
+  /** `upstream`: those in the folder that `UPSTREAM_BIN` names. */
   readonly programs: 'ours' | 'upstream';
   readonly concurrency: number;
   /** Needs whose absence is a failure and not a reason to leave a scenario out. */
@@ -51,6 +51,9 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
   const programs = oneOf('--programs', values.programs, origins);
   if (programs === 'upstream' && values['control-plane'] === 'sim') {
     throw new Error("upstream's programs write protobuf, which the simulated API server does not read");
+  }
+  if (programs === 'upstream' && !hasUpstream(env)) {
+    throw new Error('--programs=upstream: UPSTREAM_BIN names no folder with them');
   }
   return {
     controlPlane: oneOf('--control-plane', values['control-plane'], controlPlaneNames),

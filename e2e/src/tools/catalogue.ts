@@ -13,12 +13,10 @@ export type ToolName =
   | 'kube-scheduler'
   | 'kubectl'
   | 'kubelet'
-  | 'csi-sanity'
-  /** Upstream's, as the reference that ours is compared with. */
-  | 'csi-provisioner';
+  | 'csi-sanity';
 
 export interface Family {
-  readonly name: 'etcd' | 'kubernetes' | 'csi-sanity' | 'external-provisioner';
+  readonly name: 'etcd' | 'kubernetes' | 'csi-sanity';
   /** The required module whose version is the version of the family's programs. */
   readonly module: string;
   /** Linker flags that make the programs report that version; without them kube-apiserver calls itself v0.0.0-master. */
@@ -42,11 +40,6 @@ const csiSanity: Family = {
   name: 'csi-sanity',
   module: 'github.com/kubernetes-csi/csi-test/v5',
   ldflags: () => strip,
-};
-const externalProvisioner: Family = {
-  name: 'external-provisioner',
-  module: 'github.com/kubernetes-csi/external-provisioner/v6',
-  ldflags: (version) => `${strip} -X main.version=${version}`,
 };
 const kubernetes: Family = {
   name: 'kubernetes',
@@ -72,12 +65,6 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
     name: 'csi-sanity',
     family: csiSanity,
     package: `${csiSanity.module}/cmd/csi-sanity`,
-    inKubebuilderAssets: false,
-  },
-  'csi-provisioner': {
-    name: 'csi-provisioner',
-    family: externalProvisioner,
-    package: `${externalProvisioner.module}/cmd/csi-provisioner`,
     inKubebuilderAssets: false,
   },
 };
