@@ -115,13 +115,16 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     const key = deps.stopped() ? undefined : keyFor(object);
     if (key === undefined) return;
     const resourceVersion = rvOf(object);
-    if (type === 'DELETED') ownWrites.deleted(key, object);
-    else ownWrites.caughtUp(key, resourceVersion);
     if (resourceVersion !== '') storeRv = resourceVersion;
     const current = prepare(key, object);
-    if (type === 'DELETED') unset(key, typeof current === 'string' ? undefined : current);
-    else if (current === filtered) unset(key, undefined);
-    else if (current !== failed) set(key, current);
+    if (type === 'DELETED') {
+      ownWrites.deleted(key, object);
+      unset(key, typeof current === 'string' ? undefined : current);
+    } else if (current !== failed) {
+      ownWrites.caughtUp(key, resourceVersion);
+      if (current === filtered) unset(key, undefined);
+      else set(key, current);
+    }
   };
 
   const tellDifference = async ({ deleted, changed }: Difference<T>): Promise<void> => {

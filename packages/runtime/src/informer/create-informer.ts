@@ -40,6 +40,7 @@ export interface InformerDeps {
   readonly streaming?: 'preferred' | 'off';
 }
 
+/** Without a namespace, or with an empty one: of all namespaces. */
 export interface InformerOptions<T extends KubeObject> extends Selection {
   readonly resource: Resource<T>;
   /** `metadata` asks the server for metadata only. Default `full`. */
@@ -58,7 +59,7 @@ const defaultMaxFrameBytes = 16 * 2 ** 20;
 
 export function createInformer<T extends KubeObject>(deps: InformerDeps, options: InformerOptions<T>): Informer<T> {
   const { clock } = deps;
-  const { resource, indexers = {}, resyncMs = 0, content: wanted = 'full' } = options;
+  const { resource, namespace = '', indexers = {}, resyncMs = 0, content: wanted = 'full' } = options;
   const name = nameOf(options);
   const logger = deps.logger.with({ reflector: name });
   let running: AbortSignal | undefined;
@@ -151,7 +152,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
     addIndexers: (added) => content.addIndexers(added),
     whenSynced: (signal) => gate.whenOpen(signal),
     remember(object) {
-      if (options.namespace === undefined || options.namespace === object.metadata?.namespace) content.remember(object);
+      if (namespace === '' || namespace === object.metadata?.namespace) content.remember(object);
     },
     async run(signal) {
       if (running !== undefined) throw new Error(`informer ${name} was started before`);
@@ -171,7 +172,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
   };
 }
 
-function nameOf<T extends KubeObject>({ resource, namespace }: InformerOptions<T>): string {
+function nameOf<T extends KubeObject>({ resource, namespace = '' }: InformerOptions<T>): string {
   const collection = resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`;
-  return namespace === undefined ? collection : `${namespace}/${collection}`;
+  return namespace === '' ? collection : `${namespace}/${collection}`;
 }

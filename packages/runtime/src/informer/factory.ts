@@ -84,8 +84,8 @@ export function createInformerFactory(deps: InformerDeps): InformerFactory {
 }
 
 function identityOf<T extends KubeObject>(options: InformerOptions<T>): string {
-  const { resource, namespace, labelSelector, fieldSelector, transform, content = 'full' } = options;
+  const { resource, namespace = '', labelSelector = '', fieldSelector = '', transform, content = 'full' } = options;
   const { group, version, plural } = resource;
-  const parts = [group, version, plural, namespace, labelSelector, fieldSelector, transform?.id, content];
-  return JSON.stringify(parts.map((part) => part ?? null));
+  const parts = [group, version, plural, namespace, labelSelector, fieldSelector, transform?.id ?? '', content];
+  return JSON.stringify(parts);
 }

@@ -51,7 +51,11 @@ export interface Informer<T extends KubeObject> {
   addIndexers(indexers: Indexers<T>): void;
   /** Resolves true once synced, handlers included; false when the signal aborts first. */
   whenSynced(signal: AbortSignal): Promise<boolean>;
-  /** Remembers the answer of an own write so that `lister` never shows an older state than what this process wrote. */
+  /**
+   * Remembers the answer of an own write so that `lister` never shows an older state than what this process wrote: until the
+   * watch has caught up, the object is deleted, or 60 s have passed. Handlers hear of the write from the watch only. The
+   * object has to be one that the informer's selectors match.
+   */
   remember(object: T): void;
   /** Lists and watches until the signal aborts; resolves when nothing of it is left running. */
   run(signal: AbortSignal): Promise<void>;

@@ -5,6 +5,7 @@ import type { Clock } from '../clock/clock.ts';
 import { createBudget } from './budget.ts';
 import type { Distributor, Subscriber } from './distributor.ts';
 import type { ObjectKey } from './informer.ts';
+import { pause } from './pause.ts';
 import type { Turns } from './turns.ts';
 
 export interface ReplayDeps<T extends KubeObject> {
@@ -72,13 +73,4 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
       }
     },
   };
-}
-
-/** Ends early when the signal aborts. */
-async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await clock.sleep(ms, signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

@@ -4,6 +4,7 @@ import type { Timer } from '../../clock/clock.ts';
 import type { Random } from '../../clock/random.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { Budget } from '../budget.ts';
+import { pause } from '../pause.ts';
 import { type ListBody, readList } from './list-body.ts';
 import type { Sink } from './sink.ts';
 import type { Demand, Input, PageRequest, Pause } from './state.ts';
@@ -44,11 +45,7 @@ export function createPerformer(deps: PerformerDeps, options: PerformerOptions, 
   let listStartedMs = 0;
 
   const wait = async ({ minMs, spreadMs }: Pause): Promise<Input> => {
-    try {
-      await clock.sleep(minMs + spreadMs * random.next(), signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    await pause(clock, minMs + spreadMs * random.next(), signal);
     return { kind: 'woke' };
   };
 

@@ -53,7 +53,7 @@ export function pageRequest(target: Target, page: PageRequest): Request {
 }
 
 function pathOf({ resource, selection }: Target): string {
-  return collectionPath(resource, selection.namespace);
+  return collectionPath(resource, selection.namespace === '' ? undefined : selection.namespace);
 }
 
 /** A server that does not know the partial form answers with the full one. */
