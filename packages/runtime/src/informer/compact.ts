@@ -48,14 +48,14 @@ export function createCompact({ tableSize = 2048 }: CompactOptions = {}): Compac
         fingerprint = '';
         return value;
       }
-      // The length in front keeps two different sequences of strings from looking alike.
+      // Lengths in front of strings and names, and ends behind all else, keep different values from looking alike.
       fingerprint = `"${value.length}:${value}`;
       return strings.get(value) ?? strings.add(value, value);
     }
     if (typeof value === 'object' && value !== null) {
       return Array.isArray(value) ? compactList(value) : compactRecord(value as Record<string, unknown>);
     }
-    fingerprint = `${typeof value} ${String(value)}`;
+    fingerprint = `${typeof value} ${String(value)};`;
     return value;
   };
 

@@ -86,6 +86,18 @@ describe('handlers', () => {
     await stop();
   });
 
+  it('given a late handler that is removed before its turn, then it is never called and nobody waits for it', async () => {
+    const { api, clock, informer, signal, start, stop } = scriptedInformer();
+    api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end'));
+    await start();
+    const seen: string[] = [];
+    informer.addHandler(tellTo(seen)).remove();
+    expect(await informer.whenSynced(signal)).toBe(true);
+    await clock.advance(0);
+    expect(seen).toEqual([]);
+    await stop();
+  });
+
   it('[runtime#100] given an update for an unknown key, then it is an add; a deletion of one is told with its object', async () => {
     const { api, told, start, stop } = scriptedInformer();
     api.answers(stream().bookmark('1', 'end').event('MODIFIED', aVolume('a', '2')).event('DELETED', aVolume('b', '3')));
@@ -99,6 +111,14 @@ describe('handlers', () => {
     api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end').event('ADDED', aVolume('a', '2')));
     await start();
     expect(told).toEqual(['add a@1 initial', 'update a@1->2']);
+    await stop();
+  });
+
+  it('given an event with the version that is known, then nobody is told', async () => {
+    const { api, told, start, stop } = scriptedInformer();
+    api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end').event('ADDED', aVolume('a', '1')));
+    await start();
+    expect(told).toEqual(['add a@1 initial']);
     await stop();
   });
 

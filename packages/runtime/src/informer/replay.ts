@@ -43,10 +43,9 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
       if (done === true || stopped() || signal.aborted) return false;
       const object = objects().get(key);
       if (object === undefined) continue;
+      // Whoever is due has caught up: its turn came before this one.
       for (const subscriber of due) {
-        if (subscriber.phase === 'live') {
-          distributor.deliverTo(subscriber, { kind: 'update', previous: object, current: object });
-        }
+        distributor.deliverTo(subscriber, { kind: 'update', previous: object, current: object });
       }
     }
     return true;

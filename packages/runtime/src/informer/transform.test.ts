@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { aVolume, listPage, scriptedInformer, ScriptedBody } from '../../testing/index.ts';
 import type { PersistentVolume } from '../api/objects.ts';
@@ -56,6 +57,7 @@ describe('sharing of equal parts', () => {
       { x: { a: 'b"1:c=d' } },
       { x: ['a', 'b'] },
       { x: ['a"1:b'] },
+      { x: ['a"b'] },
       { x: { a: '1' } },
       { x: { a: 1 } },
       { x: { a: null } },
@@ -65,8 +67,25 @@ describe('sharing of equal parts', () => {
       { x: [{}] },
       { x: [[]] },
       { x: { a: true } },
+      { x: { a: 1, ['k="1:x'.padEnd(11, 'y')]: 1 } },
+      { x: { a: 11, k: 1 } },
     ];
     for (const object of [...tricky, ...tricky]) expect(compacted(compact, object)).toEqual(object);
+  });
+
+  it('given any values made of the characters that mark parts, then each object is what it was', () => {
+    const text = fc.string({ unit: fc.constantFrom(...'a1"[]{}=:'), maxLength: 6 });
+    const values = fc.letrec((tie) => ({
+      value: fc.oneof({ maxDepth: 3 }, text, fc.constantFrom(1, true, null), tie('list'), tie('record')),
+      list: fc.array(tie('value'), { maxLength: 3 }),
+      record: fc.dictionary(text, tie('value'), { maxKeys: 3, noNullPrototype: true }),
+    }));
+    fc.assert(
+      fc.property(fc.array(values.record, { minLength: 2 }), (objects) => {
+        const compact = createCompact();
+        for (const object of objects) expect(compacted(compact, object as object)).toEqual(object);
+      }),
+    );
   });
 
   it('given what has a uid, then neither it nor its name is kept in the tables', () => {

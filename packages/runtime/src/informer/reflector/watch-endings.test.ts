@@ -130,6 +130,18 @@ describe('watches that end', () => {
     await stop();
   });
 
+  it.each(['reset', 'eof', 'timeout', 'lookup', 'tls'] as const)(
+    'given a watch that gets no answer (%s), then it is asked for again and nothing is listed',
+    async (failure) => {
+      const { api, clock, start, stop } = scriptedInformer({ streaming: 'off' });
+      api.answers(listPage([], { resourceVersion: '10' }), new TransportError(failure, 'no answer'));
+      await start();
+      await clock.advance(800);
+      expect(api.summaries).toEqual(['list rv=0 limit=500', 'watch rv=10', 'watch rv=10']);
+      await stop();
+    },
+  );
+
   it('given three watches in a row that end with an internal error, then the fourth is relisted', async () => {
     const { api, clock, start, stop } = scriptedInformer();
     const fault = new ApiError({ status: 500, reason: 'InternalError', message: 'etcdserver: no leader' });
