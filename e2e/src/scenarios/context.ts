@@ -5,11 +5,19 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { isNotFound, namespaces, type ApiClient, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import {
+  csiDrivers,
+  isNotFound,
+  namespaces,
+  type ApiClient,
+  type KubeObject,
+  type Resource,
+} from '@csi-sidecars/runtime';
 import type { PolicyRule } from '../audit/analyse.ts';
 import { startDriver, type DriverInstance, type DriverOptions } from '../driver/driver.ts';
 import type { SupervisedProcess } from '../processes/supervised-process.ts';
 import { consistently, eventually, type Patience, type Wait, type Window } from './eventually.ts';
+import { aCsiDriver } from './objects.ts';
 import type { Scenario } from './scenario.ts';
 import { createSidecars, type SidecarOptions, type Sidecars } from './sidecars.ts';
 import type { World } from './world.ts';
@@ -67,7 +75,7 @@ export async function openContext(world: World, { id }: Scenario, signal: AbortS
     return (sidecars ??= createSidecars({ world, namespace, driverName, socket, logs: folder, scratch, cleanUp }));
   };
 
-  return {
+  const context: ScenarioContext = {
     world,
     api,
     signal,
@@ -89,6 +97,8 @@ export async function openContext(world: World, { id }: Scenario, signal: AbortS
       const started = await startDriver(place, options, { clock, env: world.env, patience });
       driver = started;
       cleanUp.use(started.process);
+      // No attacher runs here: without this the controller-manager would wait for one, and hold the volume.
+      await context.create(csiDrivers, aCsiDriver(driverName));
       return started;
     },
     startProvisioner: (options) => theSidecars().start('csi-provisioner', options),
@@ -105,6 +115,7 @@ export async function openContext(world: World, { id }: Scenario, signal: AbortS
       eventually(patience, { what, check, ...(timeoutMs !== undefined && { timeoutMs }) }),
     consistently: (window) => consistently(patience, window),
   };
+  return context;
 }
 
 async function deleteIfThere(api: ApiClient, resource: Resource, name: string): Promise<void> {

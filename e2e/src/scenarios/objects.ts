@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The objects that scenarios create, complete but for what a scenario is about. */
-import type { Node, PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
-
-export const gib: number = 1024 ** 3;
+import type { CSIDriver, PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
 
 type Parts<T> = Partial<T>;
 
@@ -50,11 +48,12 @@ export function aPod(name: string, claimName: string, spec: Parts<NonNullable<Po
   };
 }
 
-/** A Node object without a kubelet. */
-export function aNode(name: string, labels: Readonly<Record<string, string>>): Node {
+/** Volumes of the driver are mounted without being attached first. */
+export function aCsiDriver(name: string): CSIDriver {
   return {
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name, labels: { 'kubernetes.io/hostname': name, ...labels } },
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIDriver',
+    metadata: { name },
+    spec: { attachRequired: false },
   };
 }
