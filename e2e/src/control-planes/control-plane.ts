@@ -20,13 +20,7 @@ export type Capability =
   /** The API server can be stopped, killed and started again while its data stays. */
   | 'api-server-control'
   /** Stored revisions can be compacted away, so that old watches expire. */
-  | 'compaction'
-  /** Nodes with a (real or emulated) kubelet that registers drivers and mounts volumes. */
-  | 'nodes'
-  /** Volumes are really mounted. */
-  | 'mounts'
-  /** Pods run real containers. */
-  | 'pods';
+  | 'compaction';
 
 export interface ServiceAccountRef {
   readonly namespace: string;

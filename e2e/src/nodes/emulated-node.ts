@@ -9,11 +9,13 @@ import {
   csiNodes,
   linkSignals,
   nodes,
+  pods,
   silentLogger,
   systemRandom,
   type EventRecorder,
 } from '@csi-sidecars/runtime';
 import { createNodeEmulator, type NodeDriver, type NodeEmulator } from '@csi-sidecars/sim';
+import { eventually } from '../scenarios/eventually.ts';
 import type { ScenarioContext } from '../scenarios/context.ts';
 
 export interface EmulatedNodeOptions {
@@ -43,6 +45,7 @@ export async function addEmulatedNode(ctx: ScenarioContext, options: EmulatedNod
     if (!life.signal.aborted) throw error;
   });
   cleanUp.defer(async () => {
+    await drain(ctx, emulator).catch(() => undefined); // after a failure as much as can be had
     life[Symbol.dispose]();
     await informers.shutdown();
     await running;
@@ -53,4 +56,15 @@ export async function addEmulatedNode(ctx: ScenarioContext, options: EmulatedNod
     return csiNode.spec.drivers.some((entry) => entry.name === driver.name);
   });
   return emulator;
+}
+
+/** No pod of the scenario is left, and so nothing is mounted. */
+async function drain(ctx: ScenarioContext, node: NodeEmulator): Promise<void> {
+  const { api, namespace, world } = ctx;
+  for (const { metadata } of (await api.list(pods, { namespace })).items) {
+    await api.delete(pods, { namespace, name: metadata?.name ?? '' }, { gracePeriodSeconds: 0 });
+  }
+  const patience = { clock: world.clock, factor: world.timeFactor, signal: new AbortController().signal };
+  const check = (): boolean => [...node.mounts().values()].every((paths) => paths.length === 0);
+  await eventually(patience, { what: 'nothing is mounted', timeoutMs: 10_000, check });
 }

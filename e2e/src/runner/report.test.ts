@@ -11,7 +11,7 @@ const error = new Error('wrong', { cause: new Error('deep') });
 const results = [
   result({ kind: 'passed' }),
   result({ kind: 'failed', error }),
-  result({ kind: 'not applicable', missing: ['mounts', 'pods'] }),
+  result({ kind: 'not applicable', missing: ['scheduler', 'audit'] }),
   result({ kind: 'improvement', over: 'does it twice', error }),
 ];
 
@@ -19,7 +19,7 @@ it('given results of every kind, then each has its line', () => {
   expect(results.map(lineOf)).toEqual([
     'ok    P-01  a claim (1.2 s)',
     'FAIL  P-01  a claim (1.2 s)\n        wrong\n        caused by: deep',
-    'n/a   P-01  a claim: needs mounts, pods',
+    'n/a   P-01  a claim: needs scheduler, audit',
     'impr  P-01  a claim: upstream does it twice',
   ]);
 });
@@ -40,7 +40,7 @@ it('given a report file, then it has the counts on top and the reasons below', (
     expect(content['scenarios']).toMatchObject([
       { outcome: 'passed' },
       { outcome: 'failed', error: 'wrong\ncaused by: deep' },
-      { outcome: 'not applicable', missing: ['mounts', 'pods'] },
+      { outcome: 'not applicable', missing: ['scheduler', 'audit'] },
       { outcome: 'improvement' },
     ]);
   } finally {

@@ -3,6 +3,7 @@
 import { apiServer } from './availability/api-server.ts';
 import { leaders } from './availability/leaders.ts';
 import { basics } from './provisioner/basics.ts';
+import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
 import { load } from './provisioner/load.ts';
 import { requests } from './provisioner/requests.ts';
@@ -12,6 +13,7 @@ import type { Scenario } from './scenario.ts';
 
 export const allScenarios: readonly Scenario[] = [
   ...basics,
+  ...data,
   ...topology,
   ...failures,
   ...requests,

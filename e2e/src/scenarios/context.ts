@@ -30,6 +30,8 @@ export interface ScenarioContext {
   readonly driverName: string;
   /** Logs and, after a failure, artifacts. */
   readonly folder: string;
+  /** For sockets, data and mounts; a short path. */
+  readonly scratch: string;
   readonly driver: DriverInstance;
   /** Undefined when the scenario has started none. */
   readonly startedDriver: DriverInstance | undefined;
@@ -82,6 +84,7 @@ export async function openContext(world: World, { id }: Scenario, signal: AbortS
     namespace,
     driverName,
     folder,
+    scratch,
     cleanUp,
     get driver() {
       return theDriver();

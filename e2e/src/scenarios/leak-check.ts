@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The end of every scenario: its user deletes the pods and the claims that are left, and then nothing of the driver may
- * remain - no volume object, no attachment, no finalizer that holds a claim, no volume or snapshot in the storage.
+ * remain - no volume object, no attachment, no mount, no finalizer that holds a claim, no volume or snapshot in the storage.
  * Volumes with policy Retain are for the scenario itself to take away.
  */
 import {
@@ -12,6 +12,7 @@ import {
   type KubeObject,
   type Resource,
 } from '@csi-sidecars/runtime';
+import { mountsBelow } from '../nodes/mounts-below.ts';
 import type { ScenarioContext } from './context.ts';
 
 export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
@@ -34,6 +35,7 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
   await nothingLeft(ctx, 'attachments', async () =>
     (await api.list(volumeAttachments)).items.filter(({ spec }) => spec?.attacher === driverName).map(nameOf),
   );
+  await nothingLeft(ctx, 'mounts', () => Promise.resolve(mountsBelow(ctx.scratch)));
   const control = ctx.startedDriver?.control;
   if (control === undefined || !ctx.world.has.has('driver-journal')) return;
   await nothingLeft(ctx, 'volumes in the storage', async () => (await control.volumes()).map(({ id }) => id));

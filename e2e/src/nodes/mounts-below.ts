@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What is mounted below a folder, by the kernel's own table (where there is one). */
+import { readFileSync } from 'node:fs';
+
+const mountPoint = 4;
+
+export function mountsBelow(folder: string): readonly string[] {
+  if (process.platform !== 'linux') return [];
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[mountPoint] ?? '')
+    .filter((path) => path.startsWith(`${folder}/`));
+}
