@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The demonstration itself: what happens between a claim and its data, step by step, each looked up where it happens. */
+import { createHash, randomBytes } from 'node:crypto';
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isNotFound, persistentVolumeClaims, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
+import type { DriverInstance } from '../driver/driver.ts';
+import { createCalls, deletedIds } from '../driver/calls.ts';
+import { eventually, type Patience } from '../scenarios/eventually.ts';
+import { aClaim, aStorageClass } from '../scenarios/objects.ts';
+import type { Display } from './display.ts';
+import type { Stage } from './stage.ts';
+
+export interface Show {
+  readonly stage: Stage;
+  readonly driver: DriverInstance;
+  /** Where the driver keeps its data. */
+  readonly dataFolder: string;
+  readonly namespace: string;
+  readonly display: Display;
+  readonly patience: Patience;
+}
+
+const claimName = 'data';
+const size = '64Mi';
+
+export async function show({ stage, driver, dataFolder, namespace, display, patience }: Show): Promise<void> {
+  const { api } = stage;
+  const className = `${namespace}-class`;
+  const until = <T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> =>
+    eventually(patience, { what, check });
+  const claim = { namespace, name: claimName };
+  await using cleanUp = new AsyncDisposableStack();
+
+  await display.step(
+    'claim created',
+    async () => {
+      await api.create(storageClasses, aStorageClass(className, driver.name));
+      cleanUp.defer(async () => void (await api.delete(storageClasses, { name: className })));
+      const parts = aClaim(claimName, className, { resources: { requests: { storage: size } } });
+      return await api.create(persistentVolumeClaims, { ...parts, metadata: { ...parts.metadata, namespace } });
+    },
+    () => `${namespace}/${claimName}, ${size}, class ${className}`,
+  );
+  await display.step(
+    'CreateVolume',
+    () => until('the driver is asked for a volume', async () => (await createCalls(driver))[0]),
+    ({ request }) => `the driver was asked for ${request.name}`,
+  );
+  const volume = await display.step(
+    'PersistentVolume',
+    () =>
+      until('the volume object exists', async () =>
+        (await api.list(persistentVolumes)).items.find((each) => each.spec?.claimRef?.namespace === namespace),
+      ),
+    (each) => `${each.metadata?.name}, handle ${each.spec?.csi?.volumeHandle}`,
+  );
+  await display.step(
+    'claim Bound',
+    () =>
+      until('the claim is bound', async () => (await api.get(persistentVolumeClaims, claim)).status?.phase === 'Bound'),
+    () => `by the cluster's own volume controller`,
+  );
+  const handle = volume.spec?.csi?.volumeHandle ?? '';
+  await display.step(
+    'data on disk',
+    async () => writeAndRead(volumeFolder(dataFolder, handle)),
+    ({ path, sum }) => `1 MiB written to and read from ${path}, sha256 ${sum.slice(0, 12)}`,
+  );
+  await display.step(
+    'claim deleted',
+    () => api.delete(persistentVolumeClaims, claim),
+    () => `${namespace}/${claimName}`,
+  );
+  await display.step(
+    'DeleteVolume',
+    () => until('the driver is asked to delete', async () => (await deletedIds(driver)).includes(handle)),
+    () => `the driver was asked to delete ${handle}`,
+  );
+  await display.step(
+    'volume gone',
+    () =>
+      until('volume object, record and data are gone', async () => {
+        if ((await driver.control.volumes()).length > 0 || findFolder(dataFolder, handle) !== undefined) return false;
+        return await isGone(() => api.get(persistentVolumes, { name: volume.metadata?.name ?? '' }));
+      }),
+    () => 'no PersistentVolume, no volume in the driver, no data on disk',
+  );
+}
+
+async function isGone(read: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await read();
+    return false;
+  } catch (error) {
+    if (isNotFound(error)) return true;
+    throw error;
+  }
+}
+
+function findFolder(dataFolder: string, handle: string): string | undefined {
+  return globSync(`**/*${handle}*`, { cwd: dataFolder })
+    .map((path) => join(dataFolder, path))
+    .find((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory());
+}
+
+function volumeFolder(dataFolder: string, handle: string): string {
+  const found = findFolder(dataFolder, handle);
+  if (found === undefined) throw new Error(`the driver keeps nothing for ${handle} below ${dataFolder}`);
+  return found;
+}
+
+function writeAndRead(folder: string): { readonly path: string; readonly sum: string } {
+  const path = join(folder, 'greeting');
+  const data = randomBytes(1024 * 1024);
+  writeFileSync(path, data, { flush: true });
+  const sumOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+  const sum = sumOf(data);
+  if (sumOf(readFileSync(path)) !== sum) throw new Error(`${path} does not hold what was written`);
+  return { path, sum };
+}
