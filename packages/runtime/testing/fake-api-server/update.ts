@@ -138,7 +138,7 @@ function keptMetadata(previous: StoredObject): Partial<StoredMeta> {
     generation,
     generateName,
   };
-  return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined)) as Partial<StoredMeta>;
+  return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined));
 }
 
 /** The object as stored, but with the identity the client claimed. */
