@@ -88,7 +88,7 @@ export function createPerformer(deps: PerformerDeps, options: PerformerOptions, 
             expected,
           );
           item = await body.next();
-          if (item === undefined) return { kind: 'page', ...body.end() };
+          if (item === undefined) return pageEnd(body);
         } catch (error) {
           return { kind: 'failed', error };
         }
@@ -101,9 +101,14 @@ export function createPerformer(deps: PerformerDeps, options: PerformerOptions, 
       }
     } finally {
       await body?.close();
-      const tookMs = clock.monotonicMs() - listStartedMs;
-      if (tookMs > slowListMs) logger.info(2, 'Slow list', { tookMs: Math.round(tookMs) });
     }
+  };
+
+  const pageEnd = (body: ListBody): Input => {
+    const end = body.end();
+    const tookMs = clock.monotonicMs() - listStartedMs;
+    if (end.continue === undefined && tookMs > slowListMs) logger.info(2, 'Slow list', { tookMs: Math.round(tookMs) });
+    return { kind: 'page', ...end };
   };
 
   return {
