@@ -86,6 +86,13 @@ describe('reading', () => {
     ]);
   });
 
+  it('given when a request arrived, then that is known to the millisecond', () => {
+    appendFileSync(log, line({ requestReceivedTimestamp: '2026-01-02T03:04:05.678901Z' }));
+    expect(readAudit(log).requests.map(({ receivedAtMs }) => receivedAtMs)).toEqual([
+      Date.UTC(2026, 0, 2, 3, 4, 5, 678),
+    ]);
+  });
+
   it('given no log yet, then there are no requests', () => {
     expect(readAudit(log).requests).toEqual([]);
   });

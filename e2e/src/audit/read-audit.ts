@@ -18,6 +18,8 @@ export interface AuditedRequest {
   /** Only for patches of ServiceAccounts, and only where the body tells (see `patchKindOf`). */
   readonly patch: PatchKind | undefined;
   readonly uri: string;
+  /** Wall clock of the API server when the request arrived. */
+  readonly receivedAtMs?: number;
 }
 
 /**
@@ -52,6 +54,7 @@ interface AuditEvent {
   readonly stage: string;
   readonly verb: string;
   readonly requestURI: string;
+  readonly requestReceivedTimestamp?: string;
   readonly user?: { readonly username?: string };
   readonly userAgent?: string;
   readonly objectRef?: Partial<Record<'apiGroup' | 'resource' | 'subresource' | 'namespace' | 'name', string>>;
@@ -82,6 +85,7 @@ function isFinal({ stage, verb, responseStatus }: AuditEvent): boolean {
 }
 
 function toRequest(event: AuditEvent): AuditedRequest {
+  const received = event.requestReceivedTimestamp;
   const { apiGroup = '', resource = '', subresource = '', namespace = '', name = '' } = event.objectRef ?? {};
   return {
     user: event.user?.username ?? '',
@@ -95,6 +99,7 @@ function toRequest(event: AuditEvent): AuditedRequest {
     code: event.responseStatus?.code ?? 0,
     patch: event.verb === 'patch' ? patchKindOf(event) : undefined,
     uri: event.requestURI,
+    ...(received !== undefined && { receivedAtMs: Date.parse(received) }),
   };
 }
 

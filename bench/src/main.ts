@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/** `npm run bench -- NAME [options]`: one measurement by name; without a name, what there is. */
+import { fork } from 'node:child_process';
+
+const benches: Readonly<Record<string, { readonly file: string; readonly what: string }>> = {
+  provisioner: {
+    file: './provisioner/main.ts',
+    what: 'csi-provisioner beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>, CSI_DRIVER_BIN=<file>)',
+  },
+  runtime: { file: './runtime/main.ts', what: 'what the client runtime costs: memory, sync, events, work queue' },
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+const bench = Object.hasOwn(benches, name) ? benches[name] : undefined;
+if (bench === undefined) {
+  for (const [each, { what }] of Object.entries(benches)) console.log(`npm run bench -- ${each.padEnd(12)} ${what}`);
+  process.exitCode = name === '' ? 0 : 2;
+} else {
+  const child = fork(new URL(bench.file, import.meta.url), args);
+  // A terminal signals both: the child stops in order, this process waits for it.
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  child.on('exit', (code) => (process.exitCode = code ?? 1));
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/** bench/README.md: every bench rewrites what is between its own two markers and nothing else. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const benchFolder = join(import.meta.dirname, '..');
+export const plotsFolder: string = join(benchFolder, 'plots');
+
+export function rewriteSection(name: string, content: string): void {
+  const path = join(benchFolder, 'README.md');
+  writeFileSync(path, withSection(readFileSync(path, 'utf8'), name, content));
+}
+
+export function withSection(page: string, name: string, content: string): string {
+  const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the page lacks the markers of ${name}`);
+  return `${page.slice(0, from + begin.length)}\n\n${content.trim()}\n\n${page.slice(to)}`;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The results as bars: one group per measure, each group to its own scale. Plain SVG, readable on dark and light pages. */
+import { measureIds, measures, type MakeName } from './measures.ts';
+import { show, type Report } from './report.ts';
+
+const width = 760;
+const barsFrom = 420;
+const barsWidth = 230;
+const barHeight = 12;
+const groupHeight = 36;
+const top = 34;
+const colours: Readonly<Record<MakeName, string>> = { ours: '#2563eb', upstream: '#9ca3af' };
+
+export function toSvg({ makes, results }: Report): string {
+  const groups = measureIds.filter((id) => makes.some(({ name }) => results.median(name, id) !== undefined));
+  const height = top + groups.length * groupHeight + 8;
+  const legend = makes.map(
+    ({ name, version }, index) =>
+      rect({ x: 16 + index * 200, y: 12, width: 12, fill: colours[name] }) +
+      text(34 + index * 200, 22, `${name} ${version}`),
+  );
+  const body = groups.map((id, group) => {
+    const measure = measures[id];
+    const y = top + group * groupHeight;
+    const values = makes.map(({ name }) => results.median(name, id) ?? 0);
+    const scale = barsWidth / Math.max(...values, Number.MIN_VALUE);
+    const bars = makes.map(({ name }, index) => {
+      const value = values[index] ?? 0;
+      const at = y + index * (barHeight + 2);
+      const bar = rect({ x: barsFrom, y: at, width: Math.max(1, value * scale), fill: colours[name] });
+      return bar + text(barsFrom + value * scale + 6, at + 10, show(results.median(name, id), measure));
+    });
+    return text(16, y + 16, measure.title) + bars.join('');
+  });
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
+    `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
+    ...legend,
+    ...body,
+    '</svg>\n',
+  ].join('\n');
+}
+
+interface Rect {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly fill: string;
+}
+
+function rect(bar: Rect): string {
+  return `<rect x="${bar.x}" y="${bar.y}" width="${bar.width.toFixed(1)}" height="${barHeight}" fill="${bar.fill}"/>`;
+}
+
+function text(x: number, y: number, content: string): string {
+  const safe = content.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return `<text x="${x.toFixed(1)}" y="${y}" fill="#111827">${safe}</text>`;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Claims that wait when the sidecar starts, then all of them deleted: rates, requests, CPU time, memory afterwards. */
+import { rightOf, tally, type AuditedRequest } from '@csi-sidecars/e2e';
+import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { inParallel } from './in-parallel.ts';
+import type { Numbers, Recording } from './measures.ts';
+import type { Options } from './options.ts';
+import { isForVolumes, untilQuiet, type Place } from './place.ts';
+import { cpuSeconds, memoryOf } from './process-cost.ts';
+import { watchVolumes } from './volume-watch.ts';
+
+const concurrency = 32;
+
+export async function measureWaitingClaims(
+  place: Place,
+  { claims: count, settleMs }: Options,
+  to: Recording,
+): Promise<void> {
+  const { api, clock, patience } = place.stand;
+  const names = Array.from({ length: count }, (_, n) => `claim-${n}`);
+  await using watch = await watchVolumes(place);
+  await inParallel(names, concurrency, (name) => place.createClaim(name));
+  await watch.until('all claims wait for the driver', () => watch.handedOver.size === count);
+
+  const startMs = clock.monotonicMs();
+  const { process } = await place.startSidecar();
+  await watch.until('all claims are bound', () => watch.boundAtMs.size === count);
+  const created = await untilQuiet(place);
+  const cpuCreated = cpuSeconds(process.pid);
+  const sinceStart = (at: ReadonlyMap<string, number>): number => (Math.max(...at.values()) - startMs) / 1000;
+  const [volumesTime, boundTime] = [sinceStart(watch.createdAtMs), sinceStart(watch.boundAtMs)];
+  to.record('volumesTime', volumesTime);
+  to.record('volumesRate', count / volumesTime);
+  to.record('boundTime', boundTime);
+  to.record('boundRate', count / boundTime);
+  to.record('cpuCreated', (cpuCreated / count) * 1000);
+  to.recordRequests('created', perVolume(created, count));
+  to.record('requestsCreated', created.filter(isForVolumes).length / count);
+
+  const deleteMs = clock.monotonicMs();
+  const remove = (name: string): Promise<unknown> =>
+    api.delete(persistentVolumeClaims, { namespace: place.namespace, name });
+  await inParallel(names, concurrency, remove);
+  await watch.until('all volumes are gone', () => watch.goneAtMs.size === count);
+  const all = await untilQuiet(place);
+  const deleted = all.slice(created.length);
+  to.record('deletedTime', (Math.max(...watch.goneAtMs.values()) - deleteMs) / 1000);
+  to.record('cpuDeleted', ((cpuSeconds(process.pid) - cpuCreated) / count) * 1000);
+  to.recordRequests('deleted', perVolume(deleted, count));
+  to.record('requestsDeleted', deleted.filter(isForVolumes).length / count);
+  to.record('requestsSteady', all.length - all.filter(isForVolumes).length);
+
+  await clock.sleep(settleMs, patience.signal);
+  const { rssMib, anonMib } = memoryOf(process.pid);
+  to.record('rssAfter', rssMib);
+  to.record('anonAfter', anonMib);
+}
+
+function perVolume(requests: readonly AuditedRequest[], volumes: number): Numbers {
+  return new Map([...tally(requests.filter(isForVolumes), rightOf)].map(([right, times]) => [right, times / volumes]));
+}
