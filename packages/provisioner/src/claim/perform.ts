@@ -145,7 +145,8 @@ async function save(deps: PerformDeps, state: ClaimState, volume: PersistentVolu
   const saved = await saveVolume(deps, volume);
   if (saved.kind !== 'later' || state.pinned === undefined) return { saved };
   deps.logger.error(saved.cause, 'Failed to save a PersistentVolume, will retry', facts(state));
-  deps.unsettled.set({ kind: 'saving', volume, ...state.pinned });
+  // What is pinned may be the whole entry of an earlier run: its own kind must not win.
+  deps.unsettled.set({ ...state.pinned, kind: 'saving', volume });
   deps.saveLater(state.pinned.plan.volumeName);
   return { saved, unsettled: 'saving' };
 }

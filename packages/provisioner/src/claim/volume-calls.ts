@@ -20,7 +20,7 @@ export async function createVolume(
 ): Promise<Partial<ClaimState>> {
   const wasUnsettled = state.unsettled === 'pinned' || state.isGuarded;
   // Before the call: whatever happens from here on, a retry is this request and no other.
-  deps.unsettled.set({ kind: 'pinned', ...pinned });
+  deps.unsettled.set({ ...pinned, kind: 'pinned' });
   const learned = { unsettled: 'pinned', pinned } as const;
   const { timeoutMs } = deps.context.settings;
   try {

@@ -117,6 +117,16 @@ describe('a record that is not taken at once', () => {
     expect(p.clock.pending).toBe(0);
   });
 
+  it('given an ambiguous answer before it, when the create of a repeated call fails, then it is saved in the background all the same', async () => {
+    const p = await claimed((fixture) => {
+      fixture.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'Aborted' } });
+      refuseVolumes(fixture, 1);
+    });
+    await p.clock.advance(1300);
+    expect(p.calls()).toEqual(['CreateVolume pvc-uid-data Aborted', 'CreateVolume pvc-uid-data OK']);
+    expect([p.writes(), isGuarded(p)]).toEqual([[put, saved, put], false]);
+  });
+
   it('given the answer to the create is lost, when retried, then the same record counts as saved', async () => {
     const p = await claimed((fixture) =>
       fixture.faults.push({

@@ -108,6 +108,17 @@ describe('which volumes are deleted', () => {
     expect([p.writes()[0], p.volume()?.metadata?.uid]).toEqual([`delete persistentvolumes ${name} 409`, 'another']);
   });
 
+  it('given a conflict on the DELETE that is no other object, when deleted, then it is tried again with the backoff', async () => {
+    const p = await aProvisioner();
+    const fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' } as const;
+    p.faults.push({ when: ({ verb }) => verb === 'delete', fault });
+    p.server.seed(aVolume(onlyOurs));
+    await p.settle();
+    expect([p.writes(), p.volume()?.status?.phase]).toEqual([[], 'Released']);
+    await p.clock.advance(1200);
+    expect([p.volume(), p.driver.volumes()]).toEqual([undefined, []]);
+  });
+
   it('given the policy becomes Retain while the secret is read, when the call would come, then the volume is kept', async () => {
     const p = await aProvisioner();
     p.faults.push({ when: ({ resource }) => resource === 'secrets', fault: { kind: 'delay', ms: 1000 } });

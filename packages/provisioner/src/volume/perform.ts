@@ -4,7 +4,6 @@ import type { CsiChannel } from '@csi-sidecars/csi';
 import {
   type ApiClient,
   type Informer,
-  isConflict,
   isNotFound,
   type Logger,
   type PersistentVolume,
@@ -115,8 +114,8 @@ async function removeObject({ api, volumes }: PerformDeps, volume: PersistentVol
     volumes.remember(left);
     return { removal: 'done', volume: left };
   } catch (error) {
-    // A conflict is the precondition: the object of that name is another one, so ours is gone.
-    return { removal: isNotFound(error) || isConflict(error) ? 'gone' : { failure: toError(error) } };
+    // A conflict may be the precondition, or anything else: the next run knows, and until then the object counts as there.
+    return { removal: isNotFound(error) ? 'gone' : { failure: toError(error) } };
   }
 }
 

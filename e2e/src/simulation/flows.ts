@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The stories whose every write and call is put to the test. A flow is what users and the driver do; nothing in it knows of
+ * crashes. `openWindows` names the points at which the provisioner's page admits a leak: there, and only there, one volume
+ * may be left behind.
+ */
+import type { PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
+import { persistentVolumeClaims, persistentVolumes, pods } from '@csi-sidecars/runtime';
+import { driverName, namespace, type World } from './world.ts';
+
+export interface Flow {
+  readonly name: string;
+  /** One node in each. Default none. */
+  readonly zones?: readonly string[];
+  /** Undisturbed, and no part of the enumeration. */
+  readonly prepare: (world: World) => Promise<void> | void;
+  readonly act: (world: World) => Promise<void>;
+  /** Names of points without their number, e.g. `crash after CreateVolume`. Default none. */
+  readonly openWindows?: readonly string[];
+}
+
+function addClass(world: World, klass: Partial<StorageClass> = {}): void {
+  world.sim.server.seed<StorageClass>({
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    metadata: { name: 'fast' },
+    provisioner: driverName,
+    reclaimPolicy: 'Delete',
+    volumeBindingMode: 'Immediate',
+    ...klass,
+  });
+}
+
+const lateBinding = { volumeBindingMode: 'WaitForFirstConsumer' };
+
+async function createPod({ sim }: World): Promise<void> {
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+  const pod: Pod = {
+    metadata: { namespace, name: 'app' },
+    spec: { containers: [{ name: 'app', image: 'app' }], volumes },
+  };
+  await sim.client.create(pods, pod);
+}
+
+async function createAndBind(world: World, spec?: Partial<PersistentVolumeClaim['spec']>): Promise<void> {
+  await world.createClaim('data', spec);
+  if (!(await world.until(() => world.isBound('data')))) throw new Error('the claim was never bound');
+}
+
+/** The user deletes the claim while the driver makes the volume. */
+async function deleteWhileCreating(world: World): Promise<void> {
+  await world.createClaim('data');
+  await world.until(() => world.driver.calls.some(({ method }) => method.endsWith('/CreateVolume')), 60_000);
+  await world.clock.advance(1000);
+  await world.deleteClaim('data');
+}
+
+/** The first answer of the driver. */
+function slowFirst(world: World, ms: number): void {
+  world.driver.faults.add({ method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms } });
+}
+
+export const flows: readonly Flow[] = [
+  { name: 'create', prepare: (world) => addClass(world), act: (world) => world.createClaim('data') },
+  {
+    name: 'delete',
+    prepare: async (world) => {
+      addClass(world);
+      await createAndBind(world);
+    },
+    act: (world) => world.deleteClaim('data'),
+  },
+  {
+    name: 'late-binding',
+    zones: ['zone-east', 'zone-west'],
+    prepare: (world) => addClass(world, lateBinding),
+    act: async (world) => {
+      await world.createClaim('data');
+      await createPod(world);
+    },
+  },
+  {
+    name: 'secret',
+    prepare: (world) => {
+      addClass(world, {
+        parameters: {
+          'csi.storage.k8s.io/provisioner-secret-name': 'login',
+          'csi.storage.k8s.io/provisioner-secret-namespace': namespace,
+        },
+      });
+      const metadata = { namespace, name: 'login' };
+      world.sim.server.seed({ apiVersion: 'v1', kind: 'Secret', metadata, data: { password: 'eA==' } });
+    },
+    act: async (world) => {
+      await createAndBind(world);
+      await world.clock.advance(5000);
+      await world.deleteClaim('data');
+    },
+  },
+  {
+    name: 'attributes-class',
+    prepare: (world) => {
+      addClass(world);
+      const body = { driverName, parameters: { iops: '100' } };
+      const type = { apiVersion: 'storage.k8s.io/v1', kind: 'VolumeAttributesClass' };
+      world.sim.server.seed({ ...type, metadata: { name: 'gold' }, ...body });
+    },
+    act: (world) => world.createClaim('data', { volumeAttributesClassName: 'gold' }),
+  },
+  {
+    name: 'slow-create',
+    prepare: (world) => {
+      addClass(world);
+      slowFirst(world, 12_000);
+    },
+    act: (world) => world.createClaim('data'),
+  },
+  {
+    name: 'delete-while-creating',
+    prepare: (world) => {
+      addClass(world);
+      slowFirst(world, 5000);
+    },
+    act: deleteWhileCreating,
+    openWindows: [
+      'crash after CreateVolume',
+      'driver crash after CreateVolume',
+      'crash before create persistentvolumes',
+    ],
+  },
+  {
+    name: 'delete-while-unsettled',
+    prepare: (world) => {
+      addClass(world);
+      slowFirst(world, 25_000);
+    },
+    act: async (world) => {
+      await world.createClaim('data');
+      await world.clock.advance(15_000);
+      await world.deleteClaim('data');
+    },
+  },
+  {
+    name: 'reschedule',
+    zones: ['zone-east', 'zone-west'],
+    prepare: (world) => {
+      addClass(world, lateBinding);
+      world.driver.faults.add({
+        method: 'CreateVolume',
+        times: 1,
+        action: { kind: 'fail', code: 'ResourceExhausted' },
+      });
+    },
+    act: async (world) => {
+      await world.createClaim('data');
+      await createPod(world);
+    },
+  },
+  {
+    name: 'too-small',
+    prepare: (world) => {
+      addClass(world);
+      const action = { kind: 'answer', set: { volume: { capacity_bytes: '1024' } } } as const;
+      world.driver.faults.add({ method: 'CreateVolume', times: 1, action });
+    },
+    act: (world) => world.createClaim('data'),
+  },
+  {
+    name: 'save-later',
+    prepare: (world) => {
+      addClass(world);
+      world.apiFaults.push({
+        when: ({ verb, resource }) => verb === 'create' && resource === persistentVolumes.plural,
+        times: 3,
+        fault: { kind: 'status', point: 'before', code: 500, reason: 'InternalError' },
+      });
+    },
+    act: (world) => world.createClaim('data'),
+  },
+  {
+    name: 'deleted-and-recreated',
+    prepare: async (world) => {
+      addClass(world);
+      await createAndBind(world);
+    },
+    act: async (world) => {
+      await world.deleteClaim('data');
+      await world.until(() => world.sim.server.objects.list(persistentVolumeClaims).length === 0);
+      await createAndBind(world);
+    },
+  },
+];

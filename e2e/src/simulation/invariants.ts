@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What must hold at every step, and what must hold once things are quiet. Each breach is a sentence.
+ *
+ * At every step: a claim has at most one volume in the driver; a volume that has a PersistentVolume has one until it is
+ * deleted; DeleteVolume is called for volumes that are Released, or that were never recorded.
+ *
+ * When quiet: every volume in the driver has its PersistentVolume and the other way round; every claim is Bound to a
+ * PersistentVolume that is Bound to it; nothing is being deleted; no guard is left.
+ */
+import { persistentVolumeClaims, persistentVolumes, type KubeObject } from '@csi-sidecars/runtime';
+import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
+import type { DriverModel } from '@csi-sidecars/test-driver';
+
+/** On a claim while its volume may exist without a PersistentVolume. */
+const claimGuard = 'provisioner.storage.kubernetes.io/provisioning-protection';
+
+export interface Stage {
+  readonly server: FakeApiServer;
+  readonly driver: DriverModel;
+}
+
+export interface StepChecks {
+  afterStep(): void;
+  beforeDeleteVolume(handle: string): void;
+  readonly breaches: readonly string[];
+}
+
+export function createStepChecks({ server, driver }: Stage): StepChecks {
+  const recorded = new Set<string>();
+  const breaches = new Set<string>();
+  const handles = (): ReadonlySet<string> =>
+    new Set(server.objects.list(persistentVolumes).map(({ spec }) => spec?.csi?.volumeHandle ?? ''));
+  return {
+    afterStep() {
+      const known = handles();
+      const names = new Set<string>();
+      for (const { id, name, phase } of driver.volumes()) {
+        if (phase !== 'ready') continue;
+        if (names.has(name)) breaches.add(`two volumes are named ${name}`);
+        names.add(name);
+        if (recorded.has(id) && !known.has(id)) breaches.add(`volume ${name} exists, its PersistentVolume is gone`);
+      }
+      for (const handle of known) recorded.add(handle);
+    },
+    beforeDeleteVolume(handle) {
+      const volume = server.objects.list(persistentVolumes).find(({ spec }) => spec?.csi?.volumeHandle === handle);
+      const phase = volume?.status?.phase ?? '';
+      if (volume !== undefined && phase !== 'Released') breaches.add(`DeleteVolume of a volume that is ${phase}`);
+    },
+    get breaches() {
+      return [...breaches];
+    },
+  };
+}
+
+export interface QuietState {
+  /** Volumes in the driver that nothing in the API leads to. */
+  readonly leaked: readonly string[];
+  readonly breaches: readonly string[];
+}
+
+export function checkWhenQuiet({ server, driver }: Stage): QuietState {
+  const claims = server.objects.list(persistentVolumeClaims);
+  const volumes = server.objects.list(persistentVolumes);
+  const breaches: string[] = [];
+  for (const claim of claims) {
+    const { name = '', finalizers = [] } = claim.metadata ?? {};
+    const volume = volumes.find(({ metadata }) => metadata?.name === claim.spec?.volumeName);
+    if (claim.status?.phase !== 'Bound') breaches.push(`claim ${name} is ${claim.status?.phase ?? 'new'}`);
+    else if (volume?.spec?.claimRef?.uid !== claim.metadata?.uid) breaches.push(`claim ${name} has lost its volume`);
+    if (finalizers.includes(claimGuard)) breaches.push(`claim ${name} is still guarded`);
+    if (isDeleting(claim)) breaches.push(`claim ${name} is still being deleted`);
+  }
+  const held = new Set(driver.volumes().map(({ id }) => id));
+  const recorded = new Set<string>();
+  for (const volume of volumes) {
+    const { name = '' } = volume.metadata ?? {};
+    const handle = volume.spec?.csi?.volumeHandle ?? '';
+    if (recorded.has(handle)) breaches.push(`two PersistentVolumes record ${handle}`);
+    recorded.add(handle);
+    if (volume.status?.phase !== 'Bound') breaches.push(`PersistentVolume ${name} is ${volume.status?.phase ?? 'new'}`);
+    if (isDeleting(volume)) breaches.push(`PersistentVolume ${name} is still being deleted`);
+    if (!held.has(handle)) breaches.push(`PersistentVolume ${name} has no volume`);
+  }
+  const leaked = driver
+    .volumes()
+    .filter(({ id }) => !recorded.has(id))
+    .map(({ name }) => name);
+  return { leaked, breaches };
+}
+
+function isDeleting({ metadata }: KubeObject): boolean {
+  return metadata?.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * One csi-provisioner process in the simulation: the real loops, client, caches and events over the world's API server and
+ * driver. It starts with an empty memory and can die at any moment.
+ *
+ * Guarantees: what a dead process had not sent never takes effect, and what it was waiting for never reaches it.
+ */
+import type { CsiChannel } from '@csi-sidecars/csi';
+import { createProvisioner, type ProvisionerSettings } from '@csi-sidecars/provisioner';
+import {
+  createApiClient,
+  createEventRecorder,
+  createInformerFactory,
+  createWorkQueueMetrics,
+  noMetrics,
+  silentLogger,
+  type ApiClient,
+  type Clock,
+  type Random,
+  type StartGate,
+  type Transport,
+} from '@csi-sidecars/runtime';
+import { withFaults, type Fault, type FaultTarget } from '@csi-sidecars/runtime/testing';
+import type { DriverModel } from '@csi-sidecars/test-driver';
+import type { Operation, Trouble } from './trouble.ts';
+
+export interface ProcessDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly transport: Transport;
+  readonly driver: DriverModel;
+  /** Asked before each write and each call. */
+  readonly onOperation: (operation: Operation, details: Readonly<Record<string, unknown>>) => Trouble | undefined;
+  /** Faults of the API server that belong to the story, not to the process. */
+  readonly faultAt: (target: FaultTarget) => Fault | undefined;
+  /** After each write and each call that took effect. */
+  readonly afterOperation: () => void;
+  readonly crashDriver: () => void;
+}
+
+export interface ProvisionerProcess {
+  /** Aborts when it dies, for whatever reason. */
+  readonly death: AbortSignal;
+  readonly kill: (why: string) => void;
+  readonly client: ApiClient;
+  /** The work of a leader: until the signal aborts. Rejects with a defect. */
+  readonly work: (signal: AbortSignal, gate?: StartGate) => Promise<void>;
+}
+
+const settings: ProvisionerSettings = {
+  volumeNamePrefix: 'pvc',
+  volumeNameUuidLength: undefined,
+  workerThreads: 100,
+  retryIntervalStartMs: 1000,
+  retryIntervalMaxMs: 300_000,
+  timeoutMs: 10_000,
+  strictTopology: false,
+  immediateTopology: true,
+  extraCreateMetadata: false,
+  controllerPublishReadonly: false,
+  defaultFsType: '',
+  identity: 'simulated',
+  features: { topology: true, volumeAttributesClass: true, crossNamespaceVolumeDataSource: false },
+};
+
+export function startProcess(deps: ProcessDeps): ProvisionerProcess {
+  const { clock, random, driver } = deps;
+  const end = new AbortController();
+  const death = end.signal;
+  const kill = (why: string): void => end.abort(new Error(why));
+  const connection = driver.channel();
+  connection.lost.addEventListener('abort', () => kill('lost connection to CSI driver'), { once: true, signal: death });
+
+  const transport = withFaults(deps.transport, {
+    clock,
+    decide: (target) => {
+      const fault = deps.faultAt(target);
+      const isRead = ['get', 'list', 'watch'].includes(target.verb);
+      if (fault !== undefined || isRead) return fault;
+      const name = `${target.verb} ${target.resource}`;
+      const trouble = deps.onOperation({ kind: 'write', name }, { volume: target.name });
+      if (trouble?.kind === 'answer') return trouble.fault;
+      if (trouble?.kind !== 'crash') return undefined;
+      // The server takes a request in the turn in which it is sent: the process dies right after that turn.
+      if (trouble.moment === 'before') kill('crash before a write');
+      else queueMicrotask(() => kill('crash after a write'));
+      return { kind: 'hang', point: trouble.moment };
+    },
+  });
+  const mortal: Transport = (request) => whileAlive(death, () => transport(request), deps.afterOperation);
+  const channel: CsiChannel = {
+    ...connection,
+    call: (method, request, options) =>
+      whileAlive(
+        death,
+        async () => {
+          const name = method.split('/').at(-1) ?? '';
+          const details = request as Readonly<Record<string, unknown>>;
+          const trouble = deps.onOperation({ kind: 'call', name }, details);
+          const strike = trouble?.kind === 'driverCrash' ? deps.crashDriver : () => kill(`crash at ${name}`);
+          if (trouble?.kind !== 'answer' && trouble?.moment === 'before') {
+            strike();
+            return await never();
+          }
+          try {
+            return await connection.call(method, request, options);
+          } finally {
+            if (trouble !== undefined) strike();
+          }
+        },
+        deps.afterOperation,
+      ),
+  };
+
+  const client = createApiClient(
+    { transport: mortal, clock, logger: silentLogger },
+    { userAgent: 'csi-provisioner', qps: -1, burst: 1 },
+  );
+  const base = { client, clock, random, logger: silentLogger };
+  const work = async (signal: AbortSignal, gate?: StartGate): Promise<void> => {
+    const informers = createInformerFactory(base);
+    const { capabilities, name } = driver.settings;
+    const provisioner = createProvisioner(
+      {
+        ...base,
+        api: client,
+        channel,
+        informers,
+        metrics: noMetrics,
+        queueMetrics: createWorkQueueMetrics(noMetrics),
+        events: createEventRecorder(base, { component: name }),
+        driverEvents: createEventRecorder(base, { component: 'external-provisioner' }),
+        ...(gate === undefined ? {} : { gate }),
+      },
+      {
+        driver: {
+          name,
+          pluginCapabilities: new Set(capabilities.plugin.map(String)),
+          controllerCapabilities: new Set(capabilities.controller.map(String)),
+        },
+        settings,
+      },
+    );
+    await Promise.all([informers.start(signal), provisioner.run(signal)]);
+  };
+  return { death, kill, client, work };
+}
+
+function never(): Promise<never> {
+  return new Promise(() => undefined);
+}
+
+async function whileAlive<T>(death: AbortSignal, step: () => Promise<T>, after: () => void): Promise<T> {
+  if (death.aborted) return await never();
+  try {
+    return await step();
+  } finally {
+    if (death.aborted) await never();
+    after();
+  }
+}

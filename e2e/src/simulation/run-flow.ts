@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * One run of a flow, with trouble at one of its writes and calls or with none. A process that dies is started again; the run
+ * ends when nothing was written or called for so long that nothing will be.
+ */
+import { seededRandom } from '@csi-sidecars/runtime/testing';
+import type { Flow } from './flows.ts';
+import { checkWhenQuiet } from './invariants.ts';
+import { startProcess, type ProvisionerProcess } from './provisioner-process.ts';
+import type { Operation, Trouble } from './trouble.ts';
+import { createWorld, type World } from './world.ts';
+
+export interface Strike {
+  /** Of the operation, counted from the first one after the preparation. */
+  readonly index: number;
+  readonly trouble: Trouble;
+}
+
+export interface Ending {
+  readonly operations: readonly Operation[];
+  readonly leaked: readonly string[];
+  readonly breaches: readonly string[];
+  readonly state: readonly string[];
+}
+
+const restartMs = 1000;
+const stepMs = 30_000;
+/** More than the longest pause between two attempts: 5 minutes. */
+const quietSteps = 11;
+const stepLimit = 120;
+
+export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
+  const world = createWorld(flow.zones === undefined ? {} : { zones: flow.zones });
+  const operations: Operation[] = [];
+  let isArmed = false;
+  let steps = 0;
+  const keeper = keepRunning(world, (operation, details) => {
+    steps += 1;
+    if (operation.name === 'DeleteVolume') world.checks.beforeDeleteVolume(String(details['volume_id']));
+    if (!isArmed) return undefined;
+    operations.push(operation);
+    return operations.length - 1 === strike?.index ? strike.trouble : undefined;
+  });
+  await flow.prepare(world);
+  await world.clock.advance(10_000);
+  isArmed = true;
+  await flow.act(world);
+  const isQuiet = await untilQuiet(world, () => steps);
+  const { leaked, breaches } = checkWhenQuiet({ server: world.sim.server, driver: world.driver });
+  const state = world.endState();
+  keeper.stop();
+  await world.stop();
+  const endless = isQuiet ? [] : ['work never ends'];
+  return {
+    operations,
+    leaked,
+    state,
+    breaches: [...world.checks.breaches, ...breaches, ...keeper.defects, ...endless],
+  };
+}
+
+interface Keeper {
+  readonly defects: readonly string[];
+  stop(): void;
+}
+
+/** One process at a time, for as long as the world is there. */
+function keepRunning(
+  world: World,
+  onOperation: (operation: Operation, details: Readonly<Record<string, unknown>>) => Trouble | undefined,
+): Keeper {
+  const defects: string[] = [];
+  let current: ProvisionerProcess | undefined;
+  let isOver = false;
+  let births = 0;
+
+  function start(): void {
+    if (isOver) return;
+    if (!world.isDriverUp) return later();
+    const process = startProcess({
+      clock: world.clock,
+      random: seededRandom(++births),
+      transport: world.sim.server.transport,
+      driver: world.driver,
+      onOperation,
+      faultAt: world.faultAt,
+      afterOperation: () => world.checks.afterStep(),
+      crashDriver: () => world.crashDriver(),
+    });
+    current = process;
+    process.death.addEventListener('abort', later, { once: true });
+    process.work(process.death).catch((error: unknown) => {
+      if (!process.death.aborted) defects.push(`the process ended: ${String(error)}`);
+    });
+  }
+  function later(): void {
+    world.clock.timer(restartMs, start);
+  }
+  start();
+  return {
+    defects,
+    stop: () => {
+      isOver = true;
+      current?.kill('the simulation ends');
+    },
+  };
+}
+
+async function untilQuiet({ clock }: World, count: () => number): Promise<boolean> {
+  let unchanged = 0;
+  for (let step = 0; step < stepLimit; step++) {
+    const before = count();
+    await clock.advance(stepMs);
+    unchanged = count() === before ? unchanged + 1 : 0;
+    if (unchanged >= quietSteps) return true;
+  }
+  return false;
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What outlives a process: the simulated cluster, the driver's model, virtual time, and the checks that hold at every step.
+ * Users act on it by `sim.client` and wait by `until`.
+ */
+import { persistentVolumeClaims, persistentVolumes, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import {
+  FakeClock,
+  script,
+  seededRandom,
+  type Fault,
+  type FaultRule,
+  type FaultTarget,
+} from '@csi-sidecars/runtime/testing';
+import { paperDriver, startSim, type Sim } from '@csi-sidecars/sim';
+import { allCapabilities, createDriverModel, defaultSettings, type DriverModel } from '@csi-sidecars/test-driver';
+import { createStepChecks, type StepChecks } from './invariants.ts';
+
+export const driverName: string = defaultSettings.name;
+export const namespace = 'default';
+const zoneKey = 'topology.example.com/zone';
+
+export interface WorldOptions {
+  /** Zones with one node each. Default none: the driver has no topology then. */
+  readonly zones?: readonly string[];
+  readonly seed?: number;
+}
+
+export interface World {
+  readonly clock: FakeClock;
+  readonly sim: Sim;
+  readonly driver: DriverModel;
+  readonly checks: StepChecks;
+  /** Of the API server, towards the provisioner. */
+  readonly apiFaults: FaultRule[];
+  readonly faultAt: (target: FaultTarget) => Fault | undefined;
+  /** The driver dies and is started again a little later. */
+  crashDriver(): void;
+  readonly isDriverUp: boolean;
+  createClaim(name: string, spec?: Partial<PersistentVolumeClaim['spec']>): Promise<void>;
+  deleteClaim(name: string): Promise<void>;
+  claim(name: string): PersistentVolumeClaim | undefined;
+  isBound(name: string): boolean;
+  /** Lets time pass until it is so; false when it never is. */
+  until(condition: () => boolean, limitMs?: number): Promise<boolean>;
+  /** What a user sees: objects and volumes, without what differs from run to run. */
+  endState(): readonly string[];
+  stop(): Promise<void>;
+}
+
+const driverRestartMs = 500;
+
+export function createWorld({ zones = [], seed = 1 }: WorldOptions = {}): World {
+  const clock = new FakeClock();
+  const nodes = zones.map((zone) => ({
+    name: `node-${zone}`,
+    drivers: [paperDriver(driverName, { nodeId: `id-${zone}`, topology: { [zoneKey]: zone } })],
+  }));
+  const sim = startSim({ clock, random: seededRandom(seed), nodes });
+  const { server, client } = sim;
+  const plugin = allCapabilities.plugin.filter(
+    (name) => zones.length > 0 || name !== 'VOLUME_ACCESSIBILITY_CONSTRAINTS',
+  );
+  const capabilities = { ...allCapabilities, plugin, controller: ['CREATE_DELETE_VOLUME', 'MODIFY_VOLUME'] as const };
+  const driver = createDriverModel({
+    clock,
+    settings: {
+      capabilities,
+      nodes: zones.map((zone) => ({ id: `id-${zone}`, segments: { [zoneKey]: zone }, maxVolumes: 0 })),
+    },
+  });
+  const checks = createStepChecks({ server, driver });
+  const apiFaults: FaultRule[] = [];
+  const names = new Map<string, string>();
+  let isDriverUp = true;
+  const claim = (name: string): PersistentVolumeClaim | undefined =>
+    server.objects.get(persistentVolumeClaims, { namespace, name });
+
+  return {
+    clock,
+    sim,
+    driver,
+    checks,
+    apiFaults,
+    faultAt: script(apiFaults),
+    crashDriver() {
+      if (!isDriverUp) return;
+      isDriverUp = false;
+      driver.crash();
+      clock.timer(driverRestartMs, () => {
+        driver.restart();
+        isDriverUp = true;
+      });
+    },
+    get isDriverUp() {
+      return isDriverUp;
+    },
+    async createClaim(name, spec = {}) {
+      const created = await client.create(persistentVolumeClaims, {
+        metadata: { namespace, name },
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          storageClassName: 'fast',
+          resources: { requests: { storage: '5Gi' } },
+          ...spec,
+        },
+      });
+      names.set(created.metadata?.uid ?? '', name);
+    },
+    async deleteClaim(name) {
+      await client.delete(persistentVolumeClaims, { namespace, name });
+    },
+    claim,
+    isBound: (name) => claim(name)?.status?.phase === 'Bound',
+    async until(condition, limitMs = 1_800_000) {
+      const endMs = clock.monotonicMs() + limitMs;
+      for (;;) {
+        await clock.advance(0);
+        if (condition()) return true;
+        if (clock.monotonicMs() > endMs || !(await clock.advanceToNext())) return false;
+      }
+    },
+    endState() {
+      const handles = new Map(driver.volumes().map(({ id, name }) => [id, name]));
+      const lines = [
+        ...server.objects.list(persistentVolumeClaims).map(({ metadata, spec, status }) => {
+          const { name, finalizers, annotations } = metadata ?? {};
+          return { claim: name, finalizers, annotations: inOrder(annotations), volume: spec?.volumeName, status };
+        }),
+        ...server.objects.list(persistentVolumes).map(({ metadata, spec, status }) => {
+          const { name, finalizers, annotations } = metadata ?? {};
+          const { claimRef, csi, ...rest } = spec ?? {};
+          const handle = handles.get(csi?.volumeHandle ?? '');
+          const known = {
+            finalizers: finalizers?.toSorted(),
+            annotations: inOrder(annotations),
+            claim: claimRef?.name,
+            handle,
+          };
+          return { volume: name, ...known, ...rest, phase: status?.phase };
+        }),
+        ...driver.volumes().map(({ name, phase, capacityBytes }) => ({ held: name, phase, bytes: `${capacityBytes}` })),
+      ].map((line) => JSON.stringify(line));
+      const named = [...names].reduce(
+        (text, [uid, name]) => text.replaceAll(uid, `<uid of ${name}>`),
+        lines.join('\n'),
+      );
+      return withZonesInOrder(named, zones).split('\n');
+    },
+    stop: sim.stop,
+  };
+}
+
+/** Which zone was chosen is chance; that all agree on it is not: zones are numbered in the order in which they appear. */
+function withZonesInOrder(text: string, zones: readonly string[]): string {
+  const seen = zones.filter((zone) => text.includes(zone)).toSorted((a, b) => text.indexOf(a) - text.indexOf(b));
+  return seen.reduce((result, zone, index) => result.replaceAll(zone, `<zone ${index + 1}>`), text);
+}
+
+function inOrder(map: Readonly<Record<string, string>> | undefined): readonly (readonly [string, string])[] {
+  return Object.entries(map ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
