@@ -58,7 +58,7 @@ async function run({ only, ...options }: RunnerOptions): Promise<number> {
   print(`control plane ${world.controlPlane.name}, programs: ${world.programs}, rights: ${world.rbac}`);
   if (only === undefined || contractOnly) (await runContractSuite({ ...world, signal })).forEach(tell);
   await runScenarios(world, { scenarios, concurrency: options.concurrency, onResult: tell, signal });
-  if (scenarios.length > 0) tell(checkRights(world));
+  if (scenarios.length > 0) tell(checkRights(world, scenarios));
 
   writeReport(join(repositoryRoot, 'reports', `e2e-${options.controlPlane}.json`), results);
   const counts = countsOf(results);

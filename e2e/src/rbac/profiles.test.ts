@@ -43,7 +43,7 @@ it('given profile minimal, then the lease is restricted to the name of the drive
   const leaseRules = rulesOf(objectsOf('minimal')).filter(({ resources }) => resources.includes('leases'));
   expect(leaseRules.map(({ verbs, resourceNames }) => [verbs, resourceNames])).toEqual([
     [['create'], undefined],
-    [['get', 'update'], ['p-01-e2e-csi-test']],
+    [['get', 'update', 'watch'], ['p-01-e2e-csi-test']],
   ]);
 });
 

@@ -16,13 +16,24 @@ import {
   shapes,
   tally,
 } from '../audit/analyse.ts';
+import type { AuditedRequest } from '../audit/read-audit.ts';
 import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
+import { namespaceOf, type Scenario } from '../scenarios/scenario.ts';
 import type { World } from '../scenarios/world.ts';
 import type { Result } from './result.ts';
 
 const ids = { minimal: 'X-01', stock: 'X-02' } as const;
 
-export function checkRights(world: World): Result {
+/**
+ * An API server that has just started refuses everybody until it has read the roles, so refusals of scenarios that restart it
+ * prove nothing.
+ */
+function isTelling(scenarios: readonly Scenario[]): (request: AuditedRequest) => boolean {
+  const excused = scenarios.filter(({ needs }) => needs.includes('api-server-control')).map(namespaceOf);
+  return ({ user }) => !excused.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
+}
+
+export function checkRights(world: World, scenarios: readonly Scenario[]): Result {
   const { rbac, controlPlane, reports } = world;
   const title = `with the rights of profile ${rbac} nothing was refused that matters, and no Secret was listed`;
   const base = { id: ids[rbac], title, ranMs: 0 };
@@ -38,7 +49,7 @@ export function checkRights(world: World): Result {
     requestsByKind: Object.fromEntries(tally(requests, (request) => `${rightOf(request)} -> ${request.code}`)),
   };
   writeFileSync(join(reports, 'rights.json'), `${JSON.stringify(evidence, undefined, 2)}\n`);
-  const wrong = [...refused(requests), ...secretAccess(requests)].map(
+  const wrong = [...refused(requests).filter(isTelling(scenarios)), ...secretAccess(requests)].map(
     (request) => `${request.user}: ${rightOf(request)} -> ${request.code} (${request.uri})`,
   );
   if (wrong.length === 0) return { ...base, outcome: { kind: 'passed' } };

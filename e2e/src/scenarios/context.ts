@@ -18,7 +18,7 @@ import { startDriver, type DriverInstance, type DriverOptions } from '../driver/
 import type { SupervisedProcess } from '../processes/supervised-process.ts';
 import { consistently, eventually, type Patience, type Wait, type Window } from './eventually.ts';
 import { aCsiDriver } from './objects.ts';
-import type { Scenario } from './scenario.ts';
+import { namespaceOf, type Scenario } from './scenario.ts';
 import { createSidecars, type SidecarOptions, type Sidecars } from './sidecars.ts';
 import type { World } from './world.ts';
 
@@ -52,11 +52,11 @@ export interface ScenarioContext {
   readonly cleanUp: AsyncDisposableStack;
 }
 
-export async function openContext(world: World, { id }: Scenario, signal: AbortSignal): Promise<ScenarioContext> {
+export async function openContext(world: World, scenario: Scenario, signal: AbortSignal): Promise<ScenarioContext> {
   const { api, clock, timeFactor } = world;
-  const namespace = id.toLowerCase();
+  const namespace = namespaceOf(scenario);
   const driverName = `${namespace}.e2e.csi.test`;
-  const folder = join(world.reports, id);
+  const folder = join(world.reports, scenario.id);
   const scratch = join(world.scratch, namespace);
   for (const path of [folder, scratch]) mkdirSync(path, { recursive: true });
   const patience: Patience = { clock, factor: timeFactor, signal };

@@ -34,3 +34,8 @@ export interface Scenario {
   readonly upstream?: string;
   run(ctx: ScenarioContext): Promise<void>;
 }
+
+/** Where a scenario lives. */
+export function namespaceOf({ id }: Scenario): string {
+  return id.toLowerCase();
+}

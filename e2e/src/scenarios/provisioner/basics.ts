@@ -141,7 +141,8 @@ export const basics: readonly Scenario[] = [
       await ctx.create(persistentVolumes, {
         apiVersion: 'v1',
         kind: 'PersistentVolume',
-        metadata: { name },
+        // Without it the controller-manager looks for a plugin of its own and gives the volume up as Failed.
+        metadata: { name, annotations: { [provisionedBy]: ctx.driverName } },
         spec: {
           capacity: { storage: '1Gi' },
           accessModes: ['ReadWriteOnce'],
