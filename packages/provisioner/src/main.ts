@@ -99,8 +99,10 @@ function provisioning(
   const events = recorderOf(`${name}_${world.hostName}_${random.uuid()}`);
   const driverEvents = recorderOf('external-provisioner');
   const queueMetrics = createWorkQueueMetrics(metrics);
+  // client-go's switch, for servers on which streamed lists misbehave.
+  const streaming = world.env['KUBE_FEATURE_WatchListClient'] === 'false' ? 'off' : 'preferred';
   return async (signal, gate) => {
-    const informers = createInformerFactory({ client, clock, random, logger, metrics });
+    const informers = createInformerFactory({ client, clock, random, logger, metrics, streaming });
     const shared = { api: client, channel, informers, clock, random, logger, metrics };
     const provisioner = createProvisioner(
       { ...shared, queueMetrics, events, driverEvents, gate },
