@@ -3,6 +3,8 @@ export { startSim } from './sim.ts';
 export type { Sim, SimOptions } from './sim.ts';
 export { createNodeEmulator } from './node/emulator.ts';
 export type { NodeEmulator, NodeOptions } from './node/emulator.ts';
+export { startNodes } from './node/start-nodes.ts';
+export type { RunningNodes, StartNodesDeps } from './node/start-nodes.ts';
 export { introduce, paperDriver } from './node/driver.ts';
 export type { NodeDriver } from './node/driver.ts';
 export type { SimController, SimDeps } from './loop/loop.ts';

@@ -32,6 +32,7 @@ export const builtInTypes: readonly ResourceType[] = [
     status: 'withMetadata',
     deleteAnswer: 'object',
     initialStatus: (now) => ({ phase: 'Pending', lastPhaseTransitionTime: now }),
+    nextStatus: volume.notePhase,
     decode: volume.decodeVolume,
     defaults: volume.volumeDefaults,
     validate: volume.volumeCauses,

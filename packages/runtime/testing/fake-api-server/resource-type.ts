@@ -39,6 +39,8 @@ export interface ResourceType extends Resource {
   readonly deleted?: (object: StoredObject) => void;
   /** What else changes in an object that is held when its deletion begins. */
   readonly terminating?: (object: StoredObject) => StoredObject;
+  /** What the server itself adds to a status that a request changes. */
+  readonly nextStatus?: (next: StoredObject, previous: StoredObject, now: string) => StoredObject;
   /** Fills defaults, before validation, on every write. */
   readonly defaults?: (object: StoredObject) => StoredObject;
   readonly validate?: (object: StoredObject) => readonly FieldCause[];

@@ -98,6 +98,7 @@ function replace(deps: WriteDeps, target: Target, { previous, body }: Replacemen
   const { managedFields } = previous.metadata;
   let object = { ...offered, metadata: { ...(managedFields && { managedFields }), ...offered.metadata, ...kept } };
   object = separateStatus(target, object, previous);
+  if (route.subresource === 'status') object = type.nextStatus?.(object, previous, timestamp(deps.clock)) ?? object;
   object = type.defaults?.(object) ?? object;
   object = countGeneration(type, object, previous);
   const request = { operation: 'update', type, subresource: route.subresource, previous } as const;

@@ -57,6 +57,14 @@ export function volumeDefaults(object: StoredObject): StoredObject {
   return canonical({ ...object, spec: filled }, ['spec', 'capacity']);
 }
 
+/** The server notes when the phase changed, unless the writer did. */
+export function notePhase(next: StoredObject, previous: StoredObject, now: string): StoredObject {
+  const noted = at(next, 'status', 'lastPhaseTransitionTime');
+  const moved = at(next, 'status', 'phase') !== at(previous, 'status', 'phase');
+  const untouched = noted === undefined || noted === at(previous, 'status', 'lastPhaseTransitionTime');
+  return moved && untouched ? withField(next, ['status', 'lastPhaseTransitionTime'], now) : next;
+}
+
 function source(object: StoredObject): readonly (readonly [string, unknown])[] {
   return Object.entries((object['spec'] as object | undefined) ?? {}).filter(([field]) => !notSources.has(field));
 }

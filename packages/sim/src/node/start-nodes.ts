@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Emulated nodes on any control plane, through nothing but an API client. */
+import {
+  createEventRecorder,
+  createInformerFactory,
+  type ApiClient,
+  type Clock,
+  type Logger,
+  type Random,
+} from '@csi-sidecars/runtime';
+import { createNodeEmulator, type NodeEmulator, type NodeOptions } from './emulator.ts';
+
+export interface StartNodesDeps {
+  /** With the rights of a kubelet on these nodes; an administrator's will do. */
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export interface RunningNodes extends AsyncDisposable {
+  readonly nodes: ReadonlyMap<string, NodeEmulator>;
+  /** Resolves after the end; rejects when an emulator has a defect or could not announce its node. */
+  readonly ended: Promise<void>;
+}
+
+/** Disposing stops the nodes and waits for them; their objects stay, as those of a node that is switched off. */
+export function startNodes(deps: StartNodesDeps, options: readonly NodeOptions[]): RunningNodes {
+  const informers = createInformerFactory(deps);
+  const recorder = createEventRecorder(deps, { component: 'kubelet' });
+  const life = new AbortController();
+  const nodes = new Map(options.map((each) => [each.name, createNodeEmulator({ ...deps, informers, recorder }, each)]));
+  const runs = [...nodes.values()].map((node) => node.run(life.signal));
+  const ended = Promise.all([...runs, informers.start(life.signal)]).then(
+    () => undefined,
+    (error: unknown) => {
+      if (!life.signal.aborted) throw error;
+    },
+  );
+  // Whoever does not look at it gets the defect when disposing.
+  ended.catch(() => undefined);
+  return {
+    nodes,
+    ended,
+    async [Symbol.asyncDispose]() {
+      life.abort(new Error('the nodes stop'));
+      await informers.shutdown();
+      await ended;
+      await recorder.flush();
+    },
+  };
+}
