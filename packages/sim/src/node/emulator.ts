@@ -18,6 +18,7 @@ import { announceNode, renewNodeLease } from './heartbeat.ts';
 import { createFreezer } from './freezer.ts';
 import { createMountTable } from './mount-table.ts';
 import { createNodeView } from './node-view.ts';
+import { createPluginManager, type PluginWorld } from './plugins/plugin-manager.ts';
 import { createPodLoop } from './pod-loop.ts';
 import { createRegistrations } from './registrations.ts';
 import { createUseReport } from './use-report.ts';
@@ -32,6 +33,8 @@ export interface NodeOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** Registered at the start; more can come later. */
   readonly drivers?: readonly NodeDriver[];
+  /** Where further drivers register themselves. Default: nowhere. */
+  readonly plugins?: PluginWorld;
   /** Kubelet's folder, below which the driver is told to mount. Default /var/lib/kubelet. */
   readonly root?: string;
   /** Default: makes none, for drivers that mount nothing real. */
@@ -120,7 +123,15 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
       const heart = { client, clock, gate: freezer.gate };
       await announceNode(heart, { name, labels }, signal);
       for (const driver of drivers) await registrations.add(driver, signal);
-      await Promise.all([renewNodeLease(heart, name, signal), pods.run(signal), volumes.run(signal), use.run(signal)]);
+      const manager =
+        options.plugins && createPluginManager({ ...sim, world: options.plugins, registrations, gate: freezer.gate });
+      await Promise.all([
+        renewNodeLease(heart, name, signal),
+        pods.run(signal),
+        volumes.run(signal),
+        use.run(signal),
+        manager?.run(signal),
+      ]);
     },
     register: registrations.add,
     unregister: registrations.remove,
