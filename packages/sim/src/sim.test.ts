@@ -183,4 +183,23 @@ describe('a simulated cluster', () => {
     await sim.stop();
     expect([clock.pending, sim.server.openWatches()]).toEqual([0, 0]);
   });
+
+  it('given the same seed, when the same is done twice, then every request is the same', async () => {
+    const run = async (): Promise<readonly unknown[]> => {
+      const stage = arrange();
+      await withClass(stage, 'WaitForFirstConsumer');
+      await stage.sim.client.create(persistentVolumeClaims, aClaim());
+      await stage.sim.client.create(pods, aPod());
+      await stage.clock.advance(100);
+      await provision(stage);
+      await attachAll(stage);
+      await stage.sim.client.delete(pods, podRef);
+      await stage.clock.advance(60_000);
+      await stage.sim.stop();
+      return stage.sim.server.requests.map(({ verb, path, code, body }) => ({ verb, path, code, body }));
+    };
+    const first = await run();
+    expect(first.length).toBeGreaterThan(50);
+    expect(await run()).toEqual(first);
+  });
 });

@@ -9,6 +9,7 @@ import {
   existing,
   isDryRun,
   isHeld,
+  timestamp,
   type Target,
   type WriteDeps,
   type Written,
@@ -47,7 +48,7 @@ export function remove(deps: WriteDeps, target: Target, options: DeleteOptions):
   if (already && !shortened) return { object: previous, outcome: 'updated' };
   const metadata: StoredMeta = {
     ...previous.metadata,
-    deletionTimestamp: `${new Date(deps.clock.nowMs() + graceSeconds * 1000).toISOString().slice(0, 19)}Z`,
+    deletionTimestamp: timestamp(deps.clock, graceSeconds),
     deletionGracePeriodSeconds: graceSeconds,
     // To be deleted is a change of what is wanted.
     ...(already || generation === undefined ? {} : { generation: generation + 1 }),

@@ -53,8 +53,9 @@ export interface Written {
   readonly outcome: 'created' | 'updated' | 'deleted';
 }
 
-export function timestamp(clock: Clock): string {
-  return `${new Date(clock.nowMs()).toISOString().slice(0, 19)}Z`;
+/** Now, or so many seconds later, as metav1.Time. */
+export function timestamp(clock: Clock, laterSeconds: number = 0): string {
+  return `${new Date(clock.nowMs() + laterSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
 export function collectionOf(deps: WriteDeps, type: ResourceType): Collection {

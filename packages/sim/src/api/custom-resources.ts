@@ -7,6 +7,7 @@
  * several versions is stored as written and shown under the version that is asked for.
  */
 import type { Admission, FakeApiServer, ResourceType, StoredObject } from '@csi-sidecars/runtime/testing';
+import { toTime } from '../timestamps.ts';
 import type { Clock } from '@csi-sidecars/runtime';
 
 const group = 'apiextensions.k8s.io';
@@ -94,7 +95,7 @@ function typesOf(definition: Definition): readonly ResourceType[] {
 function establishedStatus(object: StoredObject, { names, versions }: Definition, clock: Clock): object {
   const before = object['status'] as { readonly acceptedNames?: object } | undefined;
   if (before?.acceptedNames !== undefined) return before;
-  const lastTransitionTime = `${new Date(clock.nowMs()).toISOString().slice(0, 19)}Z`;
+  const lastTransitionTime = toTime(clock.nowMs());
   const condition = (type: string, reason: string, message: string): object => ({
     type,
     status: 'True',

@@ -3,6 +3,7 @@
 import { refusals, type Extension } from '@csi-sidecars/runtime/testing';
 import type { Clock, Random } from '@csi-sidecars/runtime';
 import { serviceAccounts } from './plain-types.ts';
+import { toTime } from '../timestamps.ts';
 
 export interface AccountRef {
   readonly namespace: string;
@@ -35,7 +36,7 @@ export function createTokens({ clock, random }: { readonly clock: Clock; readonl
       const expiresMs = clock.nowMs() + (spec.expirationSeconds ?? defaultSeconds) * 1000;
       const token = `sim.${namespace}.${name}.${random.uuid()}`;
       issued.set(token, { namespace, name, expiresMs });
-      const status = { token, expirationTimestamp: `${new Date(expiresMs).toISOString().slice(0, 19)}Z` };
+      const status = { token, expirationTimestamp: toTime(expiresMs) };
       const metadata = { name, namespace, creationTimestamp: null };
       return {
         code: 201,

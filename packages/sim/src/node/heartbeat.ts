@@ -12,6 +12,7 @@ import {
   type StartGate,
 } from '@csi-sidecars/runtime';
 import { managedAttach } from '../annotations.ts';
+import { toMicroTime, toTime } from '../timestamps.ts';
 
 export interface HeartbeatDeps {
   readonly client: ApiClient;
@@ -50,7 +51,7 @@ export async function announceNode(
       { signal },
     );
   }
-  const now = `${new Date(clock.nowMs()).toISOString().slice(0, 19)}Z`;
+  const now = toTime(clock.nowMs());
   const ready = {
     type: 'Ready',
     status: 'True',
@@ -78,7 +79,7 @@ export async function renewNodeLease(deps: HeartbeatDeps, nodeName: string, sign
 }
 
 async function renew({ client, clock }: HeartbeatDeps, nodeName: string, signal: AbortSignal): Promise<void> {
-  const renewTime = `${new Date(clock.nowMs()).toISOString().slice(0, 23)}000Z`;
+  const renewTime = toMicroTime(clock.nowMs());
   const spec = { holderIdentity: nodeName, leaseDurationSeconds, renewTime };
   const ref = { namespace: leaseNamespace, name: nodeName };
   const current = await client.get(leases, ref, { signal }).catch(absent);

@@ -11,6 +11,7 @@
 import { done, pods, type ObjectKey, type Outcome, type Pod } from '@csi-sidecars/runtime';
 import { createLoop, type Loop, type SimDeps } from '../loop/loop.ts';
 import { isFinished } from '../pods.ts';
+import { toTime } from '../timestamps.ts';
 import type { Freezer } from './freezer.ts';
 import type { MountTable } from './mount-table.ts';
 import type { NodeView, PodVolumes } from './node-view.ts';
@@ -66,7 +67,7 @@ export function createPodLoop({ sim, view, table, freezer }: PodLoopDeps): Loop 
 }
 
 function runningStatus(pod: Pod, nowMs: number): object {
-  const startTime = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+  const startTime = toTime(nowMs);
   const conditions = ['Initialized', 'ContainersReady', 'Ready'].map((type) => ({
     type,
     status: 'True',

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Times as the API writes them. */
+
+/** metav1.Time: seconds. */
+export function toTime(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+}
+
+/** metav1.MicroTime: exactly six digits. */
+export function toMicroTime(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 23)}000Z`;
+}
