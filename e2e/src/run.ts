@@ -9,7 +9,7 @@ import { onInterrupt } from './interruption.ts';
 import { repositoryRoot } from './processes/program.ts';
 import { runContractSuite } from './runner/contract-suite.ts';
 import { openWorld } from './runner/open-world.ts';
-import { parseOptions, select, usage, type RunnerOptions } from './runner/options.ts';
+import { parseOptions, reportName, select, usage, type RunnerOptions } from './runner/options.ts';
 import { countsOf, lineOf, summaryOf, writeReport } from './runner/report.ts';
 import type { Result } from './runner/result.ts';
 import { checkRights } from './runner/rights-check.ts';
@@ -55,12 +55,14 @@ async function run({ only, ...options }: RunnerOptions): Promise<number> {
   const signal = onInterrupt();
   await using stack = new AsyncDisposableStack();
   const world = await openWorld({ only, ...options }, stack);
-  print(`control plane ${world.controlPlane.name}, programs: ${world.programs}, rights: ${world.rbac}`);
+  print(
+    `control plane ${world.controlPlane.name}, programs: ${world.programs}, rights: ${world.rbac}, seed: ${world.seed}`,
+  );
   if (only === undefined || contractOnly) (await runContractSuite({ ...world, signal })).forEach(tell);
   await runScenarios(world, { scenarios, concurrency: options.concurrency, onResult: tell, signal });
   if (scenarios.length > 0) tell(checkRights(world, scenarios));
 
-  writeReport(join(repositoryRoot, 'reports', `e2e-${options.controlPlane}.json`), results);
+  writeReport(join(repositoryRoot, 'reports', `${reportName(options)}.json`), results);
   const counts = countsOf(results);
   print(summaryOf(counts));
   return counts.failed === 0 && !signal.aborted ? 0 : 1;

@@ -15,6 +15,8 @@ export type Capability =
   | 'controller-manager'
   /** A scheduler binds pods and writes selected-node annotations. */
   | 'scheduler'
+  /** A token can be bound to an object, and ends with it. */
+  | 'bound-tokens'
   /** Each request is in an audit log. */
   | 'audit'
   /** The API server can be stopped, killed and started again while its data stays. */
@@ -30,6 +32,8 @@ export interface ServiceAccountRef {
 export interface TokenOptions {
   /** Default one hour; API servers refuse less than ten minutes. */
   readonly lifetimeMs?: number;
+  /** A Secret in the account's namespace, without which the token is worth nothing (needs `bound-tokens`). */
+  readonly boundTo?: { readonly name: string; readonly uid: string };
 }
 
 export interface ControlPlane extends AsyncDisposable {

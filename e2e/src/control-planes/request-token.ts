@@ -8,12 +8,15 @@ const hourMs = 3_600_000;
 export async function requestToken(
   admin: Transport,
   { namespace, name }: ServiceAccountRef,
-  { lifetimeMs = hourMs }: TokenOptions = {},
+  { lifetimeMs = hourMs, boundTo }: TokenOptions = {},
 ): Promise<string> {
   const request = {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
-    spec: { expirationSeconds: Math.ceil(lifetimeMs / 1000) },
+    spec: {
+      expirationSeconds: Math.ceil(lifetimeMs / 1000),
+      ...(boundTo !== undefined && { boundObjectRef: { apiVersion: 'v1', kind: 'Secret', ...boundTo } }),
+    },
   };
   const { status, body } = await admin({
     method: 'POST',

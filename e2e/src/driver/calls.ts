@@ -22,6 +22,6 @@ export function namesOf(calls: readonly CallOf<CreateVolumeRequest>[]): readonly
   return [...new Set(calls.map(({ request }) => request.name))];
 }
 
-async function callsOf({ control }: DriverInstance, method: Method): Promise<readonly RecordedCall[]> {
+export async function callsOf({ control }: DriverInstance, method: Method): Promise<readonly RecordedCall[]> {
   return (await control.calls()).filter((call) => call.method === method);
 }

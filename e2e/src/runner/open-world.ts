@@ -3,18 +3,18 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApiClient, silentLogger, systemClock } from '@csi-sidecars/runtime';
+import { createApiClient, silentLogger, systemClock, systemRandom } from '@csi-sidecars/runtime';
 import { startControlPlane } from '../control-planes/start-control-plane.ts';
 import { findProgram, repositoryRoot } from '../processes/program.ts';
 import { worldNeedsMet, type World } from '../scenarios/world.ts';
 import type { Environment } from '../tools/locate.ts';
-import type { RunnerOptions } from './options.ts';
+import { reportName, type RunnerOptions } from './options.ts';
 
 export async function openWorld(options: RunnerOptions, stack: AsyncDisposableStack): Promise<World> {
   const clock = systemClock();
   const env = await environmentFor(options);
   const { origin } = findProgram('csi-provisioner', env);
-  const reports = join(repositoryRoot, 'reports', `e2e-${options.controlPlane}`);
+  const reports = join(repositoryRoot, 'reports', reportName(options));
   rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
   const scratch = mkdtempSync(join(tmpdir(), 'csi-e2e-'));
@@ -32,10 +32,12 @@ export async function openWorld(options: RunnerOptions, stack: AsyncDisposableSt
     rbac: options.rbac,
     programs: origin,
     env,
+    upstream: nonEmpty(process.env['UPSTREAM_BIN']),
+    seed: options.seed ?? Math.trunc(systemRandom().next() * 2 ** 31),
     reports,
     scratch,
     timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),
-    has: new Set([...controlPlane.has, ...worldNeedsMet(env)]),
+    has: new Set([...controlPlane.has, ...worldNeedsMet(process.env)]),
   };
 }
 
@@ -43,4 +45,8 @@ async function environmentFor({ programs }: RunnerOptions): Promise<Environment>
   const { UPSTREAM_BIN: folder = '', ...env } = process.env;
   if (programs === 'ours') return env;
   return { ...env, UPSTREAM_BIN: folder };
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { parseOptions, select } from './options.ts';
+import { parseOptions, reportName, select } from './options.ts';
 
 it('given nothing, then everything runs on the first control plane with upstream rights and our programs', () => {
   expect(parseOptions([], {})).toEqual({
@@ -10,6 +10,7 @@ it('given nothing, then everything runs on the first control plane with upstream
     programs: 'ours',
     concurrency: 3,
     require: [],
+    seed: undefined,
     list: false,
   });
 });
@@ -24,6 +25,7 @@ it.each([
   [['--control-plane=moon'], 'not one of'],
   [['--rbac=all'], 'not one of stock, minimal'],
   [['--concurrency=0'], 'not a count'],
+  [['--seed=dice'], 'not a whole number'],
   [['--no-such-thing'], '--no-such-thing'],
   [['--control-plane=sim', '--programs=upstream'], 'protobuf'],
 ])('given %j, then it is refused', (args, text) => {
@@ -37,4 +39,14 @@ it('given a selection, then ids and prefixes count, and one that selects nothing
   expect(ids(['P-'])).toEqual(['P-01', 'P-02']);
   expect(ids(['H-01', 'P-02'])).toEqual(['P-02', 'H-01']);
   expect(() => ids(['X-99'])).toThrow('no such scenario');
+});
+
+it('given a seed as a flag or in the environment, then the flag wins', () => {
+  expect(parseOptions([], { E2E_SEED: '7' }).seed).toBe(7);
+  expect(parseOptions(['--seed=8'], { E2E_SEED: '7' }).seed).toBe(8);
+});
+
+it('given minimal rights, then the report has a name of its own', () => {
+  expect(reportName({ controlPlane: 'local', rbac: 'stock' })).toBe('e2e-local');
+  expect(reportName({ controlPlane: 'local', rbac: 'minimal' })).toBe('e2e-local-minimal');
 });

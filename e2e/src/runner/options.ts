@@ -15,6 +15,8 @@ export interface RunnerOptions {
   readonly concurrency: number;
   /** Needs whose absence is a failure and not a reason to leave a scenario out. */
   readonly require: readonly string[];
+  /** Decides what scenarios leave to chance; absent: a new one. */
+  readonly seed: number | undefined;
   readonly list: boolean;
 }
 
@@ -29,6 +31,7 @@ export const usage: string = `usage: npm run e2e -- [options]
   --concurrency=N        scenarios side by side (default 3)
   --require=need,need    a missing need is a failure instead of "not applicable"
   --only=API             the API contract alone
+  --seed=N               repeats what an earlier run left to chance (default E2E_SEED, or a new one)
   --list                 say what there is and end
 `;
 
@@ -42,9 +45,12 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
       programs: { type: 'string', default: hasUpstream(env) ? 'upstream' : 'ours' },
       concurrency: { type: 'string', default: '3' },
       require: { type: 'string' },
+      seed: { type: 'string', default: env['E2E_SEED'] ?? '' },
       list: { type: 'boolean', default: false },
     },
   });
+  const seed = values.seed === '' ? undefined : Number(values.seed);
+  if (seed !== undefined && !Number.isSafeInteger(seed)) throw new Error(`--seed=${values.seed}: not a whole number`);
   const concurrency = Number(values.concurrency);
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new Error(`--concurrency=${values.concurrency}: not a count`);
@@ -62,6 +68,7 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
     programs,
     concurrency,
     require: listOf(values.require) ?? [],
+    seed,
     list: values.list,
   };
 }
@@ -73,6 +80,11 @@ export function select<S extends { readonly id: string }>(all: readonly S[], onl
   );
   if (chosen.length === 0) throw new Error(`--only=${only.join(',')}: no such scenario`);
   return chosen;
+}
+
+/** Of the folder and the file that a run leaves. */
+export function reportName({ controlPlane, rbac }: Pick<RunnerOptions, 'controlPlane' | 'rbac'>): string {
+  return `e2e-${controlPlane}${rbac === 'stock' ? '' : `-${rbac}`}`;
 }
 
 function hasUpstream(env: Environment): boolean {

@@ -2,12 +2,15 @@
 /** Every scenario, in the order in which they are listed. */
 import { apiServer } from './availability/api-server.ts';
 import { leaders } from './availability/leaders.ts';
+import { chaos } from './chaos/chaos.ts';
+import { makes } from './chaos/makes.ts';
 import { basics } from './provisioner/basics.ts';
 import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
 import { load } from './provisioner/load.ts';
 import { requests } from './provisioner/requests.ts';
 import { topology } from './provisioner/topology.ts';
+import { inCluster } from './security/in-cluster.ts';
 import { secrecy } from './security/secrets.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -21,6 +24,9 @@ export const allScenarios: readonly Scenario[] = [
   ...leaders,
   ...apiServer,
   ...secrecy,
+  ...chaos,
+  ...makes,
+  ...inCluster,
 ].sort(byId);
 
 function byId(a: Scenario, b: Scenario): number {

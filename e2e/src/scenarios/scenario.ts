@@ -17,7 +17,11 @@ export type WorldNeed =
   /** Capabilities, topology and pools of the driver can be chosen. */
   | 'driver-settings'
   /** A process can be given a host name of its own, so that replicas have identities. */
-  | 'host-names';
+  | 'host-names'
+  /** A process can be given mounts that only it sees: root may do that. */
+  | 'private-mounts'
+  /** Upstream's programs are there beside ours (`UPSTREAM_BIN`). */
+  | 'both-makes';
 
 export type Need = Capability | WorldNeed;
 

@@ -11,6 +11,7 @@ import { findProgram, type ProgramName } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
 import { applyRbac, removeBindings } from '../rbac/apply.ts';
 import { accountOf, extraRules, rbacObjects, type RbacObject, type RbacSubject } from '../rbac/profiles.ts';
+import type { Environment } from '../tools/locate.ts';
 import { underHostName, type World } from './world.ts';
 
 export interface SidecarOptions {
@@ -20,6 +21,17 @@ export interface SidecarOptions {
   readonly replica?: string;
   /** In place of the control plane's address. */
   readonly server?: string;
+  /** In place of those under test (needs `both-makes`). */
+  readonly make?: 'ours' | 'upstream';
+  /** How it finds and convinces the API server, in place of a kubeconfig. */
+  readonly connect?: (account: ServiceAccountRef) => Promise<Connection>;
+}
+
+export interface Connection {
+  /** The command in front of the program. */
+  readonly before: readonly string[];
+  readonly args: readonly string[];
+  readonly env: Environment;
 }
 
 export interface Sidecars {
@@ -45,7 +57,7 @@ const subjects: Readonly<Record<ProgramName, RbacSubject>> = { 'csi-provisioner'
 
 export function createSidecars(deps: SidecarsDeps): Sidecars {
   const { world, namespace, driverName, socket, logs, scratch, cleanUp } = deps;
-  const { api, clock, env } = world;
+  const { api, clock } = world;
   const started: SupervisedProcess[] = [];
   const accounts = new Map<ProgramName, Promise<ServiceAccountRef>>();
 
@@ -65,20 +77,24 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
 
   return {
     started,
-    start: async (name, { args = [], replica, server } = {}) => {
+    start: async (name, { args = [], replica, server, make, connect } = {}) => {
       const id = replica === undefined ? name : `${name}-${replica}`;
       const account = await accountFor(name);
-      const kubeconfig = await kubeconfigOf(world.controlPlane, { account, name: id, folder: scratch, server });
-      const program = findProgram(name, env);
+      const byKubeconfig = async (): Promise<Connection> => {
+        const path = await kubeconfigOf(world.controlPlane, { account, name: id, folder: scratch, server });
+        return { before: [], args: [`--kubeconfig=${path}`], env: { POD_NAMESPACE: namespace } };
+      };
+      const connection = await (connect ?? byKubeconfig)(account);
+      const program = findProgram(name, ofMake(world, make));
       const asReplica = replica === undefined ? [] : underHostName(replica);
-      const connection = [`--kubeconfig=${kubeconfig}`, `--csi-address=unix://${socket}`, '-v=5'];
-      const line = [...asReplica, program.command, ...program.args, ...connection, ...args];
+      const command = [...asReplica, ...connection.before, program.command, ...program.args];
+      const line = [...command, ...connection.args, `--csi-address=unix://${socket}`, '-v=5', ...args];
       const sidecar = await supervise(
         {
           name: id,
           command: line[0]!,
           args: line.slice(1),
-          env: { PATH: env['PATH'], POD_NAMESPACE: namespace },
+          env: { PATH: world.env['PATH'], ...connection.env },
           logFile: join(logs, `${id}.log`),
         },
         clock,
@@ -89,4 +105,15 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
     },
     grant: async (name, need, rules) => apply(extraRules(await accountFor(name), need, rules)),
   };
+}
+
+function ofMake({ env, upstream = '' }: World, make: SidecarOptions['make']): Environment {
+  switch (make) {
+    case undefined:
+      return env;
+    case 'ours':
+      return { ...env, UPSTREAM_BIN: '' };
+    case 'upstream':
+      return { ...env, UPSTREAM_BIN: upstream };
+  }
 }

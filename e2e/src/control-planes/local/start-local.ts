@@ -27,6 +27,7 @@ export interface LocalOptions {
 
 const capabilities: readonly Capability[] = [
   'rbac',
+  'bound-tokens',
   'admission',
   'controller-manager',
   'scheduler',

@@ -4,6 +4,7 @@ import { leases } from '@csi-sidecars/runtime';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { leaseName } from '../../rbac/profiles.ts';
 import type { ScenarioContext } from '../context.ts';
+import type { SidecarOptions } from '../sidecars.ts';
 
 /** Short, so that a take-over takes seconds; the proportions are those of the defaults. */
 export const leaseMs = 6000;
@@ -21,11 +22,13 @@ export interface ReplicaOptions {
   readonly args?: readonly string[];
   /** Addresses of the API server by replica, in place of the control plane's own. */
   readonly servers?: Readonly<Record<string, string>>;
+  /** By replica, in place of what is under test. */
+  readonly makes?: Readonly<Record<string, 'ours' | 'upstream'>>;
 }
 
 export async function startReplicas(
   ctx: ScenarioContext,
-  { args = [], servers = {} }: ReplicaOptions = {},
+  { args = [], servers = {}, makes = {} }: ReplicaOptions = {},
 ): Promise<readonly Replica[]> {
   const election = [
     '--leader-election',
@@ -38,7 +41,13 @@ export async function startReplicas(
   return await Promise.all(
     names.map(async (name) => {
       const server = servers[name];
-      const options = { replica: name, args: [...election, ...args], ...(server !== undefined && { server }) };
+      const make = makes[name];
+      const options: SidecarOptions = {
+        replica: name,
+        args: [...election, ...args],
+        ...(server !== undefined && { server }),
+        ...(make !== undefined && { make }),
+      };
       return { name, process: await ctx.startProvisioner(options) };
     }),
   );

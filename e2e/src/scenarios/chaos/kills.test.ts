@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import { seededRandom } from '@csi-sidecars/runtime/testing';
+import type { RecordedCall } from '@csi-sidecars/test-driver';
+import { expect, it } from 'vitest';
+import { callsHit, planKills } from './kills.ts';
+
+it('given a seed, then the plan is the same every time: twenty kills of three victims', () => {
+  const plan = planKills(seededRandom(1));
+  expect(planKills(seededRandom(1))).toEqual(plan);
+  expect(planKills(seededRandom(2))).not.toEqual(plan);
+  expect(plan.length).toBe(20);
+  expect(new Set(plan.map(({ victim }) => victim)).size).toBe(3);
+});
+
+it('given a killed driver, then it has hit what began in that life and never ended', () => {
+  const kills = [
+    { victim: 'driver', atMs: 100, goneMs: 101 },
+    { victim: 'driver', atMs: 200, goneMs: 201 },
+  ] as const;
+  const calls = [call(1, 90), call(2, 95, 99), call(3, 150), call(4, 300)];
+  expect(callsHit(kills, calls).map((hit) => hit.map(({ seq }) => seq))).toEqual([[1], [3]]);
+});
+
+it('given another victim, then it has hit what a living driver was doing while it died', () => {
+  const kills = [
+    { victim: 'driver', atMs: 100, goneMs: 101 },
+    { victim: 'sidecar', atMs: 200, goneMs: 202 },
+  ] as const;
+  const calls = [call(1, 90), call(2, 190, 199), call(3, 190, 250), call(4, 201, 260)];
+  expect(callsHit(kills, calls)[1]?.map(({ seq }) => seq)).toEqual([3]);
+});
+
+function call(seq: number, beganAtMs: number, endedAtMs?: number): RecordedCall {
+  return {
+    seq,
+    method: '/csi.v1.Controller/CreateVolume',
+    request: {},
+    peer: '',
+    nodeId: '',
+    beganAtMs,
+    endedAtMs,
+    outcome: endedAtMs === undefined ? undefined : { kind: 'answered', response: {} },
+  };
+}

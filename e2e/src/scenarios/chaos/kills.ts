@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Who is killed, in which order, and when: all of it decided by a seed. What a kill has hit is read from the driver's
+ * journal afterwards. A killed driver leaves calls that began and never ended; of another victim the calls are told that
+ * were under way when it died.
+ */
+import type { Random } from '@csi-sidecars/runtime';
+import type { RecordedCall } from '@csi-sidecars/test-driver';
+
+export type Victim = 'driver' | 'sidecar' | 'kube-apiserver';
+
+export interface PlannedKill {
+  readonly victim: Victim;
+  /** After the work was given that it is to disturb. */
+  readonly afterMs: number;
+  /** How long the driver takes from then on: before a call has its effect, and after. */
+  readonly delays: { readonly beforeMs: number; readonly afterMs: number };
+}
+
+export interface Kill {
+  readonly victim: Victim;
+  readonly atMs: number;
+  readonly goneMs: number;
+}
+
+const counts: Readonly<Record<Victim, number>> = { driver: 8, sidecar: 8, 'kube-apiserver': 4 };
+
+export function planKills(random: Random): readonly PlannedKill[] {
+  const between = (from: number, to: number): number => Math.round(from + random.next() * (to - from));
+  const victims = (Object.keys(counts) as Victim[]).flatMap((victim) => Array<Victim>(counts[victim]).fill(victim));
+  return shuffled(victims, random).map((victim) => ({
+    victim,
+    afterMs: between(50, 800),
+    delays: { beforeMs: between(25, 150), afterMs: between(25, 150) },
+  }));
+}
+
+export function callsHit(kills: readonly Kill[], calls: readonly RecordedCall[]): readonly RecordedCall[][] {
+  return kills.map(({ victim, atMs, goneMs }, index) => {
+    if (victim !== 'driver') {
+      return calls.filter(
+        ({ beganAtMs, endedAtMs = Infinity }) =>
+          beganAtMs <= atMs && endedAtMs >= goneMs && !diedBefore(beganAtMs, atMs),
+      );
+    }
+    const bornMs = kills.slice(0, index).findLast((kill) => kill.victim === 'driver')?.goneMs ?? 0;
+    return calls.filter(({ outcome, beganAtMs }) => outcome === undefined && beganAtMs > bornMs && beganAtMs <= goneMs);
+  });
+
+  /** The driver that had begun the call was dead by then. */
+  function diedBefore(beganAtMs: number, atMs: number): boolean {
+    return kills.some((kill) => kill.victim === 'driver' && kill.goneMs >= beganAtMs && kill.goneMs <= atMs);
+  }
+}
+
+function shuffled<T>(list: readonly T[], random: Random): readonly T[] {
+  return list
+    .map((value) => ({ value, at: random.next() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ value }) => value);
+}

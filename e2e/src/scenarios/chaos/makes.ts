@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Z-02: our program and upstream's as leader and standby of one driver. Each finishes and deletes what the other has begun,
+ * so either can be replaced by the other while work is under way, and back.
+ */
+import assert from 'node:assert/strict';
+import { leases } from '@csi-sidecars/runtime';
+import { callsOf, createCalls } from '../../driver/calls.ts';
+import type { ScenarioContext } from '../context.ts';
+import { createClaims } from '../availability/claims.ts';
+import { startReplicas, untilLed, type Replica } from '../availability/replicas.ts';
+import { createClass } from '../provisioner/steps.ts';
+import type { Scenario } from '../scenario.ts';
+import { assertOneVolumeEach, claimsOf, deleteClaimsInsistently, untilNothingIsLeft } from './volumes.ts';
+
+const claims = 200;
+
+interface HandOver {
+  readonly from: string;
+  readonly goneMs: number;
+}
+
+export const makes: readonly Scenario[] = [
+  {
+    id: 'Z-02',
+    title: `ours and upstream's take over from each other during ${claims} claims, and back: one Lease, one volume each`,
+    needs: ['both-makes', 'host-names', 'driver-faults', 'driver-journal', 'controller-manager'],
+    serial: true,
+    restarts: true,
+    run: async (ctx) => {
+      const driver = await ctx.startDriver();
+      for (const method of ['CreateVolume', 'DeleteVolume']) {
+        await driver.control.addFault({ method, at: 'during', action: { kind: 'delay', ms: 500 } });
+      }
+      const replicas = await startReplicas(ctx, {
+        makes: { 'replica-a': 'ours', 'replica-b': 'upstream' },
+        args: ['--worker-threads=10', '--retry-interval-start=500ms', '--kube-api-qps=100', '--kube-api-burst=200'],
+      });
+      const first = await untilLed(ctx, replicas);
+      const handOvers: HandOver[] = [];
+      const handOver = async (): Promise<void> => void handOvers.push(await takeTurns(ctx, replicas));
+      const leaderAt = (atMs: number): string => handOvers.find(({ goneMs }) => goneMs >= atMs)?.from ?? first.name;
+
+      await createClaims(ctx, await createClass(ctx), claims);
+      await untilMoreCalls(ctx, 'CreateVolume', 50);
+      await handOver();
+      await untilMoreCalls(ctx, 'CreateVolume', 50);
+      await handOver();
+      await assertOneVolumeEach(ctx, claims);
+
+      const makers = await makersOf(ctx, leaderAt);
+      const madeBy = async (maker: (name: string) => boolean): Promise<readonly string[]> =>
+        (await claimsOf(ctx))
+          .filter(({ metadata }) => maker(makers.get(`pvc-${metadata?.uid}`)?.at(-1) ?? ''))
+          .map(({ metadata }) => metadata?.name ?? '');
+      await deleteClaimsInsistently(ctx, await madeBy((name) => name !== first.name));
+      await untilMoreCalls(ctx, 'DeleteVolume', 10);
+      await handOver();
+      await deleteClaimsInsistently(ctx, await madeBy((name) => name === first.name));
+      await untilMoreCalls(ctx, 'DeleteVolume', 20);
+      await handOver();
+      await untilNothingIsLeft(ctx);
+
+      const turns = [...makers.values()].map((names) => names.join(' '));
+      const other = replicas.find(({ name }) => name !== first.name)!;
+      assert.ok(
+        turns.some((names) => names.includes(`${first.name} ${other.name}`)),
+        'the other finished none',
+      );
+      assert.ok(
+        turns.some((names) => names.includes(`${other.name} ${first.name}`)),
+        'the first finished none',
+      );
+      const deletions = await callsOf(driver, '/csi.v1.Controller/DeleteVolume');
+      const deleters = new Set(deletions.map(({ beganAtMs }) => leaderAt(beganAtMs)));
+      assert.equal(deleters.size, 2);
+      const { items } = await ctx.api.list(leases, { namespace: ctx.namespace });
+      assert.deepEqual(
+        items.map(({ spec }) => spec?.leaseTransitions),
+        [handOvers.length],
+      );
+    },
+  },
+];
+
+/** The leader dies, the other leads, the dead one comes back as standby. */
+async function takeTurns(ctx: ScenarioContext, replicas: readonly Replica[]): Promise<HandOver> {
+  const leader = await untilLed(ctx, replicas);
+  await leader.process.destroy();
+  const goneMs = ctx.world.clock.nowMs();
+  await untilLed(ctx, replicas, { by: (name) => name !== leader.name });
+  await leader.process.start();
+  return { from: leader.name, goneMs };
+}
+
+async function untilMoreCalls(
+  ctx: ScenarioContext,
+  method: 'CreateVolume' | 'DeleteVolume',
+  more: number,
+): Promise<void> {
+  const count = async (): Promise<number> => (await callsOf(ctx.driver, `/csi.v1.Controller/${method}`)).length;
+  const before = await count();
+  await ctx.eventually(`${more} more calls of ${method}`, async () => (await count()) >= before + more, 60_000);
+}
+
+/** By volume name, the leaders that asked for it, in order. */
+async function makersOf(
+  ctx: ScenarioContext,
+  leaderAt: (atMs: number) => string,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const calls = Map.groupBy(await createCalls(ctx.driver), ({ request }) => request.name);
+  return new Map([...calls].map(([name, list]) => [name, list.map(({ beganAtMs }) => leaderAt(beganAtMs))]));
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What must be true of many claims whatever happened to those who made their volumes. */
+import assert from 'node:assert/strict';
+import {
+  isAlreadyExists,
+  isNotFound,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+} from '@csi-sidecars/runtime';
+import { createCalls } from '../../driver/calls.ts';
+import type { ScenarioContext } from '../context.ts';
+import { createClaim, deleteClaim } from '../provisioner/steps.ts';
+
+const convergeMs = 120_000;
+
+/** Asks until the API server, which may be away, has taken each. */
+export async function createClaimsInsistently(
+  ctx: ScenarioContext,
+  className: string,
+  names: readonly string[],
+): Promise<void> {
+  await insist(ctx, names, (name) => unless(isAlreadyExists, createClaim(ctx, className, { name })));
+}
+
+export async function deleteClaimsInsistently(ctx: ScenarioContext, names: readonly string[]): Promise<void> {
+  await insist(ctx, names, (name) => unless(isNotFound, deleteClaim(ctx, name)));
+}
+
+export async function claimsOf({ api, namespace }: ScenarioContext): Promise<readonly PersistentVolumeClaim[]> {
+  return (await api.list(persistentVolumeClaims, { namespace })).items;
+}
+
+export async function volumesOf({ api, driverName }: ScenarioContext): Promise<readonly PersistentVolume[]> {
+  return (await api.list(persistentVolumes)).items.filter(({ spec }) => spec?.csi?.driver === driverName);
+}
+
+/** Every claim is bound to a volume object of its own, and the storage holds exactly those volumes, each by its claim's name. */
+export async function assertOneVolumeEach(ctx: ScenarioContext, count: number): Promise<void> {
+  await ctx.eventually(
+    `all ${count} claims and volumes are bound`,
+    async () => {
+      const both = [await claimsOf(ctx), await volumesOf(ctx)];
+      return both.every((list) => list.length === count && list.every(({ status }) => status?.phase === 'Bound'));
+    },
+    convergeMs,
+  );
+  const wanted = (await claimsOf(ctx)).map(({ metadata }) => `pvc-${metadata?.uid}`).toSorted();
+  const objects = await volumesOf(ctx);
+  const stored = await ctx.driver.control.volumes();
+  assert.deepEqual(objects.map(({ metadata }) => metadata?.name).toSorted(), wanted);
+  assert.deepEqual(stored.map(({ name }) => name).toSorted(), wanted);
+  assert.deepEqual(
+    objects.map(({ spec }) => spec?.csi?.volumeHandle).toSorted(),
+    stored.map(({ id }) => id).toSorted(),
+  );
+  await assertRepeatable(ctx, new Set(wanted));
+}
+
+/**
+ * No pair of calls could have made two volumes for one claim: whatever was asked again was asked in the same words, under
+ * the claim's own name, and was answered with the same volume.
+ */
+async function assertRepeatable(ctx: ScenarioContext, names: ReadonlySet<string>): Promise<void> {
+  const byName = Map.groupBy(await createCalls(ctx.driver), ({ request }) => request.name);
+  for (const [name, calls] of byName) {
+    assert.ok(names.has(name), `a volume ${name} was asked for, which belongs to no claim`);
+    for (const { request } of calls) assert.deepEqual(request, calls[0]?.request);
+    const ids = calls.flatMap(({ outcome }) =>
+      outcome?.kind === 'answered'
+        ? [(outcome.response as { readonly volume?: { readonly volume_id?: string } }).volume?.volume_id]
+        : [],
+    );
+    assert.ok(new Set(ids).size <= 1, `${name} was made as ${ids.join(', ')}`);
+  }
+}
+
+export async function untilNothingIsLeft(ctx: ScenarioContext): Promise<void> {
+  const left = async (): Promise<readonly number[]> => [
+    (await claimsOf(ctx)).length,
+    (await volumesOf(ctx)).length,
+    (await ctx.driver.control.volumes()).length,
+  ];
+  await ctx.eventually(
+    'no claim, no volume object and no volume is left',
+    async () => (await left()).every((count) => count === 0),
+    convergeMs,
+  );
+}
+
+async function insist(
+  ctx: ScenarioContext,
+  names: readonly string[],
+  work: (name: string) => Promise<unknown>,
+): Promise<void> {
+  await Promise.all(
+    names.map((name) =>
+      ctx.eventually(
+        `${name} is taken by the API server`,
+        async () => {
+          await work(name);
+          return true;
+        },
+        60_000,
+      ),
+    ),
+  );
+}
+
+async function unless(isHarmless: (error: unknown) => boolean, work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (!isHarmless(error)) throw error;
+  }
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Z-03: what a pod is given instead of a kubeconfig, and that its token changes under the running program. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { leases } from '@csi-sidecars/runtime';
+import { mountAccount, type MountedAccount } from '../../accounts/mounted-account.ts';
+import { leaseName } from '../../rbac/profiles.ts';
+import { directTransport } from '../../suite-client/direct-transport.ts';
+import { createClaims, assertConverged } from '../availability/claims.ts';
+import type { ScenarioContext } from '../context.ts';
+import { createClaim, createClass, eventsOf, untilBound } from '../provisioner/steps.ts';
+import type { Scenario } from '../scenario.ts';
+import { withAccountFolder } from '../world.ts';
+
+const rotations = 3;
+
+export const inCluster: readonly Scenario[] = [
+  {
+    id: 'Z-03',
+    title:
+      'in-cluster settings: tokens are replaced and the old ones made worthless, and claims are served all the time',
+    needs: ['private-mounts', 'bound-tokens', 'driver-journal'],
+    run: async (ctx) => {
+      const { api } = ctx;
+      const { controlPlane } = ctx.world;
+      await ctx.startDriver();
+      let mounted: MountedAccount | undefined;
+      await ctx.startProvisioner({
+        args: ['--leader-election', '--retry-interval-start=500ms'],
+        connect: async (account) => {
+          const folder = join(ctx.world.scratch, ctx.namespace, 'account');
+          mounted = await mountAccount({ controlPlane, api }, { account, folder });
+          const { hostname, port } = new URL(controlPlane.server);
+          const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
+          return { before: withAccountFolder(folder), args: [], env };
+        },
+      });
+      const className = await createClass(ctx);
+      await createClaims(ctx, className, 5);
+
+      for (let rotation = 0; rotation < rotations; rotation += 1) {
+        const old = await mounted!.rotate();
+        await createClaim(ctx, className, { name: `during-${rotation}` });
+        await untilRefused(ctx, old);
+        await createClaim(ctx, className, { name: `after-${rotation}` });
+        await untilBound(ctx, `during-${rotation}`);
+        await untilBound(ctx, `after-${rotation}`);
+      }
+
+      await assertConverged(ctx, 5 + 2 * rotations);
+      assert.deepEqual(await eventsOf(ctx, 'ProvisioningFailed'), []);
+      // The Lease is where the namespace file says.
+      await api.get(leases, { namespace: ctx.namespace, name: leaseName(ctx.driverName) });
+    },
+  },
+];
+
+/** The API server remembers for some seconds that a token was good. */
+async function untilRefused(ctx: ScenarioContext, token: string): Promise<void> {
+  const { server, caFile } = ctx.world.controlPlane;
+  using direct = directTransport({ server, caFile });
+  await ctx.eventually('the old token is refused', async () => {
+    const { status, body } = await direct.transport({
+      method: 'GET',
+      path: '/version',
+      headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
+      signal: ctx.signal,
+    });
+    await Array.fromAsync(body);
+    return status === 401;
+  });
+}
