@@ -36,13 +36,20 @@ export function rightOf({ verb, group, resource, subresource }: AuditedRequest):
   return right(verb, subresource === '' ? resource : `${resource}/${subresource}`, group);
 }
 
-/** Requests that were answered 403 and are not in the list of harmless ones. */
+/**
+ * Requests that were answered 403 and are not in the list of harmless ones. What the same account was allowed in the same
+ * namespace at another time does not count: an API server that has just started refuses for a moment what it has not read yet.
+ */
 export function refused(
   requests: readonly AuditedRequest[],
   allowed: readonly AllowedRefusal[] = allowedRefusals,
 ): readonly AuditedRequest[] {
   const harmless = new Set(allowed.map((entry) => entry.right));
-  return requests.filter((request) => request.code === 403 && !harmless.has(rightOf(request)));
+  const keyOf = (request: AuditedRequest): string => `${request.user} ${rightOf(request)} ${request.namespace}`;
+  const everAllowed = new Set(requests.filter(({ code }) => code !== 401 && code !== 403).map(keyOf));
+  return requests.filter(
+    (request) => request.code === 403 && !harmless.has(rightOf(request)) && !everAllowed.has(keyOf(request)),
+  );
 }
 
 export function rightsUsed(requests: readonly AuditedRequest[]): ReadonlySet<Right> {

@@ -105,6 +105,12 @@ describe('questions', () => {
     expect(refused([bad, harmless, requestOf({})])).toEqual([bad]);
   });
 
+  it('given a refusal of what was allowed at another time, then the API server had just started; elsewhere it counts', () => {
+    const early = requestOf({ resource: 'pods', namespace: 'one', code: 403 });
+    const elsewhere = requestOf({ resource: 'pods', namespace: 'two', code: 403 });
+    expect(refused([early, elsewhere, requestOf({ resource: 'pods', namespace: 'one' })])).toEqual([elsewhere]);
+  });
+
   it('given rules and requests, then the rights that nobody used are listed', () => {
     const rules = [{ apiGroups: ['storage.k8s.io'], resources: ['storageclasses'], verbs: ['list', 'watch'] }];
     const requests = [requestOf({ verb: 'list', group: 'storage.k8s.io', resource: 'storageclasses' })];

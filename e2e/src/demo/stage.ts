@@ -52,6 +52,8 @@ export async function embeddedStage(
     reports: folder,
     scratch: folder,
     timeFactor: 1,
+    upstream: undefined,
+    seed: 0,
     has: new Set([...controlPlane.has, ...worldNeedsMet(env)]),
   } as const;
   return {

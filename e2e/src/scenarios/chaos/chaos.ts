@@ -46,9 +46,8 @@ export const chaos: readonly Scenario[] = [
           await slowDown(ctx, kill);
           const from = Math.floor((index * claims) / planned.length);
           const to = Math.floor(((index + 1) * claims) / planned.length);
-          // Not waited for: the API server may be about to go.
-          const working = work(names.slice(from, to));
-          await Promise.all([working, strike(ctx, kill, sidecar).then((done) => kills.push(done))]);
+          const [done] = await Promise.all([strike(ctx, kill, sidecar), work(names.slice(from, to))]);
+          kills.push(done);
         }
       };
 
@@ -104,9 +103,9 @@ async function strike(ctx: ScenarioContext, planned: PlannedKill, sidecar: Super
 }
 
 /** Calls that began earlier may belong to a driver that is dead. */
-async function untilCallIsOpen({ driver, eventually }: ScenarioContext, bornMs: number): Promise<void> {
-  await eventually('a call is under way', async () =>
-    (await openCalls(driver)).some((beganAtMs) => beganAtMs > bornMs),
+async function untilCallIsOpen(ctx: ScenarioContext, bornMs: number): Promise<void> {
+  await ctx.eventually('a call is under way', async () =>
+    (await openCalls(ctx.driver)).some((beganAtMs) => beganAtMs > bornMs),
   );
 }
 

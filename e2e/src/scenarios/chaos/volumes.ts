@@ -49,10 +49,10 @@ export async function assertOneVolumeEach(ctx: ScenarioContext, count: number): 
   const wanted = (await claimsOf(ctx)).map(({ metadata }) => `pvc-${metadata?.uid}`).toSorted();
   const objects = await volumesOf(ctx);
   const stored = await ctx.driver.control.volumes();
-  assert.deepEqual(objects.map(({ metadata }) => metadata?.name).toSorted(), wanted);
+  assert.deepEqual(objects.map(({ metadata }) => metadata?.name ?? '').toSorted(), wanted);
   assert.deepEqual(stored.map(({ name }) => name).toSorted(), wanted);
   assert.deepEqual(
-    objects.map(({ spec }) => spec?.csi?.volumeHandle).toSorted(),
+    objects.map(({ spec }) => spec?.csi?.volumeHandle ?? '').toSorted(),
     stored.map(({ id }) => id).toSorted(),
   );
   await assertRepeatable(ctx, new Set(wanted));
