@@ -19,7 +19,7 @@ export interface Flow {
   readonly openWindows?: readonly string[];
 }
 
-function addClass(world: World, klass: Partial<StorageClass> = {}): void {
+export function addClass(world: World, klass: Partial<StorageClass> = {}): void {
   world.sim.server.seed<StorageClass>({
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',

@@ -13,7 +13,7 @@ import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
 
 /** On a claim while its volume may exist without a PersistentVolume. */
-const claimGuard = 'provisioner.storage.kubernetes.io/provisioning-protection';
+export const claimGuard = 'provisioner.storage.kubernetes.io/provisioning-protection';
 
 export interface Stage {
   readonly server: FakeApiServer;
