@@ -52,19 +52,23 @@ async function main(): Promise<number> {
     process.stderr.write(`${what} ${make.name}: ${seconds.toFixed(1)} s\n`);
   };
 
+  const eachRound = {
+    start: (place: Place, to: Recording) => measureStartAndStream(place, options, to),
+    volumes: (place: Place, to: Recording) => measureWaitingClaims(place, options, to),
+    leaders: measureTakeOver,
+  };
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const make of makes) {
-      await measure(make, `start-${round}`, (place, to) => measureStartAndStream(place, options, to));
+    for (const part of options.only) {
+      if (part === 'foreign') continue;
+      for (const make of makes) await measure(make, `${part}-${round}`, eachRound[part]);
     }
-    for (const make of makes) {
-      await measure(make, `volumes-${round}`, (place, to) => measureWaitingClaims(place, options, to));
-    }
-    for (const make of makes) await measure(make, `leaders-${round}`, measureTakeOver);
   }
-  await stand.controlPlane.components.get('kube-controller-manager')?.stop();
-  await createForeignObjects(stand, options.foreign);
-  for (const make of makes) {
-    await measure(make, 'foreign', (place, to) => measureBesideForeign(place, options, to));
+  if (options.only.includes('foreign')) {
+    await stand.controlPlane.components.get('kube-controller-manager')?.stop();
+    await createForeignObjects(stand, options.foreign);
+    for (const make of makes) {
+      await measure(make, 'foreign', (place, to) => measureBesideForeign(place, options, to));
+    }
   }
   publish({ makes, results, options, setting: settingOf(stand) });
   return 0;
@@ -73,7 +77,7 @@ async function main(): Promise<number> {
 function publish(report: Report): void {
   const markdown = toMarkdown(report);
   process.stdout.write(`${markdown}\n`);
-  if (report.options.quick) return;
+  if (!report.options.writesPage) return;
   mkdirSync(plotsFolder, { recursive: true });
   writeFileSync(join(plotsFolder, 'provisioner.svg'), toSvg(report));
   rewriteSection('provisioner', `${markdown}\n\n![The same as bars](plots/provisioner.svg)`);

@@ -2,7 +2,11 @@
 /** The command line of this bench. Every size is bounded, so that a run ends by itself. */
 import { parseArgs } from 'node:util';
 
+export const parts = ['start', 'volumes', 'leaders', 'foreign'] as const;
+export type Part = (typeof parts)[number];
+
 export interface Options {
+  readonly only: readonly Part[];
   readonly rounds: number;
   readonly claims: number;
   readonly foreign: number;
@@ -10,14 +14,15 @@ export interface Options {
   readonly streamSeconds: number;
   /** How long a process is left alone before its memory counts as idle. */
   readonly settleMs: number;
-  /** A try writes no page. */
-  readonly quick: boolean;
+  /** Only a whole run rewrites the page. */
+  readonly writesPage: boolean;
 }
 
 export const usage: string = `usage: UPSTREAM_BIN=<folder> [CSI_DRIVER_BIN=<file>] npm run bench -- provisioner [options]
   --rounds=N    of each make, interleaved (3)
   --claims=N    that wait when a sidecar starts (1000)
   --foreign=N   volumes, claims and attachments of another driver, each (10000)
+  --only=LIST   of start, volumes, leaders, foreign (all); bench/README.md stays as it is
   --quick       one round, 100 claims, 500 foreign objects of each kind; bench/README.md stays as it is
 `;
 
@@ -28,6 +33,7 @@ export function parseOptions(argv: readonly string[]): Options {
       rounds: { type: 'string' },
       claims: { type: 'string' },
       foreign: { type: 'string' },
+      only: { type: 'string' },
       quick: { type: 'boolean', default: false },
     },
   });
@@ -38,7 +44,8 @@ export function parseOptions(argv: readonly string[]): Options {
     foreign: count('foreign', values.foreign ?? (quick ? '500' : '10000'), { from: 0, to: 100_000 }),
     streamSeconds: quick ? 3 : 10,
     settleMs: quick ? 3000 : 10_000,
-    quick,
+    only: values.only === undefined ? parts : values.only.split(',').map(partOf),
+    writesPage: !quick && values.only === undefined,
   };
 }
 
@@ -48,4 +55,10 @@ function count(name: string, text: string, { from, to }: { readonly from: number
     throw new Error(`--${name}=${text} is not a number from ${from} to ${to}`);
   }
   return value;
+}
+
+function partOf(text: string): Part {
+  const part = parts.find((each) => each === text);
+  if (part === undefined) throw new Error(`--only=${text} is none of ${parts.join(', ')}`);
+  return part;
 }

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the runtime costs. Every measurement runs in a process of its own; prints a table, asserts nothing. */
+/**
+ * What the runtime costs. Every measurement runs in a process of its own; prints a table, writes
+ * it into its section of bench/README.md, asserts nothing.
+ */
 import { fork } from 'node:child_process';
-import { type Row, printTable } from './report.ts';
+import { cpus } from 'node:os';
+import { rewriteSection } from '../page.ts';
+import { type Row, printTable, tableOf } from './report.ts';
 
 /** The rows of a measurement; undefined when the process died. */
 function measure(
@@ -30,8 +35,13 @@ async function smallestHeap(mode: 'streamed' | 'listed'): Promise<Row> {
   return { measure: `M3 50,000 PVs ${mode}: smallest heap limit`, value: lives, unit: 'MB', budget: '<= 128' };
 }
 
+const all: Row[] = [];
+const add = (rows: readonly Row[]): void => {
+  all.push(...rows);
+  printTable(rows);
+};
 const report = async (rows: Promise<readonly Row[] | undefined>): Promise<void> => {
-  printTable((await rows) ?? [{ measure: 'a measurement failed', value: NaN, unit: '' }]);
+  add((await rows) ?? [{ measure: 'a measurement failed', value: NaN, unit: '' }]);
 };
 
 for (const kind of ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment', 'Pod']) {
@@ -41,8 +51,11 @@ for (const kind of ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachme
 }
 for (const mode of ['streamed', 'listed'] as const) {
   await report(measure('./sync.ts', [mode, '50000']));
-  printTable([await smallestHeap(mode)]);
+  add([await smallestHeap(mode)]);
 }
 await report(measure('./events.ts', []));
-// It prints its own lines.
-await measure('./queue.ts', []);
+await report(measure('./queue.ts', []));
+
+const machine = cpus();
+const setting = `Node.js ${process.version}; ${machine.length} cores (${machine[0]?.model.trim() ?? process.arch}).`;
+rewriteSection('runtime', `${setting}\n\n${tableOf(all)}`);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * What the work queue costs: add/get/done pairs per second, bytes per waiting and per delayed key, and reconciles per second
- * through the workers. Prints numbers, asserts nothing. Run with `--expose-gc`, or the bytes are an upper bound.
+ * through the workers. Tells numbers, asserts nothing. Run with `--expose-gc`, or the bytes are an upper bound.
  */
 import {
   createWorkQueue,
@@ -13,6 +13,7 @@ import {
   systemClock,
   type WorkQueue,
 } from '@csi-sidecars/runtime';
+import { type Row, tell } from './report.ts';
 
 const pairs = 1_000_000;
 const keys: readonly string[] = Array.from({ length: pairs }, (_, index) => `namespace-${index % 100}/claim-${index}`);
@@ -23,8 +24,9 @@ void new Set(keys);
 const aQueue = (): WorkQueue<string> =>
   createWorkQueue({ clock }, { rateLimiter: itemExponential({ baseMs: 1000, maxMs: 300_000 }) });
 
-function report(name: string, value: number, unit: string): void {
-  console.log(`${name.padEnd(44)} ${Math.round(value).toLocaleString('en').padStart(12)} ${unit}`);
+const rows: Row[] = [];
+function report(measure: string, value: number, unit: string): void {
+  rows.push({ measure, value, unit });
 }
 
 /** Of a million pairs, in as many rounds as it takes. */
@@ -95,3 +97,4 @@ const failing = bytesPerKey((queue) => {
   for (const key of keys) queue.addRateLimited(key);
 });
 report('memory of a failed key (delay and counter)', failing, 'bytes');
+tell(rows);

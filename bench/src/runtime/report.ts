@@ -16,10 +16,22 @@ export function tell(rows: readonly Row[]): void {
 export function printTable(rows: readonly Row[]): void {
   const width = Math.max(...rows.map(({ measure }) => measure.length));
   for (const { measure, value, unit, budget = '' } of rows) {
-    const digits = value < 100 ? 1 : 0;
-    const number = value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-    console.log(`${measure.padEnd(width)}  ${number.padStart(12)} ${unit.padEnd(9)} ${budget}`);
+    console.log(`${measure.padEnd(width)}  ${show(value).padStart(12)} ${unit.padEnd(9)} ${budget}`);
   }
+}
+
+/** The same for a page. */
+export function tableOf(rows: readonly Row[]): string {
+  const lines = rows.map(
+    ({ measure, value, unit, budget = '' }) =>
+      `| ${measure} | ${show(value)} ${unit} | ${budget.replace('<=', '≤').replace('>=', '≥')} |`,
+  );
+  return ['|  |  | budget |', '| --- | ---: | ---: |', ...lines].join('\n');
+}
+
+function show(value: number): string {
+  const digits = value < 100 ? 1 : 0;
+  return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 /** Of sorted numbers. */
