@@ -35,15 +35,25 @@ export interface VolumeLoopDeps extends PerformDeps {
 }
 
 export function createVolumeReconcile(deps: VolumeLoopDeps): Reconcile<VolumeName> {
+  // The patch that takes the last finalizer off is answered with the version that the cache has already, so only the
+  // watch can tell that the object is gone. Until then a change that came in meanwhile must not delete the volume once more.
+  const finished = new Map<VolumeName, string | undefined>();
   return async (name, signal) => {
     const startedMs = deps.clock.monotonicMs();
     const found = observe(deps.caches, name);
+    const uid = found?.volume.metadata?.uid;
+    if (found !== undefined && finished.has(name) && finished.get(name) === uid) return done;
+    finished.delete(name);
     if (found === undefined) return done; // V1
     let state: VolumeState = { ...found, ...nothingLearned };
     const performed = new Set<string>();
     for (;;) {
       const action = decide(state, deps.context);
-      if (action.kind === 'conclude') return conclude(deps, state, { conclusion: action, startedMs });
+      if (action.kind === 'conclude') {
+        // Only while the cache has it: then its end is still to come, and takes this entry away.
+        if (action.counts === 'success' && observe(deps.caches, name) !== undefined) finished.set(name, uid);
+        return conclude(deps, state, { conclusion: action, startedMs });
+      }
       if (performed.has(action.kind)) throw new Error(`volume ${name}: ${action.kind} was decided twice in one run`);
       performed.add(action.kind);
       state = { ...state, ...(await perform(deps, state, { action, signal })) };
@@ -64,12 +74,16 @@ function conclude(
   return conclusion.outcome;
 }
 
-/** Bound volumes with the right finalizer, which are nearly all, never reach the queue. */
+/** Bound volumes with the right finalizer, which are nearly all, never reach the queue. One that is gone does, to be forgotten. */
 export function volumeHandler(enqueue: (name: VolumeName) => void): Handler<PersistentVolume> {
   const consider = (volume: PersistentVolume): void => {
     if (needsWork(volume)) enqueue(nameOf(volume));
   };
-  return { add: consider, update: (_previous, current) => consider(current) };
+  return {
+    add: consider,
+    update: (_previous, current) => consider(current),
+    delete: ({ object }) => enqueue(nameOf(object)),
+  };
 }
 
 /** A volume that waited for its last attachment need not wait for its backoff as well. */
