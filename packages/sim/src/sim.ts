@@ -93,13 +93,19 @@ export function startSim(options: SimOptions): Sim {
   const life = new AbortController();
   const running: Promise<void>[] = [];
   const nodes = new Map<string, NodeEmulator>();
+  const end = Promise.withResolvers<void>();
+  // Whoever does not look at it gets the defect from stop.
+  end.promise.catch(() => undefined);
   const run = (controller: SimController): void => {
-    const work = controller.run(life.signal);
-    running.push(Promise.all([work, informers.start(life.signal)]).then(() => undefined, ignoreAbort));
+    const work = Promise.all([controller.run(life.signal), informers.start(life.signal)]);
+    const outcome = work.then(
+      () => undefined,
+      (error: unknown) => {
+        if (!life.signal.aborted) end.reject(error);
+      },
+    );
+    running.push(outcome);
   };
-  function ignoreAbort(error: unknown): void {
-    if (!life.signal.aborted) throw error;
-  }
   function addNode(node: NodeOptions): NodeEmulator {
     const emulator = createNodeEmulator(deps, node);
     nodes.set(node.name, emulator);
@@ -110,15 +116,14 @@ export function startSim(options: SimOptions): Sim {
   for (const create of controllers) run(create(deps));
   run(createNamespaceController(deps, server.types));
   for (const node of options.nodes ?? []) addNode(node);
-  const ended = Promise.all(running).then(() => undefined);
-  // Whoever does not look at it gets the defect from stop.
-  ended.catch(() => undefined);
 
   async function stop(): Promise<void> {
     life.abort(new Error('the simulation stops'));
     await informers.shutdown();
     await Promise.all(running);
     await recorder.flush();
+    end.resolve();
+    await end.promise;
   }
-  return { server, client, nodes, addNode, ended, stop, [Symbol.asyncDispose]: stop };
+  return { server, client, nodes, addNode, ended: end.promise, stop, [Symbol.asyncDispose]: stop };
 }

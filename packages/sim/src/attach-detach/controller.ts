@@ -90,8 +90,10 @@ export function createAttachDetach(deps: SimDeps): SimController {
   function isWanted({ volume, nodeName }: Place): boolean {
     const driver = drivers.lister.get(toObjectKey(undefined, volume.spec?.csi?.driver ?? ''));
     if (driver?.spec.attachRequired === false) return false;
+    const name = volume.metadata?.name;
     return podsOf(volume).some(
-      (pod) => nodeOf(pod) === nodeName && !isFinished(pod) && volumesOf(pod).includes(volume),
+      (pod) =>
+        nodeOf(pod) === nodeName && !isFinished(pod) && volumesOf(pod).some(({ metadata }) => metadata?.name === name),
     );
   }
 

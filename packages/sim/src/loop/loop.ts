@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The frame of every simulated controller: informers fill a queue, workers take keys from it, failures come back later. */
-import { CsiError } from '@csi-sidecars/csi';
 import {
-  ApiError,
   createWorkQueue,
   isConflict,
   isNotFound,
@@ -13,7 +11,6 @@ import {
   runWorkers,
   requeueAfter,
   retry,
-  TransportError,
   type ApiClient,
   type Clock,
   type EventRecorder,
@@ -27,6 +24,7 @@ import {
   type Random,
   type StartGate,
 } from '@csi-sidecars/runtime';
+import { isOperational } from './persistently.ts';
 
 /** What a simulated controller is made of. */
 export interface SimDeps {
@@ -73,8 +71,7 @@ export function createLoop({ clock, random, logger }: SimDeps, options: LoopOpti
       return await options.reconcile(key, signal);
     } catch (error) {
       if (isConflict(error) || isNotFound(error)) return requeueAfter(afterConflictMs);
-      if (error instanceof ApiError || error instanceof TransportError || error instanceof CsiError)
-        return retry(error);
+      if (isOperational(error)) return retry(error);
       throw error;
     }
   }

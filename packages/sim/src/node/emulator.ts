@@ -24,6 +24,7 @@ import { createRegistrations } from './registrations.ts';
 import { createUseReport } from './use-report.ts';
 import { createVolumeLoop, volumeKeysOf } from './volume-loop.ts';
 import { nodeOf } from '../pods.ts';
+import { persistently } from '../loop/persistently.ts';
 import type { Folders } from './mount-calls.ts';
 import type { NodeDriver } from './driver.ts';
 import type { SimController, SimDeps } from '../loop/loop.ts';
@@ -120,9 +121,9 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
   return {
     name,
     async run(signal) {
-      const heart = { client, clock, gate: freezer.gate };
-      await announceNode(heart, { name, labels }, signal);
-      for (const driver of drivers) await registrations.add(driver, signal);
+      const heart = { client, clock, logger: sim.logger, gate: freezer.gate };
+      await persistently(sim, () => announceNode(heart, { name, labels }, signal), signal);
+      for (const driver of drivers) await persistently(sim, () => registrations.add(driver, signal), signal);
       const manager =
         options.plugins && createPluginManager({ ...sim, world: options.plugins, registrations, gate: freezer.gate });
       await Promise.all([

@@ -2,21 +2,23 @@
 /** A node as the cluster sees it: its Node object with a Ready condition, and its lease, renewed as kubelet does. */
 import {
   isAlreadyExists,
-  isConflict,
   isNotFound,
   leases,
   nodes,
   type ApiClient,
   type Clock,
   type Lease,
+  type Logger,
   type StartGate,
 } from '@csi-sidecars/runtime';
 import { managedAttach } from '../annotations.ts';
+import { persistently } from '../loop/persistently.ts';
 import { toMicroTime, toTime } from '../timestamps.ts';
 
 export interface HeartbeatDeps {
   readonly client: ApiClient;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** Closed while the node is frozen. */
   readonly gate: StartGate;
 }
@@ -65,16 +67,12 @@ export async function announceNode(
   await client.patch(target, { type: 'strategic', body: { status } }, { subresource: 'status', signal });
 }
 
-/** Renews until the signal aborts. A renewal that fails is made up for by the next one. */
+/** Renews until the signal aborts, through outages of the API server as well. */
 export async function renewNodeLease(deps: HeartbeatDeps, nodeName: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    try {
-      await deps.gate.whenOpen(signal);
-      await renew(deps, nodeName, signal);
-      await deps.clock.sleep(renewPeriodMs, signal);
-    } catch (error) {
-      if (!signal.aborted && !isConflict(error) && !isAlreadyExists(error)) throw error;
-    }
+    await deps.gate.whenOpen(signal);
+    await persistently(deps, () => renew(deps, nodeName, signal), signal);
+    await deps.clock.sleep(renewPeriodMs, signal);
   }
 }
 

@@ -15,6 +15,7 @@
 import type { Clock, Logger, StartGate } from '@csi-sidecars/runtime';
 import type { CsiChannel, PluginInfo } from '@csi-sidecars/csi';
 import { introduce } from '../driver.ts';
+import { persistently } from '../../loop/persistently.ts';
 import type { Registrations } from '../registrations.ts';
 
 /** One end of the registration protocol. */
@@ -69,10 +70,12 @@ export function createPluginManager(deps: PluginManagerDeps): { readonly run: (s
   }
 
   async function forget(path: string, { driver }: Plugin, signal: AbortSignal): Promise<void> {
+    if (driver !== undefined) {
+      await registrations.remove(driver.name, signal);
+      driver.channel.close();
+    }
+    // Only now: what failed is repeated in the next round.
     plugins.delete(path);
-    if (driver === undefined) return;
-    await registrations.remove(driver.name, signal);
-    driver.channel.close();
   }
 
   async function tryRegister(path: string, id: string, signal: AbortSignal): Promise<void> {
@@ -134,7 +137,7 @@ export function createPluginManager(deps: PluginManagerDeps): { readonly run: (s
       try {
         while (!signal.aborted) {
           await gate.whenOpen(signal);
-          await round(signal);
+          await persistently({ clock, logger }, () => round(signal), signal);
           await clock.sleep(roundMs, signal);
         }
       } catch (error) {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import {
+  csiNodes,
+  leases,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  storageClasses,
+} from '@csi-sidecars/runtime';
+import { FakeClock, seededRandom, withFaults, type DecideFault } from '@csi-sidecars/runtime/testing';
+import { paperDriver } from './node/driver.ts';
+import { startSim } from './sim.ts';
+
+const driver = 'csi.example.com';
+
+describe('a simulated cluster whose own API calls fail', () => {
+  it('given an outage from the start, when it ends, then nodes and bindings come to be as if nothing had been', async () => {
+    const clock = new FakeClock();
+    let down = true;
+    const decide: DecideFault = () => (down ? { kind: 'break', point: 'before', failure: 'refused' } : undefined);
+    const sim = startSim({
+      clock,
+      random: seededRandom(1),
+      nodes: [{ name: 'node-1', drivers: [paperDriver(driver, { nodeId: 'id-1' })] }],
+      intercept: (transport) => withFaults(transport, { clock, decide }),
+    });
+    await clock.advance(60_000);
+    expect(sim.server.objects.list(nodes)).toEqual([]);
+    down = false;
+    await clock.advance(60_000);
+    expect(sim.server.objects.get(csiNodes, { name: 'node-1' })?.spec.drivers.map(({ name }) => name)).toEqual([
+      driver,
+    ]);
+    down = true;
+    const lease = (): string | undefined =>
+      sim.server.objects.get(leases, { namespace: 'kube-node-lease', name: 'node-1' })?.spec?.renewTime;
+    await clock.advance(60_000);
+    const before = lease();
+    down = false;
+    await clock.advance(60_000);
+    expect(lease()).not.toBe(before);
+    await sim.stop();
+    expect([clock.pending, sim.server.openWatches()]).toEqual([0, 0]);
+  });
+
+  it('given that every third call fails, half of them after the commit, then a claim is bound all the same', async () => {
+    const clock = new FakeClock();
+    let calls = 0;
+    const decide: DecideFault = ({ verb }) => {
+      calls += 1;
+      if (verb === 'watch' || calls % 3 !== 0) return undefined;
+      return { kind: 'break', point: calls % 2 === 0 ? 'before' : 'after', failure: 'reset' };
+    };
+    const sim = startSim({
+      clock,
+      random: seededRandom(1),
+      intercept: (transport) => withFaults(transport, { clock, decide }),
+    });
+    await using _ = sim;
+    await sim.client.create(storageClasses, { metadata: { name: 'fast' }, provisioner: driver });
+    const ref = { namespace: 'default', name: 'data' };
+    const resources = { requests: { storage: '1Gi' } };
+    const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'fast', resources };
+    const { metadata } = await sim.client.create(persistentVolumeClaims, { metadata: ref, spec });
+    await sim.client.create(persistentVolumes, {
+      metadata: { name: 'pv' },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        capacity: { storage: '1Gi' },
+        claimRef: { ...ref, uid: metadata?.uid ?? '' },
+        storageClassName: 'fast',
+        csi: { driver, volumeHandle: 'h' },
+      },
+    });
+    await clock.advance(120_000);
+    const claim = await sim.client.get(persistentVolumeClaims, ref);
+    expect([claim.status?.phase, claim.spec?.volumeName]).toEqual(['Bound', 'pv']);
+  });
+});
