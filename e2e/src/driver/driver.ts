@@ -6,7 +6,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '@csi-sidecars/runtime';
-import { testDriverCommand, type DriverControl, type Settings } from '@csi-sidecars/test-driver';
+import {
+  testDriverCommand,
+  type DriverControl,
+  type Settings,
+  type TestDriverCommand,
+} from '@csi-sidecars/test-driver';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
 import { eventually, type Patience } from '../scenarios/eventually.ts';
 import type { Environment } from '../tools/locate.ts';
@@ -49,38 +54,28 @@ export async function startDriver(
   { clock, env, patience }: DriverDeps,
 ): Promise<DriverInstance> {
   const { name, folder, logs } = place;
-  const own = await testDriverCommand({
-    folder,
-    settings: { ...options.settings, name },
-    flags: [
-      '--journal-secrets',
-      ...(options.settings?.nodes === undefined ? [withoutTopology] : []),
-      ...(options.flags ?? []),
-    ],
-  });
-  const { socket, stateFolder, control, faultSocket } = own;
+  const flags = [
+    '--journal-secrets',
+    ...(options.settings?.nodes === undefined ? [withoutTopology] : []),
+    ...(options.flags ?? []),
+  ];
+  const own = await testDriverCommand({ folder, settings: { ...options.settings, name }, flags });
+  const { socket, control } = own;
   const foreign = env['CSI_DRIVER_BIN'] ?? '';
-  const { program, args } =
-    foreign === ''
-      ? own
-      : {
-          program: foreign,
-          args: [
-            `--drivername=${name}`,
-            `--endpoint=unix://${socket}`,
-            `--statedir=${stateFolder}`,
-            '--nodeid=node-1',
-            withoutTopology,
-            '--v=5',
-          ],
-        };
+  const { program, args } = foreign === '' ? own : foreignCommand(foreign, name, own);
   const spec = { name: 'driver', command: program, args, logFile: join(logs, 'driver.log') };
   const process = await supervise(spec, clock);
-  // Of ours both doors are open then.
-  const door = foreign === '' ? faultSocket : socket;
-  await eventually(patience, {
-    what: `the driver listens (${spec.logFile})`,
-    check: () => existsSync(door) && existsSync(socket),
-  });
+  // The control door of ours opens before its socket does.
+  await eventually(patience, { what: `the driver listens (${spec.logFile})`, check: () => existsSync(socket) });
   return { name, socket, process, control };
+}
+
+/** With the flags of the hostpath driver. */
+function foreignCommand(
+  program: string,
+  name: string,
+  { socket, stateFolder }: TestDriverCommand,
+): Pick<TestDriverCommand, 'program' | 'args'> {
+  const place = [`--drivername=${name}`, `--endpoint=unix://${socket}`, `--statedir=${stateFolder}`];
+  return { program, args: [...place, '--nodeid=node-1', withoutTopology, '--v=5'] };
 }

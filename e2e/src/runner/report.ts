@@ -30,7 +30,7 @@ export function lineOf({ id, title, outcome, ranMs }: Result): string {
   const name = `${id.padEnd(5)} ${title}`;
   switch (outcome.kind) {
     case 'passed':
-      return `ok    ${name} (${(ranMs / 1000).toFixed(1)} s)`;
+      return `ok    ${name} (${(ranMs / 1000).toFixed(1)} s)${outcome.seen === 'half' ? ', driver not asked' : ''}`;
     case 'failed':
       return `FAIL  ${name} (${(ranMs / 1000).toFixed(1)} s)\n${indented(messageOf(outcome.error))}`;
     case 'improvement':

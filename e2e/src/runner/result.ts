@@ -10,7 +10,8 @@ export interface Result {
 }
 
 export type Outcome =
-  | { readonly kind: 'passed' }
+  /** `half`: what the driver saw could not be looked at. */
+  | { readonly kind: 'passed'; readonly seen?: 'half' }
   | { readonly kind: 'failed'; readonly error: unknown }
   /** Upstream's program fails it, as the scenario says it does. */
   | { readonly kind: 'improvement'; readonly over: string; readonly error: unknown }

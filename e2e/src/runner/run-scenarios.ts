@@ -49,9 +49,10 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
   if (missing.length > 0) return { id, title, outcome: { kind: 'not applicable', missing }, ranMs: 0 };
   const { clock, timeFactor } = world;
   const startedMs = clock.monotonicMs();
-  let outcome: Outcome = { kind: 'passed' };
+  let outcome: Outcome;
   try {
-    await withDeadline(clock, { parent, ms: scenarioLimitMs * timeFactor }, (signal) => play(world, scenario, signal));
+    const limit = { parent, ms: scenarioLimitMs * timeFactor };
+    outcome = await withDeadline(clock, limit, (signal) => play(world, scenario, signal));
   } catch (error) {
     outcome =
       world.programs === 'upstream' && scenario.upstream !== undefined
@@ -61,13 +62,14 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
   return { id, title, outcome, ranMs: clock.monotonicMs() - startedMs };
 }
 
-async function play(world: World, scenario: Scenario, signal: AbortSignal): Promise<void> {
+async function play(world: World, scenario: Scenario, signal: AbortSignal): Promise<Outcome> {
   const ctx = await openContext(world, scenario, signal);
   await using _ = ctx.cleanUp;
   try {
     await scenario.run(ctx);
     await checkLeaks(ctx);
     if (scenario.restarts !== true) checkExits(ctx);
+    return ctx.halfSeen ? { kind: 'passed', seen: 'half' } : { kind: 'passed' };
   } catch (error) {
     await saveArtifacts(ctx, error);
     throw error;

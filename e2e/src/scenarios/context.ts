@@ -36,6 +36,13 @@ export interface ScenarioContext {
   /** Undefined when the scenario has started none. */
   readonly startedDriver: DriverInstance | undefined;
   startDriver(options?: DriverOptions): Promise<DriverInstance>;
+  /**
+   * Looks at the driver's side of things, if the driver tells: a foreign one does not, and then the result says that this
+   * half was not seen.
+   */
+  onDriver(look: () => Promise<void>): Promise<void>;
+  /** Whether something could not be looked at. */
+  readonly halfSeen: boolean;
   readonly sidecars: readonly SupervisedProcess[];
   startProvisioner(options?: SidecarOptions): Promise<SupervisedProcess>;
   /** Rights for csi-provisioner beyond the profile, named by what needs them. */
@@ -68,6 +75,7 @@ export async function openContext(world: World, scenario: Scenario, signal: Abor
   // Not waited for: it takes the controller-manager seconds, and nobody else uses the name.
   cleanUp.defer(() => deleteIfThere(api, namespaces, namespace));
 
+  let halfSeen = false;
   const theDriver = (): DriverInstance => {
     if (driver === undefined) throw new Error('this scenario has started no driver');
     return driver;
@@ -91,6 +99,13 @@ export async function openContext(world: World, scenario: Scenario, signal: Abor
     },
     get startedDriver() {
       return driver;
+    },
+    get halfSeen() {
+      return halfSeen;
+    },
+    onDriver: async (look) => {
+      if (world.has.has('driver-journal')) await look();
+      else halfSeen = true;
     },
     get sidecars() {
       return sidecars?.started ?? [];
