@@ -46,13 +46,14 @@ export function summaryOf({ passed, failed, notApplicable, improvements }: Count
 }
 
 export function writeReport(path: string, results: readonly Result[]): void {
-  const scenarios = results.map(({ id, title, outcome, ranMs }) => ({
+  const scenarios = results.map(({ id, title, outcome, ranMs, memory }) => ({
     id,
     title,
     outcome: outcome.kind,
     ...('error' in outcome && { error: messageOf(outcome.error) }),
     ...(outcome.kind === 'not applicable' && { missing: outcome.missing }),
     ranMs: Math.round(ranMs),
+    ...(memory !== undefined && { memory }),
   }));
   writeFileSync(path, `${JSON.stringify({ ...countsOf(results), scenarios }, undefined, 2)}\n`);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** How one thing that was looked at turned out. */
+import type { Memory } from '../processes/memory.ts';
 import type { Need } from '../scenarios/scenario.ts';
 
 export interface Result {
@@ -7,6 +8,8 @@ export interface Result {
   readonly title: string;
   readonly outcome: Outcome;
   readonly ranMs: number;
+  /** Of the programs under test, at the end. */
+  readonly memory?: Readonly<Record<string, Memory>>;
 }
 
 export type Outcome =

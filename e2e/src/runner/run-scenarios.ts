@@ -5,6 +5,7 @@
  */
 import { withDeadline } from '@csi-sidecars/runtime';
 import { describeExit } from '../processes/child-process.ts';
+import { memoryOf } from '../processes/memory.ts';
 import { saveArtifacts } from '../scenarios/artifacts.ts';
 import { openContext, type ScenarioContext } from '../scenarios/context.ts';
 import { checkLeaks } from '../scenarios/leak-check.ts';
@@ -50,21 +51,26 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
   const { clock, timeFactor } = world;
   const startedMs = clock.monotonicMs();
   let outcome: Outcome;
+  let memory: Result['memory'];
   try {
     const limit = { parent, ms: scenarioLimitMs * timeFactor };
-    outcome = await withDeadline(clock, limit, (signal) => play(world, scenario, signal));
+    outcome = await withDeadline(clock, limit, async (signal) => {
+      const ctx = await openContext(world, scenario, signal);
+      await using _ = ctx.cleanUp;
+      const played = await play(ctx, scenario);
+      memory = memoryIn(ctx);
+      return played;
+    });
   } catch (error) {
     outcome =
       world.programs === 'upstream' && scenario.upstream !== undefined
         ? { kind: 'improvement', over: scenario.upstream, error }
         : { kind: 'failed', error };
   }
-  return { id, title, outcome, ranMs: clock.monotonicMs() - startedMs };
+  return { id, title, outcome, ranMs: clock.monotonicMs() - startedMs, ...(memory !== undefined && { memory }) };
 }
 
-async function play(world: World, scenario: Scenario, signal: AbortSignal): Promise<Outcome> {
-  const ctx = await openContext(world, scenario, signal);
-  await using _ = ctx.cleanUp;
+async function play(ctx: ScenarioContext, scenario: Scenario): Promise<Outcome> {
   try {
     await scenario.run(ctx);
     await checkLeaks(ctx);
@@ -74,6 +80,14 @@ async function play(world: World, scenario: Scenario, signal: AbortSignal): Prom
     await saveArtifacts(ctx, error);
     throw error;
   }
+}
+
+function memoryIn({ sidecars }: ScenarioContext): Result['memory'] {
+  const running = sidecars.flatMap(({ name, pid }) => {
+    const memory = pid === undefined ? undefined : memoryOf(pid);
+    return memory === undefined ? [] : [[name, memory] as const];
+  });
+  return running.length === 0 ? undefined : Object.fromEntries(running);
 }
 
 function checkExits({ sidecars }: ScenarioContext): void {
