@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// For benchmarks and demonstrations: real control planes, drivers and programs as processes.
-export type { ControlPlane } from './control-planes/control-plane.ts';
-export { startControlPlane } from './control-planes/start-control-plane.ts';
-export type { ControlPlaneName, StartOptions } from './control-planes/start-control-plane.ts';
+// What measuring needs of the suite: control planes, rights, processes.
 export { kubeconfigOf } from './accounts/kubeconfig-of.ts';
-export { isServiceAccount, requestsPerVolume, shapes, tally } from './audit/analyse.ts';
-export type { AuditedRequest, AuditSource } from './audit/read-audit.ts';
-export { findProgram } from './processes/program.ts';
-export { memoryOf } from './processes/memory.ts';
-export { startProcess } from './processes/child-process.ts';
-export { supervise } from './processes/supervised-process.ts';
+export { isServiceAccount, requestsPerVolume, rightOf, tally } from './audit/analyse.ts';
+export type { AuditedRequest } from './audit/read-audit.ts';
+export type { ControlPlane, ServiceAccountRef } from './control-planes/control-plane.ts';
+export { loadArgs } from './control-planes/local/components.ts';
+export { startLocal } from './control-planes/local/start-local.ts';
+export { startDriver } from './driver/driver.ts';
+export type { DriverInstance } from './driver/driver.ts';
+export { Interrupted, onInterrupt } from './interruption.ts';
+export { logTail, startProcess } from './processes/child-process.ts';
+export type { ChildProcess } from './processes/child-process.ts';
+export { findProgram, repositoryRoot } from './processes/program.ts';
+export type { Program } from './processes/program.ts';
 export { applyRbac } from './rbac/apply.ts';
 export { accountOf, rbacObjects } from './rbac/profiles.ts';
-export { ensureTools } from './tools/ensure-tools.ts';
+export { describe } from './scenarios/artifacts.ts';
+export { eventually } from './scenarios/eventually.ts';
+export type { Patience } from './scenarios/eventually.ts';
+export { aClaim, aStorageClass } from './scenarios/objects.ts';
+export { underHostName } from './scenarios/world.ts';
+export type { Environment } from './tools/locate.ts';
