@@ -52,10 +52,10 @@ export const chaos: readonly Scenario[] = [
       };
 
       await disturb(plan.slice(0, killsWhileCreating), (batch) => createClaimsInsistently(ctx, className, batch));
-      await driver.control.clearFaults();
+      await untilDriverIsBack(ctx);
       await assertOneVolumeEach(ctx, claims);
       await disturb(plan.slice(killsWhileCreating), (batch) => deleteClaimsInsistently(ctx, batch));
-      await driver.control.clearFaults();
+      await untilDriverIsBack(ctx);
       await untilNothingIsLeft(ctx);
 
       assertHits(kills, await driver.control.calls());
@@ -63,6 +63,14 @@ export const chaos: readonly Scenario[] = [
     },
   },
 ];
+
+/** The last victim may have been the driver. From now on nothing is slow. */
+async function untilDriverIsBack(ctx: ScenarioContext): Promise<void> {
+  await ctx.eventually('the driver is back', async () => {
+    await ctx.driver.control.clearFaults();
+    return true;
+  });
+}
 
 /** Every call takes so long from now on, also of a driver that has just come back. */
 async function slowDown(ctx: ScenarioContext, { delays }: PlannedKill): Promise<void> {
