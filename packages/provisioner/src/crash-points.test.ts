@@ -4,15 +4,11 @@
  * end every volume is recorded or gone, every guard is off, and what should be deleted is. Where the page of the
  * provisioner states that a window stays open, the test states it too: no other point may leak.
  */
-import {
-  type PersistentVolume,
-  type PersistentVolumeClaim,
-  persistentVolumeClaims,
-  persistentVolumes,
-} from '@csi-sidecars/runtime';
+import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aVolume } from '../testing/builders.ts';
-import { aProvisioner, type Fixture, type FixtureOptions, type World } from '../testing/provisioner-fixture.ts';
+import { aProvisioner, type Fixture, type FixtureOptions } from '../testing/provisioner-fixture.ts';
+import { untilQuiet } from '../testing/pv-controller.ts';
 import { claimGuard, volumeFinalizer } from './names.ts';
 
 interface Story {
@@ -25,39 +21,6 @@ interface End {
   readonly leaked: number;
   readonly recorded: number;
   readonly claims: readonly string[];
-}
-
-/** Binds and releases, as kube-controller-manager would, and lets claims go that nothing holds. */
-function playController({ server }: World): void {
-  for (const volume of server.objects.list(persistentVolumes)) {
-    const owner = volume.spec?.claimRef;
-    const ref = { namespace: owner?.namespace, name: owner?.name ?? '' };
-    const claim = server.objects.get(persistentVolumeClaims, ref);
-    const isThere = claim?.metadata?.uid === owner?.uid;
-    const phase = isThere ? 'Bound' : 'Released';
-    const name = volume.metadata?.name ?? '';
-    if (volume.status?.phase !== phase) {
-      server.objects.change(persistentVolumes, { name }, (current: PersistentVolume) => ({
-        ...current,
-        status: { phase },
-      }));
-    }
-    if (isThere && (claim?.spec?.volumeName ?? '') === '') {
-      server.objects.change(persistentVolumeClaims, ref, (current: PersistentVolumeClaim) => ({
-        ...current,
-        spec: { ...current.spec, volumeName: name },
-        status: { phase: 'Bound' },
-      }));
-    }
-  }
-}
-
-async function untilQuiet(p: Fixture): Promise<void> {
-  for (let round = 0; round < 8; round++) {
-    playController(p);
-    await p.clock.advance(40_000);
-    await p.settle();
-  }
 }
 
 /** One run of the story; the process dies at the point, if there is such a point. */

@@ -16,6 +16,7 @@ import {
   type InformerFactory,
   type Logger,
   type Metrics,
+  OrderlyStop,
   type Random,
   type RateLimiter,
   retryLimiter,
@@ -149,6 +150,10 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
             runWorkers({ ...options, queue: volumeQueue, reconcile: reconcileVolume }, signal),
             runWorkers({ ...options, queue: saveQueue, reconcile: reconcileUnsaved, workers: saveWorkers }, signal),
           ]);
+          // Memory ends here: what could not be saved so far gets one more try, whatever its backoff says.
+          if (signal.reason instanceof OrderlyStop) {
+            await Promise.all(unsettled.savingNames().map((name) => reconcileUnsaved(name, signal)));
+          }
         },
         signal,
       ),

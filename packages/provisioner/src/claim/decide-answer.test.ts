@@ -132,13 +132,13 @@ const rows: readonly Row[] = [
   {
     row: 'C30',
     given: 'too small, not cleaned up',
-    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy' } }, guard),
+    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }, guard),
     next: 'retry, Warning: small. Cleanup of volume pvc-uid-data failed, volume is orphaned: busy, failure',
   },
   {
     row: 'C30',
     given: 'too small, not cleaned up, no guard',
-    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy' } }),
+    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }),
     next: 'guard',
   },
   { row: 'C31', given: 'made', state: state({ ...attempted, created: made }), next: 'save' },

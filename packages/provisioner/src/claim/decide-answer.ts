@@ -3,7 +3,7 @@
 import { done } from '@csi-sidecars/runtime';
 import { conclude, fail, failWith, finishSettled, stop } from './conclusions.ts';
 import * as messages from './messages.ts';
-import type { CreateOutcome } from './outcome.ts';
+import type { CreateOutcome, TooSmall } from './outcome.ts';
 import { toPersistentVolume } from './persistent-volume.ts';
 import {
   type Action,
@@ -57,12 +57,9 @@ function rescheduled(s: ClaimState, message: string): Action {
 }
 
 /** C28 to C30 */
-function tooSmall(s: ClaimState, created: Extract<CreateOutcome, { kind: 'tooSmall' }>): Action {
-  const { message, volumeId } = created;
-  if (s.cleanedUp === 'no') {
-    const secrets = s.pinned?.request.secrets ?? {};
-    return { kind: 'cleanUp', volumeId, secrets };
-  }
+function tooSmall(s: ClaimState, volume: TooSmall): Action {
+  const { message } = volume;
+  if (s.cleanedUp === 'no') return { kind: 'cleanUp', volume, secrets: s.pinned?.request.secrets ?? {} }; // C28
   if (s.cleanedUp === 'yes') return settled(s, failWith(messages.failed(message), message)); // C29
   return open(s, messages.orphaned(message, { volumeName: s.volumeName, cause: s.cleanedUp.failure })); // C30
 }

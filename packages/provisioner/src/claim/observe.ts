@@ -43,6 +43,8 @@ export function observe(deps: ObserveDeps, uid: ClaimUid): ClaimState | undefine
     volume: volumeOf(deps.volumes, { uid, volumeName }),
     infeasibleForMs: klass === undefined ? 0 : deps.infeasible.remainingMs(uid, klass.metadata?.uid ?? ''),
     ...nothingLearned,
+    // A run that begins with an unfinished deletion begins where the one before it ended.
+    created: entry?.kind === 'pinned' ? entry.deleting : undefined,
   };
 }
 

@@ -47,11 +47,11 @@ describe('errors of CreateVolume', () => {
     expect(outcome('Code(77)')).toBe('final');
   });
 
-  it('given AlreadyExists while something was outstanding, when judged, then that volume is still to be settled', () => {
-    expect([outcome('AlreadyExists'), outcome('AlreadyExists', { wasUnsettled: true })]).toEqual([
-      'final',
-      'final, not settled',
-    ]);
+  it('given something was outstanding, when judged, then only a refusal of the request itself settles it', () => {
+    const codes = codeNames.filter((code) => code !== 'OK');
+    const settling = codes.filter((code) => ['final', 'infeasible'].includes(outcome(code, { wasUnsettled: true })));
+    expect(settling).toEqual(['InvalidArgument', 'ResourceExhausted', 'OutOfRange', 'Unimplemented']);
+    expect(outcome('Code(77)', { wasUnsettled: true })).toBe('final, not settled');
   });
 });
 

@@ -10,10 +10,21 @@ import type { Plan } from './plan.ts';
 export type CreateOutcome =
   | { readonly kind: 'final'; readonly message: string; readonly isSettled: boolean }
   | { readonly kind: 'infeasible' | 'reschedule' | 'ambiguous' | 'malformed'; readonly message: string }
-  | { readonly kind: 'tooSmall'; readonly message: string; readonly volumeId: string }
+  | TooSmall
   | { readonly kind: 'made'; readonly volume: Volume; readonly bytes: bigint };
 
-type Verdict = 'final' | 'exists' | 'infeasible' | 'exhausted' | 'ambiguous';
+/** A volume that has to be deleted again. */
+export interface TooSmall {
+  readonly kind: 'tooSmall';
+  readonly message: string;
+  readonly volumeId: string;
+}
+
+/**
+ * `inconclusive`: as good as final for a first call. After an ambiguous one it proves nothing: a driver may say it without
+ * having looked for the volume, or because it found it.
+ */
+type Verdict = 'final' | 'inconclusive' | 'infeasible' | 'exhausted' | 'ambiguous';
 
 /** The closed union is the table: a new code name does not compile until somebody decides here. */
 const verdicts: Readonly<Record<Exclude<Extract<Code, string>, 'OK' | `Code(${number})`>, Verdict>> = {
@@ -23,16 +34,16 @@ const verdicts: Readonly<Record<Exclude<Extract<Code, string>, 'OK' | `Code(${nu
   Aborted: 'ambiguous',
   ResourceExhausted: 'exhausted',
   InvalidArgument: 'infeasible',
-  AlreadyExists: 'exists',
-  Unknown: 'final',
-  NotFound: 'final',
-  PermissionDenied: 'final',
-  FailedPrecondition: 'final',
+  AlreadyExists: 'inconclusive',
+  Unknown: 'inconclusive',
+  NotFound: 'inconclusive',
+  PermissionDenied: 'inconclusive',
+  FailedPrecondition: 'inconclusive',
   OutOfRange: 'final',
   Unimplemented: 'final',
-  Internal: 'final',
-  DataLoss: 'final',
-  Unauthenticated: 'final',
+  Internal: 'inconclusive',
+  DataLoss: 'inconclusive',
+  Unauthenticated: 'inconclusive',
 };
 
 export interface ErrorFacts {
@@ -53,16 +64,21 @@ export function toErrorOutcome({ code, message, mayReschedule, wasUnsettled }: E
       return { kind: verdict, message }; // O1, O3
     case 'exhausted':
       return mayReschedule ? { kind: 'reschedule', message } : { kind: 'final', message, isSettled: true }; // O2, O5
-    case 'exists':
-      return { kind: 'final', message, isSettled: !wasUnsettled }; // O4
+    case 'inconclusive':
+      return { kind: 'final', message, isSettled: !wasUnsettled }; // O4, O5
     case 'final':
       return { kind: 'final', message, isSettled: true }; // O5
   }
 }
 
+/** Whether the driver may still be working on what was asked when the call ended so. */
+export function isOpen(code: Exclude<Code, 'OK'> | undefined): boolean {
+  return code === undefined || verdictOf(code) === 'ambiguous';
+}
+
 function verdictOf(code: Exclude<Code, 'OK'>): Verdict {
   // A number that this version does not know is no code that CSI defines as "still going on".
-  return Object.hasOwn(verdicts, code) ? verdicts[code as keyof typeof verdicts] : 'final';
+  return Object.hasOwn(verdicts, code) ? verdicts[code as keyof typeof verdicts] : 'inconclusive';
 }
 
 /** Far beyond what the protocol allows (128 bytes) and drivers use, far below what the API server takes. */

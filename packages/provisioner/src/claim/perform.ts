@@ -80,7 +80,7 @@ export async function perform(
     case 'createVolume':
       return createVolume(deps, state, { ...action, signal });
     case 'cleanUp':
-      return { cleanedUp: await cleanUp(deps, action, signal) };
+      return cleanUp(deps, state, { ...action, signal });
     case 'save':
       return save(deps, state, action.volume);
   }

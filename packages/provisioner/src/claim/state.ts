@@ -23,7 +23,7 @@ import type { SaveOutcome } from '../saving/outcome.ts';
 import { annotations } from '../names.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import { annotationsOf } from './claim-facts.ts';
-import type { CreateOutcome } from './outcome.ts';
+import type { CreateOutcome, TooSmall } from './outcome.ts';
 import type { PlanAnswer } from './plan.ts';
 import type { Pinned } from './unsettled.ts';
 
@@ -64,7 +64,7 @@ export interface Learned {
   readonly unguarding: Write;
   readonly rescheduling: Write;
   readonly created: CreateOutcome | undefined;
-  readonly cleanedUp: 'no' | 'yes' | { readonly failure: string };
+  readonly cleanedUp: 'no' | 'yes' | { readonly failure: string; readonly isOpen: boolean };
   readonly saved: SaveOutcome | undefined;
 }
 
@@ -105,7 +105,7 @@ export type Action =
   /** Memory only: nothing is outstanding any more. */
   | { readonly kind: 'settle' }
   | { readonly kind: 'createVolume'; readonly pinned: Pinned; readonly request: CreateVolumeRequestInput }
-  | { readonly kind: 'cleanUp'; readonly volumeId: string; readonly secrets: Readonly<Record<string, string>> }
+  | { readonly kind: 'cleanUp'; readonly volume: TooSmall; readonly secrets: Readonly<Record<string, string>> }
   | { readonly kind: 'save'; readonly volume: PersistentVolume }
   | Conclusion;
 

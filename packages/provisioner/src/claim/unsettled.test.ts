@@ -6,7 +6,14 @@ import { aClaim, aClass, aVolume } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { annotations, claimGuard } from '../names.ts';
 
-type Fault = 'DeadlineExceeded' | 'Internal' | 'InvalidArgument' | 'Aborted' | 'AlreadyExists' | 'ResourceExhausted';
+type Fault =
+  | 'DeadlineExceeded'
+  | 'Internal'
+  | 'OutOfRange'
+  | 'InvalidArgument'
+  | 'Aborted'
+  | 'AlreadyExists'
+  | 'ResourceExhausted';
 
 const guardOn = 'update persistentvolumeclaims team/data 200';
 const guardOff = guardOn;
@@ -69,7 +76,7 @@ describe('when the claim becomes unsettled', () => {
   });
 
   it('[provisioner#32] given an unsettled claim, when the answer is final, then the guard goes and the claim is retried', async () => {
-    const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'Internal'));
+    const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'OutOfRange'));
     await p.clock.advance(1200);
     expect([p.writes(), hasGuard(p)]).toEqual([[guardOn, guardOff], false]);
     p.deleteClaim();
@@ -85,6 +92,32 @@ describe('when the claim becomes unsettled', () => {
     p.deleteClaim();
     await p.clock.advance(3000);
     expect([p.writes(), leaks(p)]).toEqual([[guardOn, saved, guardOff], []]);
+  });
+
+  it('given an unsettled claim, when the driver merely fails, then it stays unsettled, since the first call may have made a volume', async () => {
+    const p = await claimed((fixture) => {
+      fixture.driver.faults.add({
+        method: 'CreateVolume',
+        at: 'after',
+        times: 1,
+        action: { kind: 'fail', code: 'DeadlineExceeded' },
+      });
+      fixture.driver.faults.add({
+        method: 'CreateVolume',
+        skip: 1,
+        times: 1,
+        action: { kind: 'fail', code: 'Internal' },
+      });
+    });
+    p.deleteClaim();
+    await p.settle();
+    expect([hasGuard(p), p.driver.volumes().length, p.calls().at(-1)]).toEqual([
+      true,
+      1,
+      'CreateVolume pvc-uid-data Internal',
+    ]);
+    await p.clock.advance(2300);
+    expect([p.writes(), leaks(p), p.claim()]).toEqual([[guardOn, saved, guardOff], [], undefined]);
   });
 
   it('[provisioner#42] given an unsettled claim, when the answer is InvalidArgument, then the guard goes and the retry is slow', async () => {
@@ -257,7 +290,9 @@ describe('the guard itself', () => {
   });
 
   it('given answers that alternate, when the guard goes on and off, then the backoff grows all the same', async () => {
-    const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'Internal', 'DeadlineExceeded', 'Internal'));
+    const p = await claimed((fixture) =>
+      fail(fixture, 'DeadlineExceeded', 'OutOfRange', 'DeadlineExceeded', 'OutOfRange'),
+    );
     await p.clock.advance(900);
     expect(p.calls()).toHaveLength(1);
     await p.clock.advance(300);

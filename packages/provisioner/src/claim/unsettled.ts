@@ -12,6 +12,7 @@
 import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
 import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { type ClaimUid, uidOf } from './claim-facts.ts';
+import type { TooSmall } from './outcome.ts';
 import type { Plan } from './plan.ts';
 
 /** One CreateVolume as it was sent, repeated as it is until the answer is final. */
@@ -20,6 +21,11 @@ export interface Pinned {
   readonly plan: Plan;
   /** With the secret values and attributes of the last call. */
   readonly request: CreateVolumeRequestInput;
+  /**
+   * A deletion that may still be going on. Until it is over the volume must not be asked for again: the answer could be
+   * the very volume that is about to vanish.
+   */
+  readonly deleting?: TooSmall;
 }
 
 export type Entry =
@@ -33,7 +39,8 @@ export interface UnsettledClaims {
   savingByName(volumeName: string): Extract<Entry, { kind: 'saving' }> | undefined;
   set(entry: Entry): void;
   delete(uid: ClaimUid): void;
-  readonly size: number;
+  /** The names of all PersistentVolumes that wait to be saved. */
+  savingNames(): readonly string[];
 }
 
 export function createUnsettledClaims(): UnsettledClaims {
@@ -58,8 +65,6 @@ export function createUnsettledClaims(): UnsettledClaims {
       if (entry.kind === 'saving') savingNames.set(entry.plan.volumeName, uid);
     },
     delete: remove,
-    get size() {
-      return entries.size;
-    },
+    savingNames: () => [...savingNames.keys()],
   };
 }

@@ -2,7 +2,7 @@
 /** The calls to the driver that the claim loop makes, and their translation into what `decide` understands. */
 import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
 import type { Clock } from '@csi-sidecars/runtime';
-import { type CreateOutcome, toErrorOutcome, toResponseOutcome } from './outcome.ts';
+import { type CreateOutcome, isOpen, toErrorOutcome, toResponseOutcome } from './outcome.ts';
 import type { Action, ClaimContext, ClaimState } from './state.ts';
 import type { UnsettledClaims } from './unsettled.ts';
 
@@ -36,9 +36,8 @@ function toOutcome(
   facts: { readonly supportsTopology: boolean; readonly wasUnsettled: boolean; readonly node: string },
 ): CreateOutcome {
   return toErrorOutcome({
-    // An answer that cannot be read was an answer: the volume may well be there.
-    code: error instanceof CsiError && !error.isUnreadable ? error.code : undefined,
-    message: error instanceof Error ? error.message : String(error),
+    code: codeOf(error),
+    message: messageOf(error),
     mayReschedule: facts.supportsTopology && facts.node !== '',
     wasUnsettled: facts.wasUnsettled,
   });
@@ -48,21 +47,36 @@ const cleanUpAttempts = 5;
 
 /** Back to back within one timeout: whoever waits for the claim waits for this as well. */
 export async function cleanUp(
-  { channel, clock, context }: CallDeps,
-  { volumeId, secrets }: Extract<Action, { kind: 'cleanUp' }>,
-  signal: AbortSignal,
-): Promise<ClaimState['cleanedUp']> {
+  { channel, clock, context, unsettled }: CallDeps,
+  { pinned }: ClaimState,
+  { volume, secrets, signal }: Extract<Action, { kind: 'cleanUp' }> & { readonly signal: AbortSignal },
+): Promise<Pick<ClaimState, 'cleanedUp'>> {
   const endMs = clock.monotonicMs() + context.settings.timeoutMs;
-  let failure = 'context deadline exceeded';
-  for (let attempt = 1; attempt <= cleanUpAttempts; attempt++) {
+  const request = { volume_id: volume.volumeId, secrets };
+  let cleanedUp: ClaimState['cleanedUp'] = { failure: 'context deadline exceeded', isOpen: true };
+  for (let attempt = 1; attempt <= cleanUpAttempts && cleanedUp !== 'yes'; attempt++) {
     const timeoutMs = endMs - clock.monotonicMs();
     if (timeoutMs <= 0) break;
     try {
-      await channel.call('/csi.v1.Controller/DeleteVolume', { volume_id: volumeId, secrets }, { timeoutMs, signal });
-      return 'yes';
+      await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal });
+      cleanedUp = 'yes';
     } catch (error) {
-      failure = error instanceof Error ? error.message : String(error);
+      cleanedUp = { failure: messageOf(error), isOpen: isOpen(codeOf(error)) };
     }
   }
-  return { failure };
+  if (pinned !== undefined) {
+    const { deleting: _before, ...rest } = pinned;
+    const isGoingOn = typeof cleanedUp === 'object' && cleanedUp.isOpen;
+    unsettled.set({ ...rest, ...(isGoingOn ? { deleting: volume } : {}), kind: 'pinned' });
+  }
+  return { cleanedUp };
+}
+
+/** An answer that cannot be read was an answer, so its code says nothing about what was done. */
+function codeOf(error: unknown): CsiError['code'] | undefined {
+  return error instanceof CsiError && !error.isUnreadable ? error.code : undefined;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

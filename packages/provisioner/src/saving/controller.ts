@@ -41,7 +41,8 @@ export function createSaveReconcile(deps: SaveLoopDeps): Reconcile<UnsavedKey> {
         return done;
       case 'refused':
         deps.events.record(latest(deps, entry), messages.failed(saved.message)); // S5, S7
-        deps.unsettled.set({ ...entry, kind: 'pinned' });
+        const { volume: _refused, ...pinned } = entry;
+        deps.unsettled.set({ ...pinned, kind: 'pinned' });
         deps.enqueueClaim(uidOf(entry.claim), 'rateLimited');
         return done;
     }

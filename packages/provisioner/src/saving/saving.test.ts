@@ -86,6 +86,28 @@ describe('a volume that is too small', () => {
   });
 });
 
+describe('a deletion that may still be going on', () => {
+  it('given the deletion of a volume that is too small times out, when retried, then it is deleted before it is asked for again', async () => {
+    const p = await claimed((fixture) => {
+      answer(fixture, { set: { volume: { capacity_bytes: '80' } } });
+      fixture.driver.faults.add({
+        method: 'DeleteVolume',
+        at: 'during',
+        times: 1,
+        action: { kind: 'delay', ms: 45_000 },
+      });
+    });
+    await p.clock.advance(120_000);
+    const order = p.calls().map((call) => call.split(' ')[0]);
+    expect(order.lastIndexOf('DeleteVolume')).toBeLessThan(order.lastIndexOf('CreateVolume'));
+    expect(order.filter((method) => method === 'CreateVolume')).toHaveLength(2);
+    expect([p.driver.volumes().map(({ id }) => id), isGuarded(p)]).toEqual([
+      [p.volume()?.spec?.csi?.volumeHandle],
+      false,
+    ]);
+  });
+});
+
 describe('a response that cannot be used', () => {
   it.each([
     ['no volume', { unset: ['volume'] }, 'CreateVolume response has no volume'],
@@ -163,6 +185,23 @@ describe('a record that is not taken at once', () => {
     p.deleteClaim();
     await p.clock.advance(1000);
     expect([p.writes(), p.events.includes(success)]).toEqual([[saved], false]);
+  });
+
+  it('given an unsettled claim, when its record is not taken at once, then it is saved in the background all the same', async () => {
+    const p = await claimed((fixture) => {
+      fixture.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'Aborted' } });
+      refuseVolumes(fixture, 1);
+    });
+    await p.clock.advance(1200);
+    expect([p.writes(), p.calls().length]).toEqual([[put, saved, put], 2]);
+  });
+
+  it('given an orderly stop before the record was saved, when the workers have ended, then it is tried once more', async () => {
+    const p = await claimed((fixture) => refuseVolumes(fixture, 9));
+    await p.clock.advance(1000);
+    p.faults.splice(0);
+    await p.stop();
+    expect([p.writes(), p.driver.volumes().length]).toEqual([[put, saved], 1]);
   });
 
   it('given a crash before the record was saved, when the next process runs, then the volume is found by its name', async () => {
