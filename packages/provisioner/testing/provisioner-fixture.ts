@@ -5,6 +5,7 @@
  */
 import {
   createApiClient,
+  createEventRecorder,
   createInformerFactory,
   createWorkQueueMetrics,
   type EventRecorder,
@@ -46,6 +47,8 @@ export interface FixtureOptions {
   readonly seed?: readonly KubeObject[];
   /** Default: what `rbac.ts` asks for, and nothing more. */
   readonly rules?: readonly PolicyRule[];
+  /** `written` to the API server by the real recorder. Default `lines`. */
+  readonly events?: 'lines' | 'written';
   /** Asked around every API write and every call to the driver; `crash` ends the process there. Default: never. */
   readonly interrupt?: (operation: string, moment: 'before' | 'after') => 'crash' | undefined;
   /** A world that outlived the process that worked on it. */
@@ -115,6 +118,8 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
     },
     { userAgent: 'csi-provisioner/test', qps: -1, burst: 1 },
   );
+  const recorderOf = (component: string): EventRecorder =>
+    createEventRecorder({ client: api, clock, random, logger }, { component });
   const informers = createInformerFactory({ client: api, clock, random, logger, objects: 'frozen' });
   const channel = driver.channel();
   const provisioner = createProvisioner(
@@ -130,8 +135,8 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
       logger,
       metrics,
       queueMetrics: createWorkQueueMetrics(metrics),
-      events: events.recorder,
-      driverEvents: driverEvents.recorder,
+      events: options.events === 'written' ? recorderOf('provisioner') : events.recorder,
+      driverEvents: options.events === 'written' ? recorderOf('external-provisioner') : driverEvents.recorder,
     },
     {
       driver: {

@@ -97,7 +97,7 @@ describe('a deletion that may still be going on', () => {
         action: { kind: 'delay', ms: 45_000 },
       });
     });
-    await p.clock.advance(120_000);
+    await p.clock.advance(300_000);
     const order = p.calls().map((call) => call.split(' ')[0]);
     expect(order.lastIndexOf('DeleteVolume')).toBeLessThan(order.lastIndexOf('CreateVolume'));
     expect(order.filter((method) => method === 'CreateVolume')).toHaveLength(2);
