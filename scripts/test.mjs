@@ -8,6 +8,9 @@ import { ensureInstalled, environment, root, run } from './setup.mjs';
 
 ensureInstalled();
 
+// What scenarios leave to chance is the same in every run, so that a failure is about the change. Set it to explore.
+process.env.E2E_SEED ??= '1';
+
 const underCi = process.env.CI === 'true' || process.env.CI === '1';
 const hasGo = spawnSync('go', ['version'], { env: environment() }).status === 0;
 const reports = join(root, 'reports');
