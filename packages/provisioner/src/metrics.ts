@@ -15,7 +15,7 @@ export function createProvisionerMetrics(metrics: Metrics): ProvisionerMetrics {
   const claimLabels = ['class', 'source'];
   const provisioned = metrics.counter({
     name: 'controller_persistentvolumeclaim_provision_total',
-    help: 'Total number of persistent volumes provisioned succesfully. Broken down by storage class name and source of the claim.',
+    help: 'Total number of persistent volumes provisioned successfully. Broken down by storage class name and source of the claim.',
     labels: claimLabels,
   });
   const provisionFailed = metrics.counter({
@@ -31,7 +31,7 @@ export function createProvisionerMetrics(metrics: Metrics): ProvisionerMetrics {
   });
   const deleted = metrics.counter({
     name: 'controller_persistentvolume_delete_total',
-    help: 'Total number of persistent volumes deleted succesfully. Broken down by storage class name.',
+    help: 'Total number of persistent volumes deleted successfully. Broken down by storage class name.',
     labels: ['class'],
   });
   const deleteFailed = metrics.counter({

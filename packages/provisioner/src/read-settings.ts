@@ -26,6 +26,7 @@ const uidDigits = 32;
 export function refusedFlags(flags: SettingsFlags): string | undefined {
   if (flags['enable-capacity']) return '--enable-capacity is not supported by this version';
   if (flags['node-deployment']) return '--node-deployment is not supported by this version';
+  if (flags['worker-threads'] === 0) return '--worker-threads must be at least 1';
   const length = flags['volume-name-uuid-length'];
   if (length < -1 || length > uidDigits) {
     return `--volume-name-uuid-length must be between -1 and ${uidDigits}, not ${length}`;

@@ -2,7 +2,7 @@
 /** Texts that users see on claims. Those of upstream are spelled as upstream spells them. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
 
-export const eventReasons = {
+const eventReasons = {
   provisioning: 'Provisioning',
   failed: 'ProvisioningFailed',
   succeeded: 'ProvisioningSucceeded',

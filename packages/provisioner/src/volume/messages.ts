@@ -2,7 +2,7 @@
 /** Texts that users see on PersistentVolumes. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
 
-export const eventReasons = { deleteFailed: 'VolumeFailedDelete', postponed: 'VolumeDelete' } as const;
+const eventReasons = { deleteFailed: 'VolumeFailedDelete', postponed: 'VolumeDelete' } as const;
 
 export const deleteFailed = (message: string): RecordedEvent => ({
   type: 'Warning',
