@@ -6,13 +6,13 @@ import { expect, it } from 'vitest';
 
 const root = import.meta.dirname;
 
-/** Row ids that a behaviour page lists, as `sheet#id`. A row is a list item that begins with the id in bold. */
+/** Row ids that a behaviour page lists, as `page#id`. A row is a list item that begins with the id in bold. */
 function documentedRows(): Set<string> {
   const rows = new Set<string>();
   for (const path of globSync('docs/behaviour/*.md', { cwd: root })) {
-    const sheet = basename(path, '.md');
+    const page = basename(path, '.md');
     for (const match of readFileSync(join(root, path), 'utf8').matchAll(/^- \*\*([A-Z]{0,3}\d+[a-z]?)\*\* /gm)) {
-      rows.add(`${sheet}#${match[1]}`);
+      rows.add(`${page}#${match[1]}`);
     }
   }
   return rows;
