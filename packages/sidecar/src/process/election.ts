@@ -6,7 +6,6 @@
 import {
   type Clock,
   type EventRecorder,
-  type HttpResponse,
   type LeaderElector,
   type LeadingWork,
   type Logger,
@@ -115,11 +114,4 @@ function createElector(
     // Upstream panics over durations that contradict each other.
     throw new ExitError(exitCodes.panic, 'Invalid leader election configuration', { cause: error });
   }
-}
-
-/** `/healthz/leader-election`: a standby is healthy, and so is a replica that is not yet a candidate's. */
-export function electionHealth(elector: LeaderElector): HttpResponse {
-  return elector.isHealthy
-    ? { status: 200, body: 'ok' }
-    : { status: 500, body: 'internal server error: failed election to renew leadership on lease \n' };
 }

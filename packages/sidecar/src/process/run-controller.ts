@@ -17,12 +17,12 @@ import type {
   Metrics,
   Random,
 } from '@csi-sidecars/runtime';
-import { noMetrics, startDiagnosticsServer } from '@csi-sidecars/runtime';
+import { leaderHealthRoute, noMetrics, startDiagnosticsServer } from '@csi-sidecars/runtime';
 import type { LineWriter } from '../logging/line-writer.ts';
 import { registerProcessMetrics } from '../metrics/process-metrics.ts';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
-import { type ElectionValues, electionHealth, runUnderLease } from './election.ts';
+import { type ElectionValues, runUnderLease } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { type StartOptions, type StartValues, type Started, start } from './start.ts';
 import type { ScrapedMetrics, World } from './world.ts';
@@ -146,9 +146,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
       ...context,
       connect,
       onElector: (elector) => {
-        if (values['http-endpoint'] === '') return;
-        const handler = () => electionHealth(elector);
-        diagnostics?.add({ path: '/healthz/leader-election', methods: 'any', handler });
+        if (values['http-endpoint'] !== '') diagnostics?.add(leaderHealthRoute(elector));
       },
     },
     { values, lockName: work.lockName, release: release ? 'onExit' : 'never', work: work.run },
