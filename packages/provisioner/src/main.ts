@@ -9,8 +9,9 @@ import {
   type LeadingWork,
 } from '@csi-sidecars/runtime';
 import { ExitError, exitCodes, orExit, runMain, runSidecar, type SidecarContext } from '@csi-sidecars/sidecar';
+import { inTreePluginOf } from '@csi-sidecars/volume';
 import { attributesClassSupport } from './attributes-class-support.ts';
-import { type DriverFacts, inTreePluginOf } from './driver.ts';
+import type { DriverFacts } from './driver.ts';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
 import { createProvisioner } from './provisioner.ts';
 import { refusedFlags, toSettings } from './read-settings.ts';

@@ -2,7 +2,8 @@
 /** Rows C1 to C22: up to CreateVolume. Pure; first match wins. The answer's rows are in `decide-answer.ts`. */
 import { done, requeueAfter } from '@csi-sidecars/runtime';
 import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
-import { inTreePluginOf, isKnownProvisioner } from '../driver.ts';
+import { inTreePluginOf } from '@csi-sidecars/volume';
+import { isKnownProvisioner } from '../driver.ts';
 import { classNameOf, isOurs, waitsForNode } from './claim-facts.ts';
 import { conclude, fail, finishSettled, retryWrite, stop } from './conclusions.ts';
 import { toDataSource } from './data-source.ts';

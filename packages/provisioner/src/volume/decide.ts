@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows V1 to V13. Pure; first match wins. */
 import { done, type RecordedEvent, retry } from '@csi-sidecars/runtime';
-import { inTreePluginOf, missingCapability } from '../driver.ts';
+import { inTreePluginOf } from '@csi-sidecars/volume';
+import { missingCapability } from '../driver.ts';
 import { toDeletionSecret } from './deletion-secret.ts';
 import * as messages from './messages.ts';
 import type { Action, Conclusion, VolumeContext, VolumeState } from './state.ts';

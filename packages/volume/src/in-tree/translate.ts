@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * In-tree volumes as the CSI volumes they became. Pure; one PersistentVolume in, what a controller tells the driver out.
+ *
+ * Not here: node affinity and the secrets of the node side, which no controller reads. StorageClasses and the way back
+ * (CSI to in-tree) would be further columns of `providers`.
+ */
+import type { PersistentVolume } from '@csi-sidecars/runtime';
+import { ok, refuse, type Result } from '../result.ts';
+import type { CsiSource, InTreeField, PersistentVolumeSpec } from './provider.ts';
+import { providers } from './providers.ts';
+
+/** What a driver is told about a volume, wherever it was written down. */
+export interface CsiVolume {
+  readonly csi: CsiSource;
+  /** Of the spec, but for GCE disks: those as the driver can stand them. */
+  readonly accessModes: readonly string[];
+  /** Value of the metric label `migrated`: the volume was translated. */
+  readonly migrated: boolean;
+}
+
+const fields = Object.keys(providers) as readonly InTreeField[];
+const rows = Object.values(providers);
+
+/** The plugin that the driver replaced; undefined for a driver that replaced none. */
+export function inTreePluginOf(driverName: string): string | undefined {
+  return rows.find(({ driver }) => driver === driverName)?.plugin;
+}
+
+/** The volume belongs to an in-tree plugin with a CSI driver in its place, whichever driver that is. */
+export function isInTree({ spec }: PersistentVolume): boolean {
+  return fields.some((field) => spec?.[field] !== undefined);
+}
+
+/** The CSI volume of a PersistentVolume; the refusal is the text users find in the status of a VolumeAttachment. */
+export function toCsiVolume(volume: PersistentVolume): Result<CsiVolume> {
+  for (const field of fields) {
+    const translated = translate(field, volume);
+    if (translated?.kind === 'ok') return translated;
+    if (translated) return refuse(`failed to translate in tree pv to CSI: ${translated.message}`);
+  }
+  const { csi, accessModes = [] } = volume.spec ?? {};
+  if (csi === undefined) return refuse('pv spec contained non-csi source that was not migrated');
+  return ok({ csi, accessModes, migrated: false });
+}
+
+/** The CSI volume of a spec that stands in the VolumeAttachment itself: whoever wrote it has translated it already. */
+export function toInlineCsiVolume({ csi, accessModes = [] }: PersistentVolumeSpec): Result<CsiVolume> {
+  if (csi === undefined) return refuse('inline volume spec contains nil CSI source');
+  return ok({ csi, accessModes, migrated: false });
+}
+
+/**
+ * The handle by which the driver itself reports a translated volume that is on this node. For comparisons only: in
+ * requests drivers of translated volumes expect the handle with its gaps.
+ */
+export function repairVolumeHandle({ driver, volumeHandle }: CsiSource, nodeId: string): Result<string> {
+  const provider = rows.find((row) => row.driver === driver);
+  if (provider === undefined) return refuse(`could not find In-Tree driver name for CSI plugin ${driver}`);
+  return provider.repairHandle?.(volumeHandle, nodeId) ?? ok(volumeHandle);
+}
+
+/** Undefined when the volume has no such source. */
+function translate<F extends InTreeField>(field: F, volume: PersistentVolume): Result<CsiVolume> | undefined {
+  const { [field]: source, accessModes } = volume.spec ?? {};
+  if (source === undefined) return undefined;
+  const { driver, toCsi, toAccessModes } = providers[field];
+  const csi = toCsi(source, volume);
+  if (csi.kind === 'error') return csi;
+  return ok({
+    csi: { driver, ...csi.value },
+    accessModes: accessModes && toAccessModes ? toAccessModes(accessModes) : (accessModes ?? []),
+    migrated: true,
+  });
+}
