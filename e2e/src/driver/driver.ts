@@ -20,6 +20,8 @@ export interface DriverInstance {
   /** The name in GetPluginInfo. */
   readonly name: string;
   readonly socket: string;
+  /** Of one of its nodes, if these were named. */
+  socketOf(nodeId: string): string;
   readonly process: SupervisedProcess;
   /** Of a foreign driver every call fails: scenarios that use it need `driver-journal` or `driver-faults`. */
   readonly control: DriverControl;
@@ -28,6 +30,8 @@ export interface DriverInstance {
 export interface DriverOptions {
   /** What our driver is like (needs `driver-settings`); its name is not for choice. By default it has no topology. */
   readonly settings?: Partial<Omit<Settings, 'name'>>;
+  /** Ids of the nodes that there are, each with a socket of its own (needs `driver-settings`). */
+  readonly nodes?: readonly string[];
   /** Further flags of our driver. */
   readonly flags?: readonly string[];
 }
@@ -54,12 +58,16 @@ export async function startDriver(
   { clock, env, patience }: DriverDeps,
 ): Promise<DriverInstance> {
   const { name, folder, logs } = place;
+  const { nodes = [] } = options;
   const flags = [
     '--journal-secrets',
     ...(options.settings?.nodes === undefined ? [withoutTopology] : []),
+    ...nodes.map((id) => `--node=id=${id}`),
     ...(options.flags ?? []),
   ];
-  const own = await testDriverCommand({ folder, settings: { ...options.settings, name }, flags });
+  const socketOf = (nodeId: string): string => join(folder, `${nodeId}.sock`);
+  const nodeSockets = Object.fromEntries(nodes.map((id) => [id, socketOf(id)]));
+  const own = await testDriverCommand({ folder, settings: { ...options.settings, name }, nodeSockets, flags });
   const { socket, control } = own;
   const foreign = env['CSI_DRIVER_BIN'] ?? '';
   const { program, args } = foreign === '' ? own : foreignCommand(foreign, name, own);
@@ -67,7 +75,7 @@ export async function startDriver(
   const process = await supervise(spec, clock);
   // The control door of ours opens before its socket does.
   await eventually(patience, { what: `the driver listens (${spec.logFile})`, check: () => existsSync(socket) });
-  return { name, socket, process, control };
+  return { name, socket, socketOf, process, control };
 }
 
 /** With the flags of the hostpath driver. */

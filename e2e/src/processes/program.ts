@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../tools/locate.ts';
 
-export type ProgramName = 'csi-provisioner';
+export type ProgramName = 'csi-provisioner' | 'csi-attacher';
 
 export interface Program {
   readonly name: ProgramName;
@@ -19,7 +19,10 @@ export interface Program {
 
 export const repositoryRoot: string = join(import.meta.dirname, '..', '..', '..');
 
-const sources: Readonly<Record<ProgramName, string>> = { 'csi-provisioner': 'packages/provisioner/src/main.ts' };
+const sources: Readonly<Record<ProgramName, string>> = {
+  'csi-provisioner': 'packages/provisioner/src/main.ts',
+  'csi-attacher': 'packages/attacher/src/main.ts',
+};
 
 export function findProgram(name: ProgramName, env: Environment, root: string = repositoryRoot): Program {
   const upstream = env['UPSTREAM_BIN'];

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { rightsGranted } from '../audit/analyse.ts';
-import { accountOf, extraRules, rbacObjects, rulesOf, type RbacProfile } from './profiles.ts';
+import { accountOf, extraRules, rbacObjects, rulesOf, type RbacProfile, type RbacSubject } from './profiles.ts';
 
 const placement = { namespace: 'p-01', driverName: 'p-01.e2e.csi.test' };
-const objectsOf = (profile: RbacProfile): ReturnType<typeof rbacObjects> =>
-  rbacObjects({ profile, subject: 'external-provisioner' }, placement);
+const accounts = [
+  { subject: 'external-provisioner', account: 'csi-provisioner', lease: 'p-01-e2e-csi-test' },
+  { subject: 'external-attacher', account: 'csi-attacher', lease: 'external-attacher-leader-p-01-e2e-csi-test' },
+] as const;
+const cases = (['stock', 'minimal'] as const).flatMap((profile) => accounts.map((each) => ({ profile, ...each })));
 
-describe.each(['stock', 'minimal'] as const)('profile %s', (profile) => {
-  const objects = objectsOf(profile);
+describe.each(cases)('profile $profile of $subject', ({ profile, subject, account }) => {
+  const objects = rbacObjects({ profile, subject }, placement);
 
   it('given a namespace, then everything namespaced is in it and bindings name its account', () => {
-    expect(accountOf(objects)).toEqual({ namespace: 'p-01', name: 'csi-provisioner' });
+    expect(accountOf(objects)).toEqual({ namespace: 'p-01', name: account });
     const namespaces = objects.flatMap(({ metadata }) => metadata.namespace ?? []);
     expect(new Set(namespaces)).toEqual(new Set(['p-01']));
     const subjects = objects.flatMap((object) => object.subjects ?? []);
     expect(subjects).toEqual(
-      Array.from({ length: 2 }, () => ({ kind: 'ServiceAccount', name: 'csi-provisioner', namespace: 'p-01' })),
+      Array.from({ length: 2 }, () => ({ kind: 'ServiceAccount', name: account, namespace: 'p-01' })),
     );
   });
 
   it('given two namespaces, then their cluster-wide bindings have different names and the same role', () => {
-    const other = rbacObjects({ profile, subject: 'external-provisioner' }, { ...placement, namespace: 'p-02' });
+    const other = rbacObjects({ profile, subject }, { ...placement, namespace: 'p-02' });
     const bindings = [objects, other].map((all) => all.find(({ kind }) => kind === 'ClusterRoleBinding'));
     expect(bindings[0]?.metadata.name).not.toBe(bindings[1]?.metadata.name);
     expect(bindings[0]?.roleRef).toEqual(bindings[1]?.roleRef);
@@ -33,19 +36,27 @@ describe.each(['stock', 'minimal'] as const)('profile %s', (profile) => {
   });
 });
 
-it('given both profiles, then minimal grants nothing beyond stock but reading VolumeAttributesClasses', () => {
-  const stock = rightsGranted(rulesOf(objectsOf('stock')));
-  const minimal = rightsGranted(rulesOf(objectsOf('minimal')));
-  expect([...minimal].filter((right) => !stock.has(right))).toEqual(['get volumeattributesclasses.storage.k8s.io']);
+it.each<{ subject: RbacSubject; beyond: readonly string[] }>([
+  { subject: 'external-provisioner', beyond: ['get volumeattributesclasses.storage.k8s.io'] },
+  { subject: 'external-attacher', beyond: ['create events', 'patch events'] },
+])('given both profiles of $subject, then minimal grants beyond stock: $beyond', ({ subject, beyond }) => {
+  const granted = (profile: RbacProfile): ReadonlySet<string> =>
+    rightsGranted(rulesOf(rbacObjects({ profile, subject }, placement)));
+  const stock = granted('stock');
+  expect([...granted('minimal')].filter((right) => !stock.has(right))).toEqual(beyond);
 });
 
-it('given profile minimal, then the lease is restricted to the name of the driver, but for create', () => {
-  const leaseRules = rulesOf(objectsOf('minimal')).filter(({ resources }) => resources.includes('leases'));
-  expect(leaseRules.map(({ verbs, resourceNames }) => [verbs, resourceNames])).toEqual([
-    [['create'], undefined],
-    [['get', 'update', 'watch'], ['p-01-e2e-csi-test']],
-  ]);
-});
+it.each(accounts)(
+  'given profile minimal of $subject, then the lease is restricted to $lease, but for create',
+  ({ subject, lease }) => {
+    const rules = rulesOf(rbacObjects({ profile: 'minimal', subject }, placement));
+    const leaseRules = rules.filter(({ resources }) => resources.includes('leases'));
+    expect(leaseRules.map(({ verbs, resourceNames }) => [verbs, resourceNames])).toEqual([
+      [['create'], undefined],
+      [['get', 'update', 'watch'], [lease]],
+    ]);
+  },
+);
 
 it('given a need beyond the profile, then it is a role and a binding of their own', () => {
   const rules = [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }];

@@ -12,7 +12,7 @@ import type { PolicyRule } from '../audit/analyse.ts';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 
 export type RbacProfile = 'stock' | 'minimal';
-export type RbacSubject = 'external-provisioner';
+export type RbacSubject = 'external-provisioner' | 'external-attacher';
 
 export interface RbacObject extends KubeObject {
   readonly kind: string;
@@ -39,13 +39,18 @@ export function rbacObjects(
   { namespace, driverName }: Placement,
 ): readonly RbacObject[] {
   const text = readFileSync(join(folder, profile, `${subject}.yaml`), 'utf8');
-  const objects = loadAll(text.replaceAll('$(LEASE_NAME)', leaseName(driverName))) as RbacObject[];
+  const objects = loadAll(text.replaceAll('$(LEASE_NAME)', leaseName(subject, driverName))) as RbacObject[];
   return objects.map((object) => place(object, namespace));
 }
 
-/** The lease of a sidecar is its driver's name in the letters that a lease name may have. */
-export function leaseName(driverName: string): string {
-  return driverName.replaceAll(/[^A-Za-z0-9-]/g, '-').replace(/-$/, '-X');
+const leasePrefixes: Readonly<Record<RbacSubject, string>> = {
+  'external-provisioner': '',
+  'external-attacher': 'external-attacher-leader-',
+};
+
+/** The lease of a sidecar is its driver's name in the letters that a lease name may have, with what tells sidecars apart. */
+export function leaseName(subject: RbacSubject, driverName: string): string {
+  return `${leasePrefixes[subject]}${driverName}`.replaceAll(/[^A-Za-z0-9-]/g, '-').replace(/-$/, '-X');
 }
 
 export function rulesOf(objects: readonly RbacObject[]): readonly PolicyRule[] {

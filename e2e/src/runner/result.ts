@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** How one thing that was looked at turned out. */
 import type { Memory } from '../processes/memory.ts';
-import type { Need } from '../scenarios/scenario.ts';
+import type { Need } from '../scenarios/needs.ts';
 
 export interface Result {
   readonly id: string;

@@ -15,10 +15,13 @@ import {
   secretAccess,
   shapes,
   tally,
+  type Right,
 } from '../audit/analyse.ts';
 import type { AuditedRequest } from '../audit/read-audit.ts';
-import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
-import { namespaceOf, type Scenario } from '../scenarios/scenario.ts';
+import { accountOf, rbacObjects, rulesOf, type RbacSubject } from '../rbac/profiles.ts';
+import { namespaceOf } from '../scenarios/context.ts';
+import type { Scenario } from '../scenarios/scenario.ts';
+import { subjects } from '../scenarios/sidecars.ts';
 import type { World } from '../scenarios/world.ts';
 import type { Result } from './result.ts';
 
@@ -39,11 +42,17 @@ export function checkRights(world: World, scenarios: readonly Scenario[]): Resul
   const base = { id: ids[rbac], title, ranMs: 0 };
   if (controlPlane.audit === undefined) return { ...base, outcome: { kind: 'not applicable', missing: ['audit'] } };
   const requests = controlPlane.audit().filter(isServiceAccount);
-  const placement = { namespace: 'any', driverName: 'any' };
-  const rules = rulesOf(rbacObjects({ profile: rbac, subject: 'external-provisioner' }, placement));
+  const unusedBy = (subject: RbacSubject): readonly Right[] => {
+    const objects = rbacObjects({ profile: rbac, subject }, { namespace: 'any', driverName: 'any' });
+    const { name } = accountOf(objects);
+    return rightsUnused(
+      rulesOf(objects),
+      requests.filter(({ user }) => user.endsWith(`:${name}`)),
+    );
+  };
   const evidence = {
     used: [...rightsUsed(requests)].sort(),
-    unused: rightsUnused(rules, requests),
+    unused: Object.fromEntries(Object.values(subjects).map((subject) => [subject, unusedBy(subject)])),
     shapes: shapes(requests),
     requestsByAccount: Object.fromEntries(tally(requests, ({ user }) => user)),
     requestsByKind: Object.fromEntries(tally(requests, (request) => `${rightOf(request)} -> ${request.code}`)),

@@ -10,17 +10,34 @@ import {
   isNotFound,
   namespaces,
   type ApiClient,
+  type CSIDriver,
   type KubeObject,
   type Resource,
 } from '@csi-sidecars/runtime';
 import type { PolicyRule } from '../audit/analyse.ts';
 import { startDriver, type DriverInstance, type DriverOptions } from '../driver/driver.ts';
+import type { ProgramName } from '../processes/program.ts';
 import type { SupervisedProcess } from '../processes/supervised-process.ts';
 import { consistently, eventually, type Patience, type Wait, type Window } from './eventually.ts';
 import { aCsiDriver } from './objects.ts';
-import { namespaceOf, type Scenario } from './scenario.ts';
 import { createSidecars, type SidecarOptions, type Sidecars } from './sidecars.ts';
 import type { World } from './world.ts';
+
+/** All that its world is made of. */
+export interface ScenarioId {
+  /** For example `P-01`. */
+  readonly id: string;
+}
+
+/** Where a scenario lives. */
+export function namespaceOf({ id }: ScenarioId): string {
+  return id.toLowerCase();
+}
+
+export interface AnnouncedDriverOptions extends DriverOptions {
+  /** What its CSIDriver says. By default volumes are mounted without being attached: else somebody must attach them. */
+  readonly csiDriver?: Partial<CSIDriver['spec']>;
+}
 
 export interface ScenarioContext {
   readonly world: World;
@@ -35,7 +52,7 @@ export interface ScenarioContext {
   readonly driver: DriverInstance;
   /** Undefined when the scenario has started none. */
   readonly startedDriver: DriverInstance | undefined;
-  startDriver(options?: DriverOptions): Promise<DriverInstance>;
+  startDriver(options?: AnnouncedDriverOptions): Promise<DriverInstance>;
   /**
    * Looks at the driver's side of things, if the driver tells: a foreign one does not, and then the result says that this
    * half was not seen.
@@ -44,9 +61,11 @@ export interface ScenarioContext {
   /** Whether something could not be looked at. */
   readonly halfSeen: boolean;
   readonly sidecars: readonly SupervisedProcess[];
+  startSidecar(name: ProgramName, options?: SidecarOptions): Promise<SupervisedProcess>;
   startProvisioner(options?: SidecarOptions): Promise<SupervisedProcess>;
-  /** Rights for csi-provisioner beyond the profile, named by what needs them. */
-  grantProvisioner(need: string, rules: readonly PolicyRule[]): Promise<void>;
+  startAttacher(options?: SidecarOptions): Promise<SupervisedProcess>;
+  /** Rights beyond the profile, named by what needs them. */
+  grant(name: ProgramName, need: string, rules: readonly PolicyRule[]): Promise<void>;
   /** A name for something cluster-wide, distinct from other scenarios'. */
   nameOf(what: string): string;
   /** Namespaced objects go into the scenario's namespace; what is cluster-wide is deleted at the end. */
@@ -59,7 +78,7 @@ export interface ScenarioContext {
   readonly cleanUp: AsyncDisposableStack;
 }
 
-export async function openContext(world: World, scenario: Scenario, signal: AbortSignal): Promise<ScenarioContext> {
+export async function openContext(world: World, scenario: ScenarioId, signal: AbortSignal): Promise<ScenarioContext> {
   const { api, clock, timeFactor } = world;
   const namespace = namespaceOf(scenario);
   const driverName = `${namespace}.e2e.csi.test`;
@@ -110,17 +129,18 @@ export async function openContext(world: World, scenario: Scenario, signal: Abor
     get sidecars() {
       return sidecars?.started ?? [];
     },
-    startDriver: async (options = {}) => {
+    startDriver: async ({ csiDriver, ...options } = {}) => {
       const place = { name: driverName, folder: scratch, logs: folder };
       const started = await startDriver(place, options, { clock, env: world.env, patience });
       driver = started;
       cleanUp.use(started.process);
-      // No attacher runs here: without this the controller-manager would wait for one, and hold the volume.
-      await context.create(csiDrivers, aCsiDriver(driverName));
+      await context.create(csiDrivers, aCsiDriver(driverName, csiDriver));
       return started;
     },
+    startSidecar: (name, options) => theSidecars().start(name, options),
     startProvisioner: (options) => theSidecars().start('csi-provisioner', options),
-    grantProvisioner: (need, rules) => theSidecars().grant('csi-provisioner', need, rules),
+    startAttacher: (options) => theSidecars().start('csi-attacher', options),
+    grant: (name, need, rules) => theSidecars().grant(name, need, rules),
     nameOf: (what) => `${namespace}-${what}`,
     create: async (resource, object) => {
       const metadata = resource.namespaced ? { ...object.metadata, namespace } : object.metadata;

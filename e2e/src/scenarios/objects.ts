@@ -48,12 +48,12 @@ export function aPod(name: string, claimName: string, spec: Parts<NonNullable<Po
   };
 }
 
-/** Volumes of the driver are mounted without being attached first. */
-export function aCsiDriver(name: string): CSIDriver {
+/** By default volumes of the driver are mounted without being attached first. */
+export function aCsiDriver(name: string, spec: Parts<CSIDriver['spec']> = {}): CSIDriver {
   return {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'CSIDriver',
     metadata: { name },
-    spec: { attachRequired: false },
+    spec: { attachRequired: false, ...spec },
   };
 }

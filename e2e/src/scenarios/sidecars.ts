@@ -53,7 +53,10 @@ export interface SidecarsDeps {
   readonly cleanUp: AsyncDisposableStack;
 }
 
-const subjects: Readonly<Record<ProgramName, RbacSubject>> = { 'csi-provisioner': 'external-provisioner' };
+export const subjects: Readonly<Record<ProgramName, RbacSubject>> = {
+  'csi-provisioner': 'external-provisioner',
+  'csi-attacher': 'external-attacher',
+};
 
 export function createSidecars(deps: SidecarsDeps): Sidecars {
   const { world, namespace, driverName, socket, logs, scratch, cleanUp } = deps;

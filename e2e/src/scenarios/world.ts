@@ -6,7 +6,7 @@ import type { ControlPlane } from '../control-planes/control-plane.ts';
 import type { Program } from '../processes/program.ts';
 import type { RbacProfile } from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
-import type { Need, WorldNeed } from './scenario.ts';
+import type { Need, WorldNeed } from './needs.ts';
 
 export interface World {
   readonly controlPlane: ControlPlane;

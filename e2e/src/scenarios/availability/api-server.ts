@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { createCalls } from '../../driver/calls.ts';
 import { startApiProxy } from '../../faults/api-proxy.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
-import type { Need, Scenario } from '../scenario.ts';
+import type { Need } from '../needs.ts';
+import type { Scenario } from '../scenario.ts';
 import { assertConverged, createClaims, untilInFlight } from './claims.ts';
 
 const needs: readonly Need[] = ['driver-faults', 'driver-journal'];

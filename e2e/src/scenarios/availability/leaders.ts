@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { createCalls } from '../../driver/calls.ts';
 import { startApiProxy } from '../../faults/api-proxy.ts';
-import type { Need, Scenario } from '../scenario.ts';
+import type { Need } from '../needs.ts';
+import type { Scenario } from '../scenario.ts';
 import { createClass } from '../provisioner/steps.ts';
 import { assertConverged, createClaims, untilInFlight } from './claims.ts';
 import { holderOf, leaseMs, renewMs, retryMs, startReplicas, takeOverMs, untilLed } from './replicas.ts';
@@ -83,7 +84,7 @@ export const leaders: readonly Scenario[] = [
       await ctx.eventually('the former leader has ended', () => leader.process.exits.length > 0);
 
       assert.equal(leader.process.exits[0]?.code, 1);
-      assert.notEqual(await holderOf(ctx), leader.name);
+      assert.notEqual(await holderOf(ctx, leader.program), leader.name);
       assert.equal((await createCalls(driver)).length, calls);
     },
   },

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Several replicas of csi-provisioner on one machine, each with a host name of its own, and who of them leads. */
+/** Several replicas of one sidecar on one machine, each with a host name of its own, and who of them leads. */
 import { leases } from '@csi-sidecars/runtime';
+import type { ProgramName } from '../../processes/program.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { leaseName } from '../../rbac/profiles.ts';
 import type { ScenarioContext } from '../context.ts';
-import type { SidecarOptions } from '../sidecars.ts';
+import { subjects, type SidecarOptions } from '../sidecars.ts';
 
 /** Short, so that a take-over takes seconds; the proportions are those of the defaults. */
 export const leaseMs = 6000;
@@ -14,11 +15,14 @@ export const retryMs = 2000;
 export const takeOverMs: number = leaseMs + 2.2 * retryMs + 2000;
 
 export interface Replica {
+  readonly program: ProgramName;
   readonly name: string;
   readonly process: SupervisedProcess;
 }
 
 export interface ReplicaOptions {
+  /** Absent: csi-provisioner. */
+  readonly program?: ProgramName;
   readonly args?: readonly string[];
   /** Addresses of the API server by replica, in place of the control plane's own. */
   readonly servers?: Readonly<Record<string, string>>;
@@ -28,7 +32,7 @@ export interface ReplicaOptions {
 
 export async function startReplicas(
   ctx: ScenarioContext,
-  { args = [], servers = {}, makes = {} }: ReplicaOptions = {},
+  { program = 'csi-provisioner', args = [], servers = {}, makes = {} }: ReplicaOptions = {},
 ): Promise<readonly Replica[]> {
   const election = [
     '--leader-election',
@@ -48,13 +52,13 @@ export async function startReplicas(
         ...(server !== undefined && { server }),
         ...(make !== undefined && { make }),
       };
-      return { name, process: await ctx.startProvisioner(options) };
+      return { program, name, process: await ctx.startSidecar(program, options) };
     }),
   );
 }
 
-export async function holderOf(ctx: ScenarioContext): Promise<string> {
-  const ref = { namespace: ctx.namespace, name: leaseName(ctx.driverName) };
+export async function holderOf(ctx: ScenarioContext, program: ProgramName): Promise<string> {
+  const ref = { namespace: ctx.namespace, name: leaseName(subjects[program], ctx.driverName) };
   return (await ctx.api.get(leases, ref)).spec?.holderIdentity ?? '';
 }
 
@@ -66,8 +70,11 @@ export async function untilLed(
   return await ctx.eventually(
     'a replica leads',
     async () => {
-      const holder = await holderOf(ctx);
-      return replicas.find(({ name }) => name === holder && (by === undefined || by(name)));
+      for (const replica of replicas) {
+        const isHolder = (await holderOf(ctx, replica.program)) === replica.name;
+        if (isHolder && (by === undefined || by(replica.name))) return replica;
+      }
+      return undefined;
     },
     timeoutMs,
   );

@@ -22,7 +22,7 @@ export const requests: readonly Scenario[] = [
     needs: ['driver-journal'],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
-      if (ctx.world.rbac === 'stock') await ctx.grantProvisioner('attributes', [readAttributesClasses]);
+      if (ctx.world.rbac === 'stock') await ctx.grant('csi-provisioner', 'attributes', [readAttributesClasses]);
       await ctx.startProvisioner();
       const attributesClass = ctx.nameOf('gold');
       await ctx.create(volumeAttributesClasses, {
@@ -50,7 +50,7 @@ export const requests: readonly Scenario[] = [
     needs: ['driver-journal'],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
-      await ctx.grantProvisioner('secrets', [readSecrets]);
+      await ctx.grant('csi-provisioner', 'secrets', [readSecrets]);
       await ctx.startProvisioner();
       const className = await createClass(ctx, {
         parameters: {

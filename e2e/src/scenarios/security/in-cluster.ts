@@ -50,7 +50,7 @@ export const inCluster: readonly Scenario[] = [
       await assertConverged(ctx, 5 + 2 * rotations);
       assert.deepEqual(await eventsOf(ctx, 'ProvisioningFailed'), []);
       // The Lease is where the namespace file says.
-      await api.get(leases, { namespace: ctx.namespace, name: leaseName(ctx.driverName) });
+      await api.get(leases, { namespace: ctx.namespace, name: leaseName('external-provisioner', ctx.driverName) });
     },
   },
 ];

@@ -21,7 +21,7 @@ export const secrecy: readonly Scenario[] = [
       const driver = await ctx.startDriver();
       const rule = { method: 'CreateVolume', times: 2 } as const;
       await driver.control.addFault({ ...rule, action: { kind: 'fail', code: 'Internal', message: 'not today' } });
-      await ctx.grantProvisioner('secrets', [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]);
+      await ctx.grant('csi-provisioner', 'secrets', [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]);
       const provisioner = await ctx.startProvisioner({
         args: ['-v=10', `--http-endpoint=127.0.0.1:${port}`, '--retry-interval-start=500ms'],
       });

@@ -27,10 +27,10 @@ import {
 } from '@csi-sidecars/runtime';
 import { claimKeysOf, isFinished, nodeOf } from '../pods.ts';
 import { createLoop, enqueueFor, type SimController, type SimDeps } from '../loop/loop.ts';
-import { decideSchedule, type PodClaim, type ScheduleAction } from './schedule.ts';
+import { decideSchedule, type ScheduleAction } from './schedule.ts';
 import { selectedNode } from '../annotations.ts';
 import { withClaimRef } from '../volume-binding/bind.ts';
-import type { NodeFacts } from './filters.ts';
+import type { NodeFacts, PodClaim } from './state.ts';
 
 const schedulerName = 'default-scheduler';
 

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Which nodes suit a pod and its volumes. Pure. */
 import { parseQuantity } from '@csi-sidecars/runtime/testing';
-import type { CSINode, CSIStorageCapacity, Node, Pod, StorageClass } from '@csi-sidecars/runtime';
+import type { CSIStorageCapacity, Node, Pod, StorageClass } from '@csi-sidecars/runtime';
 import { matchesLabels, matchesNode, matchesTerms } from '../volume-binding/selectors.ts';
-import type { PodClaim, ScheduleState } from './schedule.ts';
-
-export interface NodeFacts {
-  readonly node: Node;
-  readonly csiNode: CSINode | undefined;
-  /** Driver -> handles of the volumes that pods on this node use. */
-  readonly used: ReadonlyMap<string, ReadonlySet<string>>;
-}
+import type { NodeFacts, PodClaim, ScheduleState } from './state.ts';
 
 export function filterNodes(state: ScheduleState, waiting: readonly PodClaim[]): readonly Node[] {
   return state.nodes

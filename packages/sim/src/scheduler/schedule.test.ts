@@ -8,8 +8,8 @@ import type {
   Pod,
   StorageClass,
 } from '@csi-sidecars/runtime';
-import { decideSchedule, type PodClaim, type ScheduleState } from './schedule.ts';
-import type { NodeFacts } from './filters.ts';
+import { decideSchedule } from './schedule.ts';
+import type { NodeFacts, PodClaim, ScheduleState } from './state.ts';
 
 const driver = 'csi.example.com';
 const boundMark = { 'pv.kubernetes.io/bind-completed': 'yes' };

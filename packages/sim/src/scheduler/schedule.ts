@@ -12,35 +12,11 @@
  * | some wait for this pod | a node suits | select: annotate the claims, or reserve a free volume for them |
  * | | no node suits | unschedulable |
  */
-import type {
-  CSIDriver,
-  CSIStorageCapacity,
-  Node,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-  StorageClass,
-} from '@csi-sidecars/runtime';
+import type { Node, PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { bindCompleted, selectedNode } from '../annotations.ts';
-import { filterNodes, type NodeFacts } from './filters.ts';
+import { filterNodes } from './filters.ts';
 import { findMatch } from '../volume-binding/match.ts';
-
-export interface PodClaim {
-  readonly name: string;
-  readonly claim: PersistentVolumeClaim | undefined;
-  readonly storageClass: StorageClass | undefined;
-  /** The volume that the claim names. */
-  readonly volume: PersistentVolume | undefined;
-}
-
-export interface ScheduleState {
-  readonly pod: Pod;
-  readonly claims: readonly PodClaim[];
-  readonly nodes: readonly NodeFacts[];
-  readonly volumes: readonly PersistentVolume[];
-  readonly drivers: readonly CSIDriver[];
-  readonly capacities: readonly CSIStorageCapacity[];
-}
+import type { PodClaim, ScheduleState } from './state.ts';
 
 export interface Reservation {
   readonly claim: PersistentVolumeClaim;
