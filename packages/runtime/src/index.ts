@@ -73,6 +73,7 @@ export type { Transform } from './informer/transform.ts';
 export { OrderlyStop } from './process/orderly-stop.ts';
 export { createWorkQueue } from './workqueue/create-work-queue.ts';
 export type { WorkQueueDeps, WorkQueueOptions } from './workqueue/create-work-queue.ts';
+export type { LanePlace, LanesOptions } from './workqueue/fair-lanes.ts';
 export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
 export type { WorkQueueMetrics } from './workqueue/queue-metrics.ts';
 export {

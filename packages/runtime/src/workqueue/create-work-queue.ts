@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from '../clock/clock.ts';
 import { DelayedAdds } from './delayed-adds.ts';
+import { FairLanes, type LanesOptions } from './fair-lanes.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { WorkQueueMetrics } from './queue-metrics.ts';
 import type { RateLimiter, WorkQueue } from './workqueue.ts';
@@ -15,6 +16,8 @@ export interface WorkQueueOptions<Key extends string> {
   /** Label of the metrics; without a name there are none. */
   readonly name?: string;
   readonly rateLimiter: RateLimiter<Key>;
+  /** Who has free slots first. Default: keys are handed out in the order they came. */
+  readonly lanes?: LanesOptions<Key>;
 }
 
 /**
@@ -23,10 +26,11 @@ export interface WorkQueueOptions<Key extends string> {
  */
 export function createWorkQueue<Key extends string>(
   { clock, metrics }: WorkQueueDeps,
-  { name = '', rateLimiter }: WorkQueueOptions<Key>,
+  { name = '', rateLimiter, lanes }: WorkQueueOptions<Key>,
 ): WorkQueue<Key> {
   const instruments = metrics?.forQueue(name);
-  const queue = new KeyedQueue<Key>(clock, instruments);
+  const backlog = lanes === undefined ? undefined : new FairLanes<Key>(lanes);
+  const queue = new KeyedQueue<Key>(clock, { instruments, backlog });
   const delayed = new DelayedAdds<Key>(clock, (key) => queue.add(key));
 
   const addAfter = (key: Key, delayMs: number): void => {

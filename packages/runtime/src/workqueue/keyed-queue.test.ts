@@ -6,7 +6,7 @@ import { FakeClock, settle } from '../../testing/index.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 import type { QueueInstruments } from './queue-metrics.ts';
 
-const aQueue = (instruments?: QueueInstruments) => new KeyedQueue(new FakeClock(), instruments);
+const aQueue = (instruments?: QueueInstruments) => new KeyedQueue(new FakeClock(), { instruments });
 
 /** The state of a promise, without waiting for it. */
 async function stateOf<T>(promise: Promise<T>): Promise<{ readonly value: T } | 'pending'> {

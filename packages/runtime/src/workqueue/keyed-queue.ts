@@ -3,16 +3,16 @@
  * The heart of the work queue, with the rules of client-go's queue.go. A key that needs processing ("dirty") is in exactly one
  * of two places:
  *
- *   waiting     to be handed out, in order
+ *   waiting     to be handed out, in the order of the backlog
  *   processing  handed out, not done, and added again meanwhile: it goes back to waiting when done
  *
  * Guarantees: no two workers ever hold the same key, a key waits at most once, and whatever is added while a key is being
  * processed causes exactly one more run.
  *
- * Not here: delays and rate limits (delayed-adds.ts, rate-limiters.ts), metrics families (queue-metrics.ts).
+ * Not here: which of the waiting keys is next (backlog.ts, fair-lanes.ts), delays and rate limits (delayed-adds.ts, rate-limiters.ts), metrics families (queue-metrics.ts).
  */
 import type { Clock } from '../clock/clock.ts';
-import { Fifo } from './fifo.ts';
+import { FirstInFirstOut, type Backlog, type LaneState } from './backlog.ts';
 import type { QueueInstruments } from './queue-metrics.ts';
 
 type Waiter<Key> = (key: Key | undefined) => void;
@@ -23,23 +23,26 @@ interface Run {
   dirtyMs: number | undefined;
 }
 
+export interface KeyedQueueOptions<Key extends string> {
+  readonly instruments?: QueueInstruments | undefined;
+  /** Default: first in, first out. */
+  readonly backlog?: Backlog<Key> | undefined;
+}
+
 export class KeyedQueue<Key extends string> {
   readonly #clock: Clock;
   readonly #instruments: QueueInstruments | undefined;
-  /** The keys that wait, in order, and when each became dirty. */
-  readonly #waiting = new Fifo<Key>();
-  readonly #waitingSince = new Fifo<number>();
-  /** The same keys, to find them. */
-  readonly #waitingKeys = new Set<Key>();
+  readonly #waiting: Backlog<Key>;
   readonly #processing = new Map<Key, Run>();
   readonly #waiters = new Set<Waiter<Key>>();
   #dirtyRuns = 0;
   #shuttingDown = false;
   #drained: PromiseWithResolvers<void> | undefined;
 
-  constructor(clock: Clock, instruments?: QueueInstruments) {
+  constructor(clock: Clock, { instruments, backlog = new FirstInFirstOut() }: KeyedQueueOptions<Key> = {}) {
     this.#clock = clock;
     this.#instruments = instruments;
+    this.#waiting = backlog;
     instruments?.attach(this);
   }
 
@@ -60,6 +63,10 @@ export class KeyedQueue<Key extends string> {
   *runningMs(): Iterable<number> {
     const now = this.#clock.monotonicMs();
     for (const run of this.#processing.values()) yield now - run.startedMs;
+  }
+
+  lanes(): Iterable<LaneState> {
+    return this.#waiting.lanes?.(this.#clock.monotonicMs()) ?? [];
   }
 
   add(key: Key): void {
@@ -84,7 +91,9 @@ export class KeyedQueue<Key extends string> {
     const run = this.#processing.get(key);
     if (run === undefined) return;
     this.#processing.delete(key);
-    this.#instruments?.worked(this.#clock.monotonicMs() - run.startedMs);
+    const workedMs = this.#clock.monotonicMs() - run.startedMs;
+    this.#instruments?.worked(workedMs);
+    this.#waiting.finished(key, workedMs);
     if (run.dirtyMs === undefined) {
       this.#checkDrained();
       return;
@@ -109,10 +118,7 @@ export class KeyedQueue<Key extends string> {
 
   /** False when the key waits already. */
   #enqueue(key: Key, dirtyMs: number): boolean {
-    const before = this.#waitingKeys.size;
-    if (this.#waitingKeys.add(key).size === before) return false;
-    this.#waiting.push(key);
-    this.#waitingSince.push(dirtyMs);
+    if (!this.#waiting.add(key, dirtyMs)) return false;
     if (this.#waiters.size > 0) this.#wakeOne();
     return true;
   }
@@ -123,14 +129,12 @@ export class KeyedQueue<Key extends string> {
   }
 
   #handOut(): Key | undefined {
-    const key = this.#waiting.shift();
-    const dirtyMs = this.#waitingSince.shift();
-    if (key === undefined || dirtyMs === undefined) return undefined;
+    const next = this.#waiting.take();
+    if (next === undefined) return undefined;
     const now = this.#clock.monotonicMs();
-    this.#instruments?.waited(now - dirtyMs);
-    this.#waitingKeys.delete(key);
-    this.#processing.set(key, { startedMs: now, dirtyMs: undefined });
-    return key;
+    this.#instruments?.waited(now - next.dirtyMs);
+    this.#processing.set(next.key, { startedMs: now, dirtyMs: undefined });
+    return next.key;
   }
 
   #wait(signal: AbortSignal | undefined): Promise<Key | undefined> {

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FakeClock, recordingLogger, settle } from '../../testing/index.ts';
+import { done } from '../controller/reconcile.ts';
+import { runWorkers } from '../controller/workers.ts';
+import { createWorkQueue } from './create-work-queue.ts';
+import { FairLanes, type LanePlace } from './fair-lanes.ts';
+import { itemExponential } from './rate-limiters.ts';
+
+type Lane = 'attach' | 'detach';
+
+/** Keys look like `attach/node-1/7`, unless a test says where they belong. */
+function placeOf(key: string): LanePlace<Lane> {
+  const [lane = '', group = ''] = key.split('/');
+  return { lane: lane as Lane, group };
+}
+
+function aBacklog(classify: (key: string) => LanePlace<Lane> = placeOf) {
+  const backlog = new FairLanes<string>({ preferred: 'attach', other: 'detach', classify });
+  const take = (count: number) => Array.from({ length: count }, () => backlog.take()?.key);
+  return { backlog, take };
+}
+
+const keysOf = (lane: Lane, node: string, count: number): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${lane}/${node}/${index}`);
+
+describe('order', () => {
+  it('given keys in both lanes, then the preferred lane is first, its groups take turns, and within a group order is kept', () => {
+    const { backlog, take } = aBacklog();
+    const keys = ['detach/a/1', 'attach/a/1', 'attach/a/2', 'attach/b/1', 'detach/b/1', 'detach/a/2'];
+    for (const key of keys) backlog.add(key, 0);
+    expect(take(7)).toEqual([
+      'attach/a/1',
+      'attach/b/1',
+      'attach/a/2',
+      'detach/a/1',
+      'detach/b/1',
+      'detach/a/2',
+      undefined,
+    ]);
+  });
+
+  it('given a key that is added twice, then it waits once, with the age of the first', () => {
+    const { backlog } = aBacklog();
+    expect([backlog.add('attach/a/1', 10), backlog.add('attach/a/1', 20), backlog.length]).toEqual([true, false, 1]);
+    expect(backlog.take()).toMatchObject({ key: 'attach/a/1', dirtyMs: 10 });
+    expect([backlog.take(), backlog.length]).toEqual([undefined, 0]);
+  });
+
+  it('given a key that turned while it waits, when its turn comes, then it is in the lane it belongs to now', () => {
+    const lanes = new Map<string, Lane>([
+      ['turns', 'attach'],
+      ['stays', 'attach'],
+    ]);
+    const { backlog, take } = aBacklog((key) => ({ lane: lanes.get(key) ?? 'detach', group: '' }));
+    for (const key of ['turns', 'stays', 'detached']) backlog.add(key, 0);
+    lanes.set('turns', 'detach');
+    expect(take(4)).toEqual(['stays', 'detached', 'turns', undefined]);
+  });
+
+  it('given a key that turned towards the preferred lane, when it is added again, then it does not wait for the other lane', () => {
+    const lanes = new Map<string, Lane>();
+    const { backlog, take } = aBacklog((key) => ({ lane: lanes.get(key) ?? 'detach', group: '' }));
+    for (const key of ['first', 'turns']) backlog.add(key, 5);
+    lanes.set('turns', 'attach');
+    expect(backlog.add('turns', 6)).toBe(false);
+    expect([...backlog.lanes(10)].map(({ waiting }) => waiting)).toEqual([1, 1]);
+    expect(backlog.take()).toMatchObject({ key: 'turns', dirtyMs: 5 });
+    expect(take(2)).toEqual(['first', undefined]);
+  });
+});
+
+interface Storm {
+  readonly workers: number;
+  readonly waiting: readonly string[];
+  readonly later?: { readonly afterMs: number; readonly keys: readonly string[] };
+  readonly callMs: (key: string) => number;
+}
+
+/** Works all keys off in virtual time. Tells when each began and ended, in the order they began. */
+async function workOff({ workers, waiting, later, callMs }: Storm) {
+  const clock = new FakeClock();
+  const queue = createWorkQueue<string>(
+    { clock },
+    {
+      rateLimiter: itemExponential({ baseMs: 1000, maxMs: 1000 }),
+      lanes: { preferred: 'attach', other: 'detach', classify: placeOf },
+    },
+  );
+  for (const key of waiting) queue.add(key);
+  const runs: { readonly key: string; readonly beganMs: number; endedMs: number }[] = [];
+  let [inFlight, mostInFlight, idleWhileWaiting] = [0, 0, false];
+  const stop = new AbortController();
+  const running = runWorkers(
+    {
+      queue,
+      workers,
+      logger: recordingLogger(),
+      reconcile: async (key) => {
+        const run = { key, beganMs: clock.monotonicMs(), endedMs: NaN };
+        runs.push(run);
+        inFlight += 1;
+        mostInFlight = Math.max(mostInFlight, inFlight);
+        await clock.sleep(callMs(key));
+        inFlight -= 1;
+        run.endedMs = clock.monotonicMs();
+        return done;
+      },
+    },
+    stop.signal,
+  );
+  if (later !== undefined) clock.timer(later.afterMs, () => later.keys.forEach((key) => queue.add(key)));
+  const total = waiting.length + (later?.keys.length ?? 0);
+  while (runs.length < total || runs.some((run) => Number.isNaN(run.endedMs))) {
+    await settle();
+    idleWhileWaiting ||= queue.length > 0 && inFlight < workers;
+    await clock.advance(50);
+  }
+  stop.abort();
+  await running;
+  const endedMs = Math.max(...runs.map((run) => run.endedMs));
+  return { runs, mostInFlight, idleWhileWaiting, endedMs };
+}
+
+describe('through the workers', () => {
+  it('given 500 detaches of 2 s and 10 workers, when 50 attaches come in the worst moment, then all have ended 2.6 s later, and the detaches lose half a second', async () => {
+    const callMs = (key: string) => (placeOf(key).lane === 'attach' ? 100 : 2000);
+    const attaches = keysOf('attach', 'a', 50);
+    const { runs, mostInFlight, endedMs } = await workOff({
+      workers: 10,
+      waiting: keysOf('detach', 'b', 500),
+      later: { afterMs: 4001, keys: attaches },
+      callMs,
+    });
+    const lastAttachMs = Math.max(...runs.filter(({ key }) => key.startsWith('attach')).map((run) => run.endedMs));
+    expect(lastAttachMs - 4001).toBeLessThan(2600);
+    expect([mostInFlight, endedMs]).toEqual([10, 100_500]);
+  });
+
+  it('given one worker, then calls are strictly sequential in either direction', async () => {
+    const { mostInFlight, endedMs } = await workOff({
+      workers: 1,
+      waiting: [...keysOf('detach', 'a', 5), ...keysOf('attach', 'a', 5)],
+      callMs: () => 1000,
+    });
+    expect([mostInFlight, endedMs]).toEqual([1, 10_000]);
+  });
+
+  it('given more attaches than can be worked off, then detaches have a quarter of the slot time', async () => {
+    const { runs } = await workOff({
+      workers: 10,
+      waiting: [...keysOf('attach', 'a', 3000), ...keysOf('detach', 'b', 500)],
+      callMs: () => 1000,
+    });
+    const detachesUntil = (ms: number) =>
+      runs.filter(({ key, endedMs }) => key.startsWith('detach') && endedMs <= ms).length;
+    expect(detachesUntil(3000)).toBe(0);
+    expect(detachesUntil(100_000) / 1000).toBeCloseTo(0.25, 1);
+  });
+
+  it('given a node with many attaches, then those of another node do not wait for them', async () => {
+    const { runs } = await workOff({
+      workers: 2,
+      waiting: [...keysOf('attach', 'busy', 50), ...keysOf('attach', 'other', 2)],
+      callMs: () => 1000,
+    });
+    const began = runs.filter(({ key }) => key.startsWith('attach/other')).map(({ beganMs }) => beganMs);
+    expect(began).toEqual([0, 1000]);
+  });
+});
+
+describe('for any load', () => {
+  const anArrival = fc.record({
+    lane: fc.constantFrom<Lane>('attach', 'detach'),
+    node: fc.constantFrom('a', 'b', 'c'),
+    callMs: fc.constantFrom(0, 50, 100, 2000, 15_000),
+  });
+
+  it('given random keys and workers, then none is lost, no more than the workers run, none idles while a key waits, and nodes take turns', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(anArrival, { maxLength: 40 }),
+        fc.array(anArrival, { maxLength: 40 }),
+        fc.integer({ min: 1, max: 12 }),
+        async (first, second, workers) => {
+          const calls = new Map<string, number>();
+          const named = (arrivals: typeof first): readonly string[] =>
+            arrivals.map(({ lane, node, callMs }) => {
+              const key = `${lane}/${node}/${calls.size}`;
+              calls.set(key, callMs);
+              return key;
+            });
+          const waiting = named(first);
+          const later = { afterMs: 1000, keys: named(second) };
+          const { runs, mostInFlight, idleWhileWaiting } = await workOff({
+            workers,
+            waiting,
+            later,
+            callMs: (key) => calls.get(key) ?? 0,
+          });
+          expect(runs.map(({ key }) => key).toSorted()).toEqual([...calls.keys()].toSorted());
+          expect(mostInFlight).toBeLessThanOrEqual(workers);
+          expect(idleWhileWaiting).toBe(false);
+          for (const lane of ['attach', 'detach'] as const) expectTurns(runs, waiting, lane);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
+
+/** While two nodes wait from the beginning, neither begins twice in a lane without the other. */
+function expectTurns(runs: readonly { readonly key: string }[], waiting: readonly string[], lane: Lane): void {
+  const begun = runs.map(({ key }) => key).filter((key) => waiting.includes(key) && placeOf(key).lane === lane);
+  const left = new Map<string, number>();
+  for (const key of begun) left.set(placeOf(key).group, (left.get(placeOf(key).group) ?? 0) + 1);
+  const turns = new Map<string, number>();
+  for (const key of begun) {
+    const { group } = placeOf(key);
+    turns.set(group, (turns.get(group) ?? 0) + 1);
+    left.set(group, (left.get(group) ?? 0) - 1);
+    for (const [other, waits] of left) {
+      if (waits > 0) expect((turns.get(group) ?? 0) - (turns.get(other) ?? 0)).toBeLessThanOrEqual(1);
+    }
+  }
+}
