@@ -22,7 +22,9 @@ export type Capability =
   /** The API server can be stopped, killed and started again while its data stays. */
   | 'api-server-control'
   /** Stored revisions can be compacted away, so that old watches expire. */
-  | 'compaction';
+  | 'compaction'
+  /** A real kubelet runs pods in containers on this machine and mounts their volumes (`ControlPlane.node`). */
+  | 'kubelet';
 
 export interface ServiceAccountRef {
   readonly namespace: string;
@@ -57,11 +59,34 @@ export interface ControlPlane extends AsyncDisposable {
   readonly components: ReadonlyMap<ComponentName, Component>;
   /** Drops old revisions from the store (needs `compaction`). */
   compact(): Promise<void>;
+  /** Undefined without the capability `kubelet`. */
+  readonly node?: RealNode;
   /** Log files, for failure reports. */
   readonly logFiles: readonly string[];
 }
 
-export type ComponentName = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler';
+export type ComponentName =
+  | 'etcd'
+  | 'kube-apiserver'
+  | 'kube-controller-manager'
+  | 'kube-scheduler'
+  | 'containerd'
+  | 'kubelet';
+
+/** This machine as a node, with a mount table of its own. */
+export interface RealNode {
+  readonly name: string;
+  /** In place of /var/lib/kubelet. Short enough for sockets below it. */
+  readonly kubeletRoot: string;
+  /** Where containers write, a folder per pod. */
+  readonly podLogs: string;
+  /** Where this process finds a path of the node, volumes that are mounted included. */
+  pathOf(path: string): string;
+  /** What is mounted for pods and by drivers. */
+  volumeMounts(): readonly string[];
+  /** The processes of a container of a running pod, the first one first; `containerd://...` as in the pod's status. */
+  processesOf(containerId: string): readonly number[];
+}
 
 export interface Component {
   readonly name: ComponentName;

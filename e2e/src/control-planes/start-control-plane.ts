@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The control planes by name. */
 import type { Clock } from '@csi-sidecars/runtime';
+import type { Environment } from '../tools/locate.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { loadArgs } from './local/components.ts';
 import { startLocal } from './local/start-local.ts';
+import { startNode } from './node/start-node.ts';
 import { startSimControlPlane } from './sim/start-sim.ts';
 
-export const controlPlaneNames = ['sim', 'local'] as const;
+export const controlPlaneNames = ['sim', 'local', 'node'] as const;
 export type ControlPlaneName = (typeof controlPlaneNames)[number];
 
 export interface StartOptions {
   readonly clock: Clock;
   /** For everything that it leaves behind. */
   readonly folder: string;
+  readonly env: Environment;
 }
 
 export async function startControlPlane(
   name: ControlPlaneName,
-  { clock, folder }: StartOptions,
+  { clock, folder, env }: StartOptions,
 ): Promise<ControlPlane> {
   switch (name) {
     case 'sim':
@@ -25,5 +28,7 @@ export async function startControlPlane(
     case 'local':
       // Kubernetes' throttling of its own controllers would be most of what is waited for.
       return await startLocal({ clock, folder, extraArgs: loadArgs });
+    case 'node':
+      return await startNode({ clock, folder, env });
   }
 }

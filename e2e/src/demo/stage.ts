@@ -39,9 +39,11 @@ export async function embeddedStage(
   { clock, folder, namespace }: StageOptions,
   cleanUp: AsyncDisposableStack,
 ): Promise<Stage> {
-  const controlPlane = cleanUp.use(await startControlPlane(name, { clock, folder: join(folder, 'control-plane') }));
-  const api = createApiClient({ transport: controlPlane.admin, clock, logger: silentLogger }, limits);
   const { UPSTREAM_BIN: _upstream, CSI_DRIVER_BIN: _driver, ...env } = process.env;
+  const controlPlane = cleanUp.use(
+    await startControlPlane(name, { clock, env, folder: join(folder, 'control-plane') }),
+  );
+  const api = createApiClient({ transport: controlPlane.admin, clock, logger: silentLogger }, limits);
   const world = {
     controlPlane,
     api,

@@ -7,7 +7,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../tools/locate.ts';
 
-export type ProgramName = 'csi-provisioner' | 'csi-attacher';
+export const programNames = ['csi-provisioner', 'csi-attacher', 'csi-node-driver-registrar', 'livenessprobe'] as const;
+export type ProgramName = (typeof programNames)[number];
+/** Those that talk to the API server. */
+export type ControllerName = Extract<ProgramName, 'csi-provisioner' | 'csi-attacher'>;
 
 export interface Program {
   readonly name: ProgramName;
@@ -22,6 +25,8 @@ export const repositoryRoot: string = join(import.meta.dirname, '..', '..', '..'
 const sources: Readonly<Record<ProgramName, string>> = {
   'csi-provisioner': 'packages/provisioner/src/main.ts',
   'csi-attacher': 'packages/attacher/src/main.ts',
+  'csi-node-driver-registrar': 'packages/node-driver-registrar/src/main.ts',
+  livenessprobe: 'packages/livenessprobe/src/main.ts',
 };
 
 export function findProgram(name: ProgramName, env: Environment, root: string = repositoryRoot): Program {

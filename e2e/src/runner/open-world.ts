@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApiClient, silentLogger, systemClock, systemRandom } from '@csi-sidecars/runtime';
+import { withConsent } from '../control-planes/node/consent.ts';
 import { startControlPlane } from '../control-planes/start-control-plane.ts';
 import { findProgram, repositoryRoot } from '../processes/program.ts';
 import { worldNeedsMet, type World } from '../scenarios/world.ts';
@@ -12,7 +13,7 @@ import { reportName, type RunnerOptions } from './options.ts';
 
 export async function openWorld(options: RunnerOptions, stack: AsyncDisposableStack): Promise<World> {
   const clock = systemClock();
-  const env = await environmentFor(options);
+  const env = environmentFor(options);
   const { origin } = findProgram('csi-provisioner', env);
   const reports = join(repositoryRoot, 'reports', reportName(options));
   rmSync(reports, { recursive: true, force: true });
@@ -20,7 +21,7 @@ export async function openWorld(options: RunnerOptions, stack: AsyncDisposableSt
   const scratch = mkdtempSync(join(tmpdir(), 'csi-e2e-'));
   stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
   const controlPlane = stack.use(
-    await startControlPlane(options.controlPlane, { clock, folder: join(reports, 'control-plane') }),
+    await startControlPlane(options.controlPlane, { clock, env, folder: join(reports, 'control-plane') }),
   );
   return {
     controlPlane,
@@ -41,10 +42,10 @@ export async function openWorld(options: RunnerOptions, stack: AsyncDisposableSt
   };
 }
 
-async function environmentFor({ programs }: RunnerOptions): Promise<Environment> {
-  const { UPSTREAM_BIN: folder = '', ...env } = process.env;
-  if (programs === 'ours') return env;
-  return { ...env, UPSTREAM_BIN: folder };
+function environmentFor({ programs, systemChanges }: RunnerOptions): Environment {
+  const { UPSTREAM_BIN: folder = '', ...rest } = process.env;
+  const env = systemChanges === 'allowed' ? withConsent(rest) : rest;
+  return programs === 'ours' ? env : { ...env, UPSTREAM_BIN: folder };
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -12,6 +12,7 @@ it('given nothing, then everything runs on the first control plane with upstream
     require: [],
     seed: undefined,
     list: false,
+    systemChanges: 'refused',
   });
 });
 

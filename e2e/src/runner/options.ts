@@ -18,6 +18,7 @@ export interface RunnerOptions {
   /** Decides what scenarios leave to chance; absent: a new one. */
   readonly seed: number | undefined;
   readonly list: boolean;
+  readonly systemChanges: 'refused' | 'allowed';
 }
 
 const origins = ['ours', 'upstream'] as const;
@@ -32,6 +33,7 @@ export const usage: string = `usage: npm run e2e -- [options]
   --require=need,need    a missing need is a failure instead of "not applicable"
   --only=API             the API contract alone
   --seed=N               repeats what an earlier run left to chance (default E2E_SEED, or a new one)
+  --allow-system-changes with --control-plane=node outside of CI: a kubelet may run here
   --list                 say what there is and end
 `;
 
@@ -39,6 +41,7 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
   const { values } = parseArgs({
     args: [...args],
     options: {
+      'allow-system-changes': { type: 'boolean', default: false },
       'control-plane': { type: 'string', default: controlPlaneNames[0] },
       only: { type: 'string' },
       rbac: { type: 'string', default: 'stock' },
@@ -70,6 +73,7 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
     require: listOf(values.require) ?? [],
     seed,
     list: values.list,
+    systemChanges: values['allow-system-changes'] ? 'allowed' : 'refused',
   };
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { kubeconfigOf } from '../accounts/kubeconfig-of.ts';
 import type { PolicyRule } from '../audit/analyse.ts';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
-import { findProgram, type ProgramName } from '../processes/program.ts';
+import { findProgram, type ControllerName } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
 import { applyRbac, removeBindings } from '../rbac/apply.ts';
 import { accountOf, extraRules, rbacObjects, type RbacObject, type RbacSubject } from '../rbac/profiles.ts';
@@ -37,9 +37,9 @@ export interface Connection {
 export interface Sidecars {
   readonly started: readonly SupervisedProcess[];
   /** Waits for nothing: a sidecar connects when it can. */
-  start(name: ProgramName, options?: SidecarOptions): Promise<SupervisedProcess>;
+  start(name: ControllerName, options?: SidecarOptions): Promise<SupervisedProcess>;
   /** Rights beyond the profile, named by what needs them. */
-  grant(name: ProgramName, need: string, rules: readonly PolicyRule[]): Promise<void>;
+  grant(name: ControllerName, need: string, rules: readonly PolicyRule[]): Promise<void>;
 }
 
 export interface SidecarsDeps {
@@ -53,7 +53,8 @@ export interface SidecarsDeps {
   readonly cleanUp: AsyncDisposableStack;
 }
 
-export const subjects: Readonly<Record<ProgramName, RbacSubject>> = {
+/** The file with the rights of each. */
+export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
   'csi-provisioner': 'external-provisioner',
   'csi-attacher': 'external-attacher',
 };
@@ -62,13 +63,13 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
   const { world, namespace, driverName, socket, logs, scratch, cleanUp } = deps;
   const { api, clock } = world;
   const started: SupervisedProcess[] = [];
-  const accounts = new Map<ProgramName, Promise<ServiceAccountRef>>();
+  const accounts = new Map<ControllerName, Promise<ServiceAccountRef>>();
 
   const apply = async (objects: readonly RbacObject[]): Promise<void> => {
     cleanUp.defer(() => removeBindings(api, objects));
     await applyRbac(api, objects);
   };
-  const accountFor = (name: ProgramName): Promise<ServiceAccountRef> => {
+  const accountFor = (name: ControllerName): Promise<ServiceAccountRef> => {
     let account = accounts.get(name);
     if (account === undefined) {
       const objects = rbacObjects({ profile: world.rbac, subject: subjects[name] }, { namespace, driverName });

@@ -13,14 +13,19 @@ export type ToolName =
   | 'kube-scheduler'
   | 'kubectl'
   | 'kubelet'
+  | 'containerd'
+  | 'containerd-shim-runc-v2'
+  | 'ctr'
   | 'csi-sanity';
 
 export interface Family {
-  readonly name: 'etcd' | 'kubernetes' | 'csi-sanity';
+  readonly name: 'etcd' | 'kubernetes' | 'containerd' | 'csi-sanity';
   /** The required module whose version is the version of the family's programs. */
   readonly module: string;
   /** Linker flags that make the programs report that version; without them kube-apiserver calls itself v0.0.0-master. */
   ldflags(version: string): string;
+  /** Build tags, for what a program can do without. */
+  readonly tags?: readonly string[];
 }
 
 export interface Tool {
@@ -54,6 +59,14 @@ const kubernetes: Family = {
   },
 };
 
+const containerd: Family = {
+  name: 'containerd',
+  module: 'github.com/containerd/containerd/v2',
+  ldflags: (version) => `${strip} -X github.com/containerd/containerd/v2/version.Version=${version}`,
+  // Snapshotters that need C libraries or tools of their own; overlayfs is what is used.
+  tags: ['no_btrfs', 'no_zfs', 'no_devmapper'],
+};
+
 export const catalogue: Readonly<Record<ToolName, Tool>> = {
   etcd: { name: 'etcd', family: etcd, package: etcd.module, inKubebuilderAssets: true },
   'kube-apiserver': kubernetesTool('kube-apiserver', true),
@@ -61,6 +74,9 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
   'kube-scheduler': kubernetesTool('kube-scheduler', false),
   kubectl: kubernetesTool('kubectl', true),
   kubelet: kubernetesTool('kubelet', false),
+  containerd: containerdTool('containerd'),
+  'containerd-shim-runc-v2': containerdTool('containerd-shim-runc-v2'),
+  ctr: containerdTool('ctr'),
   'csi-sanity': {
     name: 'csi-sanity',
     family: csiSanity,
@@ -92,4 +108,8 @@ export function versionOf(family: Family): string {
 
 function kubernetesTool(name: ToolName, inKubebuilderAssets: boolean): Tool {
   return { name, family: kubernetes, package: `${kubernetes.module}/cmd/${name}`, inKubebuilderAssets };
+}
+
+function containerdTool(name: ToolName): Tool {
+  return { name, family: containerd, package: `${containerd.module}/cmd/${name}`, inKubebuilderAssets: false };
 }

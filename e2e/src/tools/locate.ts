@@ -42,7 +42,8 @@ export function cacheFolder(env: Environment): string {
 
 /** Flags of `go build` besides the output. Part of the cache key. */
 export function buildFlags(family: Family): readonly string[] {
-  return ['-trimpath', '-ldflags', family.ldflags(versionOf(family))];
+  const tags = family.tags === undefined ? [] : ['-tags', family.tags.join(',')];
+  return ['-trimpath', ...tags, '-ldflags', family.ldflags(versionOf(family))];
 }
 
 function cacheKey(family: Family): string {

@@ -8,21 +8,23 @@ import type { ComponentName } from '../control-plane.ts';
 import { adminCall, host, type Layout } from './layout.ts';
 import { request, type Call } from '../../suite-client/request.ts';
 
-export const componentTools: readonly (ComponentName & ToolName)[] = [
+export type LocalComponentName = Exclude<ComponentName, 'containerd' | 'kubelet'>;
+
+export const componentTools: readonly (LocalComponentName & ToolName)[] = [
   'etcd',
   'kube-apiserver',
   'kube-controller-manager',
   'kube-scheduler',
 ];
 
-export interface ComponentPlan {
-  readonly name: ComponentName;
+export interface ComponentPlan<Name extends ComponentName = ComponentName> {
+  readonly name: Name;
   readonly args: readonly string[];
   readonly ready: Call;
 }
 
 /** In the order in which they start. */
-export function componentPlans(layout: Layout): readonly ComponentPlan[] {
+export function componentPlans(layout: Layout): readonly ComponentPlan<LocalComponentName>[] {
   return [etcd(layout), apiServer(layout), controllerManager(layout), scheduler(layout)];
 }
 
@@ -41,7 +43,7 @@ export async function isReady(plan: ComponentPlan): Promise<boolean> {
   }
 }
 
-function etcd({ ports, etcdData }: Layout): ComponentPlan {
+function etcd({ ports, etcdData }: Layout): ComponentPlan<LocalComponentName> {
   const client = `http://${host}:${ports.etcd}`;
   const peer = `http://${host}:${ports.etcdPeer}`;
   return {
@@ -59,7 +61,7 @@ function etcd({ ports, etcdData }: Layout): ComponentPlan {
   };
 }
 
-function apiServer(layout: Layout): ComponentPlan {
+function apiServer(layout: Layout): ComponentPlan<LocalComponentName> {
   const { caFile, server, serviceAccounts, ports } = layout;
   return {
     name: 'kube-apiserver',
@@ -88,7 +90,7 @@ function apiServer(layout: Layout): ComponentPlan {
   };
 }
 
-function controllerManager({ caFile, serviceAccounts, ports, kubeconfigs }: Layout): ComponentPlan {
+function controllerManager({ caFile, serviceAccounts, ports, kubeconfigs }: Layout): ComponentPlan<LocalComponentName> {
   const kubeconfig = kubeconfigs['kube-controller-manager'];
   const port = ports['kube-controller-manager'];
   return {
@@ -109,7 +111,7 @@ function controllerManager({ caFile, serviceAccounts, ports, kubeconfigs }: Layo
   };
 }
 
-function scheduler({ ports, kubeconfigs }: Layout): ComponentPlan {
+function scheduler({ ports, kubeconfigs }: Layout): ComponentPlan<LocalComponentName> {
   const port = ports['kube-scheduler'];
   return {
     name: 'kube-scheduler',

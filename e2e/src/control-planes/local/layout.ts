@@ -2,8 +2,9 @@
 /** Where everything of one local control plane is: ports, certificates, kubeconfigs, files. Made before anything starts. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { CertificateSubject } from '@csi-sidecars/runtime/testing';
 import { createCertificates, loopbackHosts, type KeyPair } from '../certificates.ts';
-import type { ComponentName } from '../control-plane.ts';
+import type { LocalComponentName } from './components.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
 import { auditPolicy } from './audit-policy.ts';
 import { freePorts } from './free-ports.ts';
@@ -15,12 +16,14 @@ export const host = '127.0.0.1';
 type Client = 'admin' | 'kube-controller-manager' | 'kube-scheduler';
 
 export interface Layout {
-  readonly ports: Readonly<Record<ComponentName | 'etcdPeer', number>>;
+  readonly ports: Readonly<Record<LocalComponentName | 'etcdPeer', number>>;
   readonly caFile: string;
   readonly server: KeyPair;
   readonly admin: KeyPair;
   readonly serviceAccounts: ServiceAccountKeys;
   readonly kubeconfigs: Readonly<Record<Client, string>>;
+  /** A kubeconfig file with a new certificate of this subject; `name` is the base name of the files. */
+  readonly kubeconfigFor: (name: string, subject: CertificateSubject) => string;
   readonly auditPolicy: string;
   readonly auditLog: string;
   readonly etcdData: string;
@@ -31,14 +34,16 @@ export async function prepareLayout(folder: string): Promise<Layout> {
   const certificates = createCertificates(pki);
   const { caFile } = certificates;
   const ports = await freePorts(['etcd', 'etcdPeer', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler']);
-  const kubeconfig = (name: Client, pair: KeyPair): string =>
+  const kubeconfig = (name: string, pair: KeyPair): string =>
     writeKubeconfig(join(folder, `${name}.kubeconfig`), {
       server: `https://${host}:${ports['kube-apiserver']}`,
       caFile,
       credentials: { kind: 'certificate', ...pair },
     });
+  const kubeconfigFor = (name: string, subject: CertificateSubject): string =>
+    kubeconfig(name, certificates.issue(name, subject));
   const controller = (name: 'kube-controller-manager' | 'kube-scheduler'): string =>
-    kubeconfig(name, certificates.issue(name, { commonName: `system:${name}` }));
+    kubeconfigFor(name, { commonName: `system:${name}` });
   const admin = certificates.issue('admin', { commonName: 'admin', organization: 'system:masters' });
   const policyFile = join(folder, 'audit-policy.json');
   writeFileSync(policyFile, JSON.stringify(auditPolicy, undefined, 2));
@@ -53,6 +58,7 @@ export async function prepareLayout(folder: string): Promise<Layout> {
       'kube-controller-manager': controller('kube-controller-manager'),
       'kube-scheduler': controller('kube-scheduler'),
     },
+    kubeconfigFor,
     auditPolicy: policyFile,
     auditLog: join(folder, 'logs', 'audit.log'),
     etcdData: join(folder, 'etcd'),

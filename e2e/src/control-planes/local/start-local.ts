@@ -15,7 +15,7 @@ import type { Capability, ComponentName, ControlPlane } from '../control-plane.t
 import { compact } from './compact.ts';
 import { createComponent, type LocalComponent } from './component.ts';
 import { componentPlans, componentTools } from './components.ts';
-import { prepareLayout, serverUrl } from './layout.ts';
+import { prepareLayout, serverUrl, type Layout } from './layout.ts';
 
 export interface LocalOptions {
   readonly clock: Clock;
@@ -36,7 +36,12 @@ const capabilities: readonly Capability[] = [
   'compaction',
 ];
 
-export async function startLocal({ clock, folder, extraArgs = {} }: LocalOptions): Promise<ControlPlane> {
+export interface LocalControlPlane extends ControlPlane {
+  /** For one more client with a certificate: a file whose content the API server trusts. */
+  readonly kubeconfigFor: Layout['kubeconfigFor'];
+}
+
+export async function startLocal({ clock, folder, extraArgs = {} }: LocalOptions): Promise<LocalControlPlane> {
   const tools = await ensureTools(componentTools, { clock });
   const layout = await prepareLayout(folder);
   const started: LocalComponent[] = [];
@@ -75,6 +80,7 @@ export async function startLocal({ clock, folder, extraArgs = {} }: LocalOptions
     components: new Map(started.map((component) => [component.name, component])),
     tokenFor: (account, options) => requestToken(admin.transport, account, options),
     compact: () => compact(layout),
+    kubeconfigFor: layout.kubeconfigFor,
     [Symbol.asyncDispose]: async () => {
       admin[Symbol.dispose]();
       await stop();

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Control plane `node`: `local`, and this machine as its node with real containerd, runc and kubelet, so that pods mount, write
+ * and read. Needs root. Everything is in a work folder, a control group and a mount table of its own. At the end pods go first,
+ * then kubelet, then containerd; then nothing may be left (a failure says what was), and what is left goes by force, also after a
+ * start that failed half-way and at an exit in haste.
+ */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { createApiClient, nodes, silentLogger, type ApiClient, type Clock } from '@csi-sidecars/runtime';
+import { writeImages } from '../../images/images.ts';
+import { whereIs } from '../../images/machine-programs.ts';
+import type { ToolName } from '../../tools/catalogue.ts';
+import { ensureTools } from '../../tools/ensure-tools.ts';
+import type { Environment } from '../../tools/locate.ts';
+import { eventually } from '../../scenarios/eventually.ts';
+import type { ControlPlane, RealNode } from '../control-plane.ts';
+import { createComponent, type LocalComponent } from '../local/component.ts';
+import { loadArgs, type ComponentPlan } from '../local/components.ts';
+import { freePorts } from '../local/free-ports.ts';
+import { startLocal } from '../local/start-local.ts';
+import { createCgroups } from './cgroups.ts';
+import { containerdPlan, importImages } from './containerd.ts';
+import { removePods } from './drain.ts';
+import { kubeletPlan, kubeletRoot, podLogs } from './kubelet.ts';
+import { noteKernelSettings } from './kernel-settings.ts';
+import { checkMachine } from './machine.ts';
+import { createPrivateMounts, type PrivateMounts } from './private-mounts.ts';
+import { abandonedPlaces, killAll, placePrefix, remainsOf, removeAll, type NodePlace } from './remains.ts';
+
+export interface NodeOptions {
+  readonly clock: Clock;
+  /** Logs and certificates; they stay. */
+  readonly folder: string;
+  /** Whose programs are in the images, and whether this machine may be changed. */
+  readonly env: Environment;
+}
+
+type NodeTool = Extract<ToolName, 'kubelet' | 'containerd' | 'containerd-shim-runc-v2' | 'ctr'>;
+export const nodeTools: readonly NodeTool[] = ['kubelet', 'containerd', 'containerd-shim-runc-v2', 'ctr'];
+const nodeName = 'node-1';
+const readyWithinMs = 60_000;
+
+export async function startNode({ clock, folder, env }: NodeOptions): Promise<ControlPlane> {
+  checkMachine(env);
+  const tools = await ensureTools(nodeTools, { clock });
+  await using opening = new AsyncDisposableStack();
+  const local = opening.use(await startLocal({ clock, folder, extraArgs: loadArgs }));
+  const api = createApiClient(
+    { transport: local.admin, clock, logger: silentLogger },
+    { userAgent: 'csi-sidecars-e2e', qps: -1, burst: 0 },
+  );
+  const { place, mounts } = await openPlace({ clock, folder }, opening);
+  const { work, cgroups } = place;
+  const component = (plan: ComponentPlan, program: string): LocalComponent => {
+    const [command, ...before] = [...cgroups.enter, ...mounts.enter, program];
+    const logFile = join(folder, 'logs', `${plan.name}.log`);
+    return createComponent({ ...plan, args: [...before, ...plan.args] }, { clock, command, logFile });
+  };
+
+  const { containerd: port, ...ports } = await freePorts(['containerd', 'kubelet', 'kubeletHealth']);
+  const shim = tools['containerd-shim-runc-v2'];
+  const containerd = component(containerdPlan({ work, port, shim, runc: whereIs('runc')! }), tools.containerd);
+  opening.defer(() => containerd.stop());
+  await containerd.start();
+  const archive = join(work, 'images.tar');
+  await writeImages(archive, env);
+  await importImages({ ctr: tools.ctr, work, archive });
+
+  const kubeconfig = local.kubeconfigFor('kubelet', {
+    commonName: `system:node:${nodeName}`,
+    organization: 'system:nodes',
+  });
+  const kubelet = component(kubeletPlan({ work, nodeName, kubeconfig, cgroup: cgroups.name, ports }), tools.kubelet);
+  opening.defer(() => kubelet.stop());
+  await kubelet.start();
+  opening.defer(() => removePods(api, clock));
+  await untilReady(api, clock);
+
+  const node: RealNode = {
+    name: nodeName,
+    kubeletRoot: kubeletRoot(work),
+    podLogs: podLogs(work),
+    pathOf: (path) => mounts.pathOf(path),
+    volumeMounts: () => mounts.mounts().filter((path) => path.includes('kubernetes.io~csi')),
+    processesOf: (containerId) => cgroups.processesOf(containerId.replace('containerd://', '')),
+  };
+  const running = opening.move();
+  return {
+    ...local,
+    name: 'node',
+    has: new Set([...local.has, 'kubelet' as const]),
+    node,
+    logFiles: [...local.logFiles, containerd.logFile, kubelet.logFile],
+    components: new Map([...local.components, ['containerd', containerd], ['kubelet', kubelet]]),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Folder, control group and mount table; together they are all that can be left. */
+async function openPlace(
+  { clock, folder }: Pick<NodeOptions, 'clock' | 'folder'>,
+  stack: AsyncDisposableStack,
+): Promise<{ readonly place: NodePlace; readonly mounts: PrivateMounts }> {
+  for (const abandoned of abandonedPlaces()) {
+    process.stderr.write(`node: taking away what a run that was killed has left (${abandoned.work})\n`);
+    await removeByForce(abandoned, clock);
+  }
+  stack.defer(noteKernelSettings());
+  const work = mkdtempSync(join(tmpdir(), placePrefix(process.pid)));
+  const place: NodePlace = { work, cgroups: createCgroups(basename(work)) };
+  const inHaste = (): void => killAll(place);
+  process.on('exit', inHaste);
+  stack.defer(async () => {
+    await removeByForce(place, clock);
+    process.off('exit', inHaste);
+    const left = [...remainsOf(place), ...place.cgroups.folders()];
+    if (left.length > 0) throw new Error(`the node could not be taken away:\n${left.join('\n')}`);
+  });
+  const logFile = join(folder, 'logs', 'mounts.log');
+  const mounts = await createPrivateMounts({ clock, work, logFile, before: place.cgroups.enter });
+  stack.defer(async () => {
+    const left = mounts.mounts();
+    await mounts.close();
+    // Only this table's holder was still to go.
+    const remains = [...left.map((path) => `mount ${path}`), ...remainsOf(place)];
+    if (remains.length > 0) throw new Error(`the node left behind:\n${remains.join('\n')}`);
+  });
+  return { place, mounts };
+}
+
+async function removeByForce(place: NodePlace, clock: Clock): Promise<void> {
+  const patience = { clock, factor: 1, signal: new AbortController().signal };
+  await eventually(patience, {
+    what: `the processes below ${place.cgroups.name} are gone`,
+    check: () => {
+      killAll(place);
+      return place.cgroups.processes().length === 0;
+    },
+  });
+  removeAll(place);
+}
+
+async function untilReady(api: ApiClient, clock: Clock): Promise<void> {
+  const patience = { clock, factor: 1, signal: new AbortController().signal };
+  await eventually(patience, {
+    what: `node ${nodeName} is Ready`,
+    timeoutMs: readyWithinMs,
+    check: async () => {
+      const { status } = await api.get(nodes, { name: nodeName });
+      return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True');
+    },
+  });
+}
