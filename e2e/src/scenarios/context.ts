@@ -16,7 +16,7 @@ import {
 } from '@csi-sidecars/runtime';
 import type { PolicyRule } from '../audit/analyse.ts';
 import { startDriver, type DriverInstance, type DriverOptions } from '../driver/driver.ts';
-import type { ProgramName } from '../processes/program.ts';
+import type { ControllerName } from '../processes/program.ts';
 import type { SupervisedProcess } from '../processes/supervised-process.ts';
 import { consistently, eventually, type Patience, type Wait, type Window } from './eventually.ts';
 import { aCsiDriver } from './objects.ts';
@@ -61,11 +61,11 @@ export interface ScenarioContext {
   /** Whether something could not be looked at. */
   readonly halfSeen: boolean;
   readonly sidecars: readonly SupervisedProcess[];
-  startSidecar(name: ProgramName, options?: SidecarOptions): Promise<SupervisedProcess>;
+  startSidecar(name: ControllerName, options?: SidecarOptions): Promise<SupervisedProcess>;
   startProvisioner(options?: SidecarOptions): Promise<SupervisedProcess>;
   startAttacher(options?: SidecarOptions): Promise<SupervisedProcess>;
   /** Rights beyond the profile, named by what needs them. */
-  grant(name: ProgramName, need: string, rules: readonly PolicyRule[]): Promise<void>;
+  grant(name: ControllerName, need: string, rules: readonly PolicyRule[]): Promise<void>;
   /** A name for something cluster-wide, distinct from other scenarios'. */
   nameOf(what: string): string;
   /** Namespaced objects go into the scenario's namespace; what is cluster-wide is deleted at the end. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Several replicas of one sidecar on one machine, each with a host name of its own, and who of them leads. */
 import { leases } from '@csi-sidecars/runtime';
-import type { ProgramName } from '../../processes/program.ts';
+import type { ControllerName } from '../../processes/program.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { leaseName } from '../../rbac/profiles.ts';
 import type { ScenarioContext } from '../context.ts';
@@ -15,14 +15,14 @@ export const retryMs = 2000;
 export const takeOverMs: number = leaseMs + 2.2 * retryMs + 2000;
 
 export interface Replica {
-  readonly program: ProgramName;
+  readonly program: ControllerName;
   readonly name: string;
   readonly process: SupervisedProcess;
 }
 
 export interface ReplicaOptions {
   /** Absent: csi-provisioner. */
-  readonly program?: ProgramName;
+  readonly program?: ControllerName;
   readonly args?: readonly string[];
   /** Addresses of the API server by replica, in place of the control plane's own. */
   readonly servers?: Readonly<Record<string, string>>;
@@ -57,7 +57,7 @@ export async function startReplicas(
   );
 }
 
-export async function holderOf(ctx: ScenarioContext, program: ProgramName): Promise<string> {
+export async function holderOf(ctx: ScenarioContext, program: ControllerName): Promise<string> {
   const ref = { namespace: ctx.namespace, name: leaseName(subjects[program], ctx.driverName) };
   return (await ctx.api.get(leases, ref)).spec?.holderIdentity ?? '';
 }
