@@ -31,12 +31,13 @@ export function addClass(world: World, klass: Partial<StorageClass> = {}): void 
   });
 }
 
-const lateBinding = { volumeBindingMode: 'WaitForFirstConsumer' };
+export const lateBinding: Partial<StorageClass> = { volumeBindingMode: 'WaitForFirstConsumer' };
 
-async function createPod({ sim }: World): Promise<void> {
-  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+/** One that uses the claim of its own name. */
+export async function createPod({ sim }: World, name: string): Promise<void> {
+  const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: name } }];
   const pod: Pod = {
-    metadata: { namespace, name: 'app' },
+    metadata: { namespace, name },
     spec: { containers: [{ name: 'app', image: 'app' }], volumes },
   };
   await sim.client.create(pods, pod);
@@ -76,7 +77,7 @@ export const flows: readonly Flow[] = [
     prepare: (world) => addClass(world, lateBinding),
     act: async (world) => {
       await world.createClaim('data');
-      await createPod(world);
+      await createPod(world, 'data');
     },
   },
   {
@@ -153,7 +154,7 @@ export const flows: readonly Flow[] = [
     },
     act: async (world) => {
       await world.createClaim('data');
-      await createPod(world);
+      await createPod(world, 'data');
     },
   },
   {

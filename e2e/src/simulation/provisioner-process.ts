@@ -36,6 +36,8 @@ export interface ProcessDeps {
   /** After each write and each call that took effect. */
   readonly afterOperation: () => void;
   readonly crashDriver: () => void;
+  /** Two calls of this process about one volume overlap, which must never be. */
+  readonly onOverlap: (volume: string) => void;
 }
 
 export interface ProvisionerProcess {
@@ -43,6 +45,8 @@ export interface ProvisionerProcess {
   readonly death: AbortSignal;
   readonly kill: (why: string) => void;
   readonly client: ApiClient;
+  /** Names of the volumes it asked for, whatever became of them. */
+  readonly requested: ReadonlySet<string>;
   /** The work of a leader: until the signal aborts. Rejects with a defect. */
   readonly work: (signal: AbortSignal, gate?: StartGate) => Promise<void>;
 }
@@ -87,6 +91,8 @@ export function startProcess(deps: ProcessDeps): ProvisionerProcess {
       return { kind: 'hang', point: trouble.moment };
     },
   });
+  const requested = new Set<string>();
+  const inFlight = new Set<string>();
   const mortal: Transport = (request) => whileAlive(death, () => transport(request), deps.afterOperation);
   const channel: CsiChannel = {
     ...connection,
@@ -102,9 +108,14 @@ export function startProcess(deps: ProcessDeps): ProvisionerProcess {
             strike();
             return await never();
           }
+          const volume = volumeOf(driver, details);
+          if (name === 'CreateVolume') requested.add(volume);
+          if (inFlight.has(volume)) deps.onOverlap(volume);
+          inFlight.add(volume);
           try {
             return await connection.call(method, request, options);
           } finally {
+            inFlight.delete(volume);
             if (trouble !== undefined) strike();
           }
         },
@@ -143,7 +154,14 @@ export function startProcess(deps: ProcessDeps): ProvisionerProcess {
     );
     await Promise.all([informers.start(signal), provisioner.run(signal)]);
   };
-  return { death, kill, client, work };
+  return { death, kill, client, requested, work };
+}
+
+/** The name of the volume that a call is about: its own, or that of the handle as far as the driver knows it. */
+function volumeOf(driver: DriverModel, details: Readonly<Record<string, unknown>>): string {
+  const handle = details['volume_id'];
+  if (handle === undefined) return String(details['name']);
+  return driver.volumes().find(({ id }) => id === handle)?.name ?? String(handle);
 }
 
 function never(): Promise<never> {

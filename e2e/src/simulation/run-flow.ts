@@ -86,6 +86,7 @@ function keepRunning(
       faultAt: world.faultAt,
       afterOperation: () => world.checks.afterStep(),
       crashDriver: () => world.crashDriver(),
+      onOverlap: (volume) => defects.push(`two calls about ${volume} overlap`),
     });
     current = process;
     process.death.addEventListener('abort', later, { once: true });

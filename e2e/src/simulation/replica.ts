@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A container of csi-provisioner that is restarted: each of its processes is another candidate for the Lease. */
+import { createLeaderElector, leases, OrderlyStop, silentLogger, type Random } from '@csi-sidecars/runtime';
+import { startProcess, type ProvisionerProcess } from './provisioner-process.ts';
+import type { Operation, Trouble } from './trouble.ts';
+import { namespace, type World } from './world.ts';
+
+export interface ReplicaOptions {
+  readonly name: string;
+  readonly random: Random;
+  readonly note: (line: string) => void;
+  readonly decide: (operation: Operation) => readonly [string, Trouble] | undefined;
+  /** What the process had asked the driver for. */
+  readonly onDeath: (requested: ReadonlySet<string>) => void;
+}
+
+export interface Replica {
+  /** What must never happen in a process. */
+  readonly defects: readonly string[];
+  /** As by kill -9. */
+  kill(): void;
+  /** As by SIGTERM: it finishes its calls and gives the Lease back. */
+  askToStop(): void;
+  stop(): void;
+}
+
+const leaseName = 'provisioner';
+const restartMs = 1000;
+
+export function keepReplica(world: World, { name, random, note, decide, onDeath }: ReplicaOptions): Replica {
+  const { clock, sim } = world;
+  const defects: string[] = [];
+  let current: ProvisionerProcess | undefined;
+  let asked = new AbortController();
+  let isOver = false;
+
+  function start(): void {
+    if (isOver) return;
+    if (!world.isDriverUp) return later();
+    const identity = `${name}-${random.uuid()}`;
+    const process = startProcess({
+      clock,
+      random,
+      transport: sim.server.transport,
+      driver: world.driver,
+      onOperation: (operation, details) => {
+        if (operation.name === 'DeleteVolume') world.checks.beforeDeleteVolume(String(details['volume_id']));
+        confirmLeader(identity, operation);
+        const decided = decide(operation);
+        const what = [details['name'], details['volume_id'], details['volume']].find(
+          (each) => typeof each === 'string',
+        );
+        note(`${name} ${operation.name} ${what ?? ''}${decided === undefined ? '' : ` <- ${decided[0]}`}`);
+        return decided?.[1];
+      },
+      faultAt: world.faultAt,
+      afterOperation: () => world.checks.afterStep(),
+      crashDriver: () => {
+        note('the driver dies');
+        world.crashDriver();
+      },
+      onOverlap: (volume) => defects.push(`${name}: two calls about ${volume} overlap`),
+    });
+    current = process;
+    const stopping = new AbortController();
+    asked = stopping;
+    process.death.addEventListener('abort', () => {
+      note(`${name} dies: ${String(process.death.reason)}`);
+      stopping.abort(process.death.reason);
+      onDeath(process.requested);
+      later();
+    });
+    const elector = createLeaderElector(
+      { client: process.client, clock, random, logger: silentLogger },
+      { namespace, name: leaseName, identity, releaseOnExit: true },
+    );
+    elector
+      .run(stopping.signal, (signal, gate) => process.work(signal, gate))
+      .then(
+        (result) => process.kill(`election: ${result}`),
+        (error: unknown) => {
+          if (!process.death.aborted) defects.push(`${name} ended: ${String(error)}`);
+          process.kill('defect');
+        },
+      );
+  }
+
+  /** Events about what was done may come late; the election's own writes are how one becomes the holder. */
+  function confirmLeader(identity: string, { name: operation }: Operation): void {
+    if (operation.endsWith(' leases') || operation.endsWith(' events')) return;
+    const holder = sim.server.objects.get(leases, { namespace, name: leaseName })?.spec?.holderIdentity;
+    if (holder !== identity) defects.push(`${name}: ${operation} while the Lease is held by ${holder ?? 'nobody'}`);
+  }
+
+  function later(): void {
+    clock.timer(restartMs, start);
+  }
+
+  start();
+  return {
+    defects,
+    kill: () => current?.kill('killed'),
+    askToStop: () => {
+      note(`${name} is asked to stop`);
+      asked.abort(new OrderlyStop());
+    },
+    stop: () => {
+      isOver = true;
+      current?.kill('the simulation ends');
+    },
+  };
+}
