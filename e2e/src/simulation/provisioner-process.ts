@@ -160,8 +160,8 @@ export function startProcess(deps: ProcessDeps): ProvisionerProcess {
 /** The name of the volume that a call is about: its own, or that of the handle as far as the driver knows it. */
 function volumeOf(driver: DriverModel, details: Readonly<Record<string, unknown>>): string {
   const handle = details['volume_id'];
-  if (handle === undefined) return String(details['name']);
-  return driver.volumes().find(({ id }) => id === handle)?.name ?? String(handle);
+  if (typeof handle !== 'string') return String(details['name']);
+  return driver.volumes().find(({ id }) => id === handle)?.name ?? handle;
 }
 
 function never(): Promise<never> {

@@ -96,6 +96,20 @@ export async function runRandom(seed: number): Promise<RandomEnding> {
     return sim.server.objects.get(persistentVolumes, { name: volume }) !== undefined;
   }
 
+  /** The driver has no room for a volume that it was never asked for: else its answer would be a lie. */
+  function exhaust(): void {
+    const asked = new Set(driver.calls.map(({ request }) => ('name' in request ? request.name : '')));
+    const volume = [...uids.values()].map((uid) => `pvc-${uid}`).find((name) => !asked.has(name));
+    if (volume === undefined) return;
+    note(`no room for ${volume}`);
+    driver.faults.add({
+      method: 'CreateVolume',
+      volume,
+      times: 1,
+      action: { kind: 'fail', code: 'ResourceExhausted' },
+    });
+  }
+
   async function act(): Promise<void> {
     const roll = random.next();
     const names = [...uids.keys()];
@@ -124,18 +138,14 @@ export async function runRandom(seed: number): Promise<RandomEnding> {
       driver.faults.add({ at: 'during', times: 1, action: { kind: 'delay', ms } });
     } else if (roll < 0.9) {
       const at = random.next() < 0.5 ? 'before' : 'after';
-      const code = pick(random, [
-        'Aborted',
-        'Internal',
-        'Unavailable',
-        'DeadlineExceeded',
-        'ResourceExhausted',
-      ] as const);
+      const code = pick(random, ['Aborted', 'Internal', 'Unavailable', 'DeadlineExceeded'] as const);
       // After the commit only answers that leave the outcome open: a driver that says no must not have said yes.
       const action = { kind: 'fail', code: at === 'before' ? code : 'DeadlineExceeded' } as const;
       note(`a call fails ${at} it is done: ${action.code}`);
       driver.faults.add({ at, times: 1, action });
-    } else if (roll < 0.94) {
+    } else if (roll < 0.92) {
+      exhaust();
+    } else if (roll < 0.95) {
       pick(random, replicas).kill();
     } else if (roll < 0.98) {
       pick(random, replicas).askToStop();

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { runRandom } from './random-run.ts';
 
 const file = 'e2e/src/simulation/random.test.ts';
-const usual = '1-40';
+const usual = '1-60';
 /** Seeds that failed once. */
 const regressions: readonly number[] = [];
 
