@@ -15,8 +15,8 @@ export interface Backlog<Key extends string> {
   /** Takes out what is next. A key that is taken is `finished` later. */
   take(): WaitingKey<Key> | undefined;
   finished(key: Key, workedMs: number): void;
-  /** Undefined where there are no lanes. */
-  lanes?(nowMs: number): Iterable<LaneState>;
+  /** None where keys have one order for all. */
+  lanes(nowMs: number): readonly LaneState[];
 }
 
 /** What a lane looks like at a moment. */
@@ -57,5 +57,9 @@ export class FirstInFirstOut<Key extends string> implements Backlog<Key> {
 
   finished(): void {
     // The order does not depend on what ran.
+  }
+
+  lanes(): readonly LaneState[] {
+    return [];
   }
 }

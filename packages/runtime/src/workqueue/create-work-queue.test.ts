@@ -16,7 +16,7 @@ function aFixture(names: readonly string[] = ['claims']) {
     ),
   );
   const value = (family: string, name = 'claims') => metrics.value(`workqueue_${family}`, { name });
-  return { clock, metrics, queues, queue: queues[0]!, value };
+  return { clock, metrics, families, queues, queue: queues[0]!, value };
 }
 
 describe('delayed and rate limited adds', () => {
@@ -129,6 +129,41 @@ describe('metrics', () => {
     expect(value('depth')).toBe(1);
     queue.done('a');
     expect([value('depth'), value('adds_total')]).toEqual([0, 2]);
+  });
+
+  it('given queues with lanes, then what waits and runs is told per lane, and upstream’s families count as ever', async () => {
+    const { clock, metrics, families, value } = aFixture();
+    const withLanes = (name: string) =>
+      createWorkQueue<string>(
+        { clock, metrics: families },
+        {
+          name,
+          rateLimiter: itemExponential({ baseMs: 1000, maxMs: 1000 }),
+          lanes: {
+            preferred: 'in',
+            other: 'out',
+            classify: (key) => ({ lane: key.startsWith('in') ? 'in' : 'out', group: '' }),
+          },
+        },
+      );
+    const [first, second, unmeasured] = [withLanes('lanes'), withLanes('lanes'), withLanes('')];
+    unmeasured.add('in-0');
+    for (const key of ['in-1', 'in-2', 'out-1']) first.add(key);
+    await clock.advance(3000);
+    second.add('out-2');
+    await first.get();
+    await clock.advance(1000);
+    const lane = (family: string, name: string) =>
+      metrics.value(`csi_sidecars_workqueue_lane_${family}`, { name: 'lanes', lane: name });
+    const told = (name: string) => ['waiting', 'in_flight', 'oldest_waiting_seconds'].map((each) => lane(each, name));
+    expect([told('in'), told('out')]).toEqual([
+      [1, 1, 4],
+      [2, 0, 4],
+    ]);
+    expect([value('depth', 'lanes'), value('adds_total', 'lanes'), value('depth')]).toEqual([3, 4, 0]);
+    first.done('in-1');
+    await first.get();
+    expect(told('in')).toEqual([0, 1, 0]);
   });
 
   it('given a queue without a name, then it has no series', () => {

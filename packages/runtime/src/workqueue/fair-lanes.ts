@@ -84,14 +84,12 @@ export class FairLanes<Key extends string> implements Backlog<Key> {
     else if (this.#other.waiting > 0) this.#share.preferredRan(workedMs);
   }
 
-  *lanes(nowMs: number): Iterable<LaneState> {
-    for (const { name, waiting, inFlight } of [this.#preferred, this.#other]) {
+  lanes(nowMs: number): readonly LaneState[] {
+    return [this.#preferred, this.#other].map(({ name, waiting, inFlight }) => {
       let oldestMs = nowMs;
-      for (const entry of this.#waiting.values()) {
-        if (entry.lane === name) oldestMs = Math.min(oldestMs, entry.dirtyMs);
-      }
-      yield { lane: name, waiting, inFlight, oldestWaitingMs: nowMs - oldestMs };
-    }
+      for (const { lane, dirtyMs } of this.#waiting.values()) if (lane === name) oldestMs = Math.min(oldestMs, dirtyMs);
+      return { lane: name, waiting, inFlight, oldestWaitingMs: nowMs - oldestMs };
+    });
   }
 
   #next(): Lane<Key> {

@@ -65,8 +65,8 @@ export class KeyedQueue<Key extends string> {
     for (const run of this.#processing.values()) yield now - run.startedMs;
   }
 
-  lanes(): Iterable<LaneState> {
-    return this.#waiting.lanes?.(this.#clock.monotonicMs()) ?? [];
+  lanes(): readonly LaneState[] {
+    return this.#waiting.lanes(this.#clock.monotonicMs());
   }
 
   add(key: Key): void {

@@ -5,11 +5,15 @@
  * the longest of all (upstream's queues overwrite each other there).
  */
 import type { Metrics, Sample } from '../metrics/metrics.ts';
+import type { LaneState } from './backlog.ts';
+import { registerLaneMetrics } from './lane-metrics.ts';
 
 /** What a queue tells about itself at any moment. */
 export interface MeasuredQueue {
   readonly depth: number;
   runningMs(): Iterable<number>;
+  /** None of a queue without lanes. */
+  lanes(): readonly LaneState[];
 }
 
 /** What a queue of one name reports to. */
@@ -32,7 +36,10 @@ export interface WorkQueueMetrics {
 /** 1e-8 * 10^k, k = 0..9, as in component-base. */
 const durationBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10];
 
-/** Registers the families. Once per registry: every queue of the process gets its instruments from the one result. */
+/**
+ * Registers the families. Once per registry: every queue of the process gets its instruments from the one result. Those of
+ * lanes are there from the first queue that has lanes.
+ */
 export function createWorkQueueMetrics(metrics: Metrics): WorkQueueMetrics {
   const queues = new Map<string, Set<MeasuredQueue>>();
   const family = (name: string, help: string) => ({ name: `workqueue_${name}`, help, labels: ['name'] });
@@ -70,6 +77,15 @@ export function createWorkQueueMetrics(metrics: Metrics): WorkQueueMetrics {
     buckets: durationBuckets,
   });
 
+  let lanesRegistered = false;
+  const registerLanes = (): void => {
+    if (lanesRegistered) return;
+    lanesRegistered = true;
+    registerLaneMetrics(metrics, function* () {
+      for (const [name, set] of queues) for (const queue of set) for (const lane of queue.lanes()) yield [name, lane];
+    });
+  };
+
   return {
     forQueue: (name) => {
       if (name === '') return undefined;
@@ -80,7 +96,10 @@ export function createWorkQueueMetrics(metrics: Metrics): WorkQueueMetrics {
       adds.inc(labels, 0);
       retries.inc(labels, 0);
       return {
-        attach: (queue) => own.add(queue),
+        attach: (queue) => {
+          own.add(queue);
+          if (queue.lanes().length > 0) registerLanes();
+        },
         detach: (queue) => own.delete(queue),
         added: () => adds.inc(labels),
         retried: () => retries.inc(labels),

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { noMetrics, type MetricOptions } from '../metrics/metrics.ts';
+import { registerLaneMetrics } from './lane-metrics.ts';
+
+it('given the families of lanes, then the page of our metrics has a row for each, with its help', () => {
+  const families: MetricOptions[] = [];
+  const gauge = (options: MetricOptions) => {
+    families.push(options);
+    return { set: () => undefined };
+  };
+  registerLaneMetrics({ ...noMetrics, gauge }, () => []);
+  const page = readFileSync(new URL('../../../../docs/reference/metrics.md', import.meta.url), 'utf8');
+  const rows = page.split('\n').filter((line) => line.startsWith('| `csi_sidecars_workqueue_lane_'));
+  expect(rows).toEqual(
+    families.map(({ name, help }) => `| \`${name}\` | gauge | \`name\`, \`lane\` | csi-attacher | ${help} |`),
+  );
+});
