@@ -165,6 +165,12 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       const key = keyOf(object);
       const resourceVersion = rvOf(object);
       const stored = store.objects.get(key);
+      const uid = object.metadata?.uid;
+      if (isRemoved(object)) {
+        const isHere = stored !== undefined && stored.metadata?.uid === uid;
+        if (isHere) ownWrites.remember(key, { object: undefined, uid, resourceVersion, until: 'passed' });
+        return;
+      }
       // What the watch has passed is either stored or gone again.
       const passed = (compareResourceVersions(storeRv, resourceVersion) ?? -1) >= 0;
       if (passed || (stored !== undefined && isSameVersion(stored, object))) return;
@@ -172,7 +178,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       const current = prepare(key, structuredClone(object) as KubeObject as ServerObject);
       if (current === failed) return;
       const visible = current === filtered ? undefined : current;
-      ownWrites.remember(key, { object: visible, uid: object.metadata?.uid, resourceVersion });
+      ownWrites.remember(key, { object: visible, uid, resourceVersion, until: 'reached' });
     },
     startCollecting() {
       // The first content is indexed while it arrives; later ones are merged into what is indexed already.
@@ -219,6 +225,15 @@ type Prepared<T> = T | typeof filtered | typeof failed;
 const filtered = 'filtered';
 /** What is known of the object stays as it is. */
 const failed = 'failed';
+
+/** The server's own rule: an update that leaves an object like this is its end. */
+function isRemoved({ metadata }: KubeObject): boolean {
+  return (
+    metadata?.deletionTimestamp !== undefined &&
+    (metadata.finalizers ?? []).length === 0 &&
+    (metadata.deletionGracePeriodSeconds ?? 0) === 0
+  );
+}
 
 function rvOf(object: KubeObject): string {
   return object.metadata?.resourceVersion ?? '';

@@ -53,8 +53,9 @@ export interface Informer<T extends KubeObject> {
   whenSynced(signal: AbortSignal): Promise<boolean>;
   /**
    * Remembers the answer of an own write so that `lister` never shows an older state than what this process wrote: until the
-   * watch has caught up, the object is deleted, or 60 s have passed. Handlers hear of the write from the watch only. The
-   * object has to be one that the informer's selectors match.
+   * watch has caught up, the object is deleted, or 60 s have passed. An answer that shows the object at its end (being
+   * deleted, without finalizers) hides it. Handlers hear of the write from the watch only. The object has to be one that the
+   * informer's selectors match.
    */
   remember(object: T): void;
   /** Lists and watches until the signal aborts; resolves when nothing of it is left running. */

@@ -140,4 +140,50 @@ describe('read your writes', () => {
     expect(harness.informer.lister.size).toBe(0);
     await harness.stop();
   });
+
+  describe('given the answer to the write that takes the last finalizer off an object being deleted', () => {
+    const deletionTimestamp = '2026-01-01T00:00:00Z';
+    const last = aVolume('a', '12', { deletionTimestamp });
+
+    it('then the object is gone at once, whatever older versions of it the watch still brings', async () => {
+      const harness = await synced();
+      const { clock, informer, told, stream, stop } = harness;
+      informer.remember(last);
+      expect([seen(harness), informer.lister.size, informer.lister.byIndex('tier', 'none')]).toEqual([
+        undefined,
+        0,
+        [],
+      ]);
+      stream.event('MODIFIED', aVolume('a', '12', { deletionTimestamp, finalizers: ['ours'] }));
+      await clock.advance(0);
+      expect(seen(harness)).toBeUndefined();
+      stream.event('DELETED', aVolume('a', '13', { deletionTimestamp }));
+      await clock.advance(0);
+      expect(seen(harness)).toBeUndefined();
+      expect(told).toEqual(['add a@5 initial', 'update a@5->12', 'delete a@13']);
+      await stop();
+    });
+
+    it('then an object of the same name that is made afterwards is seen', async () => {
+      const harness = await synced();
+      const { clock, informer, stream, stop } = harness;
+      informer.remember(last);
+      stream
+        .event('DELETED', aVolume('a', '13', { deletionTimestamp }))
+        .event('ADDED', aVolume('a', '14', { uid: 'new' }));
+      await clock.advance(0);
+      expect(seen(harness)).toBe('14');
+      informer.remember(last);
+      expect(seen(harness)).toBe('14');
+      await stop();
+    });
+
+    it('then an object whose grace period runs is still there', async () => {
+      const harness = await synced();
+      const { informer, stop } = harness;
+      informer.remember(aVolume('a', '12', { deletionTimestamp, deletionGracePeriodSeconds: 30 }));
+      expect(seen(harness)).toBe('12');
+      await stop();
+    });
+  });
 });

@@ -20,10 +20,15 @@ export interface OwnWrites<T extends KubeObject> {
 }
 
 export interface Written<T> {
-  /** Undefined when what was written is not to be seen (a transform filters it out). */
+  /** Undefined when what was written is not to be seen: a transform filters it out, or the write removed the object. */
   readonly object: T | undefined;
   readonly uid: string | undefined;
   readonly resourceVersion: string;
+  /**
+   * Until the cache is at that version, or beyond it: the write that removes an object is answered with the version that
+   * the object had before.
+   */
+  readonly until: 'reached' | 'passed';
 }
 
 const keptForMs = 60_000;
@@ -40,7 +45,8 @@ export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T
     },
     caughtUp(key, resourceVersion) {
       const known = entries.get(key);
-      if (known !== undefined && !isOlder(resourceVersion, known.resourceVersion)) entries.delete(key);
+      if (known === undefined || isOlder(resourceVersion, known.resourceVersion)) return;
+      if (known.until === 'reached' || resourceVersion !== known.resourceVersion) entries.delete(key);
     },
     deleted(key, { metadata }) {
       const known = entries.get(key);
