@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const programs = ['csi-provisioner'];
+const programs = ['csi-provisioner', 'csi-attacher'];
 
 interface Check {
   readonly title: string;

@@ -2,10 +2,10 @@
 /** Writes docs/reference/flags.md from the programs' own tables. `npm run check` fails when the page is not up to date. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-// Relative on purpose: the table is not part of the package's door, which knows nothing of `sidecar`.
+// Relative on purpose: the tables are not part of their packages' doors, which know nothing of `sidecar`.
+import { attacherProgram } from '../packages/attacher/src/flags.ts';
 import { provisionerProgram } from '../packages/provisioner/src/flags.ts';
 import {
-  attacherProgram,
   livenessprobeProgram,
   nodeDriverRegistrarProgram,
   resizerProgram,

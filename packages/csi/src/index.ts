@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // For controllers.
+export type { DriverFacts } from './identity/driver-facts.ts';
 export type { CsiCallOptions, CsiChannel } from './channel/channel.ts';
 export { CsiError, codeFromNumber, codeNames } from './codes.ts';
 export type { Code, CodeName } from './codes.ts';
 export type * from './gen/csi.ts';
 export type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from './methods.ts';
 // For programs.
+export { capabilityNames } from './identity/driver-facts.ts';
 export { connectCsi } from './channel/connect.ts';
 export type { ConnectCsiDeps, ConnectCsiOptions } from './channel/connect.ts';
 export type { LossPolicy } from './channel/connection.ts';

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the driver said about itself at start-up, and what follows from it. */
+import type { DriverFacts } from '@csi-sidecars/csi';
 import { inTreePluginOf } from '@csi-sidecars/volume';
-
-export interface DriverFacts {
-  readonly name: string;
-  /** Names as in the CSI declaration, e.g. `CONTROLLER_SERVICE`. */
-  readonly pluginCapabilities: ReadonlySet<string>;
-  /** e.g. `CREATE_DELETE_VOLUME`. */
-  readonly controllerCapabilities: ReadonlySet<string>;
-}
 
 /** The driver itself, or the in-tree plugin that it replaced. */
 export function isKnownProvisioner(driverName: string, provisioner: string | undefined): boolean {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-export type { DriverFacts } from './driver.ts';
 export { createProvisioner } from './provisioner.ts';
 export type { Provisioner, ProvisionerDeps, ProvisionerOptions } from './provisioner.ts';
 export type { ProvisionerSettings } from './settings.ts';

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-provisioner: the process around the provisioner's loops. */
-import { getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
+import { capabilityNames, type DriverFacts, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import {
   createEventRecorder,
-  createInformerFactory,
   createWorkQueueMetrics,
   type EventRecorder,
   type LeadingWork,
 } from '@csi-sidecars/runtime';
-import { ExitError, exitCodes, orExit, runMain, runSidecar, type SidecarContext } from '@csi-sidecars/sidecar';
+import {
+  ExitError,
+  exitCodes,
+  orExit,
+  overCaches,
+  runMain,
+  runSidecar,
+  type SidecarContext,
+} from '@csi-sidecars/sidecar';
 import { inTreePluginOf } from '@csi-sidecars/volume';
 import { attributesClassSupport } from './attributes-class-support.ts';
-import type { DriverFacts } from './driver.ts';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
 import { createProvisioner } from './provisioner.ts';
 import { refusedFlags, toSettings } from './read-settings.ts';
@@ -57,16 +63,11 @@ async function askDriver({ channel, name, started, signal }: Context): Promise<D
     'Failed to get the capabilities of the CSI driver',
     async () => ({
       name,
-      pluginCapabilities: named(await getPluginCapabilities(channel, call)),
-      controllerCapabilities: named(await getControllerCapabilities(channel, call)),
+      pluginCapabilities: capabilityNames(await getPluginCapabilities(channel, call)),
+      controllerCapabilities: capabilityNames(await getControllerCapabilities(channel, call)),
     }),
     exitCodes.fatal,
   );
-}
-
-/** Capabilities that this version does not know arrive as numbers. */
-function named(capabilities: ReadonlySet<string | number>): ReadonlySet<string> {
-  return new Set([...capabilities].map(String));
 }
 
 async function featuresOf({ started, client, log, signal }: Context): Promise<ProvisionerSettings['features']> {
@@ -90,33 +91,20 @@ function identityOf({ clock, random, name }: Context): string {
   return `${Math.trunc(clock.nowMs())}-${Math.trunc(random.next() * 10_000)}-${name}`;
 }
 
-function provisioning(
-  { client, channel, clock, random, log: logger, metrics, world, name }: Context,
-  driver: DriverFacts,
-  settings: ProvisionerSettings,
-): LeadingWork {
+function provisioning(context: Context, driver: DriverFacts, settings: ProvisionerSettings): LeadingWork {
+  const { client, channel, clock, random, log: logger, metrics, world, name } = context;
   const recorderOf = (component: string): EventRecorder =>
     createEventRecorder({ client, clock, random, logger }, { component });
   const events = recorderOf(`${name}_${world.hostName}_${random.uuid()}`);
   const driverEvents = recorderOf('external-provisioner');
   const queueMetrics = createWorkQueueMetrics(metrics);
-  // client-go's switch, for servers on which streamed lists misbehave.
-  const streaming = world.env['KUBE_FEATURE_WatchListClient'] === 'false' ? 'off' : 'preferred';
-  return async (signal, gate) => {
-    const informers = createInformerFactory({ client, clock, random, logger, metrics, streaming });
-    const shared = { api: client, channel, informers, clock, random, logger, metrics };
-    const provisioner = createProvisioner(
-      { ...shared, queueMetrics, events, driverEvents, gate },
-      { driver, settings },
-    );
-    // The caches outlive an orderly stop, because reconciles that are finishing still read them.
-    const following = informers.start(new AbortController().signal);
-    try {
-      await Promise.race([provisioner.run(signal), following]);
-    } finally {
-      await informers.shutdown();
-    }
-    // While the lease is still held: what was done under it is told under it.
-    await Promise.all([events.flush(), driverEvents.flush()]);
-  };
+  const shared = { api: client, channel, clock, random, logger, metrics, queueMetrics, events, driverEvents };
+  return overCaches(context, (informers, gate) => {
+    const provisioner = createProvisioner({ ...shared, informers, gate }, { driver, settings });
+    return {
+      run: (signal) => provisioner.run(signal),
+      // What was done under the lease is told under it.
+      end: async () => void (await Promise.all([events.flush(), driverEvents.flush()])),
+    };
+  });
 }

@@ -6,7 +6,7 @@
  * Guarantees: `run` resolves when no reconcile runs any more. An orderly stop lets running calls finish; any other abort
  * cuts them, and a CreateVolume that was cut is guarded before its reconcile ends.
  */
-import type { CsiChannel } from '@csi-sidecars/csi';
+import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
   type ApiClient,
   type Clock,
@@ -31,7 +31,6 @@ import type { ClaimUid } from './claim/claim-facts.ts';
 import { claimHandler, createClaimReconcile } from './claim/controller.ts';
 import { createInfeasibleClaims } from './claim/infeasible.ts';
 import { createUnsettledClaims } from './claim/unsettled.ts';
-import type { DriverFacts } from './driver.ts';
 import { createProvisionerMetrics } from './metrics.ts';
 import { createSaveReconcile, type UnsavedKey } from './saving/controller.ts';
 import type { ProvisionerSettings } from './settings.ts';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
+import type { DriverFacts } from '@csi-sidecars/csi';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
-import type { DriverFacts } from '../src/driver.ts';
 import { annotations, claimGuard, volumeFinalizer } from '../src/names.ts';
 import type { ProvisionerSettings } from '../src/settings.ts';
 

@@ -118,7 +118,7 @@ export type { ElectionResult } from './lease/election-state.ts';
 export { leaderHealthRoute } from './lease/health-route.ts';
 export { createLeaderElector } from './lease/leader-elector.ts';
 export type { LeaderElectionDeps, LeaderElector, LeadingWork } from './lease/leader-elector.ts';
-export { leaseIdentity, leaseName, leaseNamespace } from './lease/names.ts';
+export { leaseIdentity, leaseName, leaseNamespace, sanitizedName } from './lease/names.ts';
 export type { LeaseNamespaceSources } from './lease/names.ts';
 // For programs: ports and what implements them.
 export type { ClusterConfig } from './api/cluster/cluster-config.ts';

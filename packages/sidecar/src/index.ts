@@ -17,7 +17,6 @@ export type { Gate, ResolvedGates } from './flags/gates.ts';
 export { parseFlags } from './flags/parse.ts';
 export type { FlagSyntax, ParseResult } from './flags/parse.ts';
 export { usageText } from './flags/usage.ts';
-export { attacherProgram } from './programs/attacher.ts';
 export { livenessprobeProgram } from './programs/livenessprobe.ts';
 export { nodeDriverRegistrarProgram } from './programs/node-driver-registrar.ts';
 export type { ProgramFlags } from './programs/program.ts';
@@ -41,6 +40,8 @@ export { ExitError, exitCodes, orExit } from './process/exit.ts';
 export { connectDriver } from './process/driver.ts';
 export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
 export { runMain } from './process/node-world.ts';
+export { overCaches } from './process/over-caches.ts';
+export type { LeadingController } from './process/over-caches.ts';
 export { runController } from './process/run-controller.ts';
 export type {
   ControllerBody,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A sidecar that does nothing until it is stopped; see node-world.test.ts. */
-import { attacherProgram, runMain, runSidecar } from '../src/index.ts';
+import { runMain, runSidecar } from '../src/index.ts';
+import { sampleProgram } from './sample-program.ts';
 
-await runMain('csi-attacher', (deps) =>
-  runSidecar(deps, attacherProgram, {
+await runMain(sampleProgram.name, (deps) =>
+  runSidecar(deps, sampleProgram, {
     driver: (values) => ({ probeTimeoutMs: values.timeout, nameTimeoutMs: 1000 }),
     prepare: async ({ name, log }) => ({
       lockName: name,

@@ -4,7 +4,7 @@
  * until the driver gives a final answer. Everything that can be refused without asking anybody is refused here, before
  * any live read. Secrets and the attributes class are only named: the loop reads them.
  */
-import type { CreateVolumeRequestInput, VolumeCapabilityInput } from '@csi-sidecars/csi';
+import type { CreateVolumeRequestInput, DriverFacts, VolumeCapabilityInput } from '@csi-sidecars/csi';
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import {
   ok,
@@ -16,7 +16,7 @@ import {
   toBytes,
   toVolumeName,
 } from '@csi-sidecars/volume';
-import { type DriverFacts, missingCapability } from '../driver.ts';
+import { missingCapability } from '../driver.ts';
 import { metadataKeys, toDriverParameters, toFsType } from '../parameters/class-parameters.ts';
 import { type SecretPurpose, secretPurposes, type SecretSubject, toSecretReference } from '../parameters/secrets.ts';
 import type { ProvisionerSettings } from '../settings.ts';

@@ -9,7 +9,7 @@
  * Not here: saving a PersistentVolume that could not be saved at once (`saving/`), deleting volumes (`volume/`), sources
  * of data, in-tree migration.
  */
-import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
+import type { CreateVolumeRequestInput, DriverFacts } from '@csi-sidecars/csi';
 import type {
   Outcome,
   PersistentVolume,
@@ -18,7 +18,6 @@ import type {
   StorageClass,
 } from '@csi-sidecars/runtime';
 import type { SecretReference } from '@csi-sidecars/volume';
-import type { DriverFacts } from '../driver.ts';
 import type { SaveOutcome } from '../saving/outcome.ts';
 import { annotations } from '../names.ts';
 import type { ProvisionerSettings } from '../settings.ts';

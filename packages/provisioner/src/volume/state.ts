@@ -5,9 +5,9 @@
  *
  * Not here: creating volumes (`claim/`), releasing them (the PV controller does), in-tree volumes.
  */
+import type { DriverFacts } from '@csi-sidecars/csi';
 import type { Outcome, PersistentVolume, RecordedEvent, StorageClass } from '@csi-sidecars/runtime';
 import type { SecretReference } from '@csi-sidecars/volume';
-import type { DriverFacts } from '../driver.ts';
 
 declare const volumeName: unique symbol;
 /** Queue key of the volume loop: the PersistentVolume's name. */

@@ -2,17 +2,22 @@
 /** Where a Lease lives and how its holder is called: the rules of csi-lib-utils, so that mixed roll-outs share one Lease. */
 
 /**
- * Every character outside `[a-zA-Z0-9-]` becomes `-`, and a trailing `-` gets an `X` behind it. Case is kept, although the API
- * server refuses upper case in names: another name would be another lease, and two leaders.
+ * Every character outside `[a-zA-Z0-9-]` becomes `-`, and a trailing `-` gets an `X` behind it. Case is kept. Upstream makes its
+ * finalizers by the same rule.
  */
-export function leaseName(lockName: string): string {
-  const name = lockName.replaceAll(/[^a-zA-Z0-9-]/gu, '-');
+export function sanitizedName(text: string): string {
+  const name = text.replaceAll(/[^a-zA-Z0-9-]/gu, '-');
   return name.endsWith('-') ? `${name}X` : name;
+}
+
+/** The API server refuses upper case in names; but another name would be another lease, and two leaders. */
+export function leaseName(lockName: string): string {
+  return sanitizedName(lockName);
 }
 
 /** The holder identity of a replica: its host name, which is the pod's name, by the same rule. */
 export function leaseIdentity(hostName: string): string {
-  return leaseName(hostName);
+  return sanitizedName(hostName);
 }
 
 export interface LeaseNamespaceSources {

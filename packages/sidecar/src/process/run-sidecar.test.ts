@@ -5,12 +5,12 @@ import { settle } from '@csi-sidecars/runtime/testing';
 import { type CsiServer, type Handlers, csiError, serveCsi } from '@csi-sidecars/csi/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { type FakeWorld, type FakeWorldOptions, fakeWorld } from '../../testing/index.ts';
-import { type AttacherGate, type AttacherValues, attacherProgram } from '../programs/attacher.ts';
+import { type SampleGate, type SampleValues, sampleProgram } from '../../testing/sample-program.ts';
 import { ExitError } from './exit.ts';
 import { type SidecarBody, type SidecarContext, runSidecar } from './run-sidecar.ts';
 
-type Body = SidecarBody<AttacherValues, AttacherGate>;
-type Context = SidecarContext<AttacherValues, AttacherGate>;
+type Body = SidecarBody<SampleValues, SampleGate>;
+type Context = SidecarContext<SampleValues, SampleGate>;
 
 const driverName = 'a.example.com';
 const healthy: Handlers = {
@@ -48,7 +48,7 @@ async function run(
     world.server.seed(lease);
   }
   const working = Promise.withResolvers<Context & { readonly port: number }>();
-  const code = runSidecar(depsOf(world), attacherProgram, {
+  const code = runSidecar(depsOf(world), sampleProgram, {
     driver: (values) => ({ probeTimeoutMs: values.timeout, nameTimeoutMs: 1000 }),
     prepare: async (context) => ({
       lockName: `external-attacher-leader-${context.name}`,
@@ -103,7 +103,7 @@ describe('the way to the work', () => {
 
   it('given no driver, then it ends with 1 after 30 s, and the last line says what was met', async () => {
     const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock'] });
-    const code = runSidecar(depsOf(world), attacherProgram, {
+    const code = runSidecar(depsOf(world), sampleProgram, {
       driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000 }),
       prepare: async () => ({ lockName: '', run: untilStopped }),
     });
@@ -141,7 +141,7 @@ describe('the way to the work', () => {
       driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000 }),
       prepare: () => Promise.reject(new Error('not reached')),
     };
-    expect(await runSidecar(deps, attacherProgram, body)).toBe(1);
+    expect(await runSidecar(deps, sampleProgram, body)).toBe(1);
     expect(world.logged()).toContain('err="unable to load in-cluster configuration"');
   });
 

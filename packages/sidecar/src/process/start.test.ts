@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { fakeWorld } from '../../testing/index.ts';
-import { attacherProgram } from '../programs/attacher.ts';
+import { sampleProgram } from '../../testing/sample-program.ts';
 import { type StartOptions, start } from './start.ts';
 
 async function started(args: readonly string[], options?: StartOptions) {
   const world = fakeWorld({ args });
-  const result = await start(world, attacherProgram, options);
+  const result = await start(world, sampleProgram, options);
   return { world, result, code: result.kind === 'ended' ? result.code : undefined };
 }
 
@@ -46,9 +46,9 @@ describe('a command line that ends the program', () => {
 
   it("given an unknown gate, then the program's exit code, also with --version", async () => {
     const args = ['--feature-gates=NoSuchGate=true', '--version'];
-    const attacher = await started(args);
-    expect([attacher.code, attacher.world.printed()]).toEqual([1, '']);
-    expect(attacher.world.logged()).toContain('unrecognized feature gate: NoSuchGate');
+    const refused = await started(args);
+    expect([refused.code, refused.world.printed()]).toEqual([1, '']);
+    expect(refused.world.logged()).toContain('unrecognized feature gate: NoSuchGate');
     expect((await started(args, { gateExitCode: 255 })).code).toBe(255);
   });
 
@@ -75,21 +75,18 @@ describe('a command line that starts the program', () => {
       values: { 'csi-address': '/run/csi/socket', 'leader-election': false },
       gates: { ReleaseLeaderElectionOnExit: true },
     });
-    expect(world.logged()).toMatch(/^I\d{4} .* {6}7 csi-attacher:0\] "Version" version="v1\.2\.3"\n$/);
+    expect(world.logged()).toMatch(/^I\d{4} .* {6}7 csi-sample:0\] "Version" version="v1\.2\.3"\n$/);
   });
 
   it('given gates, then they hold, and finished ones are warned about', async () => {
-    const args = [
-      '--feature-gates=ReleaseLeaderElectionOnExit=false',
-      '--feature-gates=MutableCSINodeAllocatableCount=false',
-    ];
+    const args = ['--feature-gates=ReleaseLeaderElectionOnExit=false', '--feature-gates=Finished=false'];
     const { world, result } = await started(args);
     expect(result).toMatchObject({
-      gates: { ReleaseLeaderElectionOnExit: false, MutableCSINodeAllocatableCount: false },
-      givenGates: new Set(['ReleaseLeaderElectionOnExit', 'MutableCSINodeAllocatableCount']),
+      gates: { ReleaseLeaderElectionOnExit: false, Finished: false },
+      givenGates: new Set(['ReleaseLeaderElectionOnExit', 'Finished']),
     });
     expect(world.logged()).toContain(
-      '"Warning: setting GA feature gate. It will be removed in a future release." featureGate="MutableCSINodeAllocatableCount" value=false\n',
+      '"Warning: setting GA feature gate. It will be removed in a future release." featureGate="Finished" value=false\n',
     );
   });
 

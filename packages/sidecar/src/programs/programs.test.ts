@@ -4,7 +4,6 @@ import { realArgumentLists } from '../../testing/index.ts';
 import { resolveGates } from '../flags/gates.ts';
 import { parseFlags } from '../flags/parse.ts';
 import { usageText } from '../flags/usage.ts';
-import { attacherProgram } from './attacher.ts';
 import { livenessprobeProgram } from './livenessprobe.ts';
 import { nodeDriverRegistrarProgram } from './node-driver-registrar.ts';
 import { resizerProgram } from './resizer.ts';
@@ -12,7 +11,6 @@ import { snapshotControllerProgram } from './snapshot-controller.ts';
 import { snapshotterProgram } from './snapshotter.ts';
 
 const programs = {
-  'external-attacher': attacherProgram,
   'external-resizer': resizerProgram,
   'csi-snapshotter': snapshotterProgram,
   'node-driver-registrar': nodeDriverRegistrarProgram,
@@ -40,10 +38,9 @@ it.each(Object.entries(programs))('given the real argument lists of %s, then eac
 });
 
 it("given what deployments leave out, then the built-in values are upstream's", () => {
-  const attacher = parseFlags(attacherProgram.flags, 'go', []);
-  expect(attacher).toMatchObject({
+  expect(parseFlags(resizerProgram.flags, 'go', [])).toMatchObject({
     kind: 'parsed',
-    values: { 'csi-address': '/run/csi/socket', 'kube-api-qps': 5, 'kube-api-burst': 10, 'worker-threads': 10 },
+    values: { 'csi-address': '/run/csi/socket', 'kube-api-qps': 5, 'kube-api-burst': 10, workers: 10 },
   });
   expect(parseFlags(livenessprobeProgram.flags, 'go', [])).toMatchObject({ values: { 'health-port': '9808' } });
   expect(parseFlags(nodeDriverRegistrarProgram.flags, 'go', [])).toMatchObject({
@@ -57,5 +54,5 @@ it('given a program, then its usage text names every flag with its default', asy
     expect(text).toContain(`Usage of ${program.name}:`);
     for (const name of Object.keys(program.flags)) expect(text).toMatch(new RegExp(`-${name}\\b`));
   }
-  expect(await usageText('csi-attacher', attacherProgram.flags)).toContain('(default "/run/csi/socket")');
+  expect(await usageText('csi-resizer', resizerProgram.flags)).toContain('(default "/run/csi/socket")');
 });

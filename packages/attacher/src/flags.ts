@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Command line of csi-attacher. */
-import { durationFlag, intFlag, stringFlag, uintFlag } from '../flags/flag.ts';
-import type { GateSettings } from '../flags/flag.ts';
-import type { Gate } from '../flags/gates.ts';
-import type { ProgramFlags } from './program.ts';
-import { gatesFlag, releaseOnExitGate, standardFlags } from './shared-flags.ts';
-import type { StandardValues } from './shared-flags.ts';
+/** Command line of csi-attacher: upstream's flags, Go's flag syntax. */
+import {
+  durationFlag,
+  gatesFlag,
+  intFlag,
+  releaseOnExitGate,
+  standardFlags,
+  stringFlag,
+  uintFlag,
+} from '@csi-sidecars/sidecar';
+import type { Gate, GateSettings, ProgramFlags, StandardValues } from '@csi-sidecars/sidecar';
 
 export interface AttacherValues extends StandardValues {
   /** Milliseconds. */

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+export { createAttacher } from './attacher.ts';
+export type { Attacher, AttacherDeps, AttacherOptions } from './attacher.ts';
+export type { AttacherSettings } from './settings.ts';
