@@ -2,16 +2,12 @@
 /** Writes docs/reference/flags.md from the programs' own tables. `npm run check` fails when the page is not up to date. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-// Relative on purpose: the tables are not part of their packages' doors, which know nothing of `sidecar`.
+// Relative on purpose: the tables are not part of the packages' doors.
 import { attacherProgram } from '../packages/attacher/src/flags.ts';
+import { livenessprobeProgram } from '../packages/livenessprobe/src/flags.ts';
+import { nodeDriverRegistrarProgram } from '../packages/node-driver-registrar/src/flags.ts';
 import { provisionerProgram } from '../packages/provisioner/src/flags.ts';
-import {
-  livenessprobeProgram,
-  nodeDriverRegistrarProgram,
-  resizerProgram,
-  snapshotControllerProgram,
-  snapshotterProgram,
-} from '@csi-sidecars/sidecar';
+import { resizerProgram, snapshotControllerProgram, snapshotterProgram } from '@csi-sidecars/sidecar';
 import type { Flags, Gate } from '@csi-sidecars/sidecar';
 
 const programs: readonly {

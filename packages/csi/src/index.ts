@@ -33,3 +33,6 @@ export type {
   RegistrationMethods,
   RegistrationStatus,
 } from './gen/plugin-registration.ts';
+// For the programs that run on every node.
+export { askRegistration, serveRegistration } from './lean/registration.ts';
+export type { RegistrationHandlers, RegistrationServer } from './lean/registration.ts';

@@ -16,12 +16,18 @@ export { resolveGates } from './flags/gates.ts';
 export type { Gate, ResolvedGates } from './flags/gates.ts';
 export { parseFlags } from './flags/parse.ts';
 export type { FlagSyntax, ParseResult } from './flags/parse.ts';
+export { goUsageText } from './flags/go-usage.ts';
 export { usageText } from './flags/usage.ts';
-export { livenessprobeProgram } from './programs/livenessprobe.ts';
-export { nodeDriverRegistrarProgram } from './programs/node-driver-registrar.ts';
 export type { ProgramFlags } from './programs/program.ts';
 export { resizerProgram } from './programs/resizer.ts';
-export { gatesFlag, loggingFlags, releaseOnExitGate, standardFlags } from './programs/shared-flags.ts';
+export {
+  automaxprocsFlag,
+  gatesFlag,
+  loggingFlags,
+  releaseOnExitGate,
+  standardFlags,
+  versionFlag,
+} from './programs/shared-flags.ts';
 export type { LoggingValues, StandardValues } from './programs/shared-flags.ts';
 export { snapshotControllerProgram } from './programs/snapshot-controller.ts';
 export { snapshotterProgram } from './programs/snapshotter.ts';
@@ -35,6 +41,8 @@ export type { LoggerDeps, LoggerOptions } from './logging/logger.ts';
 export { stderrSink } from './logging/stderr.ts';
 export { invalidLogging } from './logging/validate.ts';
 export type { MetricsRegistry } from './metrics/registry.ts';
+export { metricsRoute } from './metrics/route.ts';
+export type { MetricsRouteOptions } from './metrics/route.ts';
 // Processes.
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
 export { connectDriver } from './process/driver.ts';
@@ -42,6 +50,8 @@ export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
 export { runMain } from './process/node-world.ts';
 export { overCaches } from './process/over-caches.ts';
 export type { LeadingController } from './process/over-caches.ts';
+export { runInProcess } from './process/process-world.ts';
+export type { ProcessDeps, ProcessOptions } from './process/process-world.ts';
 export { runController } from './process/run-controller.ts';
 export type {
   ControllerBody,
@@ -51,8 +61,10 @@ export type {
   PreparedWork,
   ProgramDeps,
 } from './process/run-controller.ts';
+export { runProgram } from './process/run-program.ts';
+export type { ProgramOptions } from './process/run-program.ts';
 export { runSidecar } from './process/run-sidecar.ts';
 export type { SidecarBody, SidecarContext, SidecarValues } from './process/run-sidecar.ts';
 export { start } from './process/start.ts';
 export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
-export type { ApiConnection, ApiOptions, ScrapedMetrics, World } from './process/world.ts';
+export type { ApiConnection, ApiOptions, ProcessWorld, ScrapedMetrics, World } from './process/world.ts';

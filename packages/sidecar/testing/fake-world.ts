@@ -9,6 +9,7 @@ import {
   memoryFiles,
   seededRandom,
 } from '@csi-sidecars/runtime/testing';
+import { usageText } from '../src/flags/usage.ts';
 import { createMetricsRegistry } from '../src/metrics/registry.ts';
 import type { World } from '../src/process/world.ts';
 
@@ -78,6 +79,7 @@ export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
         },
       };
     },
+    usageText,
     openMetrics: async () => createMetricsRegistry(),
     lifecycle: {
       signal: stopping.signal,

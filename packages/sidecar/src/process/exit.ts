@@ -3,7 +3,7 @@
  * How a run ends before its work does. Exit codes are upstream's: 1 for what is logged as an error, 255 where upstream's
  * program calls its fatal logger, 2 for a command line it cannot read and for panics. Signals and defects are the runtime's.
  */
-export const exitCodes = { failure: 1, usage: 2, panic: 2, fatal: 255 } as const;
+export const exitCodes = { success: 0, failure: 1, usage: 2, panic: 2, fatal: 255 } as const;
 
 export class ExitError extends Error {
   override readonly name = 'ExitError';

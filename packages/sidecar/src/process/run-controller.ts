@@ -19,12 +19,13 @@ import type {
 } from '@csi-sidecars/runtime';
 import { leaderHealthRoute, noMetrics, startDiagnosticsServer } from '@csi-sidecars/runtime';
 import type { LineWriter } from '../logging/line-writer.ts';
-import { registerProcessMetrics } from '../metrics/process-metrics.ts';
+import { metricsRoute } from '../metrics/route.ts';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
 import { type ElectionValues, runUnderLease } from './election.ts';
-import { ExitError, exitCodes, orExit } from './exit.ts';
-import { type StartOptions, type StartValues, type Started, start } from './start.ts';
+import { exitCodes, orExit } from './exit.ts';
+import { runProgram } from './run-program.ts';
+import type { StartOptions, StartValues, Started } from './start.ts';
 import type { ScrapedMetrics, World } from './world.ts';
 
 export interface ControllerValues extends StartValues, ElectionValues, KubeApiValues, EndpointValues {
@@ -77,28 +78,16 @@ export interface PreparedWork {
 }
 
 /** Resolves with the exit code; everything that goes wrong is logged. */
-export async function runController<V extends ControllerValues, G extends string, Opened>(
-  { world, lifecycle }: ProgramDeps,
+export function runController<V extends ControllerValues, G extends string, Opened>(
+  deps: ProgramDeps,
   program: ProgramFlags<V, G | ControllerGate>,
   body: ControllerBody<V, G | ControllerGate, Opened>,
 ): Promise<number> {
-  const started = await start(world, program, body.start);
-  const { stderr } = started;
-  if (started.kind === 'ended') {
-    await stderr.flush();
-    return started.code;
-  }
-  const { log } = started;
-  lifecycle.configure({ logger: log, flushLogs: stderr.flush });
-  const cut = Promise.withResolvers<number>();
-  const run = { world, lifecycle, program, body, started, cutShort: cut.resolve };
-  try {
+  return runProgram(deps, { program, start: body.start }, async (started) => {
+    const cut = Promise.withResolvers<number>();
+    const run = { ...deps, program, body, started, cutShort: cut.resolve };
     return await Promise.race([cut.promise, runStarted(run)]);
-  } catch (error) {
-    if (!(error instanceof ExitError)) throw error;
-    log.error(error.cause, error.message);
-    return error.code;
-  }
+  });
 }
 
 interface Run<V extends ControllerValues, G extends string, Opened> extends ProgramDeps {
@@ -160,16 +149,11 @@ async function serveDiagnostics<V extends ControllerValues, G extends string, Op
   address: string,
 ): Promise<DiagnosticsServer> {
   const { log, values, stderr } = started;
-  registerProcessMetrics(metrics, world.startedAtMs);
   registerLogMetrics(metrics, stderr);
-  const headers = {
-    'content-type': 'text/plain; version=0.0.4; charset=utf-8',
-    'process-start-time-unix': String(Math.floor(world.startedAtMs / 1000)),
-  };
-  const handler = async () => ({ status: 200, headers, body: await metrics.text() });
+  const route = metricsRoute(metrics, { path: values['metrics-path'], startedAtMs: world.startedAtMs });
   const server = await orExit(
     'Failed to start HTTP server',
-    () => startDiagnosticsServer({ address, routes: [{ path: values['metrics-path'], handler }], logger: log }),
+    () => startDiagnosticsServer({ address, routes: [route], logger: log }),
     body.httpExitCode ?? exitCodes.failure,
   );
   log.info(0, 'ServeMux listening', { address });

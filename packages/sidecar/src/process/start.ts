@@ -8,7 +8,6 @@ import { goQuote } from '../text/go-quote.ts';
 import type { GateSettings } from '../flags/flag.ts';
 import { resolveGates } from '../flags/gates.ts';
 import { parseFlags } from '../flags/parse.ts';
-import { usageText } from '../flags/usage.ts';
 import { klogTextLine } from '../logging/klog-text.ts';
 import type { LogEntry, LogOrigin } from '../logging/klog-text.ts';
 import type { LineWriter } from '../logging/line-writer.ts';
@@ -17,7 +16,7 @@ import { invalidLogging } from '../logging/validate.ts';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { LoggingValues } from '../programs/shared-flags.ts';
 import { exitCodes } from './exit.ts';
-import type { World } from './world.ts';
+import type { ProcessWorld } from './world.ts';
 
 /** What every program has on its command line. */
 export interface StartValues extends LoggingValues {
@@ -34,6 +33,8 @@ export interface StartOptions {
   readonly order?: readonly StartStep[];
   /** Of an unknown feature gate; default 1. */
   readonly gateExitCode?: number;
+  /** Default: logged as the last thing. */
+  readonly versionLine?: 'logged' | 'omitted';
 }
 
 export interface Started<V, G extends string> {
@@ -52,15 +53,16 @@ export interface Ended {
 }
 
 export async function start<V extends StartValues, G extends string>(
-  world: World,
+  world: ProcessWorld,
   program: ProgramFlags<V, G>,
-  { order = ['gates', 'version', 'endpoints'], gateExitCode = exitCodes.failure }: StartOptions = {},
+  options: StartOptions = {},
 ): Promise<Started<V, G> | Ended> {
+  const { order = ['gates', 'version', 'endpoints'], gateExitCode = exitCodes.failure, versionLine } = options;
   const parsed = parseFlags<V>(program.flags, program.syntax, world.args);
   const stderr = openLog(world, program, parsed.kind === 'parsed' ? parsed.values : undefined);
   const ended = (code: number): Ended => ({ kind: 'ended', code, stderr: stderr.writer });
   if (parsed.kind !== 'parsed') {
-    const usage = await usageText(world.argv0, { ...program.flags });
+    const usage = await world.usageText(world.argv0, { ...program.flags });
     // The message stands above the usage text, as with Go, and below: kubelet shows the last lines of a dead container.
     const message = parsed.kind === 'help' ? '' : `${parsed.message}\n`;
     stderr.writer.write(`${message}${usage.trimEnd()}\n${message}`);
@@ -95,7 +97,7 @@ export async function start<V extends StartValues, G extends string>(
     const value = gates.enabled[featureGate as G];
     log.info(0, 'Warning: setting GA feature gate. It will be removed in a future release.', { featureGate, value });
   }
-  log.info(0, 'Version', { version: world.version });
+  if (versionLine !== 'omitted') log.info(0, 'Version', { version: world.version });
   return {
     kind: 'started',
     values,
@@ -110,7 +112,7 @@ export async function start<V extends StartValues, G extends string>(
 type Format = (entry: LogEntry, origin: LogOrigin) => string;
 
 /** The log has to be there before it is known what it looks like. */
-function openLog(world: World, program: { readonly name: string }, values: LoggingValues | undefined) {
+function openLog(world: ProcessWorld, program: { readonly name: string }, values: LoggingValues | undefined) {
   const origin: LogOrigin = { program: program.name, pid: world.pid };
   let format: Format = klogTextLine;
   const nowMs = (): number => world.clock.nowMs();

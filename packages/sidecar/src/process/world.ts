@@ -4,9 +4,11 @@
  * container. Signals and exits are the runtime's (`runProcess`): a run resolves with the exit code.
  */
 import type { ApiClient, Clock, Files, Logger, Metrics, Random } from '@csi-sidecars/runtime';
+import type { Flags } from '../flags/flag.ts';
 import type { LineWriter } from '../logging/line-writer.ts';
 
-export interface World {
+/** Without the cluster: all that the node programs have, and need. */
+export interface ProcessWorld {
   /** Without interpreter and script. */
   readonly args: readonly string[];
   /** The program as it was called. */
@@ -22,14 +24,19 @@ export interface World {
   readonly random: Random;
   readonly files: Files;
   readonly stdout: (text: string) => void;
+  /** What follows a wrong command line and answers `--help`. */
+  readonly usageText: (program: string, flags: Flags) => Promise<string>;
   /** Where the log goes, and usage texts. The notice is how the log says that it lost lines. */
   readonly openStderr: (dropNotice: (count: number) => string) => LineWriter;
   /** Throws when the file cannot be written. */
   readonly writeTerminationLog: (text: string) => void;
-  /** A client with its own connection and rate limit. Rejects for a configuration that cannot work. */
-  readonly connectApi: (options: ApiOptions) => Promise<ApiConnection>;
   /** Loaded only when somebody can read them. */
   readonly openMetrics: () => Promise<ScrapedMetrics>;
+}
+
+export interface World extends ProcessWorld {
+  /** A client with its own connection and rate limit. Rejects for a configuration that cannot work. */
+  readonly connectApi: (options: ApiOptions) => Promise<ApiConnection>;
 }
 
 export interface ApiOptions {

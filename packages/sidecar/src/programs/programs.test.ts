@@ -4,8 +4,6 @@ import { realArgumentLists } from '../../testing/index.ts';
 import { resolveGates } from '../flags/gates.ts';
 import { parseFlags } from '../flags/parse.ts';
 import { usageText } from '../flags/usage.ts';
-import { livenessprobeProgram } from './livenessprobe.ts';
-import { nodeDriverRegistrarProgram } from './node-driver-registrar.ts';
 import { resizerProgram } from './resizer.ts';
 import { snapshotControllerProgram } from './snapshot-controller.ts';
 import { snapshotterProgram } from './snapshotter.ts';
@@ -13,8 +11,6 @@ import { snapshotterProgram } from './snapshotter.ts';
 const programs = {
   'external-resizer': resizerProgram,
   'csi-snapshotter': snapshotterProgram,
-  'node-driver-registrar': nodeDriverRegistrarProgram,
-  livenessprobe: livenessprobeProgram,
 };
 
 /** Lists that the original refuses as well, by what it says: flags and gates that it has removed. */
@@ -41,10 +37,6 @@ it("given what deployments leave out, then the built-in values are upstream's", 
   expect(parseFlags(resizerProgram.flags, 'go', [])).toMatchObject({
     kind: 'parsed',
     values: { 'csi-address': '/run/csi/socket', 'kube-api-qps': 5, 'kube-api-burst': 10, workers: 10 },
-  });
-  expect(parseFlags(livenessprobeProgram.flags, 'go', [])).toMatchObject({ values: { 'health-port': '9808' } });
-  expect(parseFlags(nodeDriverRegistrarProgram.flags, 'go', [])).toMatchObject({
-    values: { 'plugin-registration-path': '/registration' },
   });
 });
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Command line of livenessprobe. */
-import { durationFlag, stringFlag } from '../flags/flag.ts';
-import type { ProgramFlags } from './program.ts';
-import { automaxprocsFlag, loggingFlags } from './shared-flags.ts';
-import type { LoggingValues } from './shared-flags.ts';
+import { automaxprocsFlag, durationFlag, loggingFlags, stringFlag } from '@csi-sidecars/sidecar';
+import type { LoggingValues, ProgramFlags } from '@csi-sidecars/sidecar';
 
 export interface LivenessprobeValues extends LoggingValues {
   readonly automaxprocs: boolean;

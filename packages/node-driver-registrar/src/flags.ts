@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Command line of csi-node-driver-registrar. */
-import { boolFlag, durationFlag, intFlag, stringFlag } from '../flags/flag.ts';
-import type { ProgramFlags } from './program.ts';
-import { automaxprocsFlag, loggingFlags, versionFlag } from './shared-flags.ts';
-import type { LoggingValues } from './shared-flags.ts';
+import {
+  automaxprocsFlag,
+  boolFlag,
+  durationFlag,
+  intFlag,
+  loggingFlags,
+  stringFlag,
+  versionFlag,
+} from '@csi-sidecars/sidecar';
+import type { LoggingValues, ProgramFlags } from '@csi-sidecars/sidecar';
 
 export interface NodeDriverRegistrarValues extends LoggingValues {
   readonly automaxprocs: boolean;

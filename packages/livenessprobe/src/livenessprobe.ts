@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * livenessprobe from the wait for its driver to the HTTP server:
+ *
+ *   connect, however long it takes | GetPluginInfo, without a limit | metrics | /healthz
+ *
+ * No port is open before the driver has told its name: until then kubelet finds the connection refused, which fails the
+ * probe of the driver's container and leaves this one alone. It serves until its signal aborts; a driver that is lost later
+ * is found unhealthy, and nothing more.
+ */
+import { connectCsi, createCallMetrics, getDriverName } from '@csi-sidecars/csi';
+import {
+  type Clock,
+  type DiagnosticsServer,
+  type HttpRoute,
+  type Logger,
+  startDiagnosticsServer,
+} from '@csi-sidecars/runtime';
+import { ExitError, type ProcessWorld, exitCodes, metricsRoute, orExit } from '@csi-sidecars/sidecar';
+import { healthCheck } from './health-check.ts';
+import { messages } from './messages.ts';
+import { type LivenessprobeSettings, healthPath } from './settings.ts';
+
+export interface LivenessprobeDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly world: Pick<ProcessWorld, 'openMetrics' | 'startedAtMs'>;
+}
+
+/** Resolves with the exit code when the signal aborts; rejects with an ExitError. */
+export async function runLivenessprobe(
+  deps: LivenessprobeDeps,
+  settings: LivenessprobeSettings,
+  signal: AbortSignal,
+): Promise<number> {
+  const { clock, log, world } = deps;
+  const { metrics: place, csiAddress, probeTimeoutMs, healthAddress } = settings;
+  const scraped = place.kind === 'none' ? undefined : await world.openMetrics();
+  const callMetrics = scraped && createCallMetrics(scraped);
+  const connect = (limits: { readonly connectTimeoutMs: number; readonly signal: AbortSignal }) =>
+    connectCsi({ clock, log, metrics: callMetrics }, { address: csiAddress, ...limits });
+
+  const channel = await orExit(messages.connectFailed, () => connect({ connectTimeoutMs: 0, signal }));
+  log.info(0, messages.askingName);
+  const driverName = await orExit(messages.nameFailed, () => getDriverName(channel, { timeoutMs: Infinity, signal }));
+  channel.close();
+  log.info(0, 'CSI driver name', { driver: driverName });
+  callMetrics?.setDriverName(driverName);
+
+  await using servers = new AsyncDisposableStack();
+  const serve = async (address: string, routes: readonly HttpRoute[]): Promise<DiagnosticsServer> =>
+    servers.use(await startDiagnosticsServer({ address, routes, logger: log }));
+  const metricsRoutes =
+    scraped && place.kind !== 'none'
+      ? [metricsRoute(scraped, { path: place.path, startedAtMs: world.startedAtMs })]
+      : [];
+  if (place.kind === 'apart') {
+    log.info(0, messages.metricsListening, { address: place.address });
+    await orExit(messages.metricsFailed, () => serve(place.address, metricsRoutes));
+  }
+  const health = healthCheck({ clock, log, connect }, { driverName, budgetMs: probeTimeoutMs });
+  const routes: readonly HttpRoute[] = [
+    { path: healthPath, methods: 'any', handler: health },
+    ...(place.kind === 'besideHealth' ? metricsRoutes : []),
+  ];
+  log.info(0, messages.listening, { address: healthAddress });
+  try {
+    await serve(healthAddress, routes);
+  } catch (cause) {
+    // Upstream's exit code. The container ends either way, and is started again.
+    throw new ExitError(0, messages.listenFailed, { cause });
+  }
+  await untilAborted(signal);
+  return exitCodes.success;
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

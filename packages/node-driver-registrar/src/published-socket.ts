@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The registration socket in the folder that kubelet watches.
+ *
+ * Guarantees: what appears under the name that kubelet dials has the mode 0700 and is being listened on, because it is made
+ * under a hidden name, which kubelet ignores, and renamed. A file that is gone is made again. Only the own file is removed:
+ * a successor that has taken the path over keeps it.
+ *
+ * Not here: what was at the path before (stale-socket.ts), what is answered on the socket.
+ */
+import { dirname } from 'node:path';
+import type { Random } from '@csi-sidecars/runtime';
+import { messages } from './messages.ts';
+import { type SocketFiles, isMissing } from './socket-files.ts';
+
+export interface SocketServer {
+  readonly close: () => void;
+}
+
+export interface PublishDeps {
+  readonly files: SocketFiles;
+  readonly random: Random;
+  readonly listen: (path: string) => Promise<SocketServer>;
+}
+
+export interface PublishedSocket {
+  /** Makes it again if it is gone; says whether it was. */
+  readonly restore: () => Promise<'present' | 'restored'>;
+  /** Removes it, and ends its server. Rejects when the file has to stay. */
+  readonly withdraw: () => Promise<void>;
+}
+
+/** Bytes of a unix socket's path, its terminating zero not counted. */
+const longestPath = 107;
+const ownerOnly = 0o700;
+
+interface Published {
+  readonly server: SocketServer;
+  readonly identity: string | undefined;
+}
+
+export async function publishSocket(deps: PublishDeps, path: string): Promise<PublishedSocket> {
+  const { files } = deps;
+  let current = await publish(deps, path);
+  return {
+    restore: async () => {
+      if ((await files.lookAtEntry(path)) !== undefined) return 'present';
+      const next = await publish(deps, path);
+      current.server.close();
+      current = next;
+      return 'restored';
+    },
+    withdraw: async () => {
+      try {
+        await removeOwn(files, path, current.identity);
+      } finally {
+        current.server.close();
+      }
+    },
+  };
+}
+
+async function publish({ files, random, listen }: PublishDeps, path: string): Promise<Published> {
+  // The name below is shorter, so that listening would not notice.
+  if (Buffer.byteLength(path) > longestPath) throw new Error(messages.pathTooLong(path));
+  const hidden = `${dirname(path)}/.${random.uuid().slice(0, 6)}`;
+  const server = await listen(hidden);
+  try {
+    await files.setMode(hidden, ownerOnly);
+    const made = await files.lookAtEntry(hidden);
+    await files.rename(hidden, path);
+    return { server, identity: made?.identity };
+  } catch (error) {
+    server.close();
+    // Listening servers may have removed it already; what counts is the failure above.
+    await files.remove(hidden).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function removeOwn(files: SocketFiles, path: string, identity: string | undefined): Promise<void> {
+  const found = await files.lookAtEntry(path);
+  if (found === undefined || found.identity !== identity) return;
+  try {
+    await files.remove(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}

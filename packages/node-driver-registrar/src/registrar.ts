@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The registrar from the driver's name to the end of its socket:
+ *
+ *   connect | GetPluginInfo | clear stale socket | HTTP | publish socket | answer kubelet ... | remove socket
+ *
+ * It ends with exit code 0 when its signal aborts, and with 1 when kubelet refuses the driver; the answer to kubelet goes
+ * first. However it ends, its socket is removed. A socket that somebody removed is made again within five seconds.
+ *
+ * Not here: retries. What fails ends the registrar, and whoever started it starts it again.
+ */
+import { askRegistration, connectCsi, getDriverName, serveRegistration } from '@csi-sidecars/csi';
+import {
+  type Clock,
+  type DiagnosticsServer,
+  type Logger,
+  type Random,
+  linkSignals,
+  profilingRoutes,
+  startDiagnosticsServer,
+} from '@csi-sidecars/runtime';
+import { exitCodes, orExit } from '@csi-sidecars/sidecar';
+import { healthHandler } from './health.ts';
+import { messages } from './messages.ts';
+import { type PublishedSocket, publishSocket } from './published-socket.ts';
+import { type RegistrarSettings, socketPathOf } from './settings.ts';
+import type { SocketFiles } from './socket-files.ts';
+import { type Platform, clearStaleSocket } from './stale-socket.ts';
+
+export interface RegistrarDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly files: SocketFiles;
+  readonly platform: Platform;
+  readonly argv: readonly string[];
+  /** From here on an orderly stop has something to remove. */
+  readonly onPublishing: () => void;
+}
+
+const pluginType = 'CSIPlugin';
+const supportedVersions = ['1.0.0'] as const;
+const lookPeriodMs = 5_000;
+
+/** Resolves with the exit code; rejects with an ExitError. */
+export async function runRegistrar(
+  deps: RegistrarDeps,
+  settings: RegistrarSettings,
+  signal: AbortSignal,
+): Promise<number> {
+  const { clock, random, log, files, platform } = deps;
+  const name = await askDriver(deps, settings, signal);
+  const path = socketPathOf(settings.folder, name);
+  await orExit('Failed to clear the path of the registration socket', () => clearStaleSocket(files, path, platform));
+
+  // Before kubelet is told of us, so that a port in use does not register and deregister the driver with every restart.
+  await using http = await openHttp(deps, settings);
+  const refused = Promise.withResolvers<string>();
+  const listen = (where: string) =>
+    serveRegistration(where, {
+      getInfo: () => {
+        log.info(4, messages.infoAsked);
+        return { type: pluginType, name, endpoint: settings.endpoint, supported_versions: supportedVersions };
+      },
+      notified: (status) => {
+        log.info(0, messages.notified, { status });
+        if (!status.plugin_registered) refused.resolve(status.error);
+      },
+    });
+  log.info(0, messages.starting, { socketPath: path });
+  deps.onPublishing();
+  const socket = await orExit(messages.listenFailed, () => publishSocket({ files, random, listen }, path));
+  using watch = linkSignals([signal]);
+  const watching = keepPublished(deps, socket, watch.signal);
+  try {
+    log.info(0, messages.started, { socketPath: path });
+    const askName = async (where: string): Promise<string> =>
+      (await askRegistration({ clock }, where, settings.timeoutMs)).name;
+    http?.add({
+      path: '/healthz',
+      methods: 'any',
+      handler: healthHandler({ files, log, platform, askName }, path, name),
+    });
+    const reason = await Promise.race([refused.promise, watching]);
+    if (reason === undefined) return exitCodes.success;
+    log.error(new Error(reason), messages.refused);
+    return exitCodes.failure;
+  } finally {
+    watch.abort(signal.reason);
+    await watching;
+    await orExit(messages.removeFailed, socket.withdraw);
+  }
+}
+
+async function askDriver(
+  { clock, log }: RegistrarDeps,
+  { csiAddress, timeoutMs }: RegistrarSettings,
+  signal: AbortSignal,
+): Promise<string> {
+  log.info(1, messages.connecting, { csiAddress });
+  const channel = await orExit(messages.connectFailed, () =>
+    connectCsi({ clock, log }, { address: csiAddress, signal }),
+  );
+  try {
+    log.info(1, messages.askingName);
+    const name = await orExit(messages.nameFailed, () => getDriverName(channel, { timeoutMs, signal }));
+    log.info(2, 'CSI driver name', { csiDriverName: name });
+    return name;
+  } finally {
+    // Whether the driver lives is kubelet's business from here on.
+    channel.close();
+  }
+}
+
+async function openHttp(
+  { clock, log, argv }: RegistrarDeps,
+  { http }: RegistrarSettings,
+): Promise<DiagnosticsServer | undefined> {
+  if (http === undefined) {
+    log.info(0, messages.noHttp);
+    return undefined;
+  }
+  log.info(0, messages.httpStarting, { endpoint: http.address });
+  const routes = http.profiling === 'served' ? profilingRoutes({ clock, argv }) : [];
+  return await orExit(messages.httpFailed, () =>
+    startDiagnosticsServer({ address: http.address, routes, logger: log }),
+  );
+}
+
+/** Until the signal aborts. */
+async function keepPublished(
+  { clock, log }: RegistrarDeps,
+  socket: PublishedSocket,
+  signal: AbortSignal,
+): Promise<undefined> {
+  for (;;) {
+    try {
+      await clock.sleep(lookPeriodMs, signal);
+    } catch {
+      return undefined;
+    }
+    try {
+      if ((await socket.restore()) === 'restored') log.warn(messages.restored);
+    } catch (error) {
+      log.error(error, messages.restoreFailed);
+    }
+  }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The usage text as Go's `flag` package prints it. For the programs that run on every node and do without the library that
+ * writes the others' (usage.ts): they are measured by what they weigh.
+ */
+import type { Flag, Flags } from './flag.ts';
+
+/** Types that Go names; of any other it says `value`. */
+const namedTypes: ReadonlySet<string> = new Set(['', 'string', 'int', 'uint', 'float', 'duration']);
+
+export async function goUsageText(program: string, flags: Flags): Promise<string> {
+  const entries = Object.entries(flags).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `Usage of ${program}:\n${entries.map(([name, flag]) => entryText(name, flag)).join('')}`;
+}
+
+function entryText(name: string, { type, usage, deprecated, defaultText }: Flag<unknown>): string {
+  const typeText = namedTypes.has(type) ? type : 'value';
+  const note = deprecated === undefined ? '' : `DEPRECATED: ${deprecated}. `;
+  const shownDefault = defaultText === '' ? '' : ` (default ${defaultText})`;
+  return `  -${name}${typeText === '' ? '' : ` ${typeText}`}\n    \t${note}${usage}${shownDefault}\n`;
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The real process, without a cluster: arguments, log, clock, signals and the exit. */
+import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import {
+  type Clock,
+  type Lifecycle,
+  nodeProcess,
+  runProcess,
+  systemClock,
+  systemFiles,
+  systemRandom,
+} from '@csi-sidecars/runtime';
+import { createLineWriter } from '../logging/line-writer.ts';
+import { createLogger } from '../logging/logger.ts';
+import { stderrSink } from '../logging/stderr.ts';
+import type { ProcessWorld } from './world.ts';
+
+export interface ProcessDeps {
+  readonly world: ProcessWorld;
+  readonly lifecycle: Lifecycle;
+}
+
+export interface ProcessOptions {
+  /** The binary's name. */
+  readonly name: string;
+  readonly usageText: ProcessWorld['usageText'];
+}
+
+/** The container runtime provides it, empty; outside of a container none is made. */
+const terminationLog = '/dev/termination-log';
+
+/** Runs a program in this process and ends it with the program's exit code. */
+export async function runInProcess(
+  { name, usageText }: ProcessOptions,
+  run: (deps: ProcessDeps) => Promise<number>,
+): Promise<void> {
+  const clock = systemClock();
+  const sink = stderrSink(clock);
+  // For what happens before the flags are read: written at once, since there may be no later.
+  const logger = createLogger(
+    { nowMs: () => clock.nowMs(), write: (line) => void sink.writeSync(Buffer.from(line)) },
+    { program: name, pid: process.pid, verbosity: 0 },
+  );
+  const world = processWorld(clock, sink, usageText);
+  // Sockets and timers below do not keep a process alive; one that merely waits for its driver would end.
+  using _ = keepAlive(clock);
+  await runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ world, lifecycle }));
+}
+
+function keepAlive(clock: Clock): Disposable {
+  const over = new AbortController();
+  void (async () => {
+    try {
+      await clock.sleep(Infinity, over.signal);
+    } catch {
+      // The program has ended.
+    }
+  })();
+  return { [Symbol.dispose]: () => over.abort() };
+}
+
+function processWorld(
+  clock: Clock,
+  sink: ReturnType<typeof stderrSink>,
+  usageText: ProcessWorld['usageText'],
+): ProcessWorld {
+  // Written into the bundle, so that the global has to be named as it is.
+  const version = process.env['CSI_SIDECARS_VERSION'] ?? 'v0.0.0';
+  const [, argv0 = '', ...args] = process.argv;
+  return {
+    args,
+    argv0,
+    env: process.env,
+    pid: process.pid,
+    hostName: hostname(),
+    startedAtMs: performance.timeOrigin,
+    version,
+    clock,
+    random: systemRandom(),
+    files: systemFiles(),
+    stdout: (text) => void process.stdout.write(text),
+    usageText,
+    openStderr: (dropNotice) => createLineWriter(sink, { dropNotice }),
+    writeTerminationLog: (text) => writeFileSync(terminationLog, text, { flag: 'r+' }),
+    openMetrics: async () => {
+      const { createMetricsRegistry } = await import('../metrics/registry.ts');
+      return createMetricsRegistry();
+    },
+  };
+}
