@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Every scenario, in the order in which they are listed. */
 import { apiServer } from './availability/api-server.ts';
+import { clientGo } from './availability/client-go.ts';
 import { leaders } from './availability/leaders.ts';
 import { chaos } from './chaos/chaos.ts';
 import { makes } from './chaos/makes.ts';
@@ -22,6 +23,7 @@ export const allScenarios: readonly Scenario[] = [
   ...requests,
   ...load,
   ...leaders,
+  ...clientGo,
   ...apiServer,
   ...secrecy,
   ...chaos,

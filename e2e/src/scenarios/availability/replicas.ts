@@ -5,7 +5,7 @@ import type { ControllerName } from '../../processes/program.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { leaseName } from '../../rbac/profiles.ts';
 import type { ScenarioContext } from '../context.ts';
-import { subjects, type SidecarOptions } from '../sidecars.ts';
+import { subjects } from '../sidecars.ts';
 
 /** Short, so that a take-over takes seconds; the proportions are those of the defaults. */
 export const leaseMs = 6000;
@@ -30,10 +30,24 @@ export interface ReplicaOptions {
   readonly makes?: Readonly<Record<string, 'ours' | 'upstream'>>;
 }
 
-export async function startReplicas(
+export async function startReplicas(ctx: ScenarioContext, options: ReplicaOptions = {}): Promise<readonly Replica[]> {
+  const { program = 'csi-provisioner' } = options;
+  const names = ['replica-a', 'replica-b'];
+  return await Promise.all(
+    names.map(async (name) => ({ program, name, process: await startReplica(ctx, { ...options, name }) })),
+  );
+}
+
+export async function startReplica(
   ctx: ScenarioContext,
-  { program = 'csi-provisioner', args = [], servers = {}, makes = {} }: ReplicaOptions = {},
-): Promise<readonly Replica[]> {
+  {
+    name,
+    program = 'csi-provisioner',
+    args = [],
+    servers = {},
+    makes = {},
+  }: ReplicaOptions & { readonly name: string },
+): Promise<SupervisedProcess> {
   const election = [
     '--leader-election',
     `--leader-election-namespace=${ctx.namespace}`,
@@ -41,20 +55,14 @@ export async function startReplicas(
     `--leader-election-renew-deadline=${renewMs}ms`,
     `--leader-election-retry-period=${retryMs}ms`,
   ];
-  const names = ['replica-a', 'replica-b'];
-  return await Promise.all(
-    names.map(async (name) => {
-      const server = servers[name];
-      const make = makes[name];
-      const options: SidecarOptions = {
-        replica: name,
-        args: [...election, ...args],
-        ...(server !== undefined && { server }),
-        ...(make !== undefined && { make }),
-      };
-      return { program, name, process: await ctx.startSidecar(program, options) };
-    }),
-  );
+  const server = servers[name];
+  const make = makes[name];
+  return await ctx.startSidecar(program, {
+    replica: name,
+    args: [...election, ...args],
+    ...(server !== undefined && { server }),
+    ...(make !== undefined && { make }),
+  });
 }
 
 export async function holderOf(ctx: ScenarioContext, program: ControllerName): Promise<string> {
