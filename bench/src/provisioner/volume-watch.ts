@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Watches what becomes of the claims of one place, and notes when (monotonic milliseconds of this process). */
-import { eventually } from '@csi-sidecars/e2e';
-import {
-  createInformer,
-  persistentVolumeClaims,
-  persistentVolumes,
-  silentLogger,
-  systemRandom,
-  type PersistentVolumeClaim,
-} from '@csi-sidecars/runtime';
-import type { Place } from './place.ts';
+import { persistentVolumeClaims, persistentVolumes, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import type { Place } from '../side-by-side/place.ts';
+import { anInformer, watching, type Watching } from '../side-by-side/watching.ts';
 
-export interface VolumeWatch extends AsyncDisposable {
+export interface VolumeWatch extends Watching {
   /** Claims that the controller-manager has handed to the driver. */
   readonly handedOver: ReadonlySet<string>;
   /** By claim. */
@@ -19,17 +12,12 @@ export interface VolumeWatch extends AsyncDisposable {
   readonly boundAtMs: ReadonlyMap<string, number>;
   /** By claim, volumes that are gone. */
   readonly goneAtMs: ReadonlyMap<string, number>;
-  until(what: string, check: () => boolean): Promise<void>;
 }
 
-/** Longer than anything sensible takes: a run must end. */
-const patienceMs = 240_000;
-
 export async function watchVolumes({ stand, namespace }: Place): Promise<VolumeWatch> {
-  const { api: client, clock, patience } = stand;
-  const deps = { client, clock, random: systemRandom(), logger: silentLogger };
-  const claims = createInformer(deps, { resource: persistentVolumeClaims, namespace });
-  const volumes = createInformer(deps, { resource: persistentVolumes });
+  const { clock } = stand;
+  const claims = anInformer(stand, persistentVolumeClaims, namespace);
+  const volumes = anInformer(stand, persistentVolumes);
   const handedOver = new Set<string>();
   const createdAtMs = new Map<string, number>();
   const boundAtMs = new Map<string, number>();
@@ -52,18 +40,5 @@ export async function watchVolumes({ stand, namespace }: Place): Promise<VolumeW
     },
   });
 
-  const stop = new AbortController();
-  const running = Promise.all([claims.run(stop.signal), volumes.run(stop.signal)]);
-  await Promise.all([claims.whenSynced(patience.signal), volumes.whenSynced(patience.signal)]);
-  return {
-    handedOver,
-    createdAtMs,
-    boundAtMs,
-    goneAtMs,
-    until: async (what, check) => void (await eventually(patience, { what, check, timeoutMs: patienceMs })),
-    [Symbol.asyncDispose]: async () => {
-      stop.abort();
-      await running;
-    },
-  };
+  return { handedOver, createdAtMs, boundAtMs, goneAtMs, ...(await watching(stand, [claims, volumes])) };
 }

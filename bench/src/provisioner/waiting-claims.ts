@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Claims that wait when the sidecar starts, then all of them deleted: rates, requests, CPU time, memory afterwards. */
-import { rightOf, tally, type AuditedRequest } from '@csi-sidecars/e2e';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
-import { inParallel } from './in-parallel.ts';
-import type { Numbers, Recording } from './measures.ts';
-import type { Options } from './options.ts';
-import { isForVolumes, untilQuiet, type Place } from './place.ts';
-import { cpuSeconds, memoryOf } from './process-cost.ts';
+import { inParallel } from '../side-by-side/in-parallel.ts';
+import type { Recording } from '../side-by-side/measures.ts';
+import type { Options } from '../side-by-side/options.ts';
+import type { Place } from '../side-by-side/place.ts';
+import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
+import { isForVolumes, perUnit, untilQuiet } from '../side-by-side/requests.ts';
+import { createClaim } from './claims.ts';
+import type { MeasureId } from './measures.ts';
 import { watchVolumes } from './volume-watch.ts';
 
 const concurrency = 32;
 
 export async function measureWaitingClaims(
   place: Place,
-  { claims: count, settleMs }: Options,
-  to: Recording,
+  { load: count, settleMs }: Options,
+  to: Recording<MeasureId>,
 ): Promise<void> {
   const { api, clock, patience } = place.stand;
   const names = Array.from({ length: count }, (_, n) => `claim-${n}`);
   await using watch = await watchVolumes(place);
-  await inParallel(names, concurrency, (name) => place.createClaim(name));
+  await inParallel(names, concurrency, (name) => createClaim(place, name));
   await watch.until('all claims wait for the driver', () => watch.handedOver.size === count);
 
   const startMs = clock.monotonicMs();
@@ -34,7 +36,7 @@ export async function measureWaitingClaims(
   to.record('boundTime', boundTime);
   to.record('boundRate', count / boundTime);
   to.record('cpuCreated', (cpuCreated / count) * 1000);
-  to.recordRequests('created', perVolume(created, count));
+  to.recordRequests('created volume', perUnit(created, count));
   to.record('requestsCreated', created.filter(isForVolumes).length / count);
 
   const deleteMs = clock.monotonicMs();
@@ -46,7 +48,7 @@ export async function measureWaitingClaims(
   const deleted = all.slice(created.length);
   to.record('deletedTime', (Math.max(...watch.goneAtMs.values()) - deleteMs) / 1000);
   to.record('cpuDeleted', ((cpuSeconds(process.pid) - cpuCreated) / count) * 1000);
-  to.recordRequests('deleted', perVolume(deleted, count));
+  to.recordRequests('deleted volume', perUnit(deleted, count));
   to.record('requestsDeleted', deleted.filter(isForVolumes).length / count);
   to.record('requestsSteady', all.length - all.filter(isForVolumes).length);
 
@@ -54,8 +56,4 @@ export async function measureWaitingClaims(
   const { rssMib, anonMib } = memoryOf(process.pid);
   to.record('rssAfter', rssMib);
   to.record('anonAfter', anonMib);
-}
-
-function perVolume(requests: readonly AuditedRequest[], volumes: number): Numbers {
-  return new Map([...tally(requests.filter(isForVolumes), rightOf)].map(([right, times]) => [right, times / volumes]));
 }

@@ -31,9 +31,16 @@ export interface Stand {
 
 const unthrottled = ['--kube-api-qps=5000', '--kube-api-burst=10000'];
 
-export async function openStand(env: Environment, signal: AbortSignal, stack: AsyncDisposableStack): Promise<Stand> {
+export interface StandOptions {
+  /** Of the bench. */
+  readonly name: string;
+  readonly env: Environment;
+  readonly signal: AbortSignal;
+}
+
+export async function openStand({ name, env, signal }: StandOptions, stack: AsyncDisposableStack): Promise<Stand> {
   const clock = systemClock();
-  const reports = join(repositoryRoot, 'reports', 'bench-provisioner');
+  const reports = join(repositoryRoot, 'reports', `bench-${name}`);
   rmSync(reports, { recursive: true, force: true });
   mkdirSync(reports, { recursive: true });
   const scratch = mkdtempSync(join(tmpdir(), 'csi-bench-'));

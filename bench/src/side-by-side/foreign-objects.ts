@@ -11,13 +11,8 @@ import {
   type KubeObject,
   type Resource,
 } from '@csi-sidecars/runtime';
-import { eventually } from '@csi-sidecars/e2e';
 import { anObject, type Kind } from '../runtime/objects.ts';
 import { inParallel } from './in-parallel.ts';
-import type { Recording } from './measures.ts';
-import type { Options } from './options.ts';
-import type { Place } from './place.ts';
-import { memoryOf } from './process-cost.ts';
 import type { Stand } from './stand.ts';
 
 const namespace = 'foreign';
@@ -40,27 +35,4 @@ export async function createForeignObjects({ api, patience }: Stand, count: numb
       await api.create(resource, { ...object, metadata: resource.namespaced ? { ...metadata, namespace } : metadata });
     });
   }
-}
-
-/** The controller-manager is down, so nothing marks the claim: here the bench does. */
-export async function measureBesideForeign(place: Place, { settleMs }: Options, to: Recording): Promise<void> {
-  const { api, clock, patience } = place.stand;
-  const { process } = await place.startSidecar();
-  const { metadata } = await place.createClaim('probe');
-  const annotations = {
-    'volume.kubernetes.io/storage-provisioner': place.driver.name,
-    'volume.beta.kubernetes.io/storage-provisioner': place.driver.name,
-  };
-  const ref = { namespace: place.namespace, name: 'probe' };
-  await api.patch({ resource: persistentVolumeClaims, ref }, { type: 'merge', body: { metadata: { annotations } } });
-  // A volume shows that all caches are filled.
-  await eventually(patience, {
-    what: `a volume beside foreign objects (${process.spec.logFile})`,
-    timeoutMs: 120_000,
-    check: () => api.get(persistentVolumes, { name: `pvc-${metadata?.uid}` }),
-  });
-  await clock.sleep(settleMs, patience.signal);
-  const { rssMib, anonMib } = memoryOf(process.pid);
-  to.record('rssForeign', rssMib);
-  to.record('anonForeign', anonMib);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The results as bars: one group per measure, each group to its own scale. Plain SVG, readable on dark and light pages. */
-import { measureIds, measures, type MakeName } from './measures.ts';
-import { show, type Report } from './report.ts';
+import type { MakeName } from './measures.ts';
+import { measuredIds, show, type Report } from './report.ts';
 
 const width = 760;
 const barsFrom = 420;
@@ -11,8 +11,9 @@ const groupHeight = 36;
 const top = 34;
 const colours: Readonly<Record<MakeName, string>> = { ours: '#2563eb', upstream: '#9ca3af' };
 
-export function toSvg({ makes, results }: Report): string {
-  const groups = measureIds.filter((id) => makes.some(({ name }) => results.median(name, id) !== undefined));
+export function toSvg<Id extends string>(report: Report<Id>): string {
+  const { subject, makes, results } = report;
+  const groups = measuredIds(report);
   const height = top + groups.length * groupHeight + 8;
   const legend = makes.map(
     ({ name, version }, index) =>
@@ -20,7 +21,7 @@ export function toSvg({ makes, results }: Report): string {
       text(34 + index * 200, 22, `${name} ${version}`),
   );
   const body = groups.map((id, group) => {
-    const measure = measures[id];
+    const measure = subject.measures[id];
     const y = top + group * groupHeight;
     const values = makes.map(({ name }) => results.median(name, id) ?? 0);
     const scale = barsWidth / Math.max(...values, Number.MIN_VALUE);

@@ -1,44 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The results as a page section: what was compared, a table of measures, a table of requests. Markdown, readable as text. */
-import { measureIds, measures, type Measure, type Results, type VolumePhase } from './measures.ts';
+/** The results as a page section: what was compared, a table of measures, tables of requests. Markdown, readable as text. */
+import type { Measure, Results } from './measures.ts';
 import type { Make } from './makes.ts';
 import type { Options } from './options.ts';
+import type { Subject } from './subject.ts';
 
-export interface Report {
+export interface Report<Id extends string> {
+  readonly subject: Subject<Id>;
   readonly makes: readonly Make[];
-  readonly results: Results;
+  readonly results: Results<Id>;
   readonly options: Options;
   /** What else is worth naming: Kubernetes, Node.js, driver, machine. */
   readonly setting: Readonly<Record<string, string>>;
 }
 
-export function toMarkdown(report: Report): string {
-  const { makes, options, setting } = report;
+export function toMarkdown<Id extends string>(report: Report<Id>): string {
+  const { subject, makes, options, setting } = report;
   const versions = makes.map(({ name, version }) => `${name} ${version}`).join(', ');
   const others = Object.entries(setting).map(([name, value]) => `${name} ${value}`);
-  const sizes = `${options.claims} waiting claims, ${options.foreign} foreign objects of each kind`;
+  const sizes = `${options.load} ${subject.load.title}, ${options.foreign} foreign objects of each kind`;
   return [
-    `csi-provisioner: ${[versions, ...others].join('; ')}. Medians of ${options.rounds} rounds; ${sizes}.`,
+    `${subject.program}: ${[versions, ...others].join('; ')}. Medians of ${options.rounds} rounds; ${sizes}.`,
     measureTable(report),
-    ...(['created', 'deleted'] as const).map((phase) => requestTable(report, phase)),
+    ...subject.units.flatMap((unit) => requestTable(report, unit)),
   ].join('\n\n');
 }
 
-function measureTable({ makes, results }: Report): string {
-  const rows = measureIds.flatMap((id) => {
-    const measure = measures[id];
+/** Those that were measured. */
+export function measuredIds<Id extends string>({ subject, makes, results }: Report<Id>): readonly Id[] {
+  const ids = Object.keys(subject.measures) as Id[];
+  return ids.filter((id) => makes.some(({ name }) => results.median(name, id) !== undefined));
+}
+
+function measureTable<Id extends string>(report: Report<Id>): string {
+  const { subject, makes, results } = report;
+  const rows = measuredIds(report).map((id) => {
+    const measure = subject.measures[id];
     const values = makes.map(({ name }) => results.median(name, id));
-    if (values.every((value) => value === undefined)) return [];
-    return [[measure.title, ...values.map((value) => show(value, measure)), ratio(values)]];
+    return [measure.title, ...values.map((value) => show(value, measure)), ratio(values)];
   });
   return table(['', ...makes.map(({ name }) => name), 'ours / upstream'], rows);
 }
 
-function requestTable({ makes, results }: Report, phase: VolumePhase): string {
-  const columns = makes.map(({ name }) => results.medianRequests(name, phase));
+/** None where nothing was counted. */
+function requestTable<Id extends string>({ makes, results }: Report<Id>, unit: string): readonly string[] {
+  const columns = makes.map(({ name }) => results.medianRequests(name, unit));
   const kinds = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort();
+  if (kinds.length === 0) return [];
   const shown = kinds.map((kind) => [kind, ...columns.map((column) => (column.get(kind) ?? 0).toFixed(2))]);
-  return table([`requests per ${phase} volume`, ...makes.map(({ name }) => name)], shown);
+  return [table([`requests per ${unit}`, ...makes.map(({ name }) => name)], shown)];
 }
 
 export function show(value: number | undefined, { digits, unit }: Measure): string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The programs that are compared, with their versions. */
 import { spawnSync } from 'node:child_process';
-import { findProgram, type Environment, type Program } from '@csi-sidecars/e2e';
+import { findProgram, type ControllerName, type Environment, type Program } from '@csi-sidecars/e2e';
 import type { MakeName } from './measures.ts';
 
 export interface Make {
@@ -11,10 +11,10 @@ export interface Make {
 }
 
 /** Ours alone where `UPSTREAM_BIN` names nothing. */
-export function findMakes(env: Environment): readonly Make[] {
+export function findMakes(name: ControllerName, env: Environment): readonly Make[] {
   const { UPSTREAM_BIN: folder = '', ...own } = env;
-  const ours = makeOf('ours', findProgram('csi-provisioner', own));
-  return folder === '' ? [ours] : [ours, makeOf('upstream', findProgram('csi-provisioner', env))];
+  const ours = makeOf('ours', findProgram(name, own));
+  return folder === '' ? [ours] : [ours, makeOf('upstream', findProgram(name, env))];
 }
 
 function makeOf(name: MakeName, program: Program): Make {

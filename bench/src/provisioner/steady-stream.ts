@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A start with one claim waiting, then a steady stream of claims and their latency. */
+import type { Recording } from '../side-by-side/measures.ts';
+import type { Options } from '../side-by-side/options.ts';
+import type { Place } from '../side-by-side/place.ts';
+import { measureStart } from '../side-by-side/start.ts';
+import { quantile } from '../runtime/report.ts';
+import { createClaim } from './claims.ts';
+import type { MeasureId } from './measures.ts';
+import { watchVolumes, type VolumeWatch } from './volume-watch.ts';
+
+const claimsPerSecond = 30;
+
+export async function measureStartAndStream(
+  place: Place,
+  { settleMs, quick }: Options,
+  to: Recording<MeasureId>,
+): Promise<void> {
+  await using watch = await watchVolumes(place);
+  await createClaim(place, 'first');
+  await watch.until('the claim waits for the driver', () => watch.handedOver.has('first'));
+  const served = (): Promise<void> => watch.until('the first claim is bound', () => watch.boundAtMs.has('first'));
+  await measureStart(place, { method: 'CreateVolume', served, settleMs }, to);
+  await stream(place, watch, { count: claimsPerSecond * (quick ? 3 : 10), to });
+}
+
+async function stream(
+  place: Place,
+  watch: VolumeWatch,
+  { count, to }: { readonly count: number; readonly to: Recording<MeasureId> },
+): Promise<void> {
+  const { clock, patience } = place.stand;
+  const acceptedAtMs = new Map<string, number>();
+  const creations: Promise<void>[] = [];
+  const startMs = clock.monotonicMs();
+  for (let n = 0; n < count; n += 1) {
+    const name = `streamed-${n}`;
+    creations.push(createClaim(place, name).then(() => void acceptedAtMs.set(name, clock.monotonicMs())));
+    const nextMs = startMs + ((n + 1) * 1000) / claimsPerSecond;
+    await clock.sleep(Math.max(0, nextMs - clock.monotonicMs()), patience.signal);
+  }
+  await Promise.all(creations);
+  await watch.until('all streamed claims are bound', () => watch.boundAtMs.size === count + 1);
+  const latencies = (at: ReadonlyMap<string, number>): readonly number[] =>
+    // The watch may be faster than the answer to the request.
+    [...acceptedAtMs].map(([name, ms]) => Math.max(0, (at.get(name) ?? NaN) - ms)).sort((a, b) => a - b);
+  const [volumes, bound] = [latencies(watch.createdAtMs), latencies(watch.boundAtMs)];
+  to.record('volumeP50', quantile(volumes, 0.5));
+  to.record('volumeP99', quantile(volumes, 0.99));
+  to.record('boundP50', quantile(bound, 0.5));
+  to.record('boundP99', quantile(bound, 0.99));
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The numbers so far. Several of one make and measure become their median. */
+
+export interface Measure {
+  readonly title: string;
+  readonly unit: string;
+  readonly digits: number;
+}
+
+/** In the order of the page. */
+export type Measures<Id extends string> = Readonly<Record<Id, Measure>>;
+
+type Scale = Omit<Measure, 'title'>;
+export const seconds: Scale = { unit: 's', digits: 1 };
+export const ms: Scale = { unit: 'ms', digits: 0 };
+export const mib: Scale = { unit: 'MiB', digits: 0 };
+export const perSecond: Scale = { unit: '/s', digits: 0 };
+export const requests: Scale = { unit: '', digits: 2 };
+export const count: Scale = { unit: '', digits: 0 };
+export const cpu: Scale = { unit: 's', digits: 2 };
+
+/** Those who are compared. */
+export type MakeName = 'ours' | 'upstream';
+
+/** Requests per unit, by verb and resource. */
+export type Numbers = ReadonlyMap<string, number>;
+
+/** Where the measurements of one make go. */
+export interface Recording<Id extends string> {
+  readonly record: (id: Id, value: number) => void;
+  readonly recordRequests: (unit: string, perUnit: Numbers) => void;
+}
+
+export interface Results<Id extends string> {
+  readonly recording: (make: MakeName) => Recording<Id>;
+  readonly median: (make: MakeName, id: Id) => number | undefined;
+  /** By kind of request; a kind that a round did not have counts 0 there. */
+  readonly medianRequests: (make: MakeName, unit: string) => Numbers;
+}
+
+export function createResults<Id extends string>(): Results<Id> {
+  const values = new Map<string, number[]>();
+  const tallies = new Map<string, Numbers[]>();
+  return {
+    recording: (make) => ({
+      record: (id, value) => push(values, `${make} ${id}`, value),
+      recordRequests: (unit, perUnit) => push(tallies, `${make} ${unit}`, perUnit),
+    }),
+    median: (make, id) => {
+      const seen = values.get(`${make} ${id}`);
+      return seen === undefined ? undefined : median(seen);
+    },
+    medianRequests: (make, unit) => {
+      const rounds = tallies.get(`${make} ${unit}`) ?? [];
+      const kinds = new Set(rounds.flatMap((round) => [...round.keys()]));
+      return new Map([...kinds].map((kind) => [kind, median(rounds.map((round) => round.get(kind) ?? 0))]));
+    },
+  };
+}
+
+function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const entry = map.get(key);
+  if (entry === undefined) map.set(key, [value]);
+  else entry.push(value);
+}
+
+/** Of at least one number; the mean of the middle two of an even number. */
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? NaN)) / 2;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Ours and upstream's program, turn and turn about, on one real control plane with one kind of driver. Prints tables and
+ * rewrites its section of bench/README.md; asserts nothing. Ctrl-C stops everything in order.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { basename, join } from 'node:path';
+import { describe, Interrupted, onInterrupt, type Environment } from '@csi-sidecars/e2e';
+import { plotsFolder, rewriteSection } from '../page.ts';
+import { createForeignObjects } from './foreign-objects.ts';
+import { findMakes, type Make } from './makes.ts';
+import { createResults } from './measures.ts';
+import { parseOptions, usageOf, type Options } from './options.ts';
+import { openPlace } from './place.ts';
+import { toSvg } from './plot.ts';
+import { toMarkdown, type Report } from './report.ts';
+import { openStand, type Stand } from './stand.ts';
+import type { Part, Subject } from './subject.ts';
+
+const foreign = 'foreign';
+
+/** Resolves with the exit code. */
+export async function runSideBySide<Id extends string>(subject: Subject<Id>): Promise<number> {
+  const choice = { ...subject, parts: [...Object.keys(subject.parts), foreign] };
+  let options: Options;
+  try {
+    options = parseOptions(process.argv.slice(2), choice);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n${usageOf(choice)}`);
+    return 2;
+  }
+  try {
+    await measureAll(subject, options);
+    return 0;
+  } catch (error) {
+    if (error instanceof Interrupted) return 130;
+    process.stderr.write(`${describe(error)}\n`);
+    return 1;
+  }
+}
+
+async function measureAll<Id extends string>(subject: Subject<Id>, options: Options): Promise<void> {
+  const { name, program, rights, prepare, parts, besideForeign } = subject;
+  const env: Environment = process.env;
+  const makes = findMakes(program, env);
+  await using stack = new AsyncDisposableStack();
+  const stand = await openStand({ name, env, signal: onInterrupt() }, stack);
+  const results = createResults<Id>();
+  const measure = async (make: Make, what: string, part: Part<Id>): Promise<void> => {
+    const startMs = stand.clock.monotonicMs();
+    await using place = await openPlace(stand, what, { make, rights });
+    await prepare(place);
+    await part(place, options, results.recording(make.name));
+    const seconds = (stand.clock.monotonicMs() - startMs) / 1000;
+    process.stderr.write(`${what} ${make.name}: ${seconds.toFixed(1)} s\n`);
+  };
+
+  const eachRound = Object.entries(parts).filter(([part]) => options.only.includes(part));
+  for (let round = 1; round <= options.rounds; round += 1) {
+    for (const [part, work] of eachRound) {
+      for (const make of makes) await measure(make, `${part}-${round}`, work);
+    }
+  }
+  if (options.only.includes(foreign)) {
+    await stand.controlPlane.components.get('kube-controller-manager')?.stop();
+    await createForeignObjects(stand, options.foreign);
+    for (const make of makes) await measure(make, foreign, besideForeign);
+  }
+  publish({ subject, makes, results, options, setting: settingOf(stand) });
+}
+
+function publish<Id extends string>(report: Report<Id>): void {
+  const { name } = report.subject;
+  const markdown = toMarkdown(report);
+  process.stdout.write(`${markdown}\n`);
+  if (!report.options.writesPage) return;
+  mkdirSync(plotsFolder, { recursive: true });
+  writeFileSync(join(plotsFolder, `${name}.svg`), toSvg(report));
+  rewriteSection(name, `${markdown}\n\n![The same as bars](plots/${name}.svg)`);
+}
+
+function settingOf({ kubernetes, env }: Stand): Readonly<Record<string, string>> {
+  const machine = cpus();
+  return {
+    Kubernetes: kubernetes,
+    'Node.js': process.version,
+    driver: driverOf(env['CSI_DRIVER_BIN'] ?? ''),
+    machine: `${machine.length} cores (${machine[0]?.model.trim() ?? process.arch})`,
+  };
+}
+
+function driverOf(path: string): string {
+  if (path === '') return 'packages/test-driver without fsync';
+  const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' });
+  return stdout.trim() === '' ? basename(path) : stdout.trim().replace(/^.*\//, '');
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A start with work waiting, then the memory and CPU time of idling. */
+import { readFileSync } from 'node:fs';
+import { eventually } from '@csi-sidecars/e2e';
+import type { Recording } from './measures.ts';
+import type { Options } from './options.ts';
+import type { Place } from './place.ts';
+import { cpuSeconds, memoryOf } from './process-cost.ts';
+
+export interface FirstWork {
+  /** The call that the waiting work leads to. */
+  readonly method: string;
+  readonly served: () => Promise<void>;
+}
+
+export type StartMeasure = 'startLease' | 'startCall' | 'rssIdle' | 'anonIdle' | 'cpuStart';
+
+export async function measureStart(
+  place: Place,
+  { method, served, settleMs }: FirstWork & Pick<Options, 'settleMs'>,
+  to: Recording<StartMeasure>,
+): Promise<void> {
+  const { clock, patience } = place.stand;
+  const { process, spawnedAtMs } = await place.startSidecar();
+  await served();
+  const lease = place.requests().find(({ resource }) => resource === 'leases');
+  const leaseAtMs = lease?.receivedAtMs;
+  if (leaseAtMs !== undefined) to.record('startLease', leaseAtMs - spawnedAtMs);
+  const callAtMs = await firstCallAtMs(place, method);
+  if (callAtMs !== undefined) to.record('startCall', callAtMs - spawnedAtMs);
+
+  await clock.sleep(settleMs, patience.signal);
+  const { rssMib, anonMib } = memoryOf(process.pid);
+  to.record('rssIdle', rssMib);
+  to.record('anonIdle', anonMib);
+  to.record('cpuStart', cpuSeconds(process.pid));
+}
+
+/** Our driver has a journal; of the hostpath driver there is the log. Undefined of any other. */
+async function firstCallAtMs({ driver, stand }: Place, method: string): Promise<number | undefined> {
+  const foreign = (stand.env['CSI_DRIVER_BIN'] ?? '') !== '';
+  if (!foreign) {
+    const calls = await driver.control.calls();
+    return calls.find((call) => call.method.endsWith(`/${method}`))?.beganAtMs;
+  }
+  return await eventually(stand.patience, {
+    what: 'the driver has written its log',
+    timeoutMs: 5000,
+    check: () => klogTimeMs(readFileSync(driver.process.logFile, 'utf8'), method, stand.clock.nowMs()),
+  }).catch(() => undefined);
+}
+
+/** A line such as `I0102 15:04:05.678901    1234 server.go:1] GRPC call: /csi.v1.Controller/CreateVolume`, in local time. */
+function klogTimeMs(log: string, method: string, nowMs: number): number | undefined {
+  const line = new RegExp(`^[IWE](\\d\\d)(\\d\\d) (\\d\\d:\\d\\d:\\d\\d\\.\\d{3})\\S* .*Controller/${method}`, 'm');
+  const match = line.exec(log);
+  if (match === null) return undefined;
+  return Date.parse(`${new Date(nowMs).getFullYear()}-${match[1]}-${match[2]}T${match[3]}`);
+}

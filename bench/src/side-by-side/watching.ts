@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Informers of the bench's own, to see what becomes of its objects. */
+import { eventually } from '@csi-sidecars/e2e';
+import {
+  createInformer,
+  silentLogger,
+  systemRandom,
+  type Informer,
+  type KubeObject,
+  type Resource,
+} from '@csi-sidecars/runtime';
+import type { Stand } from './stand.ts';
+
+export interface Watching extends AsyncDisposable {
+  until(what: string, check: () => boolean): Promise<void>;
+}
+
+/** Longer than anything sensible takes: a run must end. */
+const patienceMs = 240_000;
+
+export function anInformer<T extends KubeObject>(
+  { api: client, clock }: Stand,
+  resource: Resource<T>,
+  namespace?: string,
+): Informer<T> {
+  const deps = { client, clock, random: systemRandom(), logger: silentLogger };
+  return createInformer(deps, { resource, ...(namespace !== undefined && { namespace }) });
+}
+
+/** Runs them until disposed; resolves when they are synced. */
+export async function watching(
+  { patience }: Stand,
+  informers: readonly Pick<Informer<KubeObject>, 'run' | 'whenSynced'>[],
+): Promise<Watching> {
+  const stop = new AbortController();
+  const running = Promise.all(informers.map((informer) => informer.run(stop.signal)));
+  await Promise.all(informers.map((informer) => informer.whenSynced(patience.signal)));
+  return {
+    until: async (what, check) => void (await eventually(patience, { what, check, timeoutMs: patienceMs })),
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
