@@ -1,27 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What scenarios ask a recorded call. */
-import type { CreateVolumeRequest, DeleteVolumeRequest, Method } from '@csi-sidecars/csi';
+import type { CreateVolumeRequest, DecodedRequestOf, Method } from '@csi-sidecars/csi';
 import type { RecordedCall } from '@csi-sidecars/test-driver';
 import type { DriverInstance } from './driver.ts';
 
 export interface CallOf<Request> extends RecordedCall {
   readonly request: Request & object;
 }
+export type PublishCall = CallOf<DecodedRequestOf<'/csi.v1.Controller/ControllerPublishVolume'>>;
+export type UnpublishCall = CallOf<DecodedRequestOf<'/csi.v1.Controller/ControllerUnpublishVolume'>>;
 
 /** Oldest first, those that still run included. */
+export async function callsOf<M extends Method>(
+  { control }: DriverInstance,
+  method: M,
+): Promise<readonly CallOf<DecodedRequestOf<M>>[]> {
+  const calls = (await control.calls()).filter((call) => call.method === method);
+  return calls as readonly CallOf<DecodedRequestOf<M>>[];
+}
+
 export async function createCalls(driver: DriverInstance): Promise<readonly CallOf<CreateVolumeRequest>[]> {
-  return (await callsOf(driver, '/csi.v1.Controller/CreateVolume')) as readonly CallOf<CreateVolumeRequest>[];
+  return await callsOf(driver, '/csi.v1.Controller/CreateVolume');
+}
+
+export async function publishCalls(driver: DriverInstance): Promise<readonly PublishCall[]> {
+  return await callsOf(driver, '/csi.v1.Controller/ControllerPublishVolume');
+}
+
+export async function unpublishCalls(driver: DriverInstance): Promise<readonly UnpublishCall[]> {
+  return await callsOf(driver, '/csi.v1.Controller/ControllerUnpublishVolume');
 }
 
 export async function deletedIds(driver: DriverInstance): Promise<readonly string[]> {
   const calls = await callsOf(driver, '/csi.v1.Controller/DeleteVolume');
-  return (calls as readonly CallOf<DeleteVolumeRequest>[]).map(({ request }) => request.volume_id);
+  return calls.map(({ request }) => request.volume_id);
 }
 
 export function namesOf(calls: readonly CallOf<CreateVolumeRequest>[]): readonly string[] {
   return [...new Set(calls.map(({ request }) => request.name))];
-}
-
-export async function callsOf({ control }: DriverInstance, method: Method): Promise<readonly RecordedCall[]> {
-  return (await control.calls()).filter((call) => call.method === method);
 }

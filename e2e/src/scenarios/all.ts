@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Every scenario, in the order in which they are listed. */
+import { basics as attaching } from './attacher/basics.ts';
 import { apiServer } from './availability/api-server.ts';
 import { clientGo } from './availability/client-go.ts';
 import { leaders } from './availability/leaders.ts';
@@ -17,6 +18,7 @@ import type { Scenario } from './scenario.ts';
 
 export const allScenarios: readonly Scenario[] = [
   ...basics,
+  ...attaching,
   ...data,
   ...topology,
   ...failures,

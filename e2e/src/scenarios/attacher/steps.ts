@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Steps that scenarios of the attacher share: volumes and attachments made by hand, nodes that only the API knows, and the
+ * moments of an attachment's life.
+ */
+import assert from 'node:assert/strict';
+import type { CsiChannel } from '@csi-sidecars/csi';
+import {
+  isNotFound,
+  persistentVolumes,
+  volumeAttachments,
+  type PersistentVolume,
+  type VolumeAttachment,
+} from '@csi-sidecars/runtime';
+import { paperDriver, type NodeEmulator } from '@csi-sidecars/sim';
+import type { DriverInstance } from '../../driver/driver.ts';
+import { addEmulatedNode } from '../../nodes/emulated-node.ts';
+import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
+import { findVolume, untilVolumeGone } from '../provisioner/steps.ts';
+
+export const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
+
+const callMs = 30_000;
+
+/** On attachments and volume objects. */
+export function finalizerOf({ driverName }: ScenarioContext): string {
+  return `external-attacher/${driverName.replaceAll('.', '-')}`;
+}
+
+/** A driver whose volumes must be attached. */
+export async function startAttachable(
+  ctx: ScenarioContext,
+  options: AnnouncedDriverOptions = {},
+): Promise<DriverInstance> {
+  return await ctx.startDriver({ ...options, csiDriver: { attachRequired: true, ...options.csiDriver } });
+}
+
+/** What the driver calls a node: never the name that Kubernetes has for it. */
+export function nodeIdOf(nodeName: string): string {
+  return `id-of-${nodeName}`;
+}
+
+/** Registered in the API and nothing more: for attachments that no pod asks for. */
+export async function addPaperNode(ctx: ScenarioContext, what: string): Promise<NodeEmulator> {
+  const name = ctx.nameOf(what);
+  return await addEmulatedNode(ctx, { name, driver: paperDriver(ctx.driverName, { nodeId: nodeIdOf(name) }) });
+}
+
+export interface HandMadeVolume {
+  /** In the storage. */
+  readonly handle: string;
+  /** Of the volume object. */
+  readonly name: string;
+}
+
+export interface VolumeParts {
+  readonly spec?: Partial<NonNullable<PersistentVolume['spec']>>;
+  readonly csi?: Partial<NonNullable<NonNullable<PersistentVolume['spec']>['csi']>>;
+}
+
+/** A volume in the storage and its object; `release` takes both away. */
+export async function makeVolume(
+  ctx: ScenarioContext,
+  { channel, what }: { readonly channel: CsiChannel; readonly what: string },
+  { spec, csi }: VolumeParts = {},
+): Promise<HandMadeVolume> {
+  const name = ctx.nameOf(what);
+  const volume_capabilities = [{ mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } }];
+  const { volume } = await channel.call(
+    '/csi.v1.Controller/CreateVolume',
+    { name, volume_capabilities },
+    { timeoutMs: callMs, signal: ctx.signal },
+  );
+  const handle = volume?.volume_id ?? '';
+  await ctx.create(persistentVolumes, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      persistentVolumeReclaimPolicy: 'Retain',
+      ...spec,
+      csi: { driver: ctx.driverName, volumeHandle: handle, ...csi },
+    },
+  });
+  return { handle, name };
+}
+
+/** Nobody has it attached any more. */
+export async function releaseVolume(
+  ctx: ScenarioContext,
+  { handle, name }: HandMadeVolume,
+  channel: CsiChannel,
+): Promise<void> {
+  await ctx.remove(persistentVolumes, name);
+  await untilVolumeGone(ctx, name);
+  await channel.call(
+    '/csi.v1.Controller/DeleteVolume',
+    { volume_id: handle },
+    { timeoutMs: callMs, signal: ctx.signal },
+  );
+}
+
+/** As the attach/detach controller asks for it, under a name of the scenario's own. */
+export async function createAttachment(
+  ctx: ScenarioContext,
+  volumeName: string,
+  node: Pick<NodeEmulator, 'name'>,
+): Promise<string> {
+  const name = `${volumeName}-on-${node.name}`;
+  await ctx.create(volumeAttachments, {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'VolumeAttachment',
+    metadata: { name },
+    spec: { attacher: ctx.driverName, nodeName: node.name, source: { persistentVolumeName: volumeName } },
+  });
+  return name;
+}
+
+export async function findAttachment(ctx: ScenarioContext, name: string): Promise<VolumeAttachment | undefined> {
+  try {
+    return await ctx.api.get(volumeAttachments, { name });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+export async function untilAttached(ctx: ScenarioContext, name: string, timeoutMs?: number): Promise<VolumeAttachment> {
+  return await ctx.eventually(
+    `${name} is attached`,
+    async () => {
+      const attachment = await findAttachment(ctx, name);
+      return attachment?.status?.attached === true ? attachment : undefined;
+    },
+    timeoutMs,
+  );
+}
+
+export async function detach(ctx: ScenarioContext, name: string): Promise<void> {
+  await ctx.remove(volumeAttachments, name);
+  await untilDetached(ctx, name);
+}
+
+export async function untilDetached(ctx: ScenarioContext, name: string, timeoutMs?: number): Promise<void> {
+  await ctx.eventually(`${name} is gone`, async () => (await findAttachment(ctx, name)) === undefined, timeoutMs);
+}
+
+/** Of the scenario's driver; with `node`: there. */
+export async function attachmentsOf(
+  ctx: ScenarioContext,
+  node?: Pick<NodeEmulator, 'name'>,
+): Promise<readonly VolumeAttachment[]> {
+  const { items } = await ctx.api.list(volumeAttachments);
+  return items.filter(
+    ({ spec }) => spec.attacher === ctx.driverName && (node === undefined || spec.nodeName === node.name),
+  );
+}
+
+/** The attachment that a pod's volume has on the node. */
+export async function untilAttachmentOn(
+  ctx: ScenarioContext,
+  node: Pick<NodeEmulator, 'name'>,
+): Promise<VolumeAttachment> {
+  return await ctx.eventually(`an attachment to ${node.name}`, async () => (await attachmentsOf(ctx, node))[0]);
+}
+
+/** Ids of the nodes that the storage has the volume attached to. */
+export async function holdersOf({ control }: DriverInstance, handle: string): Promise<readonly string[]> {
+  const volume = (await control.volumes()).find(({ id }) => id === handle);
+  assert.ok(volume !== undefined, `there is a volume ${handle}`);
+  return volume.attachments.map(({ nodeId }) => nodeId);
+}
+
+export async function finalizersOfVolume(ctx: ScenarioContext, name: string): Promise<readonly string[]> {
+  return (await findVolume(ctx, name))?.metadata?.finalizers ?? [];
+}
