@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Every scenario, in the order in which they are listed. */
 import { basics as attaching } from './attacher/basics.ts';
+import { failures as failingToAttach } from './attacher/failures.ts';
+import { load as attachingMany } from './attacher/load.ts';
+import { moves } from './attacher/moves.ts';
 import { apiServer } from './availability/api-server.ts';
 import { clientGo } from './availability/client-go.ts';
 import { leaders } from './availability/leaders.ts';
@@ -19,6 +22,9 @@ import type { Scenario } from './scenario.ts';
 export const allScenarios: readonly Scenario[] = [
   ...basics,
   ...attaching,
+  ...failingToAttach,
+  ...moves,
+  ...attachingMany,
   ...data,
   ...topology,
   ...failures,

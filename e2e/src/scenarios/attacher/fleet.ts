@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Many hand-made volumes and nodes that only the API knows: attachments in number, without pods. */
+import type { CsiChannel } from '@csi-sidecars/csi';
+import { volumeAttachments } from '@csi-sidecars/runtime';
+import type { NodeEmulator } from '@csi-sidecars/sim';
+import type { DriverInstance } from '../../driver/driver.ts';
+import { openChannel } from '../../nodes/mounting-node.ts';
+import type { ScenarioContext } from '../context.ts';
+import {
+  addPaperNode,
+  attachmentsOf,
+  createAttachment,
+  makeVolume,
+  nodeIdOf,
+  releaseVolume,
+  startAttachable,
+  type HandMadeVolume,
+} from './steps.ts';
+
+const convergeMs = 120_000;
+
+export interface Fleet {
+  readonly driver: DriverInstance;
+  readonly channel: CsiChannel;
+  readonly nodes: readonly NodeEmulator[];
+  readonly volumes: readonly HandMadeVolume[];
+}
+
+export async function openFleet(
+  ctx: ScenarioContext,
+  { nodes: nodeCount, volumes: volumeCount }: { readonly nodes: number; readonly volumes: number },
+): Promise<Fleet> {
+  const counted = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
+  const nodes = await Promise.all(counted(nodeCount).map((index) => addPaperNode(ctx, `node-${index}`)));
+  const driver = await startAttachable(ctx, { nodes: nodes.map(({ name }) => nodeIdOf(name)) });
+  const channel = await openChannel(ctx);
+  const volumes = await Promise.all(
+    counted(volumeCount).map((index) => makeVolume(ctx, { channel, what: `volume-${index}` })),
+  );
+  return { driver, channel, nodes, volumes };
+}
+
+/** Each of these volumes to one of the nodes, in turn. */
+export async function createAttachments(
+  ctx: ScenarioContext,
+  { nodes }: Fleet,
+  volumes: readonly HandMadeVolume[],
+): Promise<void> {
+  await Promise.all(volumes.map(({ name }, index) => createAttachment(ctx, name, nodes[index % nodes.length]!)));
+}
+
+export async function attachAll(ctx: ScenarioContext, fleet: Fleet): Promise<void> {
+  await createAttachments(ctx, fleet, fleet.volumes);
+  await untilAllAttached(ctx, fleet.volumes.length);
+}
+
+export async function untilAllAttached(ctx: ScenarioContext, count: number): Promise<void> {
+  await ctx.eventually(
+    `all ${count} attachments are attached`,
+    async () => {
+      const all = await attachmentsOf(ctx);
+      return all.length === count && all.every(({ status }) => status?.attached === true);
+    },
+    convergeMs,
+  );
+}
+
+export async function deleteAttachments(ctx: ScenarioContext, names: readonly string[]): Promise<void> {
+  await Promise.all(names.map((name) => ctx.remove(volumeAttachments, name)));
+}
+
+export async function detachAll(ctx: ScenarioContext): Promise<void> {
+  const names = (await attachmentsOf(ctx)).map(({ metadata }) => metadata?.name ?? '');
+  await deleteAttachments(ctx, names);
+  await untilNoneAttached(ctx);
+}
+
+export async function untilNoneAttached(ctx: ScenarioContext): Promise<void> {
+  await ctx.eventually('no attachment is left', async () => (await attachmentsOf(ctx)).length === 0, convergeMs);
+}
+
+export async function releaseAll(ctx: ScenarioContext, { volumes, channel }: Fleet): Promise<void> {
+  await Promise.all(volumes.map((volume) => releaseVolume(ctx, volume, channel)));
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A-13, A-17: many attachments at once: how long they take, and what each of them costs the API server. */
+import assert from 'node:assert/strict';
+import { isServiceAccount, rightOf, tally } from '../../audit/analyse.ts';
+import type { AuditedRequest } from '../../audit/read-audit.ts';
+import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
+import type { ScenarioContext } from '../context.ts';
+import type { Scenario } from '../scenario.ts';
+import { attachAll, detachAll, openFleet, releaseAll } from './fleet.ts';
+
+const attachments = 200;
+const workers = 20;
+const latencyMs = 200;
+const idealMs = (attachments * latencyMs) / workers;
+
+const measured = 60;
+/** The most that a volume may cost in its life: see the title. */
+const budget: Readonly<Record<string, number>> = {
+  'patch persistentvolumes': 2,
+  'patch volumeattachments.storage.k8s.io': 2,
+  'patch volumeattachments/status.storage.k8s.io': 1,
+};
+
+export const load: readonly Scenario[] = [
+  {
+    id: 'A-13',
+    title: `${attachments} attachments on 5 nodes, ${latencyMs} ms each: the workers are busy, nothing is asked twice, nothing conflicts`,
+    upstream: 'publishes a second time when its cache is behind its own writes',
+    needs: ['driver-faults', 'driver-journal', 'driver-settings', 'audit'],
+    serial: true,
+    run: async (ctx) => {
+      const { clock, timeFactor } = ctx.world;
+      const fleet = await openFleet(ctx, { nodes: 5, volumes: attachments });
+      const { driver } = fleet;
+      await driver.control.addFault({
+        method: 'ControllerPublishVolume',
+        at: 'during',
+        action: { kind: 'delay', ms: latencyMs },
+      });
+      await ctx.startAttacher({ args: [`--worker-threads=${workers}`, '--kube-api-qps=500', '--kube-api-burst=1000'] });
+      const startedMs = clock.monotonicMs();
+      await attachAll(ctx, fleet);
+      const tookMs = clock.monotonicMs() - startedMs;
+
+      const calls = await publishCalls(driver);
+      assert.equal(calls.length, attachments);
+      assert.equal(new Set(calls.map(({ request }) => request.volume_id)).size, attachments);
+      assert.deepEqual(
+        ownRequests(ctx).filter(({ code }) => code === 409),
+        [],
+      );
+      // Twice the ideal, and what this machine needs for everything that is not the driver.
+      const limitMs = (2 * idealMs + 5000) * timeFactor;
+      assert.ok(tookMs <= limitMs, `${attachments} attachments took ${tookMs} ms, more than ${limitMs} ms`);
+      await detachAll(ctx);
+      assert.equal((await unpublishCalls(driver)).length, attachments);
+      await releaseAll(ctx, fleet);
+    },
+  },
+  {
+    id: 'A-17',
+    title: 'an attachment costs at most three requests, a detachment one, the release of a volume one, and none of them fails',
+    upstream: 'asks for more, and some of it can only fail',
+    needs: ['driver-journal', 'driver-settings', 'audit'],
+    run: async (ctx) => {
+      const fleet = await openFleet(ctx, { nodes: 2, volumes: measured });
+      await ctx.startAttacher({ args: ['--kube-api-qps=200', '--kube-api-burst=400'] });
+      await attachAll(ctx, fleet);
+      await detachAll(ctx);
+      await releaseAll(ctx, fleet);
+
+      const requests = ownRequests(ctx).filter(({ verb, resource }) => {
+        return !['list', 'watch'].includes(verb) && !['secrets', 'leases', ''].includes(resource);
+      });
+      const spent = tally(requests, rightOf);
+      const over = [...spent].filter(([right, count]) => count > (budget[right] ?? 0) * measured);
+      assert.deepEqual(over, [], `for ${measured} volumes: ${JSON.stringify(Object.fromEntries(spent))}`);
+      assert.deepEqual(
+        requests.filter(({ code }) => code >= 400),
+        [],
+      );
+    },
+  },
+];
+
+/** Of the programs under test of this scenario. */
+function ownRequests({ world, namespace }: ScenarioContext): readonly AuditedRequest[] {
+  const prefix = `system:serviceaccount:${namespace}:`;
+  return (world.controlPlane.audit?.() ?? []).filter(
+    (request) => isServiceAccount(request) && request.user.startsWith(prefix),
+  );
+}

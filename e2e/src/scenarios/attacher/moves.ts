@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A-06, A-07, A-09, A-10: volumes that move, nodes that are lost, and storage that does something by itself. */
+import assert from 'node:assert/strict';
+import { csiNodes, nodes as nodeResource } from '@csi-sidecars/runtime';
+import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
+import type { DriverInstance } from '../../driver/driver.ts';
+import { addMountingNode, openChannel } from '../../nodes/mounting-node.ts';
+import { checksumOf, writeData } from '../../workload/workload.ts';
+import type { ScenarioContext } from '../context.ts';
+import { createPod, deletePod, endPod, mountedAt, untilRunning } from '../pods.ts';
+import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
+import type { Scenario } from '../scenario.ts';
+import {
+  addPaperNode,
+  attachmentsOf,
+  createAttachment,
+  detach,
+  findAttachment,
+  holdersOf,
+  makeVolume,
+  nodeIdOf,
+  releaseVolume,
+  startAttachable,
+  untilAttached,
+  untilAttachmentOn,
+  untilDetached,
+} from './steps.ts';
+
+const mebibytes = 4;
+const outOfService = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
+
+async function startTwoNodes(ctx: ScenarioContext) {
+  const names = [ctx.nameOf('one'), ctx.nameOf('two')] as const;
+  const driver = await startAttachable(ctx, { nodes: names.map(nodeIdOf) });
+  const add = (name: string) => addMountingNode(ctx, { name, socket: driver.socketOf(nodeIdOf(name)) });
+  const [one, two] = [await add(names[0]), await add(names[1])];
+  await ctx.startProvisioner();
+  await ctx.startAttacher({ args: ['--retry-interval-start=500ms', '--retry-interval-max=1s'] });
+  await createClaim(ctx, await createClass(ctx));
+  await untilBound(ctx);
+  return { driver, one, two };
+}
+
+/** The second node got the volume after the first had lost it. */
+async function assertOneAfterTheOther(driver: DriverInstance, { from, to }: { from: string; to: string }): Promise<void> {
+  const left = (await unpublishCalls(driver)).find(
+    ({ request, outcome }) => request.node_id === nodeIdOf(from) && outcome?.kind === 'answered',
+  );
+  const arrived = (await publishCalls(driver)).find(({ request }) => request.node_id === nodeIdOf(to));
+  assert.ok(left?.endedAtMs !== undefined && arrived !== undefined);
+  assert.ok(arrived.beganAtMs >= left.endedAtMs, `${to} was given the volume before ${from} had lost it`);
+}
+
+export const moves: readonly Scenario[] = [
+  {
+    id: 'A-06',
+    title: 'a pod moves to another node: its volume is attached there after it was detached here, with its data',
+    needs: ['scheduler', 'driver-journal', 'driver-settings'],
+    run: async (ctx) => {
+      const { driver, one, two } = await startTwoNodes(ctx);
+      await createPod(ctx, { name: 'before', node: one });
+      await untilRunning(ctx, 'before');
+      const written = await writeData(mountedAt(one), 'data', mebibytes);
+
+      await createPod(ctx, { name: 'after', node: two });
+      await endPod(ctx, 'before');
+      await untilRunning(ctx, 'after', 90_000);
+
+      assert.equal(await checksumOf(mountedAt(two), written.file), written.sha256);
+      await assertOneAfterTheOther(driver, { from: one.name, to: two.name });
+      await endPod(ctx, 'after');
+    },
+  },
+  {
+    id: 'A-07',
+    title: 'a node is lost and declared out of service: its volume is taken from it and the data is there on another',
+    needs: ['scheduler', 'driver-journal', 'driver-settings'],
+    run: async (ctx) => {
+      const { driver, one, two } = await startTwoNodes(ctx);
+      await createPod(ctx, { name: 'before', node: one });
+      await untilRunning(ctx, 'before');
+      const written = await writeData(mountedAt(one), 'data', mebibytes);
+      const lost = await untilAttachmentOn(ctx, one);
+
+      one.freeze();
+      ctx.cleanUp.defer(() => one.thaw());
+      await deletePod(ctx, 'before');
+      await createPod(ctx, { name: 'after', node: two });
+      await ctx.consistently({
+        forMs: 2000,
+        check: async () => assert.deepEqual(await unpublishCalls(driver), []),
+      });
+      const body = { spec: { taints: [outOfService] } };
+      await ctx.api.patch({ resource: nodeResource, ref: { name: one.name } }, { type: 'strategic', body });
+
+      await untilRunning(ctx, 'after', 90_000);
+      assert.equal(await checksumOf(mountedAt(two), written.file), written.sha256);
+      assert.equal(await findAttachment(ctx, lost.metadata?.name ?? ''), undefined);
+      await assertOneAfterTheOther(driver, { from: one.name, to: two.name });
+      assert.deepEqual(
+        (await attachmentsOf(ctx)).map(({ spec }) => spec.nodeName),
+        [two.name],
+      );
+      one.thaw();
+      await endPod(ctx, 'after');
+    },
+  },
+  {
+    id: 'A-09',
+    title: 'Node and CSINode are gone while a volume is attached: it is detached by the id that the attachment has kept',
+    needs: ['scheduler', 'driver-journal', 'driver-settings'],
+    restarts: true,
+    run: async (ctx) => {
+      const name = ctx.nameOf('node');
+      const id = nodeIdOf(name);
+      const driver = await startAttachable(ctx, { nodes: [id] });
+      const node = await addMountingNode(ctx, { name, socket: driver.socketOf(id) });
+      await ctx.startProvisioner();
+      const attacher = await ctx.startAttacher();
+      await createClaim(ctx, await createClass(ctx));
+      const { volume } = await untilBound(ctx);
+      await createPod(ctx, { name: 'pod', node });
+      await untilRunning(ctx, 'pod');
+      const attachment = (await untilAttachmentOn(ctx, node)).metadata?.name ?? '';
+
+      await attacher.destroy();
+      await endPod(ctx, 'pod');
+      await ctx.eventually('the attachment is to go', async () => {
+        return (await findAttachment(ctx, attachment))?.metadata?.deletionTimestamp !== undefined;
+      });
+      node.freeze();
+      await ctx.remove(csiNodes, name);
+      await ctx.remove(nodeResource, name);
+      assert.deepEqual(await holdersOf(driver, volume.spec?.csi?.volumeHandle ?? ''), [id]);
+      await attacher.start();
+
+      await untilDetached(ctx, attachment);
+      assert.deepEqual(
+        (await unpublishCalls(driver)).map(({ request }) => request.node_id),
+        [id],
+      );
+      assert.deepEqual(await holdersOf(driver, volume.spec?.csi?.volumeHandle ?? ''), []);
+    },
+  },
+  {
+    id: 'A-10',
+    title: 'the storage detaches a volume behind everybody: it is attached again when the attacher looks',
+    needs: ['driver-journal', 'driver-settings'],
+    run: async (ctx) => {
+      const node = await addPaperNode(ctx, 'node');
+      const id = nodeIdOf(node.name);
+      const driver = await startAttachable(ctx, { nodes: [id] });
+      const channel = await openChannel(ctx);
+      await ctx.startAttacher({ args: ['--reconcile-sync=1s'] });
+      const volume = await makeVolume(ctx, { channel, what: 'volume' });
+      const name = await createAttachment(ctx, volume.name, node);
+      const before = await untilAttached(ctx, name);
+      // Whatever an attacher repeats by itself is over when the storage and the API have agreed for a while.
+      await ctx.consistently({ forMs: 2500, check: () => undefined });
+      const calls = (await publishCalls(driver)).length;
+
+      const request = { volume_id: volume.handle, node_id: id };
+      const options = { timeoutMs: 10_000, signal: ctx.signal };
+      await channel.call('/csi.v1.Controller/ControllerUnpublishVolume', request, options);
+
+      await ctx.eventually('the volume is attached again', async () => (await holdersOf(driver, volume.handle))[0] === id);
+      assert.ok((await publishCalls(driver)).length > calls);
+      assert.deepEqual((await untilAttached(ctx, name)).status, before.status);
+      await detach(ctx, name);
+      await releaseVolume(ctx, volume, channel);
+    },
+  },
+];
