@@ -25,6 +25,9 @@ export interface EmulatedNodeOptions {
   readonly root?: string;
 }
 
+/** Not kubelet's five minutes: scenarios wait for what the controller-manager learns from it. */
+const statusReportMs = 5000;
+
 const make = async (path: string): Promise<void> => void (await mkdir(path, { recursive: true }));
 
 const noEvents: EventRecorder = { record: () => undefined, flush: async () => undefined };
@@ -37,7 +40,7 @@ export async function addEmulatedNode(ctx: ScenarioContext, options: EmulatedNod
   const informers = createInformerFactory(base);
   const emulator = createNodeEmulator(
     { ...base, informers, recorder: noEvents },
-    { name, drivers: [driver], ...(root !== undefined && { root, folders: { make } }) },
+    { name, drivers: [driver], statusReportMs, ...(root !== undefined && { root, folders: { make } }) },
   );
   // Not the scenario's own signal: after a failure the node must still unmount what it mounted.
   const life = linkSignals([]);

@@ -28,6 +28,15 @@ export function isFinished(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }
 
+/** Nothing of it runs any more: finished, or on its way out without a container that runs. */
+export function isTerminated(pod: Pod): boolean {
+  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+  const isRunning = [...containerStatuses, ...initContainerStatuses].some(
+    ({ state }) => state?.terminated === undefined && state?.waiting === undefined,
+  );
+  return isFinished(pod) || (pod.metadata?.deletionTimestamp !== undefined && !isRunning);
+}
+
 /** Empty while the pod is not scheduled. */
 export function nodeOf(pod: Pod): string {
   return pod.spec?.nodeName ?? '';

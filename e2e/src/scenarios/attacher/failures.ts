@@ -29,7 +29,8 @@ const needs = ['driver-faults', 'driver-journal', 'driver-settings'] as const;
 export const failures: readonly Scenario[] = [
   {
     id: 'A-04',
-    title: 'publishing fails three times, each time told with its message and time, then the pod runs and no error is left',
+    title:
+      'publishing fails three times, each time told with its message and time, then the pod runs and no error is left',
     needs: ['scheduler', ...needs],
     run: async (ctx) => {
       const name = ctx.nameOf('node');
@@ -75,7 +76,8 @@ export const failures: readonly Scenario[] = [
   },
   {
     id: 'A-05',
-    title: 'publishing hangs for ever and the pod goes: the attachment stays until the driver says that it is unpublished',
+    title:
+      'publishing hangs for ever and the pod goes: the attachment stays until the driver says that it is unpublished',
     needs: ['scheduler', ...needs],
     run: async (ctx) => {
       const name = ctx.nameOf('node');

@@ -59,7 +59,8 @@ export const load: readonly Scenario[] = [
   },
   {
     id: 'A-17',
-    title: 'an attachment costs at most three requests, a detachment one, the release of a volume one, and none of them fails',
+    title:
+      'an attachment costs at most three requests, a detachment one, the release of a volume one, and none of them fails',
     upstream: 'asks for more, and some of it can only fail',
     needs: ['driver-journal', 'driver-settings', 'audit'],
     run: async (ctx) => {

@@ -42,7 +42,10 @@ async function startTwoNodes(ctx: ScenarioContext) {
 }
 
 /** The second node got the volume after the first had lost it. */
-async function assertOneAfterTheOther(driver: DriverInstance, { from, to }: { from: string; to: string }): Promise<void> {
+async function assertOneAfterTheOther(
+  driver: DriverInstance,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
   const left = (await unpublishCalls(driver)).find(
     ({ request, outcome }) => request.node_id === nodeIdOf(from) && outcome?.kind === 'answered',
   );
@@ -107,7 +110,8 @@ export const moves: readonly Scenario[] = [
   },
   {
     id: 'A-09',
-    title: 'Node and CSINode are gone while a volume is attached: it is detached by the id that the attachment has kept',
+    title:
+      'Node and CSINode are gone while a volume is attached: it is detached by the id that the attachment has kept',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     restarts: true,
     run: async (ctx) => {
@@ -163,7 +167,10 @@ export const moves: readonly Scenario[] = [
       const options = { timeoutMs: 10_000, signal: ctx.signal };
       await channel.call('/csi.v1.Controller/ControllerUnpublishVolume', request, options);
 
-      await ctx.eventually('the volume is attached again', async () => (await holdersOf(driver, volume.handle))[0] === id);
+      await ctx.eventually(
+        'the volume is attached again',
+        async () => (await holdersOf(driver, volume.handle))[0] === id,
+      );
       assert.ok((await publishCalls(driver)).length > calls);
       assert.deepEqual((await untilAttached(ctx, name)).status, before.status);
       await detach(ctx, name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import type { Node, PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
-import { attachmentName, decideAttachment, uniqueVolumeName, type AttachmentState } from './attachments.ts';
+import { attachmentName, decideAttachment, uniqueVolumeName, unmountMs, type AttachmentState } from './attachments.ts';
 
 function aVolume(accessMode = 'ReadWriteOnce'): PersistentVolume {
   const csi = { driver: 'csi.example.com', volumeHandle: 'handle' };
@@ -15,8 +15,17 @@ function anAttachment(attached: boolean, metadata: object = {}): VolumeAttachmen
 
 const name = uniqueVolumeName(aVolume());
 const reporting: Node = { status: { volumesAttached: [{ name, devicePath: '' }] } };
-const using: Node = { status: { volumesInUse: [name] } };
-const lost: Node = { ...using, spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' }] } };
+const inService = (status: string): Node => ({
+  status: { volumesInUse: [name], conditions: [{ type: 'Ready', status }] },
+});
+const using = inService('True');
+const silent = inService('Unknown');
+const withTaint = (effect: string): Node => ({
+  ...silent,
+  spec: { taints: [{ key: 'node.kubernetes.io/out-of-service', effect }] },
+});
+const lost = withTaint('NoExecute');
+const tainted = withTaint('NoSchedule');
 const ending = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
 describe('an attachment', () => {
@@ -53,7 +62,35 @@ describe('an attachment', () => {
       state: { ...wanted, attachment: anAttachment(true, ending) },
       then: { kind: 'none' },
     },
-    { given: 'unwanted, in use', state: { ...unwanted, node: using }, then: { kind: 'none' } },
+    {
+      given: 'wanted, refused by the driver',
+      state: {
+        ...wanted,
+        attachment: { ...anAttachment(false), status: { attached: false, attachError: { message: 'no' } } },
+      },
+      then: { kind: 'fail', message: 'no' },
+    },
+    {
+      given: 'unwanted, in use',
+      state: { ...unwanted, node: using, unwantedForMs: unmountMs },
+      then: { kind: 'wait' },
+    },
+    { given: 'unwanted, in use on a silent node', state: { ...unwanted, node: silent }, then: { kind: 'wait' } },
+    {
+      given: 'unwanted, in use on a node that has been silent for long',
+      state: { ...unwanted, node: silent, unwantedForMs: unmountMs },
+      then: { kind: 'delete' },
+    },
+    {
+      given: 'unwanted, in use on a node that is gone',
+      state: { ...unwanted, node: undefined, lastSeen: using },
+      then: { kind: 'wait' },
+    },
+    {
+      given: 'unwanted, in use on a node with another effect',
+      state: { ...unwanted, node: tainted },
+      then: { kind: 'wait' },
+    },
     { given: 'unwanted, in use on a lost node', state: { ...unwanted, node: lost }, then: { kind: 'delete' } },
     { given: 'unwanted, reported', state: { ...unwanted, node: reporting }, then: { kind: 'unreport' } },
     { given: 'unwanted', state: unwanted, then: { kind: 'delete' } },

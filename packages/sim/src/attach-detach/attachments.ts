@@ -8,7 +8,8 @@
  * | yes | none | else | create |
  * | yes | being deleted | | none: a new one follows its end |
  * | yes | attached | node does not report it | report |
- * | no | there | the node uses the volume and is in service | none: waits for the unmount |
+ * | yes | failed | | fail: the pod's user is told |
+ * | no | there | the node uses the volume, is in service, and healthy or silent for less than six minutes | wait for the unmount |
  * | no | there | the node reports it | unreport, so that kubelet mounts nothing any more |
  * | no | there | else | delete |
  */
@@ -40,13 +41,22 @@ export interface AttachmentState {
   /** Of the same volume, on other nodes. */
   readonly elsewhere: readonly VolumeAttachment[];
   readonly node: Node | undefined;
+  /** The node as it was last seen, if it is gone. */
+  readonly lastSeen?: Node;
+  /** Since nobody wants it any more. */
+  readonly unwantedForMs?: number;
 }
+
+/** How long kubelet may take to unmount before a volume is taken from a node that is silent. */
+export const unmountMs = 360_000;
 
 export type AttachmentAction =
   | { readonly kind: 'none' }
   | { readonly kind: 'create' }
   | { readonly kind: 'refuse'; readonly nodeNames: readonly string[] }
   | { readonly kind: 'report' }
+  | { readonly kind: 'fail'; readonly message: string }
+  | { readonly kind: 'wait' }
   | { readonly kind: 'unreport' }
   | { readonly kind: 'delete' };
 
@@ -63,13 +73,18 @@ export function decideAttachment(state: AttachmentState): AttachmentAction {
       return { kind: 'create' };
     }
     if (attachment.metadata?.deletionTimestamp !== undefined) return none;
-    return attachment.status?.attached === true && !reported && node !== undefined ? { kind: 'report' } : none;
+    const { attached, attachError } = attachment.status ?? {};
+    if (attached !== true) {
+      return attachError === undefined ? none : { kind: 'fail', message: attachError.message ?? '' };
+    }
+    return !reported && node !== undefined ? { kind: 'report' } : none;
   }
   if (attachment === undefined || attachment.metadata?.deletionTimestamp !== undefined) {
     return reported && attachment === undefined ? { kind: 'unreport' } : none;
   }
-  const inUse = node?.status?.volumesInUse?.includes(uniqueVolumeName(volume)) === true;
-  if (inUse && !isOutOfService(node)) return none;
+  const inUse = (node ?? state.lastSeen)?.status?.volumesInUse?.includes(uniqueVolumeName(volume)) === true;
+  const isLost = !isHealthy(node) && (state.unwantedForMs ?? 0) >= unmountMs;
+  if (inUse && !isOutOfService(node) && !isLost) return { kind: 'wait' };
   return reported ? { kind: 'unreport' } : { kind: 'delete' };
 }
 
@@ -79,5 +94,9 @@ function isSingleNode(volume: PersistentVolume): boolean {
 }
 
 function isOutOfService(node: Node | undefined): boolean {
-  return node?.spec?.taints?.some(({ key }) => key === outOfServiceTaint) === true;
+  return node?.spec?.taints?.some(({ key, effect }) => key === outOfServiceTaint && effect === 'NoExecute') === true;
+}
+
+function isHealthy(node: Node | undefined): boolean {
+  return node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true;
 }

@@ -5,7 +5,8 @@
  *
  * The key of its loop is the attachment's name, which follows from volume and node. Attachments that others created under
  * other names are not touched.
- * Not here: the forced detach six minutes after a node went silent; the out-of-service taint is what detaches at once.
+ * Not here: noticing that a node went silent. Who deletes it, or changes its Ready condition, starts the six minutes after
+ * which a volume is taken from it; the out-of-service taint takes it at once.
  */
 import {
   csiDrivers,
@@ -14,6 +15,7 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
   pods,
+  requeueAfter,
   toObjectKey,
   volumeAttachments,
   type Node,
@@ -26,15 +28,16 @@ import {
 import {
   attachmentName,
   decideAttachment,
+  unmountMs,
   uniqueVolumeName,
   type AttachmentAction,
   type Place,
 } from './attachments.ts';
-import { claimKeysOf, isFinished, nodeOf } from '../pods.ts';
+import { claimKeysOf, isTerminated, nodeOf } from '../pods.ts';
 import { createLoop, enqueueFor, type SimController, type SimDeps } from '../loop/loop.ts';
 
 export function createAttachDetach(deps: SimDeps): SimController {
-  const { client, informers, recorder } = deps;
+  const { client, clock, informers, recorder } = deps;
   const users = informers.informer({ resource: pods, indexers: { claim: claimKeysOf } });
   const claims = informers.informer({ resource: persistentVolumeClaims });
   const volumes = informers.informer({ resource: persistentVolumes });
@@ -44,12 +47,21 @@ export function createAttachDetach(deps: SimDeps): SimController {
   const all = [users, claims, volumes, drivers, knownNodes, attachments];
   /** What an attachment's name stands for: the name itself is a hash. */
   const places = new Map<ObjectKey, Place>();
+  /** Nodes that are gone, as they were last seen, by name. */
+  const lost = new Map<string, Node>();
+  /** When an attachment was first found to be wanted no more. */
+  const unwantedSinceMs = new Map<ObjectKey, number>();
 
   const loop = createLoop(deps, { name: 'attach-detach', informers: all, reconcile });
   users.addHandler(enqueueFor(loop, (pod) => volumesOf(pod).map((volume) => keyFor(volume, nodeOf(pod)))));
   claims.addHandler(enqueueFor(loop, (claim) => keysForVolume(claim.spec?.volumeName ?? '')));
   volumes.addHandler(enqueueFor(loop, (volume) => keysForVolume(volume.metadata?.name ?? '')));
   attachments.addHandler(enqueueFor(loop, (attachment) => keysForVolume(volumeOfAttachment(attachment)[0] ?? '')));
+  knownNodes.addHandler({
+    add: ({ metadata }) => lost.delete(metadata?.name ?? ''),
+    update: () => undefined,
+    delete: ({ object }) => lost.set(object.metadata?.name ?? '', object),
+  });
   knownNodes.addHandler(enqueueFor(loop, keysForNode));
   drivers.addHandler(enqueueFor(loop, () => [...places.keys()]));
 
@@ -93,7 +105,9 @@ export function createAttachDetach(deps: SimDeps): SimController {
     const name = volume.metadata?.name;
     return podsOf(volume).some(
       (pod) =>
-        nodeOf(pod) === nodeName && !isFinished(pod) && volumesOf(pod).some(({ metadata }) => metadata?.name === name),
+        nodeOf(pod) === nodeName &&
+        !isTerminated(pod) &&
+        volumesOf(pod).some(({ metadata }) => metadata?.name === name),
     );
   }
 
@@ -107,16 +121,31 @@ export function createAttachDetach(deps: SimDeps): SimController {
     const node = knownNodes.lister.get(toObjectKey(undefined, place.nodeName));
     const wanted = isWanted(current) ? 'wanted' : 'unwanted';
     const elsewhere = others.filter(({ spec }) => spec.nodeName !== place.nodeName);
-    const action = decideAttachment({ volume, wanted, attachment, elsewhere, node });
+    const unwantedForMs = unwantedFor(key, wanted);
+    const gone = lost.get(place.nodeName);
+    const state = { volume, wanted, attachment, elsewhere, node, unwantedForMs } as const;
+    const action = decideAttachment(gone === undefined ? state : { ...state, lastSeen: gone });
     await perform(current, action, signal);
-    if (wanted === 'unwanted' && attachment === undefined && action.kind === 'none') places.delete(key);
-    return done;
+    if (wanted === 'unwanted' && attachment === undefined && action.kind === 'none') {
+      places.delete(key);
+      unwantedSinceMs.delete(key);
+    }
+    // Once the time is over it is the node's turn to become unhealthy, and that is seen.
+    return action.kind === 'wait' && unwantedForMs < unmountMs ? requeueAfter(unmountMs - unwantedForMs) : done;
+  }
+
+  function unwantedFor(key: ObjectKey, wanted: 'wanted' | 'unwanted'): number {
+    const nowMs = clock.monotonicMs();
+    if (wanted === 'wanted') unwantedSinceMs.delete(key);
+    else if (!unwantedSinceMs.has(key)) unwantedSinceMs.set(key, nowMs);
+    return nowMs - (unwantedSinceMs.get(key) ?? nowMs);
   }
 
   async function perform(place: Place, action: AttachmentAction, signal: AbortSignal): Promise<void> {
     const { volume, nodeName } = place;
     switch (action.kind) {
       case 'none':
+      case 'wait':
         return;
       case 'create': {
         const persistentVolumeName = volume.metadata?.name ?? '';
@@ -126,16 +155,23 @@ export function createAttachDetach(deps: SimDeps): SimController {
         return;
       }
       case 'refuse':
-        for (const pod of podsOf(volume).filter((each) => nodeOf(each) === nodeName)) {
-          const message = `Multi-Attach error for volume "${volume.metadata?.name}" Volume is already exclusively attached to one node and can't be attached to another`;
-          recorder.record(pod, { type: 'Warning', reason: 'FailedAttachVolume', message });
-        }
-        return;
+        return tell(
+          place,
+          `Multi-Attach error for volume "${volume.metadata?.name}" Volume is already exclusively attached to one node and can't be attached to another`,
+        );
+      case 'fail':
+        return tell(place, `AttachVolume.Attach failed for volume "${volume.metadata?.name}" : ${action.message}`);
       case 'report':
       case 'unreport':
         return report(place, action.kind, signal);
       case 'delete':
         await client.delete(volumeAttachments, { name: attachmentName(place) }, { signal });
+    }
+  }
+
+  function tell({ volume, nodeName }: Place, message: string): void {
+    for (const pod of podsOf(volume).filter((each) => nodeOf(each) === nodeName)) {
+      recorder.record(pod, { type: 'Warning', reason: 'FailedAttachVolume', message });
     }
   }
 

@@ -14,8 +14,9 @@ import {
   type Pod,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
-import { announceNode, renewNodeLease } from './heartbeat.ts';
+import { announceNode, renewNodeLease, reportNodeStatus } from './heartbeat.ts';
 import { createFreezer } from './freezer.ts';
+import { createLimitLoop } from './limit-loop.ts';
 import { createMountTable } from './mount-table.ts';
 import { createNodeView } from './node-view.ts';
 import { createPluginManager, type PluginWorld } from './plugins/plugin-manager.ts';
@@ -40,7 +41,11 @@ export interface NodeOptions {
   readonly root?: string;
   /** Default: makes none, for drivers that mount nothing real. */
   readonly folders?: Folders;
+  /** How often the status is reported although nothing has changed. Default 5 minutes, as kubelet's. */
+  readonly statusReportMs?: number;
 }
+
+const usualStatusReportMs = 300_000;
 
 export interface NodeEmulator extends SimController {
   readonly name: string;
@@ -61,6 +66,7 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
     drivers = [],
     root = '/var/lib/kubelet',
     folders = { make: async () => undefined },
+    statusReportMs = usualStatusReportMs,
   } = options;
   const { client, clock } = sim;
   const view = createNodeView(sim.informers, name);
@@ -69,6 +75,7 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
   const registrations = createRegistrations({ client, nodeName: name, changed: enqueueAll });
   const pods = createPodLoop({ sim, view, table, freezer });
   const use = createUseReport({ sim, view, table, freezer, nodeName: name });
+  const limits = createLimitLoop({ sim, view, registrations, freezer });
   const volumes = createVolumeLoop({
     sim,
     mounting: { client, folders, root },
@@ -102,8 +109,11 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
   function enqueueClaim(claim: PersistentVolumeClaim): void {
     for (const pod of view.podsOfClaim(claim)) enqueuePod(pod);
   }
-  function enqueueAttachment({ spec }: VolumeAttachment): void {
-    if (spec.nodeName === name) volumes.enqueue(toObjectKey(undefined, spec.source.persistentVolumeName ?? ''));
+  function enqueueAttachment(attachment: VolumeAttachment): void {
+    const { nodeName, source } = attachment.spec;
+    if (nodeName !== name) return;
+    volumes.enqueue(toObjectKey(undefined, source.persistentVolumeName ?? ''));
+    limits.look(attachment);
   }
 
   const told = <T>(tell: (object: T) => void) => ({
@@ -128,9 +138,11 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
         options.plugins && createPluginManager({ ...sim, world: options.plugins, registrations, gate: freezer.gate });
       await Promise.all([
         renewNodeLease(heart, name, signal),
+        reportNodeStatus(heart, { nodeName: name, periodMs: statusReportMs }, signal),
         pods.run(signal),
         volumes.run(signal),
         use.run(signal),
+        limits.run(signal),
         manager?.run(signal),
       ]);
     },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A node as the cluster sees it: its Node object with a Ready condition, and its lease, renewed as kubelet does. */
+/** A node as the cluster sees it: its Node object with a Ready condition that is reported again and again, and its lease. */
 import {
   isAlreadyExists,
   isNotFound,
@@ -62,8 +62,51 @@ export async function announceNode(
     lastHeartbeatTime: now,
     lastTransitionTime: now,
   };
-  const status = { conditions: [ready], capacity, allocatable: capacity };
-  const target = { resource: nodes, ref: { name: node.name } };
+  await patchStatus(
+    client,
+    { nodeName: node.name, status: { conditions: [ready], capacity, allocatable: capacity } },
+    signal,
+  );
+}
+
+export interface StatusReportOptions {
+  readonly nodeName: string;
+  readonly periodMs: number;
+}
+
+/**
+ * Reports the status although nothing has changed, until the signal aborts. The attach/detach controller takes a volume of
+ * which it is not sure for mounted until the node's next status says otherwise.
+ */
+export async function reportNodeStatus(
+  deps: HeartbeatDeps,
+  { nodeName, periodMs }: StatusReportOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock, gate } = deps;
+  while (!signal.aborted) {
+    await clock.sleep(periodMs, signal);
+    await gate.whenOpen(signal);
+    const conditions = [{ type: 'Ready', lastHeartbeatTime: toTime(clock.nowMs()) }];
+    await persistently(
+      deps,
+      () => patchStatus(client, { nodeName, status: { conditions } }, signal).catch(unlessGone),
+      signal,
+    );
+  }
+}
+
+/** Somebody has deleted the node under the kubelet. */
+function unlessGone(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}
+
+async function patchStatus(
+  client: ApiClient,
+  { nodeName, status }: { readonly nodeName: string; readonly status: object },
+  signal: AbortSignal,
+): Promise<void> {
+  const target = { resource: nodes, ref: { name: nodeName } };
   await client.patch(target, { type: 'strategic', body: { status } }, { subresource: 'status', signal });
 }
 

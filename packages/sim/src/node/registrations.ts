@@ -5,13 +5,15 @@
  */
 import { csiNodes, isAlreadyExists, nodes, type ApiClient } from '@csi-sidecars/runtime';
 import { csiNodeId } from '../annotations.ts';
-import type { NodeDriver } from './driver.ts';
+import { introduce, type NodeDriver } from './driver.ts';
 
 export interface Registrations {
   readonly get: (name: string) => NodeDriver | undefined;
   /** Replaces a registration of the same name. */
   readonly add: (driver: NodeDriver, signal: AbortSignal) => Promise<void>;
   readonly remove: (name: string, signal: AbortSignal) => Promise<void>;
+  /** Asks a driver again how many volumes it takes. */
+  readonly renew: (name: string, signal: AbortSignal) => Promise<void>;
 }
 
 export interface RegistrationDeps {
@@ -67,6 +69,14 @@ export function createRegistrations({ client, nodeName, changed }: RegistrationD
       changed();
     },
     remove,
+    async renew(name, signal) {
+      const known = drivers.get(name);
+      if (known?.channel === undefined) return;
+      const driver = await introduce(name, known.channel, signal);
+      if (driver.maxVolumes === known.maxVolumes) return;
+      drivers.set(name, driver);
+      await patchCsiNode(entryOf(driver), signal);
+    },
   };
 }
 

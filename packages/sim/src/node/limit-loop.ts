@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * How many volumes of a driver the node takes (MutableCSINodeAllocatableCount): the driver is asked anew when an attachment was
+ * refused for want of room, if its CSIDriver allows that. The key is the driver's name.
+ * Not here: asking again every `nodeAllocatableUpdatePeriodSeconds`, and the rejection of the pod that found no room.
+ */
+import { done, toObjectKey, type ObjectKey, type Outcome, type VolumeAttachment } from '@csi-sidecars/runtime';
+import { createLoop, type SimController, type SimDeps } from '../loop/loop.ts';
+import type { Freezer } from './freezer.ts';
+import type { NodeView } from './node-view.ts';
+import type { Registrations } from './registrations.ts';
+
+export interface LimitLoopDeps {
+  readonly sim: SimDeps;
+  readonly view: NodeView;
+  readonly registrations: Pick<Registrations, 'renew'>;
+  readonly freezer: Freezer;
+}
+
+export interface LimitLoop extends SimController {
+  /** An attachment to this node changed. */
+  readonly look: (attachment: VolumeAttachment) => void;
+}
+
+/** The number of the code in gRPC. */
+const resourceExhausted = 8;
+
+export function createLimitLoop({ sim, view, registrations, freezer }: LimitLoopDeps): LimitLoop {
+  const loop = createLoop(sim, { name: 'node-limits', informers: view.informers, reconcile, gate: freezer.gate });
+
+  async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
+    const driver = view.drivers.lister.get(key);
+    if (driver?.spec.nodeAllocatableUpdatePeriodSeconds === undefined) return done;
+    await registrations.renew(driver.metadata?.name ?? '', signal);
+    return done;
+  }
+
+  return {
+    run: loop.run,
+    look: ({ spec, status }) => {
+      if (status?.attachError?.errorCode === resourceExhausted) loop.enqueue(toObjectKey(undefined, spec.attacher));
+    },
+  };
+}
