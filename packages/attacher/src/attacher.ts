@@ -10,15 +10,21 @@ import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
   type ApiClient,
   type Clock,
+  createWorkQueue,
   type InformerFactory,
   type Logger,
   type Metrics,
+  openGate,
   type Random,
+  retryLimiter,
   runWhenSynced,
+  runWorkers,
   type StartGate,
   type WorkQueueMetrics,
 } from '@csi-sidecars/runtime';
 import { canAttach } from './driver.ts';
+import { attachmentHandler, createReleaseReconcile, volumeHandler } from './pv-finalizer/controller.ts';
+import type { VolumeName } from './pv-finalizer/state.ts';
 import type { AttacherSettings } from './settings.ts';
 import { watchedAttachments, watchedCsiNodes, watchedVolumes } from './watched.ts';
 
@@ -47,14 +53,45 @@ export interface Attacher {
 }
 
 export function createAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Attacher {
-  const { informers, logger } = deps;
+  const { api, clock, informers, logger, random } = deps;
   const watched = { driverName: driver.name, resyncMs: settings.resyncMs };
   const attachments = informers.informer(watchedAttachments(watched));
   const volumes = informers.informer(watchedVolumes(watched));
   const csiNodes = canAttach(driver) ? informers.informer(watchedCsiNodes(watched)) : undefined;
 
+  const releaseQueue = createWorkQueue<VolumeName>(
+    { clock, metrics: deps.queueMetrics },
+    {
+      name: 'csi-attacher-pv',
+      rateLimiter: retryLimiter({
+        startMs: settings.retryIntervalStartMs,
+        maxMs: settings.retryIntervalMaxMs,
+        random,
+      }),
+    },
+  );
+  const reconcileRelease = createReleaseReconcile({
+    api,
+    logger,
+    volumes,
+    driverName: driver.name,
+    caches: { volumes: volumes.lister, attachments: attachments.lister },
+  });
+  if (canAttach(driver)) {
+    volumes.addHandler(volumeHandler(driver.name, (name) => releaseQueue.add(name)));
+    attachments.addHandler(attachmentHandler((name) => releaseQueue.add(name)));
+  }
+
   const caches = [attachments, volumes, csiNodes].filter((informer) => informer !== undefined);
   return {
-    run: (signal) => runWhenSynced({ logger, informers: caches }, async () => undefined, signal),
+    run: (signal) =>
+      runWhenSynced(
+        { logger, informers: caches },
+        async () => {
+          const options = { logger, workers: settings.workerThreads, gate: deps.gate ?? openGate };
+          await runWorkers({ ...options, queue: releaseQueue, reconcile: reconcileRelease }, signal);
+        },
+        signal,
+      ),
   };
 }

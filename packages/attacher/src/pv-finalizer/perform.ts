@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The one action of the PersistentVolume loop done, and what was learned from it. */
+import {
+  type ApiClient,
+  type Informer,
+  isNotFound,
+  type Logger,
+  type PersistentVolume,
+  persistentVolumes,
+} from '@csi-sidecars/runtime';
+import { finalizerOf } from '../names.ts';
+import * as messages from './messages.ts';
+import type { ReleaseState } from './state.ts';
+
+export interface PerformDeps {
+  readonly api: ApiClient;
+  readonly logger: Logger;
+  readonly volumes: Pick<Informer<PersistentVolume>, 'remember'>;
+  readonly driverName: string;
+}
+
+/**
+ * When a volume is deleted, several controllers take their finalizers off at the same moment, so an index into the cached list
+ * is wrong as often as not. This patch names ours by value: it needs no second try, takes every copy of ours, and leaves the
+ * others as they are. The UID keeps it from a volume of the same name that was made meanwhile.
+ */
+export async function release(
+  { api, logger, volumes, driverName }: PerformDeps,
+  { volume }: ReleaseState,
+  signal: AbortSignal,
+): Promise<Pick<ReleaseState, 'release'>> {
+  const { name = '', uid } = volume.metadata ?? {};
+  const metadata = { uid, '$deleteFromPrimitiveList/finalizers': [finalizerOf(driverName)] };
+  try {
+    const patched = await api.patch(
+      { resource: persistentVolumes, ref: { name } },
+      { type: 'strategic', body: { metadata } },
+      { signal },
+    );
+    volumes.remember(patched);
+    logger.info(2, 'Removed finalizer from PersistentVolume', { PersistentVolume: name });
+    return { release: 'done' };
+  } catch (error) {
+    if (isNotFound(error)) return { release: 'done' };
+    const cause = error instanceof Error ? error.message : String(error);
+    return { release: { failure: new Error(messages.releaseFailed(name, cause), { cause: error }) } };
+  }
+}

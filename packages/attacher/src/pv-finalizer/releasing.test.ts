@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The loop as it runs: watches in, requests out. */
+import { type KubeObject, type PersistentVolume, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { anAttacher, type Fixture } from '../../testing/attacher-fixture.ts';
+import { anAttachment, attached, aVolume, finalizer } from '../../testing/builders.ts';
+import { annotations } from '../names.ts';
+
+const released = 'patch persistentvolumes pv1 200';
+const deleting = aVolume({ deleting: 'yes' });
+const gce = aVolume({ spec: { gcePersistentDisk: { pdName: 'disk' } } });
+const { csi: _csi, ...gceSpec } = gce.spec ?? {};
+const inTree = (metadata: PersistentVolume['metadata'] = {}): PersistentVolume => ({
+  ...gce,
+  metadata: { ...gce.metadata, ...metadata },
+  spec: gceSpec,
+});
+const attachedVolume = anAttachment(attached);
+
+async function attacherWith(...seed: readonly KubeObject[]): Promise<Fixture> {
+  const fixture = await anAttacher({ seed });
+  fixture.server.clearRequests();
+  return fixture;
+}
+async function deleteAttachment(p: Fixture, name = 'va1'): Promise<void> {
+  p.server.objects.remove(volumeAttachments, { name });
+  await p.settle();
+}
+async function changeVolume(p: Fixture, metadata: PersistentVolume['metadata']): Promise<void> {
+  p.server.objects.change(persistentVolumes, { name: 'pv1' }, (volume) => ({
+    ...volume,
+    metadata: { ...volume.metadata, ...metadata },
+  }));
+  await p.settle();
+}
+const deletionTimestamp = '2026-01-01T00:00:00Z';
+
+describe('the finalizer of a PersistentVolume', () => {
+  it('[attacher#97] given the last attachment of a volume being deleted, when it is gone, then one request, and the volume is gone', async () => {
+    const p = await attacherWith(deleting, attachedVolume);
+    expect(p.writes()).toEqual([]);
+    await deleteAttachment(p);
+    expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
+    await p.clock.advance(600_000);
+    expect(p.writes()).toEqual([released]);
+    await p.stop();
+  });
+
+  it('[attacher#98] given the same with an in-tree volume, then the same', async () => {
+    const p = await attacherWith(
+      inTree({ deletionTimestamp, annotations: { [annotations.migratedTo]: 'test.csi.example.com' } }),
+      attachedVolume,
+    );
+    await deleteAttachment(p);
+    expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
+    await p.stop();
+  });
+
+  it('[attacher#99] given a volume being deleted without our finalizer, when its attachment is gone, then nothing', async () => {
+    const p = await attacherWith(aVolume({ deleting: 'yes', finalizers: ['foo/bar'] }), attachedVolume);
+    await deleteAttachment(p);
+    expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[], ['foo/bar']]);
+    await p.stop();
+  });
+
+  it('[attacher#100] given a volume that is not attached, when it is deleted, then it is released', async () => {
+    const p = await attacherWith(aVolume({ finalizers: [finalizer, 'foo/bar'] }));
+    await changeVolume(p, { deletionTimestamp });
+    expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[released], ['foo/bar']]);
+    await p.stop();
+  });
+
+  it.each([
+    { at: 'alone', finalizers: [finalizer], left: undefined },
+    { at: 'first', finalizers: [finalizer, 'foo/bar', 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
+    { at: 'in the middle', finalizers: ['foo/bar', finalizer, 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
+    { at: 'last', finalizers: ['foo/bar', 'bar/baz', finalizer], left: ['foo/bar', 'bar/baz'] },
+    { at: 'there twice', finalizers: [finalizer, 'foo/bar', finalizer], left: ['foo/bar'] },
+  ])(
+    '[attacher#101,109] given our finalizer $at, when released, then the others keep their place',
+    async ({ finalizers, left }) => {
+      const p = await attacherWith(aVolume({ deleting: 'yes', finalizers }), attachedVolume);
+      await deleteAttachment(p);
+      expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[released], left]);
+      await p.stop();
+    },
+  );
+
+  it('[attacher#102] given the server refuses twice, when retried with the backoff, then the volume is released', async () => {
+    const p = await attacherWith(deleting, attachedVolume);
+    p.faults.push({
+      when: ({ verb }) => verb === 'patch',
+      times: 2,
+      fault: { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' },
+    });
+    await deleteAttachment(p);
+    await p.clock.advance(999);
+    expect([p.writes(), p.volume()]).toEqual([[], expect.anything()]);
+    await p.clock.advance(101);
+    expect(p.writes()).toEqual([]);
+    await p.clock.advance(2_200);
+    expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
+    await p.stop();
+  });
+
+  it('[attacher#103] given a volume that stays, when its attachment is gone, then our finalizer stays too', async () => {
+    const p = await attacherWith(aVolume(), attachedVolume);
+    await deleteAttachment(p);
+    expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[], [finalizer]]);
+    await p.stop();
+  });
+
+  it('[attacher#104] given two attachments of a volume being deleted, when one is gone, then nothing; when both are, then it is released', async () => {
+    const p = await attacherWith(deleting, attachedVolume, anAttachment({ ...attached, name: 'va2', node: 'node2' }));
+    await deleteAttachment(p, 'va2');
+    expect(p.writes()).toEqual([]);
+    await deleteAttachment(p);
+    expect(p.writes()).toEqual([released]);
+    await p.stop();
+  });
+
+  it('[attacher#105] given a volume of another driver, when it changes, then nothing', async () => {
+    const p = await attacherWith(aVolume({ csi: { driver: 'other' }, finalizers: ['external-attacher/other'] }));
+    await changeVolume(p, { deletionTimestamp });
+    expect(p.writes()).toEqual([]);
+    await p.stop();
+  });
+
+  it('[attacher#106,107] given an attachment by another driver, then it holds the volume back; when it is gone, then the volume is released', async () => {
+    const p = await attacherWith(deleting, anAttachment({ attacher: 'other' }));
+    await changeVolume(p, { labels: { looked: 'at' } });
+    expect(p.writes()).toEqual([]);
+    await deleteAttachment(p);
+    expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
+    await p.stop();
+  });
+
+  it('[attacher#108] given the volume is gone already, when its attachment goes, then nothing', async () => {
+    const p = await attacherWith(attachedVolume);
+    await deleteAttachment(p);
+    expect([p.writes(), p.logger.lines.filter(({ kind }) => kind === 'error')]).toEqual([[], []]);
+    await p.stop();
+  });
+
+  it('[attacher#111] given others change the list at the same moment, when released, then in one request, and what they did stays', async () => {
+    const p = await attacherWith(aVolume({ deleting: 'yes', finalizers: ['foo/bar', finalizer] }), attachedVolume);
+    p.faults.push({ when: ({ verb }) => verb === 'patch', fault: { kind: 'delay', ms: 100 } });
+    await deleteAttachment(p);
+    p.server.objects.change(persistentVolumes, { name: 'pv1' }, (volume) => ({
+      ...volume,
+      metadata: { ...volume.metadata, finalizers: [finalizer, 'bar/baz'] },
+    }));
+    await p.clock.advance(100);
+    expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[released], ['bar/baz']]);
+    await p.clock.advance(600_000);
+    expect(p.writes()).toEqual([released]);
+    await p.stop();
+  });
+
+  it('given a volume of the same name was made meanwhile, when released, then it keeps its finalizer', async () => {
+    const p = await attacherWith(deleting, attachedVolume);
+    p.faults.push({ when: ({ verb }) => verb === 'patch', fault: { kind: 'delay', ms: 100 } });
+    await deleteAttachment(p);
+    p.server.objects.remove(persistentVolumes, { name: 'pv1' });
+    p.server.seed({ ...aVolume(), metadata: { name: 'pv1', uid: 'another', finalizers: [finalizer] } });
+    await p.clock.advance(60_000);
+    expect(p.volume()?.metadata).toMatchObject({ uid: 'another', finalizers: [finalizer] });
+    await p.stop();
+  });
+
+  it('given a watch that is behind, when it tells of the volume after its last finalizer is off, then nothing is sent again', async () => {
+    const lagging = ({ verb, resource }: { verb: string; resource: string }): boolean =>
+      verb === 'watch' && resource === 'persistentvolumes';
+    const p = await anAttacher({
+      seed: [aVolume()],
+      faults: [{ when: lagging, times: Infinity, fault: { kind: 'lag', ms: 1_000 } }],
+    });
+    await p.clock.advance(5_000);
+    await changeVolume(p, { deletionTimestamp });
+    await p.clock.advance(500);
+    await changeVolume(p, { labels: { looked: 'at' } });
+    await p.clock.advance(500);
+    await p.settle();
+    expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
+    await p.clock.advance(60_000);
+    expect(p.writes()).toEqual([released]);
+    await p.stop();
+  });
+
+  it('[attacher#113] given an in-tree volume that another driver serves now, when it changes, then it is released', async () => {
+    const ours = { [annotations.migratedTo]: 'test.csi.example.com' };
+    const p = await attacherWith(inTree({ annotations: ours }));
+    await changeVolume(p, { annotations: { [annotations.migratedTo]: 'other' } });
+    expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[released], undefined]);
+    await p.stop();
+  });
+
+  it('[attacher#114] given migration was rolled back, when an attachment is left, then the finalizer stays until it is gone', async () => {
+    const p = await attacherWith(inTree({ annotations: {} }), attachedVolume);
+    expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[], [finalizer]]);
+    await deleteAttachment(p);
+    expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[released], undefined]);
+    await p.stop();
+  });
+
+  it('[attacher#115] given volumes that are being deleted already, when the process starts, then they are released', async () => {
+    const p = await anAttacher({
+      seed: [deleting, aVolume({ name: 'pv2', deleting: 'yes' }), aVolume({ name: 'pv3' })],
+    });
+    expect([...p.writes()].sort()).toEqual([released, 'patch persistentvolumes pv2 200']);
+    await p.stop();
+  });
+
+  it('given the attachments are not listed yet, when a volume is being deleted, then it waits', async () => {
+    const p = await anAttacher({
+      seed: [deleting, attachedVolume],
+      faults: [{ when: ({ resource }) => resource === 'volumeattachments', fault: { kind: 'delay', ms: 5_000 } }],
+    });
+    expect(p.writes()).toEqual([]);
+    await p.clock.advance(5_000);
+    await p.settle();
+    expect(p.writes()).toEqual([]);
+    await p.stop();
+  });
+
+  it('given a driver that does not attach, when a volume is being deleted, then its finalizer is left alone', async () => {
+    const p = await anAttacher({ controller: [], seed: [deleting] });
+    expect(p.writes()).toEqual([]);
+    await p.stop();
+  });
+});

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { aVolume, driverName, finalizer, type VolumeFacts } from '../../testing/builders.ts';
+import { annotations } from '../names.ts';
+import { isReleasable } from './volume-facts.ts';
+
+const gce = { csi: undefined, gcePersistentDisk: { pdName: 'disk' } } as unknown as VolumeFacts['spec'] & object;
+
+it.each<{ given: string; volume: VolumeFacts; then: boolean }>([
+  { given: 'no finalizer', volume: { finalizers: [], deleting: 'yes' }, then: false },
+  { given: 'a finalizer of others', volume: { finalizers: ['foo/bar'], deleting: 'yes' }, then: false },
+  { given: 'our finalizer, not being deleted', volume: {}, then: false },
+  { given: 'our finalizer, being deleted', volume: { deleting: 'yes' }, then: true },
+  {
+    given: 'our finalizer among others',
+    volume: { finalizers: ['a/b', finalizer, 'c/d'], deleting: 'yes' },
+    then: true,
+  },
+  { given: 'an in-tree source without annotation', volume: { spec: gce }, then: true },
+  { given: 'other annotations', volume: { spec: gce, annotations: { foo: 'bar' } }, then: true },
+  {
+    given: 'migrated to us',
+    volume: { spec: gce, annotations: { [annotations.migratedTo]: driverName } },
+    then: false,
+  },
+  {
+    given: 'migrated to others',
+    volume: { spec: gce, annotations: { [annotations.migratedTo]: 'other' } },
+    then: true,
+  },
+  {
+    given: 'migrated to us, being deleted',
+    volume: { spec: gce, annotations: { [annotations.migratedTo]: driverName }, deleting: 'yes' },
+    then: true,
+  },
+])('[attacher#112] given a volume with $given, when it changes, then it is a candidate: $then', ({ volume, then }) => {
+  expect(isReleasable(aVolume(volume), driverName)).toBe(then);
+});
