@@ -42,6 +42,8 @@ const result = await build({
   sourcemap: 'linked',
   legalComments: 'none',
   metafile: true,
+  // grpc-js asks for it, late, to serve channelz or load reports, which no program does.
+  external: ['@grpc/proto-loader'],
   banner: { js: preamble },
   define: {
     'process.env.CSI_SIDECARS_VERSION': JSON.stringify(`v${version}`),

@@ -1,53 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The descriptors as what grpc-js works with. They are part of the program: no .proto file is read at run time. Building
- * them costs some milliseconds, so it happens at the first use and once.
+ * The descriptors as what grpc-js works with. They are part of the program: no .proto file is read at run time. A message's
+ * encoder and decoder are made when its method is first called, because most programs call a few of the many methods.
  */
 import type { ServiceDefinition } from '@grpc/grpc-js';
-import { fromJSON } from '@grpc/proto-loader';
-import type { MethodDefinition, Options, PackageDefinition } from '@grpc/proto-loader';
+import protobuf from 'protobufjs/light.js';
+import type { IConversionOptions, INamespace, Method, Root, Service, Type } from 'protobufjs';
 import csiDescriptor from './gen/csi.json' with { type: 'json' };
 import registrationDescriptor from './gen/plugin-registration.json' with { type: 'json' };
 
-/** Field names as declared, exact integers, named enums, presence of messages visible. */
-const conventions: Options = { keepCase: true, longs: String, enums: String, defaults: true, oneofs: true };
+/** Exact integers, named enums, presence of messages visible. Field names are as declared: so they are in the descriptors. */
+const conventions: IConversionOptions = { longs: String, enums: String, defaults: true, oneofs: true };
 
-type Codec = MethodDefinition<object, object>;
-
-function lazily(descriptor: object): () => PackageDefinition {
-  let loaded: PackageDefinition | undefined;
-  return () => {
-    loaded ??= fromJSON(descriptor, conventions);
-    return loaded;
-  };
+interface Codec {
+  readonly requestSerialize: (message: object) => Buffer;
+  readonly requestDeserialize: (bytes: Uint8Array) => object;
+  readonly responseSerialize: (message: object) => Buffer;
+  readonly responseDeserialize: (bytes: Uint8Array) => object;
 }
 
-const csi = lazily(csiDescriptor);
-const registration = lazily(registrationDescriptor);
+function lazily<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
+const csi = lazily(() => protobuf.Root.fromJSON(csiDescriptor as INamespace));
+const registration = lazily(() => protobuf.Root.fromJSON(registrationDescriptor as INamespace));
 
 export type CsiService = 'Identity' | 'Controller' | 'GroupController' | 'SnapshotMetadata' | 'Node';
 
 /** What `Server.addService` of grpc-js takes. */
 export function csiService(name: CsiService): ServiceDefinition {
-  return serviceOf(csi(), `csi.v1.${name}`);
+  return serviceDefinition(csi(), `csi.v1.${name}`);
 }
 
 /** The service with which a plugin introduces itself to kubelet. */
 export function registrationService(): ServiceDefinition {
-  return serviceOf(registration(), 'pluginregistration.Registration');
+  return serviceDefinition(registration(), 'pluginregistration.Registration');
 }
+
+const codecs = new Map<string, Codec>();
 
 /** Encoders and decoders of a method by its full name. */
 export function codecOf(method: string): Codec {
-  const [, service = '', name = ''] = method.split('/');
-  const found = serviceOf(service.startsWith('csi.') ? csi() : registration(), service)[name];
-  if (found === undefined) throw new Error(`no such method: ${method}`);
-  return found as Codec;
+  let codec = codecs.get(method);
+  if (codec === undefined) {
+    const [, service = '', name = ''] = method.split('/');
+    codec = toCodec(methodOf(service.startsWith('csi.') ? csi() : registration(), service, name));
+    codecs.set(method, codec);
+  }
+  return codec;
 }
 
-function serviceOf(definition: PackageDefinition, name: string): ServiceDefinition {
-  const service = definition[name];
-  if (service === undefined) throw new Error(`no such service: ${name}`);
-  // The package definition mixes services with messages and enums; a service is a record of methods.
-  return service as ServiceDefinition;
+function toCodec({ request, response }: ResolvedMethod): Codec {
+  return {
+    requestSerialize: encoder(request),
+    requestDeserialize: decoder(request),
+    responseSerialize: encoder(response),
+    responseDeserialize: decoder(response),
+  };
+}
+
+function encoder(type: Type): (message: object) => Buffer {
+  // Its writer allocates from Node.js' pool, though its types name the bytes more generally.
+  return (message) => type.encode(type.fromObject(message)).finish() as Buffer;
+}
+
+function decoder(type: Type): (bytes: Uint8Array) => object {
+  return (bytes) => type.toObject(type.decode(bytes), conventions);
+}
+
+interface ResolvedMethod {
+  readonly method: Method;
+  readonly request: Type;
+  readonly response: Type;
+}
+
+function methodOf(root: Root, service: string, name: string): ResolvedMethod {
+  const method = serviceOf(root, service).methods[name];
+  if (method === undefined) throw new Error(`no such method: /${service}/${name}`);
+  method.resolve();
+  const { resolvedRequestType: request, resolvedResponseType: response } = method;
+  if (request === null || response === null) throw new Error(`a method without types: /${service}/${name}`);
+  return { method, request, response };
+}
+
+function serviceDefinition(root: Root, service: string): ServiceDefinition {
+  const methods = Object.keys(serviceOf(root, service).methods).map((name) => {
+    const resolved = methodOf(root, service, name);
+    const { requestStream = false, responseStream = false } = resolved.method;
+    return [name, { path: `/${service}/${name}`, requestStream, responseStream, ...toCodec(resolved) }] as const;
+  });
+  return Object.fromEntries(methods);
+}
+
+function serviceOf(root: Root, name: string): Service {
+  const found = root.lookup(name);
+  if (!(found instanceof protobuf.Service)) throw new Error(`no such service: ${name}`);
+  return found;
 }
