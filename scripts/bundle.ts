@@ -2,7 +2,8 @@
 /**
  * Bundles one program: `node scripts/bundle.ts <binary name>`, run in the program's package by its `build` script.
  * The result is one self-contained CommonJS file without extension, `dist/bin/<name>` at the root, sourcemap apart. It
- * asks for Node.js 24 in one line before anything else runs, in syntax that Node.js 18 still parses.
+ * asks for Node.js 24 in one line before anything else runs, in syntax that Node.js 18 still parses. The same line holds the
+ * young generation of the heap at its first size before the program is loaded; from then on the runtime decides about it.
  */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -25,7 +26,7 @@ const outfile = join(outDir, name);
 
 const preamble = [
   '#!/usr/bin/env node',
-  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}`,
+  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}require('node:v8').setFlagsFromString('--semi-space-growth-factor=1');`,
 ].join('\n');
 
 mkdirSync(outDir, { recursive: true });

@@ -105,6 +105,9 @@ export type { ListenAddress } from './diagnostics/listen-address.ts';
 export { profilingRoutes } from './diagnostics/profiling.ts';
 export type { ProfilingDeps } from './diagnostics/profiling.ts';
 // The life of a process.
+export { keepHeapSmall } from './process/heap.ts';
+export type { HeapPort } from './process/heap.ts';
+export { nodeHeap } from './process/node-heap.ts';
 export { nodeProcess } from './process/node-process.ts';
 export { runProcess } from './process/run-process.ts';
 export type { Lifecycle, LifecycleSettings, ProcessPort, Program, RunProcessDeps } from './process/run-process.ts';

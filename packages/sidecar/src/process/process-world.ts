@@ -4,7 +4,9 @@ import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import {
   type Clock,
+  keepHeapSmall,
   type Lifecycle,
+  nodeHeap,
   nodeProcess,
   runProcess,
   systemClock,
@@ -44,7 +46,8 @@ export async function runInProcess(
   );
   const world = processWorld(clock, sink, usageText);
   // Sockets and timers below do not keep a process alive; one that merely waits for its driver would end.
-  using _ = keepAlive(clock);
+  using _alive = keepAlive(clock);
+  using _heap = keepHeapSmall({ heap: nodeHeap(), clock });
   await runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ world, lifecycle }));
 }
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { type HeapAction, type HeapState, heapStep, keepHeapSmall } from './heap.ts';
+
+const MiB = 2 ** 20;
+const small: HeapState = { young: 'small', idleSamples: 0, neededBytes: 16 * MiB };
+const grown: HeapState = { ...small, young: 'grown' };
+const large: HeapState = { ...small, neededBytes: 100 * MiB };
+
+interface Seen {
+  readonly busy: number;
+  readonly mib: number;
+}
+interface Told {
+  readonly next: HeapState;
+  readonly action: HeapAction;
+}
+
+describe('the table', () => {
+  it.each<readonly [HeapState, Seen, Told]>([
+    [small, { busy: 0.5, mib: 16 }, { next: grown, action: 'grow' }],
+    [grown, { busy: 1, mib: 90 }, { next: grown, action: 'nothing' }],
+    [
+      { ...grown, idleSamples: 2 },
+      { busy: 0.1, mib: 90 },
+      { next: grown, action: 'nothing' },
+    ],
+    [
+      { ...grown, idleSamples: 1 },
+      { busy: 0.01, mib: 90 },
+      { next: { ...grown, idleSamples: 2 }, action: 'nothing' },
+    ],
+    [
+      { ...grown, idleSamples: 2 },
+      { busy: 0.01, mib: 90 },
+      { next: small, action: 'collect' },
+    ],
+    [
+      { ...small, idleSamples: 2 },
+      { busy: 0.09, mib: 24 },
+      { next: small, action: 'collect' },
+    ],
+    [
+      { ...small, idleSamples: 2 },
+      { busy: 0.01, mib: 23.9 },
+      { next: { ...small, idleSamples: 3 }, action: 'nothing' },
+    ],
+    [
+      { ...small, idleSamples: 9 },
+      { busy: 0.01, mib: 24 },
+      { next: small, action: 'collect' },
+    ],
+    [
+      { ...large, idleSamples: 2 },
+      { busy: 0, mib: 124 },
+      { next: { ...large, idleSamples: 3 }, action: 'nothing' },
+    ],
+    [
+      { ...large, idleSamples: 2 },
+      { busy: 0, mib: 125 },
+      { next: large, action: 'collect' },
+    ],
+  ])('given %o and %o, then %o', (state, { busy, mib }, told) => {
+    expect(heapStep(state, { busyShare: busy, committedBytes: mib * MiB })).toEqual(told);
+  });
+});
+
+describe('keepHeapSmall', () => {
+  /** What the heap is told, second by second; a collection leaves `heldMib`. */
+  function aHeap() {
+    const clock = new FakeClock();
+    const told: string[] = [];
+    const heap = { busy: 0, mib: 16, heldMib: 20 };
+    const kept = keepHeapSmall({
+      clock,
+      heap: {
+        busyShare: () => heap.busy,
+        committedBytes: () => heap.mib * MiB,
+        growYoungGeneration: () => told.push(`grow@${clock.monotonicMs()}`),
+        collect: () => {
+          told.push(`collect@${clock.monotonicMs()}`);
+          heap.mib = heap.heldMib;
+        },
+      },
+    });
+    return { clock, told, heap, kept };
+  }
+
+  it('given a burst of work, when it is over, then the young generation grew once and the heap is collected once', async () => {
+    const { clock, told, heap } = aHeap();
+    await clock.advance(2000);
+    [heap.busy, heap.mib] = [0.9, 80];
+    await clock.advance(5000);
+    heap.busy = 0.02;
+    await clock.advance(60_000);
+    expect(told).toEqual(['grow@3000', 'collect@10000']);
+  });
+
+  it('given a heap that holds all it committed, when idle, then it is not collected again', async () => {
+    const { clock, told, heap } = aHeap();
+    [heap.mib, heap.heldMib] = [200, 200];
+    await clock.advance(60_000);
+    expect(told).toEqual(['collect@3000']);
+    heap.mib = 249;
+    await clock.advance(60_000);
+    heap.mib = 250;
+    await clock.advance(60_000);
+    expect(told).toEqual(['collect@3000', 'collect@121000']);
+  });
+
+  it('given an end, then no timer is left', async () => {
+    const { clock, kept } = aHeap();
+    await clock.advance(1500);
+    kept[Symbol.dispose]();
+    expect(clock.pending).toBe(0);
+  });
+});
