@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Rows R1 to R4, for one attachment. Pure; first match wins. */
+import type { Action, Comparison, Published } from './state.ts';
+
+export function decide({ attachment, hasRun, place }: Comparison, published: Published): Action {
+  if (hasRun) return { kind: 'leave' }; // R1
+  if (place.kind === 'error') return { kind: 'skip', reason: place.message }; // R2
+  const { volumeHandle, nodeId } = place.value;
+  const isPublished = published.get(volumeHandle)?.has(nodeId) === true;
+  const isAttached = attachment.status?.attached === true;
+  if (isAttached === isPublished) return { kind: 'unforce' }; // R3
+  return { kind: 'force', place: place.value, published: isPublished }; // R4
+}

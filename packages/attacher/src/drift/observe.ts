@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/** From the caches to the place of one attachment. Synchronous, no network. */
+import { type Lister, type PersistentVolume, toObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
+import {
+  type CsiVolume,
+  ok,
+  refuse,
+  repairVolumeHandle,
+  type Result,
+  toCsiVolume,
+  toInlineCsiVolume,
+} from '@csi-sidecars/volume';
+import { knownNodeId, type NodeIdDeps } from '../node-id.ts';
+import { volumeNotFound, type VolumeSource, volumeSourceOf } from '../volume-source.ts';
+import type { Place } from './state.ts';
+
+export interface ObserveDeps extends NodeIdDeps {
+  readonly volumes: Lister<PersistentVolume>;
+}
+
+/** Whether the PersistentVolume is being deleted makes no difference. */
+export function placeOf(deps: ObserveDeps, attachment: VolumeAttachment): Result<Place> {
+  const nodeId = knownNodeId(deps, attachment);
+  if (nodeId.kind === 'error') return nodeId;
+  const source = volumeSourceOf(attachment);
+  if (source.kind === 'error') return source;
+  const volume = csiVolumeOf(deps, source.value);
+  if (volume.kind === 'error') return volume;
+  const { csi, migrated } = volume.value;
+  // Whoever writes an inline spec has translated it from an in-tree volume, with the same gaps in the handle.
+  const isTranslated = migrated || source.value.kind === 'inline';
+  const handle = isTranslated ? repairVolumeHandle(csi, nodeId.value) : ok(csi.volumeHandle);
+  return handle.kind === 'error' ? handle : ok({ volumeHandle: handle.value, nodeId: nodeId.value });
+}
+
+function csiVolumeOf({ volumes }: ObserveDeps, source: VolumeSource): Result<CsiVolume> {
+  if (source.kind === 'inline') return toInlineCsiVolume(source.spec);
+  const volume = volumes.get(toObjectKey(undefined, source.name));
+  return volume === undefined ? refuse(volumeNotFound(source.name)) : toCsiVolume(volume);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { CsiChannel, ListVolumesResponseInput } from '@csi-sidecars/csi';
+import { CsiError } from '@csi-sidecars/csi';
+import { FakeClock } from '@csi-sidecars/runtime/testing';
+import { describe, expect, it } from 'vitest';
+import { listPublished } from './perform.ts';
+
+const method = '/csi.v1.Controller/ListVolumes';
+
+interface Asked {
+  readonly token: string;
+  readonly maxEntries: number;
+  readonly timeoutMs: number;
+}
+
+/** Pages by token; each takes its time. */
+function aDriver(clock: FakeClock, page: (token: string) => ListVolumesResponseInput, pageMs = 0) {
+  const asked: Asked[] = [];
+  const call = async (_method: string, request: object, options: { timeoutMs: number; signal?: AbortSignal }) => {
+    const { starting_token: token = '', max_entries: maxEntries = 0 } = request as Record<string, never>;
+    asked.push({ token, maxEntries, timeoutMs: options.timeoutMs });
+    await clock.sleep(pageMs, options.signal);
+    return page(token);
+  };
+  return { asked, channel: { call } as unknown as CsiChannel };
+}
+
+const volume = (id: string) => ({ volume_id: id });
+const options = { maxEntries: 0, timeoutMs: 15_000 };
+const { signal } = new AbortController();
+
+describe('what the driver has published', () => {
+  it('[attacher#122] given several pages, then the tokens are followed to the end, each page with a deadline of its own', async () => {
+    const clock = new FakeClock();
+    const pages: Record<string, ListVolumesResponseInput> = {
+      '': { entries: [{ volume: volume('a'), status: { published_node_ids: ['n1'] } }], next_token: 'p2' },
+      p2: { entries: [{ volume: volume('b'), status: { published_node_ids: [] } }], next_token: 'p3' },
+      p3: { entries: [{ volume: volume('a'), status: { published_node_ids: ['n2', 'n3'] } }], next_token: '' },
+    };
+    const { asked, channel } = aDriver(clock, (token) => pages[token]!, 14_000);
+    const listed = listPublished({ channel, clock }, { ...options, maxEntries: 7 }, signal);
+    await clock.advance(42_000);
+    expect(await listed).toEqual(
+      new Map([
+        ['a', new Set(['n2', 'n3'])],
+        ['b', new Set()],
+      ]),
+    );
+    expect(asked).toEqual(['', 'p2', 'p3'].map((token) => ({ token, maxEntries: 7, timeoutMs: 15_000 })));
+  });
+
+  it('[attacher#122] given tokens without end, then the list is given up', async () => {
+    const clock = new FakeClock();
+    const { asked, channel } = aDriver(clock, (token) => ({ entries: [], next_token: `${token}+` }), 10_000);
+    const listed = listPublished({ channel, clock }, options, signal).catch((error: unknown) => String(error));
+    await clock.advance(300_000);
+    expect(await listed).toBe('DeadlineError: deadline of 300000 ms exceeded');
+    expect(asked.length).toBe(30);
+  });
+
+  it('[attacher#121] given entries without a volume or without a status, then they are as if not listed', async () => {
+    const clock = new FakeClock();
+    const entries = [
+      { volume: volume('a'), status: null },
+      { volume: null, status: { published_node_ids: ['n1'] } },
+      { volume: volume('b'), status: { published_node_ids: ['n1'] } },
+    ];
+    const { channel } = aDriver(clock, () => ({ entries, next_token: '' }));
+    const listed = listPublished({ channel, clock }, options, signal);
+    await clock.advance(0);
+    expect(await listed).toEqual(new Map([['b', new Set(['n1'])]]));
+  });
+
+  it('given a page that fails, then all of it does', async () => {
+    const clock = new FakeClock();
+    const { channel } = aDriver(clock, (token) => {
+      if (token === '') return { entries: [{ volume: volume('a'), status: {} }], next_token: 'p2' };
+      throw new CsiError({ code: 'Internal', method, detail: 'broken' });
+    });
+    const listed = listPublished({ channel, clock }, options, signal).catch((error: unknown) => String(error));
+    await clock.advance(0);
+    await clock.advance(0);
+    expect(await listed).toContain('rpc error: code = Internal desc = broken');
+  });
+});
