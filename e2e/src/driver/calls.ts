@@ -2,7 +2,7 @@
 /** What scenarios ask a recorded call. */
 import type { CreateVolumeRequest, DecodedRequestOf, Method } from '@csi-sidecars/csi';
 import type { RecordedCall } from '@csi-sidecars/test-driver';
-import type { DriverInstance } from './driver.ts';
+import type { DriverDoor } from './driver.ts';
 
 export interface CallOf<Request> extends RecordedCall {
   readonly request: Request & object;
@@ -12,26 +12,26 @@ export type UnpublishCall = CallOf<DecodedRequestOf<'/csi.v1.Controller/Controll
 
 /** Oldest first, those that still run included. */
 export async function callsOf<M extends Method>(
-  { control }: DriverInstance,
+  { control }: DriverDoor,
   method: M,
 ): Promise<readonly CallOf<DecodedRequestOf<M>>[]> {
   const calls = (await control.calls()).filter((call) => call.method === method);
   return calls as readonly CallOf<DecodedRequestOf<M>>[];
 }
 
-export async function createCalls(driver: DriverInstance): Promise<readonly CallOf<CreateVolumeRequest>[]> {
+export async function createCalls(driver: DriverDoor): Promise<readonly CallOf<CreateVolumeRequest>[]> {
   return await callsOf(driver, '/csi.v1.Controller/CreateVolume');
 }
 
-export async function publishCalls(driver: DriverInstance): Promise<readonly PublishCall[]> {
+export async function publishCalls(driver: DriverDoor): Promise<readonly PublishCall[]> {
   return await callsOf(driver, '/csi.v1.Controller/ControllerPublishVolume');
 }
 
-export async function unpublishCalls(driver: DriverInstance): Promise<readonly UnpublishCall[]> {
+export async function unpublishCalls(driver: DriverDoor): Promise<readonly UnpublishCall[]> {
   return await callsOf(driver, '/csi.v1.Controller/ControllerUnpublishVolume');
 }
 
-export async function deletedIds(driver: DriverInstance): Promise<readonly string[]> {
+export async function deletedIds(driver: DriverDoor): Promise<readonly string[]> {
   const calls = await callsOf(driver, '/csi.v1.Controller/DeleteVolume');
   return calls.map(({ request }) => request.volume_id);
 }

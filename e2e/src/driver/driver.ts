@@ -16,15 +16,19 @@ import { supervise, type SupervisedProcess } from '../processes/supervised-proce
 import { eventually, type Patience } from '../scenarios/eventually.ts';
 import type { Environment } from '../tools/locate.ts';
 
-export interface DriverInstance {
+/** What a running driver is known by, wherever it runs. */
+export interface DriverDoor {
   /** The name in GetPluginInfo. */
   readonly name: string;
   readonly socket: string;
+  /** Of a foreign driver every call fails: scenarios that use it need `driver-journal` or `driver-faults`. */
+  readonly control: DriverControl;
+}
+
+export interface DriverInstance extends DriverDoor {
   /** Of one of its nodes, if these were named. */
   socketOf(nodeId: string): string;
   readonly process: SupervisedProcess;
-  /** Of a foreign driver every call fails: scenarios that use it need `driver-journal` or `driver-faults`. */
-  readonly control: DriverControl;
 }
 
 export interface DriverOptions {

@@ -9,6 +9,7 @@ import { clientGo } from './availability/client-go.ts';
 import { leaders } from './availability/leaders.ts';
 import { chaos } from './chaos/chaos.ts';
 import { makes } from './chaos/makes.ts';
+import { nodeVolumes } from './node/volumes.ts';
 import { basics } from './provisioner/basics.ts';
 import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
@@ -37,6 +38,7 @@ export const allScenarios: readonly Scenario[] = [
   ...chaos,
   ...makes,
   ...inCluster,
+  ...nodeVolumes,
 ].sort(byId);
 
 function byId(a: Scenario, b: Scenario): number {

@@ -12,11 +12,13 @@ import {
   type ApiClient,
   type CSIDriver,
   type KubeObject,
+  type ObjectRef,
   type Resource,
 } from '@csi-sidecars/runtime';
 import type { PolicyRule } from '../audit/analyse.ts';
-import { startDriver, type DriverInstance, type DriverOptions } from '../driver/driver.ts';
+import { startDriver, type DriverDoor, type DriverInstance, type DriverOptions } from '../driver/driver.ts';
 import type { ControllerName } from '../processes/program.ts';
+import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 import type { SupervisedProcess } from '../processes/supervised-process.ts';
 import { consistently, eventually, type Patience, type Wait, type Window } from './eventually.ts';
 import { aCsiDriver } from './objects.ts';
@@ -51,7 +53,9 @@ export interface ScenarioContext {
   readonly scratch: string;
   readonly driver: DriverInstance;
   /** Undefined when the scenario has started none. */
-  readonly startedDriver: DriverInstance | undefined;
+  readonly startedDriver: DriverDoor | undefined;
+  /** A driver that was started elsewhere, for example in a pod. */
+  useDriver(door: DriverDoor): void;
   startDriver(options?: AnnouncedDriverOptions): Promise<DriverInstance>;
   /**
    * Looks at the driver's side of things, if the driver tells: a foreign one does not, and then the result says that this
@@ -64,13 +68,15 @@ export interface ScenarioContext {
   startSidecar(name: ControllerName, options?: SidecarOptions): Promise<SupervisedProcess>;
   startProvisioner(options?: SidecarOptions): Promise<SupervisedProcess>;
   startAttacher(options?: SidecarOptions): Promise<SupervisedProcess>;
+  /** The ServiceAccount that a sidecar would be given, with the rights of the profile. */
+  accountFor(name: ControllerName): Promise<ServiceAccountRef>;
   /** Rights beyond the profile, named by what needs them. */
   grant(name: ControllerName, need: string, rules: readonly PolicyRule[]): Promise<void>;
   /** A name for something cluster-wide, distinct from other scenarios'. */
   nameOf(what: string): string;
   /** Namespaced objects go into the scenario's namespace; what is cluster-wide is deleted at the end. */
   create<T extends KubeObject>(resource: Resource<T>, object: T): Promise<T>;
-  /** Deletes something cluster-wide; it may be gone already. */
+  /** Deletes something, in the scenario's namespace or cluster-wide; it may be gone already. */
   remove(resource: Resource, name: string): Promise<void>;
   eventually<T>(what: string, check: Wait<T>['check'], timeoutMs?: number): Promise<T>;
   consistently(window: Window): Promise<void>;
@@ -88,11 +94,12 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
   const patience: Patience = { clock, factor: timeFactor, signal };
   const cleanUp = new AsyncDisposableStack();
   let driver: DriverInstance | undefined;
+  let door: DriverDoor | undefined;
   let sidecars: Sidecars | undefined;
 
   await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   // Not waited for: it takes the controller-manager seconds, and nobody else uses the name.
-  cleanUp.defer(() => deleteIfThere(api, namespaces, namespace));
+  cleanUp.defer(() => deleteIfThere(api, namespaces, { name: namespace }));
 
   let halfSeen = false;
   const theDriver = (): DriverInstance => {
@@ -100,7 +107,7 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
     return driver;
   };
   const theSidecars = (): Sidecars => {
-    const { socket } = theDriver();
+    const { socket } = door ?? theDriver();
     return (sidecars ??= createSidecars({ world, namespace, driverName, socket, logs: folder, scratch, cleanUp }));
   };
 
@@ -117,7 +124,10 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
       return theDriver();
     },
     get startedDriver() {
-      return driver;
+      return door;
+    },
+    useDriver: (used) => {
+      door = used;
     },
     get halfSeen() {
       return halfSeen;
@@ -133,6 +143,7 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
       const place = { name: driverName, folder: scratch, logs: folder };
       const started = await startDriver(place, options, { clock, env: world.env, patience });
       driver = started;
+      door = started;
       cleanUp.use(started.process);
       await context.create(csiDrivers, aCsiDriver(driverName, csiDriver));
       return started;
@@ -140,15 +151,17 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
     startSidecar: (name, options) => theSidecars().start(name, options),
     startProvisioner: (options) => theSidecars().start('csi-provisioner', options),
     startAttacher: (options) => theSidecars().start('csi-attacher', options),
+    accountFor: (name) => theSidecars().accountFor(name),
     grant: (name, need, rules) => theSidecars().grant(name, need, rules),
     nameOf: (what) => `${namespace}-${what}`,
     create: async (resource, object) => {
       const metadata = resource.namespaced ? { ...object.metadata, namespace } : object.metadata;
       const created = await api.create(resource, { ...object, metadata });
-      if (!resource.namespaced) cleanUp.defer(() => deleteIfThere(api, resource, created.metadata?.name ?? ''));
+      if (!resource.namespaced)
+        cleanUp.defer(() => deleteIfThere(api, resource, { name: created.metadata?.name ?? '' }));
       return created;
     },
-    remove: (resource, name) => deleteIfThere(api, resource, name),
+    remove: (resource, name) => deleteIfThere(api, resource, { name, ...(resource.namespaced && { namespace }) }),
     eventually: (what, check, timeoutMs) =>
       eventually(patience, { what, check, ...(timeoutMs !== undefined && { timeoutMs }) }),
     consistently: (window) => consistently(patience, window),
@@ -156,9 +169,9 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
   return context;
 }
 
-async function deleteIfThere(api: ApiClient, resource: Resource, name: string): Promise<void> {
+async function deleteIfThere(api: ApiClient, resource: Resource, ref: ObjectRef): Promise<void> {
   try {
-    await api.delete(resource, { name });
+    await api.delete(resource, ref);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }

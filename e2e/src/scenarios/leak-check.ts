@@ -12,15 +12,21 @@ import {
   type KubeObject,
   type Resource,
 } from '@csi-sidecars/runtime';
+import { csiLabel } from '../deployment/manifests.ts';
 import { mountsBelow } from '../nodes/mounts-below.ts';
 import type { ScenarioContext } from './context.ts';
 
 export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
   const { api, namespace, driverName } = ctx;
+  const { node } = ctx.world.controlPlane;
+  // A real kubelet is given the time to unmount: its pods go when that is done.
+  const options = node === undefined ? { gracePeriodSeconds: 0 } : {};
+  // The pods of the driver itself stay until nothing of it is left.
+  const labelSelector = `${csiLabel.key}!=${csiLabel.value}`;
   const deleteAll = async (resource: Resource): Promise<void> => {
-    for (const { metadata } of (await api.list(resource, { namespace })).items) {
+    for (const { metadata } of (await api.list(resource, { namespace, labelSelector })).items) {
       if (metadata?.deletionTimestamp !== undefined) continue;
-      await api.delete(resource, { namespace, name: metadata?.name ?? '' }, { gracePeriodSeconds: 0 });
+      await api.delete(resource, { namespace, name: metadata?.name ?? '' }, options);
     }
   };
   await deleteAll(pods);
@@ -35,7 +41,9 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
   await nothingLeft(ctx, 'attachments', async () =>
     (await api.list(volumeAttachments)).items.filter(({ spec }) => spec?.attacher === driverName).map(nameOf),
   );
-  await nothingLeft(ctx, 'mounts', () => Promise.resolve(mountsBelow(ctx.scratch)));
+  const mounts = (): readonly string[] =>
+    node === undefined ? mountsBelow(ctx.scratch) : node.volumeMounts().filter((path) => path.includes(driverName));
+  await nothingLeft(ctx, 'mounts', () => Promise.resolve(mounts()));
   const control = ctx.startedDriver?.control;
   if (control === undefined || !ctx.world.has.has('driver-journal')) return;
   await nothingLeft(ctx, 'volumes in the storage', async () => (await control.volumes()).map(({ id }) => id));

@@ -38,6 +38,8 @@ export interface Sidecars {
   readonly started: readonly SupervisedProcess[];
   /** Waits for nothing: a sidecar connects when it can. */
   start(name: ControllerName, options?: SidecarOptions): Promise<SupervisedProcess>;
+  /** Its ServiceAccount, with the rights of the profile. */
+  accountFor(name: ControllerName): Promise<ServiceAccountRef>;
   /** Rights beyond the profile, named by what needs them. */
   grant(name: ControllerName, need: string, rules: readonly PolicyRule[]): Promise<void>;
 }
@@ -81,6 +83,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
 
   return {
     started,
+    accountFor,
     start: async (name, { args = [], replica, server, make, connect } = {}) => {
       const id = replica === undefined ? name : `${name}-${replica}`;
       const account = await accountFor(name);

@@ -83,7 +83,7 @@ export async function startNode({ clock, folder, env }: NodeOptions): Promise<Co
     kubeletRoot: kubeletRoot(work),
     podLogs: podLogs(work),
     pathOf: (path) => mounts.pathOf(path),
-    volumeMounts: () => mounts.mounts().filter((path) => path.includes('kubernetes.io~csi')),
+    volumeMounts: () => mounts.mounts().filter((path) => /kubernetes\.io[~/]csi/.test(path)),
     processesOf: (containerId) => cgroups.processesOf(containerId.replace('containerd://', '')),
   };
   const running = opening.move();

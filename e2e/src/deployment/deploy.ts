@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A CSI driver in the cluster of a scenario: its folder on the node, its CSIDriver, the pod with driver, registrar and livenessprobe,
+ * and a pod per controller sidecar with upstream's rights. Taken away in reverse order; the pods of its users must have gone before.
+ */
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { csiDrivers, csiNodes } from '@csi-sidecars/runtime';
+import { testDriverCommand } from '@csi-sidecars/test-driver';
+import type { RealNode } from '../control-planes/control-plane.ts';
+import { freePorts } from '../control-planes/local/free-ports.ts';
+import type { DriverDoor, DriverOptions } from '../driver/driver.ts';
+import type { ControllerName } from '../processes/program.ts';
+import type { ScenarioContext } from '../scenarios/context.ts';
+import { aCsiDriver } from '../scenarios/objects.ts';
+import { controllerPod, nodePod, type DriverPlacement } from './manifests.ts';
+import { startPod, untilReady } from './pod-life.ts';
+
+export interface Deployment {
+  readonly node: RealNode;
+  readonly driver: DriverDoor;
+  readonly placement: DriverPlacement;
+}
+
+export const nodePodName = 'csi-node';
+const controllers: readonly ControllerName[] = ['csi-provisioner', 'csi-attacher'];
+
+/** The node's side: resolves when kubelet has registered the driver. */
+export async function deployNodeSide(ctx: ScenarioContext, options: DriverOptions = {}): Promise<Deployment> {
+  const deployment = await prepareDriver(ctx, options);
+  await startPod(ctx, nodePod(nodePodName, deployment.placement));
+  await untilReady(ctx, nodePodName);
+  await untilRegistered(ctx);
+  return deployment;
+}
+
+/** All of it: volumes are provisioned, attached and mounted. */
+export async function deployAll(ctx: ScenarioContext, options: DriverOptions = {}): Promise<Deployment> {
+  const deployment = await deployNodeSide(ctx, options);
+  const { nodeName, folder } = deployment.placement;
+  const server = new URL(ctx.world.controlPlane.server);
+  for (const name of controllers) {
+    const { name: serviceAccountName } = await ctx.accountFor(name);
+    await startPod(ctx, controllerPod(name, { nodeName, folder, serviceAccountName, server }));
+  }
+  for (const name of controllers) await untilReady(ctx, name);
+  return deployment;
+}
+
+/** Everything but the pods. */
+export async function prepareDriver(
+  ctx: ScenarioContext,
+  { settings, flags = [] }: DriverOptions,
+): Promise<Deployment> {
+  const { driverName } = ctx;
+  const node = nodeOf(ctx);
+  const folder = join(node.kubeletRoot, 'plugins', driverName);
+  mkdirSync(folder, { recursive: true });
+  ctx.cleanUp.defer(() => rmSync(folder, { recursive: true }));
+  const { args, socket, control } = await testDriverCommand({
+    folder,
+    settings: { ...settings, name: driverName },
+    nodeId: node.name,
+    flags,
+  });
+  const driver: DriverDoor = { name: driverName, socket, control };
+  ctx.useDriver(driver);
+  const lifecycle = { podInfoOnMount: true, volumeLifecycleModes: ['Persistent', 'Ephemeral'] };
+  await ctx.create(csiDrivers, aCsiDriver(driverName, { attachRequired: true, ...lifecycle }));
+  const ports = await freePorts(['registrar', 'livenessprobe']);
+  // What comes before the flags is how it would be started here.
+  const placement = { nodeName: node.name, kubeletRoot: node.kubeletRoot, folder, args: args.slice(1), ports };
+  await ctx.eventually('kubelet has its folder for registrations', () => existsSync(registrationFolder(node)));
+  return { node, driver, placement };
+}
+
+export function registrationFolder({ kubeletRoot }: RealNode): string {
+  return join(kubeletRoot, 'plugins_registry');
+}
+
+export function nodeOf({ world }: ScenarioContext): RealNode {
+  const { node } = world.controlPlane;
+  if (node === undefined) throw new Error(`control plane ${world.controlPlane.name} has no node`);
+  return node;
+}
+
+export async function isRegistered(ctx: ScenarioContext): Promise<boolean> {
+  const { spec } = await ctx.api.get(csiNodes, { name: nodeOf(ctx).name });
+  return spec.drivers.some(({ name }) => name === ctx.driverName);
+}
+
+export async function untilRegistered(ctx: ScenarioContext, timeoutMs?: number): Promise<void> {
+  await ctx.eventually(`CSINode has ${ctx.driverName}`, () => isRegistered(ctx), timeoutMs);
+}

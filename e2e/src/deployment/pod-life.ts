@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The life of a real pod as seen from the API: started, running, ready, ended; kubelet removes it once its volumes are unmounted. */
+import { isNotFound, pods, type Pod } from '@csi-sidecars/runtime';
+import type { ScenarioContext } from '../scenarios/context.ts';
+
+type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
+
+/** Creates it, and takes it away at the end of the scenario if nobody has. */
+export async function startPod(ctx: ScenarioContext, pod: Pod): Promise<void> {
+  const created = await ctx.create(pods, pod);
+  const name = created.metadata?.name ?? '';
+  ctx.cleanUp.defer(() => endPod(ctx, name));
+}
+
+export async function untilRunning(ctx: ScenarioContext, name: string): Promise<Pod> {
+  return await untilPod(ctx, { name, what: 'runs', check: ({ status }) => status?.phase === 'Running' });
+}
+
+export async function untilReady(ctx: ScenarioContext, name: string): Promise<Pod> {
+  return await untilPod(ctx, {
+    name,
+    what: 'is ready',
+    check: ({ status }) => status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+  });
+}
+
+export interface PodWait {
+  readonly name: string;
+  /** What it should do, for the message: "pod x runs". */
+  readonly what: string;
+  readonly check: (pod: Pod) => boolean | undefined;
+}
+
+export async function untilPod(ctx: ScenarioContext, { name, what, check }: PodWait): Promise<Pod> {
+  return await ctx.eventually(`pod ${name} ${what}`, async () => {
+    const pod = await getPod(ctx, name);
+    return check(pod) === true ? pod : undefined;
+  });
+}
+
+export async function getPod({ api, namespace }: ScenarioContext, name: string): Promise<Pod> {
+  return await api.get(pods, { namespace, name });
+}
+
+/** Resolves when kubelet has let go of it: no container, nothing mounted. It may be gone already. */
+export async function endPod(ctx: ScenarioContext, name: string): Promise<void> {
+  const { api, namespace } = ctx;
+  await ctx.remove(pods, name);
+  await ctx.eventually(`pod ${name} is gone`, async () => {
+    try {
+      await api.get(pods, { namespace, name });
+      return false;
+    } catch (error) {
+      return isNotFound(error);
+    }
+  });
+}
+
+export function containerOf({ metadata, status }: Pod, name: string): ContainerStatus {
+  const container = status?.containerStatuses?.find((each) => each.name === name);
+  if (container === undefined) throw new Error(`pod ${metadata?.name} has no container ${name} yet`);
+  return container;
+}

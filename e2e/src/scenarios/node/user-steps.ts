@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What scenarios do with user pods: start one, wait until its script has said something, end it. */
+import { nodeOf } from '../../deployment/deploy.ts';
+import { getPod, startPod } from '../../deployment/pod-life.ts';
+import { outputOf } from '../../deployment/pod-output.ts';
+import { aUserPod, container, type UserPod } from '../../workload/user-pods.ts';
+import type { ScenarioContext } from '../context.ts';
+
+export const mebibytes = 16;
+
+/** Durable, and its checksum said. */
+export function writes(file: string): readonly string[] {
+  return [`dd if=/dev/urandom of=${file} bs=1M count=${mebibytes} conv=fsync`, ...reads(file)];
+}
+
+export function reads(file: string): readonly string[] {
+  return [`echo "sum $(dd if=${file} bs=1M count=${mebibytes} | sha256sum | cut -d' ' -f1)"`];
+}
+
+/** A line every tenth of a second, in the volume and in its output, until it is ended. */
+export const writesAllTheTime: readonly string[] = [
+  'i=0',
+  'while true; do i=$((i + 1)); echo $i >> /data/lines; sync /data/lines; echo "line $i"; sleep 0.1; done &',
+];
+
+export async function startUser(ctx: ScenarioContext, pod: UserPod): Promise<void> {
+  await startPod(ctx, aUserPod(pod));
+}
+
+/** What the last line with this word says; fails when the pod does. */
+export async function untilSaid(ctx: ScenarioContext, pod: string, word: string): Promise<string> {
+  return await ctx.eventually(
+    `pod ${pod} says ${word}`,
+    async () => {
+      const { status } = await getPod(ctx, pod);
+      if (status?.phase === 'Failed') throw new Error(`pod ${pod} failed: ${JSON.stringify(status.containerStatuses)}`);
+      return lastSaid(ctx, pod, word);
+    },
+    60_000,
+  );
+}
+
+export function lastSaid(ctx: ScenarioContext, pod: string, word: string): string | undefined {
+  const lines = outputOf(nodeOf(ctx), `${ctx.namespace}_${pod}`, container).split('\n');
+  return lines.findLast((line) => line.startsWith(`${word} `))?.slice(word.length + 1);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Pods that use volumes: a shell script in busybox that says what it did, and then waits to be ended. */
+import type { Pod } from '@csi-sidecars/runtime';
+import { podImage } from '../images/images.ts';
+
+type PodSpec = NonNullable<Pod['spec']>;
+export type Volume = Omit<NonNullable<PodSpec['volumes']>[number], 'name'>;
+
+export interface UserPod {
+  readonly name: string;
+  readonly volume: Volume;
+  /** Lines of a shell script; the volume is at /data, or is the device /dev/data. */
+  readonly script: readonly string[];
+  /** Default: a file system. */
+  readonly as?: 'folder' | 'device';
+  readonly nodeName?: string;
+}
+
+export const container = 'main';
+
+export function aUserPod({ name, volume, script, as = 'folder', nodeName }: UserPod): Pod {
+  const place =
+    as === 'folder'
+      ? { volumeMounts: [{ name: 'data', mountPath: '/data' }] }
+      : { volumeDevices: [{ name: 'data', devicePath: '/dev/data' }] };
+  // A shell that waits for a child lets signals wait as well; "wait" is interrupted by them.
+  const end = ["trap 'exit 0' TERM", 'sleep 100000 & wait'];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 2,
+      restartPolicy: 'Never',
+      ...(nodeName !== undefined && { nodeName }),
+      containers: [
+        {
+          name: container,
+          image: podImage,
+          imagePullPolicy: 'Never',
+          command: ['/bin/sh', '-ec', [...script, ...end].join('\n')],
+          securityContext: { readOnlyRootFilesystem: true },
+          ...place,
+        },
+      ],
+      volumes: [{ name: 'data', ...volume }],
+    },
+  };
+}
+
+export function claimed(claimName: string): Volume {
+  return { persistentVolumeClaim: { claimName } };
+}
