@@ -61,7 +61,8 @@ export async function prepareDriver(
     folder,
     settings: { ...settings, name: driverName },
     nodeId: node.name,
-    flags,
+    // The name of the topology key follows this flag.
+    flags: [`--drivername=${driverName}`, ...flags],
   });
   const driver: DriverDoor = { name: driverName, socket, control };
   ctx.useDriver(driver);

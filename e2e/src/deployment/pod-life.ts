@@ -29,13 +29,18 @@ export interface PodWait {
   /** What it should do, for the message: "pod x runs". */
   readonly what: string;
   readonly check: (pod: Pod) => boolean | undefined;
+  readonly timeoutMs?: number;
 }
 
-export async function untilPod(ctx: ScenarioContext, { name, what, check }: PodWait): Promise<Pod> {
-  return await ctx.eventually(`pod ${name} ${what}`, async () => {
-    const pod = await getPod(ctx, name);
-    return check(pod) === true ? pod : undefined;
-  });
+export async function untilPod(ctx: ScenarioContext, { name, what, check, timeoutMs }: PodWait): Promise<Pod> {
+  return await ctx.eventually(
+    `pod ${name} ${what}`,
+    async () => {
+      const pod = await getPod(ctx, name);
+      return check(pod) === true ? pod : undefined;
+    },
+    timeoutMs,
+  );
 }
 
 export async function getPod({ api, namespace }: ScenarioContext, name: string): Promise<Pod> {

@@ -9,6 +9,8 @@ import { clientGo } from './availability/client-go.ts';
 import { leaders } from './availability/leaders.ts';
 import { chaos } from './chaos/chaos.ts';
 import { makes } from './chaos/makes.ts';
+import { disturbances } from './node/disturbances.ts';
+import { registration } from './node/registration.ts';
 import { nodeVolumes } from './node/volumes.ts';
 import { basics } from './provisioner/basics.ts';
 import { data } from './provisioner/data.ts';
@@ -39,6 +41,8 @@ export const allScenarios: readonly Scenario[] = [
   ...makes,
   ...inCluster,
   ...nodeVolumes,
+  ...registration,
+  ...disturbances,
 ].sort(byId);
 
 function byId(a: Scenario, b: Scenario): number {
