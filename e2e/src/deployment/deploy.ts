@@ -87,7 +87,9 @@ export function nodeOf({ world }: ScenarioContext): RealNode {
 
 export async function isRegistered(ctx: ScenarioContext): Promise<boolean> {
   const { spec } = await ctx.api.get(csiNodes, { name: nodeOf(ctx).name });
-  return spec.drivers.some(({ name }) => name === ctx.driverName);
+  // The last driver that goes leaves a null behind.
+  const drivers: readonly { readonly name: string }[] | null = spec.drivers;
+  return drivers?.some(({ name }) => name === ctx.driverName) ?? false;
 }
 
 export async function untilRegistered(ctx: ScenarioContext, timeoutMs?: number): Promise<void> {

@@ -32,7 +32,11 @@ export function lineOf({ id, title, outcome, ranMs }: Result): string {
     case 'passed':
       return `ok    ${name} (${(ranMs / 1000).toFixed(1)} s)${outcome.seen === 'half' ? ', driver not asked' : ''}`;
     case 'failed':
-      return `FAIL  ${name} (${(ranMs / 1000).toFixed(1)} s)\n${indented(messageOf(outcome.error))}`;
+      return [
+        `FAIL  ${name} (${(ranMs / 1000).toFixed(1)} s)`,
+        indented(messageOf(outcome.error)),
+        ...(outcome.details === undefined ? [] : [indented(outcome.details)]),
+      ].join('\n');
     case 'improvement':
       return `impr  ${name}: upstream ${outcome.over}`;
     case 'not applicable':

@@ -15,7 +15,8 @@ export interface Result {
 export type Outcome =
   /** `half`: what the driver saw could not be looked at. */
   | { readonly kind: 'passed'; readonly seen?: 'half' }
-  | { readonly kind: 'failed'; readonly error: unknown }
+  /** `details`: what surrounds the error, for people. */
+  | { readonly kind: 'failed'; readonly error: unknown; readonly details?: string }
   /** Upstream's program fails it, as the scenario says it does. */
   | { readonly kind: 'improvement'; readonly over: string; readonly error: unknown }
   | { readonly kind: 'not applicable'; readonly missing: readonly Need[] };

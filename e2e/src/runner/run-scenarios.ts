@@ -52,34 +52,35 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
   const startedMs = clock.monotonicMs();
   let outcome: Outcome;
   let memory: Result['memory'];
+  let details: string | undefined;
   try {
     const limit = { parent, ms: scenarioLimitMs * timeFactor };
     outcome = await withDeadline(clock, limit, async (signal) => {
       const ctx = await openContext(world, scenario, signal);
       await using _ = ctx.cleanUp;
-      const played = await play(ctx, scenario);
-      memory = memoryIn(ctx);
-      return played;
+      try {
+        return await play(ctx, scenario);
+      } catch (error) {
+        details = await saveArtifacts(ctx, error);
+        throw error;
+      } finally {
+        memory = memoryIn(ctx);
+      }
     });
   } catch (error) {
     outcome =
       world.programs === 'upstream' && scenario.upstream !== undefined
         ? { kind: 'improvement', over: scenario.upstream, error }
-        : { kind: 'failed', error };
+        : { kind: 'failed', error, ...(details !== undefined && { details }) };
   }
   return { id, title, outcome, ranMs: clock.monotonicMs() - startedMs, ...(memory !== undefined && { memory }) };
 }
 
 async function play(ctx: ScenarioContext, scenario: Scenario): Promise<Outcome> {
-  try {
-    await scenario.run(ctx);
-    await checkLeaks(ctx);
-    if (scenario.restarts !== true) checkExits(ctx);
-    return ctx.halfSeen ? { kind: 'passed', seen: 'half' } : { kind: 'passed' };
-  } catch (error) {
-    await saveArtifacts(ctx, error);
-    throw error;
-  }
+  await scenario.run(ctx);
+  await checkLeaks(ctx);
+  if (scenario.restarts !== true) checkExits(ctx);
+  return ctx.halfSeen ? { kind: 'passed', seen: 'half' } : { kind: 'passed' };
 }
 
 function memoryIn({ sidecars }: ScenarioContext): Result['memory'] {

@@ -15,12 +15,14 @@ import {
   type KubeObject,
   type Resource,
 } from '@csi-sidecars/runtime';
+import { nodeDigest, saveOutputs } from '../deployment/node-digest.ts';
 import type { ScenarioContext } from './context.ts';
 
 const inNamespace: readonly Resource[] = [persistentVolumeClaims, pods, events, leases];
 const clusterWide: readonly Resource[] = [persistentVolumes, volumeAttachments, storageClasses];
 
-export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promise<void> {
+/** Resolves with what is worth reading at once, if there is more to it than the error. */
+export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promise<string | undefined> {
   const save = (file: string, content: string): void => writeFileSync(join(ctx.folder, file), content);
   save('error.txt', `${describe(error)}\n`);
   await attempt(save, 'objects.yaml', async () => await dumpObjects(ctx));
@@ -35,6 +37,12 @@ export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promi
     const prefix = `system:serviceaccount:${ctx.namespace}:`;
     await attempt(save, 'requests.json', () => lines(audit().filter(({ user }) => user.startsWith(prefix))));
   }
+  const { node } = ctx.world.controlPlane;
+  if (node === undefined) return undefined;
+  saveOutputs(ctx, node);
+  let digest: string | undefined;
+  await attempt(save, 'node.txt', async () => (digest = await nodeDigest(ctx, node)));
+  return digest;
 }
 
 /** With its causes: the last one is often the only one that says something. */

@@ -76,7 +76,7 @@ export async function startNode({ clock, folder, env }: NodeOptions): Promise<Co
   opening.defer(() => kubelet.stop());
   await kubelet.start();
   opening.defer(() => removePods(api, clock));
-  await untilReady(api, clock);
+  await untilReady({ api, clock, kubelet });
 
   const node: RealNode = {
     name: nodeName,
@@ -142,10 +142,16 @@ async function removeByForce(place: NodePlace, clock: Clock): Promise<void> {
   removeAll(place);
 }
 
-async function untilReady(api: ApiClient, clock: Clock): Promise<void> {
+interface Readiness {
+  readonly api: ApiClient;
+  readonly clock: Clock;
+  readonly kubelet: LocalComponent;
+}
+
+async function untilReady({ api, clock, kubelet }: Readiness): Promise<void> {
   const patience = { clock, factor: 1, signal: new AbortController().signal };
   await eventually(patience, {
-    what: `node ${nodeName} is Ready`,
+    what: `node ${nodeName} is Ready (${kubelet.logFile} says why)`,
     timeoutMs: readyWithinMs,
     check: async () => {
       const { status } = await api.get(nodes, { name: nodeName });
