@@ -14,18 +14,30 @@ import {
   type InformerFactory,
   type Logger,
   type Metrics,
-  openGate,
   type Random,
+  type RateLimiter,
   retryLimiter,
   runWhenSynced,
   runWorkers,
   type StartGate,
+  type WorkersOptions,
+  type WorkQueueDeps,
   type WorkQueueMetrics,
 } from '@csi-sidecars/runtime';
+import { attachmentHandler, createAttachReconcile, csiNodeHandler, laneOf } from './attach/controller.ts';
+import { createAttachMemory } from './attach/memory.ts';
+import type { AttachmentName } from './attach/state.ts';
+import { createAttachmentRuns } from './attachment-runs.ts';
 import { canAttach } from './driver.ts';
-import { attachmentHandler, createReleaseReconcile, volumeHandler } from './pv-finalizer/controller.ts';
+import { finalizerOf } from './names.ts';
+import {
+  attachmentHandler as releaseHandler,
+  createReleaseReconcile,
+  volumeHandler,
+} from './pv-finalizer/controller.ts';
 import type { VolumeName } from './pv-finalizer/state.ts';
 import type { AttacherSettings } from './settings.ts';
+import { createTrivialReconcile, trivialHandler } from './trivial/controller.ts';
 import { watchedAttachments, watchedCsiNodes, watchedVolumes } from './watched.ts';
 
 export interface AttacherDeps {
@@ -52,24 +64,59 @@ export interface Attacher {
   run(signal: AbortSignal): Promise<void>;
 }
 
-export function createAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Attacher {
-  const { api, clock, informers, logger, random } = deps;
+export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Attacher {
+  return canAttach(options.driver) ? createRealAttacher(deps, options) : createTrivialAttacher(deps, options);
+}
+
+function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Attacher {
+  const { api, channel, clock, informers, logger } = deps;
   const watched = { driverName: driver.name, resyncMs: settings.resyncMs };
   const attachments = informers.informer(watchedAttachments(watched));
   const volumes = informers.informer(watchedVolumes(watched));
-  const csiNodes = canAttach(driver) ? informers.informer(watchedCsiNodes(watched)) : undefined;
+  const csiNodes = informers.informer(watchedCsiNodes(watched));
+  const finalizer = finalizerOf(driver.name);
+  const memory = createAttachMemory();
+  const runs = createAttachmentRuns();
 
-  const releaseQueue = createWorkQueue<VolumeName>(
-    { clock, metrics: deps.queueMetrics },
-    {
-      name: 'csi-attacher-pv',
-      rateLimiter: retryLimiter({
-        startMs: settings.retryIntervalStartMs,
-        maxMs: settings.retryIntervalMaxMs,
-        random,
-      }),
+  const queue = createWorkQueue<AttachmentName>(queueDepsOf(deps), {
+    name: queueNames.attachments,
+    rateLimiter: limiterOf(deps, settings),
+    lanes: {
+      preferred: 'attach',
+      other: 'detach',
+      classify: (name) => laneOf(attachments.lister, name),
     },
-  );
+  });
+  const caches = {
+    driverName: driver.name,
+    attachments: attachments.lister,
+    volumes: volumes.lister,
+    csiNodes: csiNodes.lister,
+    memory,
+    runs,
+  };
+  const reconcile = createAttachReconcile({
+    api,
+    channel,
+    clock,
+    logger,
+    attachments,
+    volumes,
+    memory,
+    finalizer,
+    guarding: new Map(),
+    timeoutMs: settings.timeoutMs,
+    errorCodes: settings.features.errorCodes,
+    caches,
+    context: { driver, settings, finalizer },
+  });
+  const enqueue = (name: AttachmentName): void => queue.add(name);
+  attachments.addHandler(attachmentHandler({ caches, finalizer, enqueue, forget: (name) => queue.forget(name) }));
+  attachments.addHandler(runs.handler);
+  const releaseQueue = createWorkQueue<VolumeName>(queueDepsOf(deps), {
+    name: queueNames.volumes,
+    rateLimiter: limiterOf(deps, settings),
+  });
   const reconcileRelease = createReleaseReconcile({
     api,
     logger,
@@ -77,21 +124,68 @@ export function createAttacher(deps: AttacherDeps, { driver, settings }: Attache
     driverName: driver.name,
     caches: { volumes: volumes.lister, attachments: attachments.lister },
   });
-  if (canAttach(driver)) {
-    volumes.addHandler(volumeHandler(driver.name, (name) => releaseQueue.add(name)));
-    attachments.addHandler(attachmentHandler((name) => releaseQueue.add(name)));
-  }
+  volumes.addHandler(volumeHandler(driver.name, (name) => releaseQueue.add(name)));
+  attachments.addHandler(releaseHandler((name) => releaseQueue.add(name)));
+  csiNodes.addHandler(csiNodeHandler(attachments.lister, enqueue));
 
-  const caches = [attachments, volumes, csiNodes].filter((informer) => informer !== undefined);
   return {
     run: (signal) =>
       runWhenSynced(
-        { logger, informers: caches },
+        { logger, informers: [attachments, volumes, csiNodes] },
         async () => {
-          const options = { logger, workers: settings.workerThreads, gate: deps.gate ?? openGate };
-          await runWorkers({ ...options, queue: releaseQueue, reconcile: reconcileRelease }, signal);
+          const options = workersOf(deps, settings);
+          await Promise.all([
+            runWorkers({ ...options, queue, reconcile: runs.record(reconcile) }, signal),
+            runWorkers({ ...options, queue: releaseQueue, reconcile: reconcileRelease }, signal),
+          ]);
         },
         signal,
       ),
   };
+}
+
+/** Neither PersistentVolumes nor nodes matter then; upstream watches the former all the same. */
+function createTrivialAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Attacher {
+  const { api, informers, logger } = deps;
+  const watched = { driverName: driver.name, resyncMs: settings.resyncMs };
+  const attachments = informers.informer(watchedAttachments(watched));
+  const queue = createWorkQueue<string>(queueDepsOf(deps), {
+    name: queueNames.attachments,
+    rateLimiter: limiterOf(deps, settings),
+  });
+  const reconcile = createTrivialReconcile({ api, attachments, driverName: driver.name });
+  attachments.addHandler(
+    trivialHandler(
+      driver.name,
+      (name) => queue.add(name),
+      (name) => queue.forget(name),
+    ),
+  );
+  return {
+    run: (signal) =>
+      runWhenSynced(
+        { logger, informers: [attachments] },
+        () => runWorkers({ ...workersOf(deps, settings), queue, reconcile }, signal),
+        signal,
+      ),
+  };
+}
+
+/** As upstream names them. */
+const queueNames = { attachments: 'csi-attacher-va', volumes: 'csi-attacher-pv' } as const;
+
+function queueDepsOf({ clock, queueMetrics }: AttacherDeps): WorkQueueDeps {
+  return { clock, metrics: queueMetrics };
+}
+
+/** Each queue has failures of its own. */
+function limiterOf({ random }: AttacherDeps, settings: AttacherSettings): RateLimiter<string> {
+  return retryLimiter({ startMs: settings.retryIntervalStartMs, maxMs: settings.retryIntervalMaxMs, random });
+}
+
+function workersOf(
+  { logger, gate }: AttacherDeps,
+  { workerThreads }: AttacherSettings,
+): Pick<WorkersOptions<string>, 'logger' | 'workers' | 'gate'> {
+  return { logger, workers: workerThreads, ...(gate === undefined ? {} : { gate }) };
 }

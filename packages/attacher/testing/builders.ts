@@ -106,7 +106,7 @@ export function aVolume(facts: VolumeFacts = {}): PersistentVolume {
       capacity: { storage: '5Gi' },
       accessModes: ['ReadWriteOnce'],
       volumeMode: 'Filesystem',
-      csi: { driver: driverName, volumeHandle: `handle-of-${name}`, ...facts.csi },
+      csi: { driver: driverName, volumeHandle: name.replace('pv', 'volume-'), ...facts.csi },
       ...facts.spec,
     },
   };

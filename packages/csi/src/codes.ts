@@ -27,6 +27,11 @@ export function codeFromNumber(n: number): Code {
   return codeNames[n] ?? `Code(${n})`;
 }
 
+export function numberOfCode(code: Code): number {
+  const known = (codeNames as readonly string[]).indexOf(code);
+  return known >= 0 ? known : Number.parseInt(code.slice('Code('.length), 10);
+}
+
 /** A CSI call that did not succeed. `message` is `rpc error: code = <Name> desc = <text>`, as users know it from events. */
 export class CsiError extends Error {
   override readonly name = 'CsiError';

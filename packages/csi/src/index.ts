@@ -2,7 +2,7 @@
 // For controllers.
 export type { DriverFacts } from './identity/driver-facts.ts';
 export type { CsiCallOptions, CsiChannel } from './channel/channel.ts';
-export { CsiError, codeFromNumber, codeNames } from './codes.ts';
+export { CsiError, codeFromNumber, codeNames, numberOfCode } from './codes.ts';
 export type { Code, CodeName } from './codes.ts';
 export type * from './gen/csi.ts';
 export type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from './methods.ts';

@@ -21,6 +21,9 @@ import {
   type FakeApiServer,
   FakeClock,
   type FaultRule,
+  type Life,
+  mortal,
+  mortalCall,
   recordingLogger,
   type RecordingLogger,
   recordingMetrics,
@@ -264,32 +267,4 @@ function recordedEvents(death: AbortSignal): RecordedEvents {
       flush: () => Promise.resolve(),
     },
   };
-}
-
-interface Life {
-  readonly death: AbortSignal;
-  readonly interrupt: (operation: string, moment: 'before' | 'after') => void;
-}
-
-/** Requests of a dead process never leave, and answers never reach it. */
-function mortal(transport: FakeApiServer['transport'], life: Life): FakeApiServer['transport'] {
-  return (request) => {
-    const operation = request.method === 'GET' ? undefined : `${request.method} ${request.path}`;
-    return mortalCall(() => transport(request), { ...life, operation });
-  };
-}
-
-async function mortalCall<T>(
-  call: () => Promise<T>,
-  { death, interrupt, operation }: Life & { readonly operation: string | undefined },
-): Promise<T> {
-  const never = new Promise<never>(() => undefined);
-  if (operation !== undefined) interrupt(operation, 'before');
-  if (death.aborted) return await never;
-  try {
-    return await call();
-  } finally {
-    if (operation !== undefined) interrupt(operation, 'after');
-    if (death.aborted) await never;
-  }
 }

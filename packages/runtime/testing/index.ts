@@ -2,6 +2,7 @@
 export { createTestAuthority } from './certificates.ts';
 export type { CertificateSubject, TestAuthority, TestCertificate } from './certificates.ts';
 export { FakeClock, settle } from './fake-clock.ts';
+export { type Life, mortal, mortalCall } from './life.ts';
 export { memoryFiles } from './memory-files.ts';
 export type { MemoryFiles } from './memory-files.ts';
 export { recordingLogger } from './recording-logger.ts';

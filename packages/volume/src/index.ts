@@ -13,5 +13,7 @@ export { ok, refuse } from './result.ts';
 export type { Result } from './result.ts';
 export { expandTemplate, resolveSecret } from './secret-templates.ts';
 export type { SecretReference, SecretTemplate, SecretTokens } from './secret-templates.ts';
+export { toVolumeCapability } from './volume-capability.ts';
+export type { VolumeUse } from './volume-capability.ts';
 export { toVolumeName } from './volume-names.ts';
 export type { VolumeNameOptions } from './volume-names.ts';

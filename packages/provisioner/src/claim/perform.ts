@@ -9,6 +9,7 @@ import {
   type Logger,
   type PersistentVolume,
   type PersistentVolumeClaim,
+  toError,
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
 import { deprecationWarnings } from '../parameters/class-parameters.ts';
@@ -111,7 +112,7 @@ async function readAttributesClass(
     const { driverName, parameters } = await api.get(volumeAttributesClasses, { name }, { signal });
     return { kind: 'found', driverName, parameters: parameters ?? {} };
   } catch (error) {
-    return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+    return { kind: 'failed', message: toError(error).message };
   }
 }
 

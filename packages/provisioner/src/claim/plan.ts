@@ -12,8 +12,8 @@ import {
   refuse,
   type Result,
   type SecretReference,
-  toAccessMode,
   toBytes,
+  toVolumeCapability,
   toVolumeName,
 } from '@csi-sidecars/volume';
 import { missingCapability } from '../driver.ts';
@@ -21,7 +21,7 @@ import { metadataKeys, toDriverParameters, toFsType } from '../parameters/class-
 import { type SecretPurpose, secretPurposes, type SecretSubject, toSecretReference } from '../parameters/secrets.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import { type ClusterTopology, type TopologyRequirement, toTopologyRequirement } from '../topology/requirement.ts';
-import { annotationsOf, isBlock, selectedNodeOf } from './claim-facts.ts';
+import { annotationsOf, selectedNodeOf } from './claim-facts.ts';
 
 export interface Plan {
   /** CreateVolume's name and the PersistentVolume's. */
@@ -139,14 +139,15 @@ function toCapabilities(
   facts: { readonly klass: StorageClass; readonly driver: DriverFacts; readonly fsType: string },
 ): Result<readonly VolumeCapabilityInput[]> {
   const singleNodeMultiWriter = facts.driver.controllerCapabilities.has('SINGLE_NODE_MULTI_WRITER');
-  const accessType: VolumeCapabilityInput = isBlock(claim)
-    ? { block: {} }
-    : { mount: { fs_type: facts.fsType, mount_flags: facts.klass.mountOptions ?? [] } };
+  const { volumeMode, accessModes = [] } = claim.spec ?? {};
   const capabilities: VolumeCapabilityInput[] = [];
-  for (const accessMode of claim.spec?.accessModes ?? []) {
-    const mode = toAccessMode([accessMode], { singleNodeMultiWriter });
-    if (mode.kind === 'error') return mode;
-    capabilities.push({ ...accessType, access_mode: { mode: mode.value } });
+  for (const accessMode of accessModes) {
+    const capability = toVolumeCapability(
+      { accessModes: [accessMode], volumeMode, fsType: facts.fsType, mountOptions: facts.klass.mountOptions ?? [] },
+      { singleNodeMultiWriter },
+    );
+    if (capability.kind === 'error') return capability;
+    capabilities.push(capability.value);
   }
   return ok(capabilities);
 }

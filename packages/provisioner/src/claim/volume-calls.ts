@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The calls to the driver that the claim loop makes, and their translation into what `decide` understands. */
 import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
-import type { Clock } from '@csi-sidecars/runtime';
+import { type Clock, toError } from '@csi-sidecars/runtime';
 import { type CreateOutcome, isOpen, toErrorOutcome, toResponseOutcome } from './outcome.ts';
 import type { Action, ClaimContext, ClaimState } from './state.ts';
 import type { UnsettledClaims } from './unsettled.ts';
@@ -37,7 +37,7 @@ function toOutcome(
 ): CreateOutcome {
   return toErrorOutcome({
     code: codeOf(error),
-    message: messageOf(error),
+    message: toError(error).message,
     mayReschedule: facts.supportsTopology && facts.node !== '',
     wasUnsettled: facts.wasUnsettled,
   });
@@ -61,7 +61,7 @@ export async function cleanUp(
       await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal });
       cleanedUp = 'yes';
     } catch (error) {
-      cleanedUp = { failure: messageOf(error), isOpen: isOpen(codeOf(error)) };
+      cleanedUp = { failure: toError(error).message, isOpen: isOpen(codeOf(error)) };
     }
   }
   if (pinned !== undefined) {
@@ -75,8 +75,4 @@ export async function cleanUp(
 /** An answer that cannot be read was an answer, so its code says nothing about what was done. */
 function codeOf(error: unknown): CsiError['code'] | undefined {
   return error instanceof CsiError && !error.isUnreadable ? error.code : undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

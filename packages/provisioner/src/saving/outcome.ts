@@ -3,7 +3,7 @@
  * What became of the create of a PersistentVolume: rows S1 to S8 of the provisioner's page. The first save of a volume and
  * the background saves judge by the same rows.
  */
-import { ApiError, isAlreadyExists, type PersistentVolume } from '@csi-sidecars/runtime';
+import { ApiError, isAlreadyExists, type PersistentVolume, toError } from '@csi-sidecars/runtime';
 import { nameConflict, nameTaken, saveRefused } from '../claim/messages.ts';
 
 export type SaveOutcome =
@@ -24,7 +24,7 @@ export function toSaveFailure(error: unknown, volumeName: string): SaveFailure {
     if (isAlreadyExists(error)) return { kind: 'exists' }; // S2
     if (refusals.has(error.status)) return { kind: 'refused', message: saveRefused(volumeName, error.message) }; // S7
   }
-  return { kind: 'later', cause: error instanceof Error ? error : new Error(String(error)) }; // S8
+  return { kind: 'later', cause: toError(error) }; // S8
 }
 
 /** The name is in use: by what we wanted to save, or by something else? */

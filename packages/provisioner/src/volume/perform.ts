@@ -8,6 +8,7 @@ import {
   type Logger,
   type PersistentVolume,
   persistentVolumes,
+  toError,
 } from '@csi-sidecars/runtime';
 import { volumeFinalizer } from '../names.ts';
 import { readSecret } from '../secret-values.ts';
@@ -78,7 +79,7 @@ async function patchFinalizer(
     return { volume: patched };
   } catch (error) {
     if (isNotFound(error)) return { result: 'gone' };
-    const failure = new Error(`failed to ${change} the finalizer on volume ${name}: ${messageOf(error)}`, {
+    const failure = new Error(`failed to ${change} the finalizer on volume ${name}: ${toError(error).message}`, {
       cause: error,
     });
     return { result: { failure } };
@@ -117,12 +118,4 @@ async function removeObject({ api, volumes }: PerformDeps, volume: PersistentVol
     // A conflict may be the precondition, or anything else: the next run knows, and until then the object counts as there.
     return { removal: isNotFound(error) ? 'gone' : { failure: toError(error) } };
   }
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-function messageOf(error: unknown): string {
-  return toError(error).message;
 }

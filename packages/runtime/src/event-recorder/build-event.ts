@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** An Event as the API server takes it, built from what a controller says. */
+import { timestamp } from '../api/timestamp.ts';
 import type { Event, KubeObject } from '../api/objects.ts';
 import { apiVersionOf, events } from '../api/resource.ts';
 import type { Clock } from '../clock/clock.ts';
@@ -70,11 +71,6 @@ export function createEventBuilder(
       };
     },
   };
-}
-
-/** metav1.Time: whole seconds. */
-export function timestamp(nowMs: number): string {
-  return new Date(nowMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;

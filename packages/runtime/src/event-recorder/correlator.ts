@@ -12,7 +12,7 @@
  */
 import type { Event } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
-import { timestamp } from './build-event.ts';
+import { timestamp } from '../api/timestamp.ts';
 import { LruMap } from './lru-map.ts';
 
 const cacheSize = 4096;

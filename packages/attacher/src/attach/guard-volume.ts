@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Our finalizer on a PersistentVolume, before anything is published. Attachments of one volume to many nodes at once share one
+ * request; upstream sends one each, and with a foreign finalizer on the volume ours ends up in the list as often.
+ */
+import {
+  type ApiClient,
+  type Informer,
+  type JsonPatchOperation,
+  type PersistentVolume,
+  persistentVolumes,
+  toError,
+} from '@csi-sidecars/runtime';
+import type { AttachState } from './state.ts';
+
+export interface GuardDeps {
+  readonly api: ApiClient;
+  readonly volumes: Informer<PersistentVolume>;
+  readonly finalizer: string;
+  /** By volume name: what is under way. */
+  readonly guarding: Map<string, Promise<PersistentVolume>>;
+}
+
+export async function guardVolume(
+  deps: GuardDeps,
+  volume: PersistentVolume,
+  signal: AbortSignal,
+): Promise<Partial<Pick<AttachState, 'guarding' | 'volume'>>> {
+  const { guarding } = deps;
+  const name = volume.metadata?.name ?? '';
+  try {
+    const underWay = guarding.get(name) ?? add(deps, volume, signal).finally(() => guarding.delete(name));
+    guarding.set(name, underWay);
+    return { guarding: 'done', volume: { kind: 'found', volume: await underWay } };
+  } catch (error) {
+    return { guarding: { failure: toError(error).message } };
+  }
+}
+
+async function add(
+  { api, volumes, finalizer }: GuardDeps,
+  volume: PersistentVolume,
+  signal: AbortSignal,
+): Promise<PersistentVolume> {
+  const patched = await api.patch(
+    { resource: persistentVolumes, ref: { name: volume.metadata?.name ?? '' } },
+    { type: 'json', operations: addFinalizer(volume.metadata?.finalizers, finalizer) },
+    { signal },
+  );
+  volumes.remember(patched);
+  return patched;
+}
+
+const path = '/metadata/finalizers';
+
+/** The test makes the server refuse the patch when the list is not the one we know: nothing is doubled, nothing brought back. */
+export function addFinalizer(known: readonly string[] | undefined, finalizer: string): readonly JsonPatchOperation[] {
+  if (known === undefined) {
+    return [
+      { op: 'test', path, value: null },
+      { op: 'add', path, value: [finalizer] },
+    ];
+  }
+  if (known.length === 0) {
+    return [
+      { op: 'test', path, value: [] },
+      { op: 'replace', path, value: [finalizer] },
+    ];
+  }
+  return [
+    { op: 'test', path, value: known },
+    { op: 'add', path: `${path}/-`, value: finalizer },
+  ];
+}

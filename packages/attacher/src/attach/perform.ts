@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One action of the attach loop done, and what was learned from it. No decisions: those are in `decide`. */
+import {
+  type ApiClient,
+  type Clock,
+  type Informer,
+  type Logger,
+  type PersistentVolume,
+  persistentVolumes,
+  readSecret,
+  toError,
+} from '@csi-sidecars/runtime';
+import type { VolumeAttachment } from '@csi-sidecars/runtime';
+import type { CsiChannel } from '@csi-sidecars/csi';
+import { guardVolume, type GuardDeps } from './guard-volume.ts';
+import type { AttachMemory } from './memory.ts';
+import * as messages from './messages.ts';
+import type { Action, AttachmentName, AttachState, Conclusion, Learned } from './state.ts';
+import { publish, takeBack, unpublish } from './volume-calls.ts';
+import { mark, release, report, saveAttached, saveDetached } from './write-attachment.ts';
+
+export interface PerformDeps extends GuardDeps {
+  readonly api: ApiClient;
+  readonly channel: CsiChannel;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly attachments: Informer<VolumeAttachment>;
+  readonly volumes: Informer<PersistentVolume>;
+  readonly memory: AttachMemory;
+  readonly finalizer: string;
+  readonly timeoutMs: number;
+  /** Failed attachments tell the gRPC code. */
+  readonly errorCodes: boolean;
+}
+
+export type Step = Exclude<Action, Conclusion>;
+export type Learning = Partial<Learned & Pick<AttachState, 'volume'>>;
+
+export async function perform(
+  deps: PerformDeps,
+  name: AttachmentName,
+  { action, signal }: { readonly action: Step; readonly signal: AbortSignal },
+): Promise<Learning> {
+  switch (action.kind) {
+    case 'findVolume':
+      return { volume: await findVolume(deps, action.name, signal) };
+    case 'guardVolume':
+      return guardVolume(deps, action.volume, signal);
+    case 'readSecrets':
+      return { secrets: await readSecrets(deps, action.reference, signal) };
+    case 'mark':
+      return { marking: await mark(deps, action, signal) };
+    case 'publish':
+      return publish(deps, action, signal);
+    case 'saveAttached':
+      return { saved: await saveAttached(deps, action, signal) };
+    case 'unpublish':
+      return unpublish(deps, { name, call: action.call }, signal);
+    case 'takeBack':
+      return takeBack(deps, action.publication, signal);
+    case 'forgetPublication':
+      deps.memory.publications.delete(name);
+      return {};
+    case 'release':
+      return { released: await release(deps, action.attachment, signal) };
+    case 'saveDetached':
+      return { cleared: await saveDetached(deps, action.attachment, signal) };
+    case 'report':
+      await report(deps, action, signal);
+      return { reported: 'yes' };
+  }
+}
+
+/** A list of at most one: the stock roles allow lists, the minimal ones do not allow reading by name. */
+async function findVolume({ api }: PerformDeps, name: string, signal: AbortSignal): Promise<AttachState['volume']> {
+  try {
+    const { items } = await api.list(persistentVolumes, { fieldSelector: `metadata.name=${name}` }, { signal });
+    const volume = items[0];
+    return volume === undefined ? { kind: 'missing' } : { kind: 'found', volume };
+  } catch (error) {
+    return { kind: 'failed', message: toError(error).message };
+  }
+}
+
+async function readSecrets(
+  { api }: PerformDeps,
+  reference: Extract<Action, { kind: 'readSecrets' }>['reference'],
+  signal: AbortSignal,
+): Promise<AttachState['secrets']> {
+  try {
+    return { kind: 'found', values: await readSecret(api, reference, { signal }) };
+  } catch (error) {
+    return { kind: 'failed', message: messages.noSecret(reference, toError(error).message) };
+  }
+}

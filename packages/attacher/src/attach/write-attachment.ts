@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Writes to VolumeAttachments. Only patches, which is all that the stock roles allow.
+ *
+ * What touches the list of finalizers carries the resource version it was made from: a merge patch replaces the list, and would
+ * otherwise bring back what somebody else took off. What is written to the status carries the UID: it must not end up on another
+ * object of the same name. Fields that are to be empty are named, whatever the cache says about them.
+ */
+import {
+  type ApiClient,
+  type Clock,
+  type Informer,
+  isConflict,
+  isNotFound,
+  type Logger,
+  timestamp,
+  toError,
+  type VolumeAttachment,
+  volumeAttachments,
+  type WriteOptions,
+} from '@csi-sidecars/runtime';
+import { annotations } from '../names.ts';
+import { finalizersOf } from './attachment-facts.ts';
+import type { AttachMemory } from './memory.ts';
+import { toStatusMessage } from './messages.ts';
+import { type Action, nameOf, type Step, type Write } from './state.ts';
+
+export interface WriteDeps {
+  readonly api: ApiClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly attachments: Informer<VolumeAttachment>;
+  readonly memory: AttachMemory;
+  readonly finalizer: string;
+  readonly errorCodes: boolean;
+}
+
+export async function mark(
+  deps: WriteDeps,
+  { attachment, nodeId }: Extract<Action, { kind: 'mark' }>,
+  signal: AbortSignal,
+): Promise<Write> {
+  const finalizers = finalizersOf(attachment);
+  const hasNodeId = attachment.metadata?.annotations?.[annotations.nodeId] === nodeId;
+  return write(deps, attachment, {
+    options: { signal },
+    body: {
+      metadata: {
+        ...(hasNodeId ? {} : { annotations: { [annotations.nodeId]: nodeId } }),
+        ...(finalizers.includes(deps.finalizer)
+          ? { uid: attachment.metadata?.uid }
+          : { finalizers: [...finalizers, deps.finalizer], ...versionOf(attachment) }),
+      },
+    },
+  });
+}
+
+export async function saveAttached(
+  deps: WriteDeps,
+  { attachment, context }: Extract<Action, { kind: 'saveAttached' }>,
+  signal: AbortSignal,
+): Promise<Step> {
+  const vanished = Object.keys(attachment.status?.attachmentMetadata ?? {}).filter(
+    (key) => !Object.hasOwn(context, key),
+  );
+  const isEmpty = Object.keys(context).length === 0;
+  return writeStatus(deps, attachment, {
+    signal,
+    status: {
+      attached: true,
+      attachmentMetadata: isEmpty ? null : { ...context, ...Object.fromEntries(vanished.map((key) => [key, null])) },
+      attachError: null,
+    },
+  });
+}
+
+export async function release(deps: WriteDeps, attachment: VolumeAttachment, signal: AbortSignal): Promise<Write> {
+  const left = finalizersOf(attachment).filter((finalizer) => finalizer !== deps.finalizer);
+  const metadata = { finalizers: left.length === 0 ? null : left, ...versionOf(attachment) };
+  return write(deps, attachment, { options: { signal }, body: { metadata } });
+}
+
+export async function saveDetached(deps: WriteDeps, attachment: VolumeAttachment, signal: AbortSignal): Promise<Step> {
+  return writeStatus(deps, attachment, {
+    signal,
+    status: { attached: false, attachmentMetadata: null, detachError: null },
+  });
+}
+
+/** A failure to report never hides what was to be reported. */
+export async function report(
+  deps: WriteDeps,
+  { attachment, error }: Extract<Action, { kind: 'report' }>,
+  signal: AbortSignal,
+): Promise<void> {
+  const told = { message: toStatusMessage(error.message), time: timestamp(deps.clock.nowMs()) };
+  const code = deps.errorCodes && 'code' in error ? error.code : undefined;
+  const reported = await writeStatus(deps, attachment, {
+    signal,
+    status: {
+      // A code that an earlier failure left there goes, even if the cache does not show it.
+      [error.field]: error.field === 'attachError' ? { ...told, errorCode: code ?? null } : told,
+    },
+  });
+  if (typeof reported === 'object') {
+    deps.logger.info(2, 'Failed to save an error to a VolumeAttachment', {
+      VolumeAttachment: nameOf(attachment),
+      reason: reported.failure,
+    });
+  }
+}
+
+interface StatusPatch {
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+}
+
+async function writeStatus(
+  deps: WriteDeps,
+  attachment: VolumeAttachment,
+  { status, signal }: StatusPatch,
+): Promise<Step> {
+  const written = await write(deps, attachment, {
+    options: { signal, subresource: 'status' },
+    body: { metadata: { uid: attachment.metadata?.uid }, status },
+  });
+  return written === 'conflict' ? { failure: 'the object is another one now' } : written;
+}
+
+/** That the object is gone is no failure: what was to be written needs no place any more. The cache is told, which may not know. */
+async function write(
+  { api, attachments, memory, finalizer, clock }: WriteDeps,
+  attachment: VolumeAttachment,
+  { body, options }: { readonly body: unknown; readonly options: WriteOptions },
+): Promise<Write> {
+  const name = nameOf(attachment);
+  try {
+    const patched = await api.patch({ resource: volumeAttachments, ref: { name } }, { type: 'merge', body }, options);
+    attachments.remember(patched);
+    // From now on the object itself says that there is something to take off its node.
+    if (finalizersOf(patched).includes(finalizer)) memory.publications.delete(name);
+    return 'done';
+  } catch (error) {
+    if (isConflict(error)) return 'conflict';
+    if (!isNotFound(error)) return { failure: toError(error).message };
+    const deletionTimestamp = attachment.metadata?.deletionTimestamp ?? timestamp(clock.nowMs());
+    attachments.remember({ ...attachment, metadata: { ...attachment.metadata, deletionTimestamp, finalizers: [] } });
+    return 'done';
+  }
+}
+
+function versionOf({ metadata }: VolumeAttachment): { readonly resourceVersion: string | undefined } {
+  return { resourceVersion: metadata?.resourceVersion };
+}
