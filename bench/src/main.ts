@@ -3,6 +3,10 @@
 import { fork } from 'node:child_process';
 
 const benches: Readonly<Record<string, { readonly file: string; readonly what: string }>> = {
+  attacher: {
+    file: './attacher/main.ts',
+    what: 'csi-attacher beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>)',
+  },
   provisioner: {
     file: './provisioner/main.ts',
     what: 'csi-provisioner beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>, CSI_DRIVER_BIN=<file>)',

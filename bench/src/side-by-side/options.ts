@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The command line of these benches. Every size is bounded, so that a run ends by itself. */
 import { parseArgs } from 'node:util';
+import type { MakeName } from './measures.ts';
 
 /** The main size of a bench. */
 export interface Load {
@@ -11,6 +12,8 @@ export interface Load {
 
 export interface Options {
   readonly only: readonly string[];
+  /** Undefined: both, turn and turn about. */
+  readonly make: MakeName | undefined;
   readonly rounds: number;
   readonly load: number;
   readonly foreign: number;
@@ -30,11 +33,12 @@ export interface Choice {
 }
 
 export function usageOf({ name, load, parts }: Choice): string {
-  return `usage: UPSTREAM_BIN=<folder> [CSI_DRIVER_BIN=<file>] npm run bench -- ${name} [options]
+  return `usage: UPSTREAM_BIN=<folder> npm run bench -- ${name} [options]
   --rounds=N    of each make, interleaved (3)
   --${`${load.flag}=N`.padEnd(12)}${load.title} (1000)
   --foreign=N   volumes, claims and attachments of another driver, each (10000)
   --only=LIST   of ${parts.join(', ')} (all); bench/README.md stays as it is
+  --make=NAME   ours or upstream, alone; bench/README.md stays as it is
   --quick       one round, a tenth of the load, 500 foreign objects of each kind; bench/README.md stays as it is
 `;
 }
@@ -47,6 +51,7 @@ export function parseOptions(argv: readonly string[], { load, parts }: Choice): 
       [load.flag]: { type: 'string' },
       foreign: { type: 'string' },
       only: { type: 'string' },
+      make: { type: 'string' },
       quick: { type: 'boolean', default: false },
     },
   });
@@ -58,7 +63,8 @@ export function parseOptions(argv: readonly string[], { load, parts }: Choice): 
     if (Number.isInteger(value) && value >= from && value <= to) return value;
     throw new Error(`--${name}=${text} is not a number from ${from} to ${to}`);
   };
-  const only = given['only'];
+  const { only, make } = given;
+  if (make !== undefined && make !== 'ours' && make !== 'upstream') throw new Error(`--make=${make} is neither`);
   return {
     rounds: number('rounds', quick ? 1 : 3, { from: 1, to: 20 }),
     load: number(load.flag, quick ? 100 : 1000, { from: 10, to: 10_000 }),
@@ -66,7 +72,8 @@ export function parseOptions(argv: readonly string[], { load, parts }: Choice): 
     settleMs: quick ? 3000 : 10_000,
     quick,
     only: typeof only === 'string' ? only.split(',').map((text) => partOf(text, parts)) : parts,
-    writesPage: !quick && only === undefined,
+    make,
+    writesPage: !quick && only === undefined && make === undefined,
   };
 }
 

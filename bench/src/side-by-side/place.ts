@@ -16,11 +16,11 @@ import {
   type AuditedRequest,
   type ChildProcess,
   type DriverInstance,
-  type RbacSubject,
 } from '@csi-sidecars/e2e';
 import { namespaces } from '@csi-sidecars/runtime';
 import type { Make } from './makes.ts';
 import type { Stand } from './stand.ts';
+import type { Subject } from './subject.ts';
 
 export interface Place extends AsyncDisposable {
   readonly stand: Stand;
@@ -53,10 +53,14 @@ const flags: readonly string[] = [
 
 export interface Tenant {
   readonly make: Make;
-  readonly rights: RbacSubject;
+  readonly subject: Pick<Subject<never>, 'rights' | 'driverFlags'>;
 }
 
-export async function openPlace(stand: Stand, what: string, { make, rights }: Tenant): Promise<Place> {
+export async function openPlace(
+  stand: Stand,
+  what: string,
+  { make, subject: { rights, driverFlags = [] } }: Tenant,
+): Promise<Place> {
   const { api, clock, controlPlane, env, patience } = stand;
   const namespace = `${what}-${make.name}`;
   const driverName = `${namespace}.bench.csi.test`;
@@ -69,7 +73,7 @@ export async function openPlace(stand: Stand, what: string, { make, rights }: Te
   await applyRbac(api, objects);
   const driver = await startDriver(
     { name: driverName, folder, logs },
-    { flags: ['--fsync=false'] },
+    { flags: ['--fsync=false', ...driverFlags] },
     { clock, env, patience },
   );
   stack.use(driver.process);

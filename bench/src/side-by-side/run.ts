@@ -42,15 +42,15 @@ export async function runSideBySide<Id extends string>(subject: Subject<Id>): Pr
 }
 
 async function measureAll<Id extends string>(subject: Subject<Id>, options: Options): Promise<void> {
-  const { name, program, rights, prepare, parts, besideForeign } = subject;
+  const { name, program, prepare, parts, besideForeign } = subject;
   const env: Environment = process.env;
-  const makes = findMakes(program, env);
+  const makes = findMakes(program, env).filter(({ name: make }) => options.make === undefined || options.make === make);
   await using stack = new AsyncDisposableStack();
   const stand = await openStand({ name, env, signal: onInterrupt() }, stack);
   const results = createResults<Id>();
   const measure = async (make: Make, what: string, part: Part<Id>): Promise<void> => {
     const startMs = stand.clock.monotonicMs();
-    await using place = await openPlace(stand, what, { make, rights });
+    await using place = await openPlace(stand, what, { make, subject });
     await prepare(place);
     await part(place, options, results.recording(make.name));
     const seconds = (stand.clock.monotonicMs() - startMs) / 1000;

@@ -10,6 +10,8 @@ export interface Subject<Id extends string> {
   readonly name: string;
   readonly program: ControllerName;
   readonly rights: RbacSubject;
+  /** Of our driver, beside those that it has in every bench. */
+  readonly driverFlags?: readonly string[];
   readonly load: Load;
   /** In the order of the page. */
   readonly measures: Measures<Id>;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A driver that takes long to detach has a backlog, ten workers work it off, and then new attachments come: how long these
+ * wait, and what they cost those.
+ */
+import type { RecordedCall } from '@csi-sidecars/test-driver';
+import type { Recording } from '../side-by-side/measures.ts';
+import type { Options } from '../side-by-side/options.ts';
+import type { Place } from '../side-by-side/place.ts';
+import { quantile } from '../runtime/report.ts';
+import { watchAttachments } from './attachment-watch.ts';
+import { attach, createVolumes, detach, namesOf } from './fleet.ts';
+import type { MeasureId } from './measures.ts';
+
+const workers = 10;
+const detachMs = 2000;
+const attachMs = 100;
+const newAttachments = 50;
+/** Into the backlog; not a multiple of the time of a detachment. */
+const laterMs = 5000;
+
+export async function measureStorm(place: Place, { quick }: Options, to: Recording<MeasureId>): Promise<void> {
+  const { clock, patience } = place.stand;
+  const { control } = place.driver;
+  const leaving = namesOf(place, 'leaving', quick ? 50 : 500);
+  const coming = namesOf(place, 'coming', newAttachments);
+  await using watch = await watchAttachments(place);
+  await createVolumes(place, [...leaving, ...coming]);
+  await place.startSidecar({ workers });
+  await attach(place, leaving);
+  await watch.until('those that will leave are attached', () => watch.attachedAtMs.size === leaving.length);
+
+  await control.addFault({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: detachMs } });
+  await control.addFault({ method: 'ControllerPublishVolume', action: { kind: 'delay', ms: attachMs } });
+  const before = (await control.calls()).length;
+  const detachedFromMs = clock.monotonicMs();
+  await detach(place, leaving);
+  await clock.sleep(detachedFromMs + laterMs - clock.monotonicMs(), patience.signal);
+  const attachedFromMs = clock.monotonicMs();
+  await attach(place, coming);
+  await watch.until('the new ones are attached', () => coming.every((name) => watch.attachedAtMs.has(name)));
+  await watch.until('the backlog is worked off', () => leaving.every((name) => watch.detachedAtMs.has(name)));
+
+  const waits = coming.map((name) => ((watch.attachedAtMs.get(name) ?? NaN) - attachedFromMs) / 1000);
+  waits.sort((a, b) => a - b);
+  to.record('stormMedian', quantile(waits, 0.5));
+  to.record('stormMost', quantile(waits, 1));
+  const lastMs = Math.max(...leaving.map((name) => watch.detachedAtMs.get(name) ?? NaN));
+  to.record('stormDrained', (lastMs - detachedFromMs) / 1000);
+  to.record('stormInFlight', mostAtOnce((await control.calls()).slice(before)));
+}
+
+/** The driver's clock has milliseconds: a call that begins in the one in which another ends comes after it. */
+function mostAtOnce(calls: readonly RecordedCall[]): number {
+  const moments = calls.flatMap(({ beganAtMs, endedAtMs }) => [
+    { atMs: beganAtMs, change: 1 },
+    ...(endedAtMs === undefined ? [] : [{ atMs: endedAtMs, change: -1 }]),
+  ]);
+  moments.sort((a, b) => a.atMs - b.atMs || a.change - b.change);
+  let [now, most] = [0, 0];
+  for (const { change } of moments) {
+    now += change;
+    most = Math.max(most, now);
+  }
+  return most;
+}

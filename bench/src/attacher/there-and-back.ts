@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Many attachments at once, then all deleted, then their volumes: rates, requests, CPU time, memory afterwards. */
+import type { Recording } from '../side-by-side/measures.ts';
+import type { Options } from '../side-by-side/options.ts';
+import type { Place } from '../side-by-side/place.ts';
+import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
+import { isForVolumes, perUnit, untilQuiet } from '../side-by-side/requests.ts';
+import { attachOne, watchAttachments } from './attachment-watch.ts';
+import { attach, createVolumes, deleteVolumes, detach, namesOf } from './fleet.ts';
+import type { MeasureId } from './measures.ts';
+
+export async function measureThereAndBack(
+  place: Place,
+  { load, settleMs }: Options,
+  to: Recording<MeasureId>,
+): Promise<void> {
+  const { clock, patience } = place.stand;
+  const names = namesOf(place, 'volume', load);
+  await using watch = await watchAttachments(place);
+  await createVolumes(place, names);
+  const { process } = await place.startSidecar();
+  await attachOne(place, watch, 'first');
+
+  /** What one step took of the program, and how long it was until the last of the times noted. */
+  const step = async (
+    unit: string,
+    run: () => Promise<void>,
+  ): Promise<{ readonly startMs: number; readonly requests: number; readonly cpuPerThousand: number }> => {
+    const before = await untilQuiet(place);
+    const cpuBefore = cpuSeconds(process.pid);
+    const startMs = clock.monotonicMs();
+    await run();
+    const requests = (await untilQuiet(place)).slice(before.length);
+    const cpuPerThousand = ((cpuSeconds(process.pid) - cpuBefore) / load) * 1000;
+    to.recordRequests(unit, perUnit(requests, load));
+    return { startMs, requests: requests.filter(isForVolumes).length / load, cpuPerThousand };
+  };
+  const rate = (at: ReadonlyMap<string, number>, startMs: number): number =>
+    (load / (Math.max(...names.map((name) => at.get(name) ?? NaN)) - startMs)) * 1000;
+
+  const attached = await step('attachment', async () => {
+    await attach(place, names);
+    await watch.until('all are attached', () => names.every((name) => watch.attachedAtMs.has(name)));
+  });
+  to.record('attachRate', rate(watch.attachedAtMs, attached.startMs));
+  to.record('requestsAttached', attached.requests);
+  to.record('cpuAttached', attached.cpuPerThousand);
+
+  const detached = await step('detachment', async () => {
+    await detach(place, names);
+    await watch.until('all are detached', () => names.every((name) => watch.detachedAtMs.has(name)));
+  });
+  to.record('detachRate', rate(watch.detachedAtMs, detached.startMs));
+  to.record('requestsDetached', detached.requests);
+  to.record('cpuDetached', detached.cpuPerThousand);
+
+  const released = await step('released volume', async () => {
+    await deleteVolumes(place, names);
+    await watch.until('all volumes are released', () => names.every((name) => watch.releasedVolumes.has(name)));
+  });
+  to.record('requestsReleased', released.requests);
+
+  await clock.sleep(settleMs, patience.signal);
+  const { rssMib, anonMib } = memoryOf(process.pid);
+  to.record('rssAfter', rssMib);
+  to.record('anonAfter', anonMib);
+}
