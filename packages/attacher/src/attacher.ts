@@ -14,6 +14,7 @@ import {
   type InformerFactory,
   type Logger,
   type Metrics,
+  openGate,
   type Random,
   type RateLimiter,
   retryLimiter,
@@ -26,9 +27,10 @@ import {
 } from '@csi-sidecars/runtime';
 import { attachmentHandler, createAttachReconcile, csiNodeHandler, laneOf } from './attach/controller.ts';
 import { createAttachMemory } from './attach/memory.ts';
-import type { AttachmentName } from './attach/state.ts';
+import { type AttachmentName, toAttachmentName } from './attach/state.ts';
 import { createAttachmentRuns } from './attachment-runs.ts';
-import { canAttach } from './driver.ts';
+import { canAttach, listsPublishedNodes } from './driver.ts';
+import { runComparisons } from './drift/controller.ts';
 import { finalizerOf } from './names.ts';
 import {
   attachmentHandler as releaseHandler,
@@ -108,6 +110,7 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
     timeoutMs: settings.timeoutMs,
     errorCodes: settings.features.errorCodes,
     caches,
+    runs,
     context: { driver, settings, finalizer },
   });
   const enqueue = (name: AttachmentName): void => queue.add(name);
@@ -127,6 +130,21 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
   volumes.addHandler(volumeHandler(driver.name, (name) => releaseQueue.add(name)));
   attachments.addHandler(releaseHandler((name) => releaseQueue.add(name)));
   csiNodes.addHandler(csiNodeHandler(attachments.lister, enqueue));
+  const compare = (signal: AbortSignal): Promise<void> =>
+    runComparisons(
+      {
+        channel,
+        clock,
+        logger,
+        attachments: attachments.lister,
+        caches,
+        runs,
+        enqueue: (name) => queue.add(toAttachmentName(name)),
+        gate: deps.gate ?? openGate,
+      },
+      { maxEntries: settings.maxEntries, timeoutMs: settings.timeoutMs, pauseMs: settings.reconcileSyncMs },
+      signal,
+    );
 
   return {
     run: (signal) =>
@@ -137,6 +155,7 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
           await Promise.all([
             runWorkers({ ...options, queue, reconcile: runs.record(reconcile) }, signal),
             runWorkers({ ...options, queue: releaseQueue, reconcile: reconcileRelease }, signal),
+            listsPublishedNodes(driver) ? compare(signal) : undefined,
           ]);
         },
         signal,

@@ -26,13 +26,16 @@ describe('forced attachments', () => {
     },
   );
 
-  it('given a forced run that throws, then the next run is forced, and no run is going on', async () => {
+  it('given a forced run that throws, then the next run is forced, and no call is going on', async () => {
     const runs = createAttachmentRuns();
     runs.force(va);
-    const failing = runs.record(() => Promise.reject(new Error('defect')));
+    const failing = runs.record((key: string) => {
+      runs.noteCall(key);
+      return Promise.reject(new Error('defect'));
+    });
     await expect(failing('va1', signal)).rejects.toThrow('defect');
-    using watched = runs.watch();
-    expect([runs.isForced(va), watched.hasRun(va)]).toEqual([true, false]);
+    using calls = runs.watchCalls();
+    expect([runs.isForced(va), calls.has(va)]).toEqual([true, false]);
   });
 
   it('given the driver agrees again, then the next run is not forced', () => {
@@ -51,22 +54,24 @@ describe('forced attachments', () => {
   });
 });
 
-describe('watched runs', () => {
-  it('given runs before, during and after a watch, then it knows those that were going on', async () => {
+describe('watched calls', () => {
+  it('given runs with a call before, during and after a watch, then it knows those that were going on', async () => {
     const runs = createAttachmentRuns();
     const end = Promise.withResolvers<Outcome>();
-    const names = ['va1', 'va2', 'va3', 'va4'];
-    const attachments = names.map((name) => anAttachment({ name }));
-    const recorded = runs.record((key: string) => (key === 'va2' ? end.promise : Promise.resolve(done)));
-    await recorded('va1', signal);
-    const slow = recorded('va2', signal);
-    using watched = runs.watch();
-    await recorded('va3', signal);
+    const names = ['before', 'across', 'during', 'after', 'without'];
+    const recorded = runs.record((key: string) => {
+      if (key !== 'without') runs.noteCall(key);
+      return key === 'across' ? end.promise : Promise.resolve(done);
+    });
+    await recorded('before', signal);
+    const slow = recorded('across', signal);
+    const calls = runs.watchCalls();
+    await recorded('during', signal);
+    await recorded('without', signal);
     end.resolve(done);
     await slow;
-    expect(names.filter((_, index) => watched.hasRun(attachments[index]!))).toEqual(['va2', 'va3']);
-    watched[Symbol.dispose]();
-    await recorded('va4', signal);
-    expect(watched.hasRun(anAttachment({ name: 'va4' }))).toBe(false);
+    calls[Symbol.dispose]();
+    await recorded('after', signal);
+    expect(names.filter((name) => calls.has(anAttachment({ name })))).toEqual(['across', 'during']);
   });
 });

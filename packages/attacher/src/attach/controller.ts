@@ -9,16 +9,18 @@ import {
   toObjectKey,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
+import type { AttachmentRuns } from '../attachment-runs.ts';
 import { annotations } from '../names.ts';
 import { finalizersOf, isAttached, isDeleting } from './attachment-facts.ts';
 import { decide } from './decide.ts';
 import { currentAttachment, observe, type ObserveDeps, surroundingsOf } from './observe.ts';
-import { perform, type PerformDeps } from './perform.ts';
+import { perform, type PerformDeps, type Step } from './perform.ts';
 import { type AttachContext, type AttachmentName, type AttachState, nameOf, nothingLearned } from './state.ts';
 
 export interface AttachLoopDeps extends PerformDeps {
   readonly caches: ObserveDeps;
   readonly context: AttachContext;
+  readonly runs: Pick<AttachmentRuns, 'noteCall'>;
 }
 
 export function createAttachReconcile(deps: AttachLoopDeps): Reconcile<AttachmentName> {
@@ -37,10 +39,15 @@ export function createAttachReconcile(deps: AttachLoopDeps): Reconcile<Attachmen
       if (performed.has(action.kind))
         throw new Error(`attachment ${name}: ${action.kind} was decided twice in one run`);
       performed.add(action.kind);
+      if (callsDriver(action)) deps.runs.noteCall(name);
       const learned = await perform(deps, name, { action, signal });
       state = { ...state, ...learned, ...observe(deps.caches, name, uid) };
     }
   };
+}
+
+function callsDriver({ kind }: Step): boolean {
+  return kind === 'publish' || kind === 'unpublish' || kind === 'takeBack';
 }
 
 export interface AttachmentHandlerDeps {

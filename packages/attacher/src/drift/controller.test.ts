@@ -18,7 +18,7 @@ interface Comparing {
   readonly enqueued: string[];
   /** When lists were asked for. */
   readonly listedAtMs: number[];
-  /** One run of the attach loop. */
+  /** One run of the attach loop, with a call to the driver. */
   run(name: string, work: Promise<Outcome>): Promise<Outcome>;
   stop(): Promise<void>;
 }
@@ -72,7 +72,13 @@ function comparing(
     attachments,
     enqueued,
     listedAtMs,
-    run: (name, work) => runs.record(() => work)(name, stop.signal),
+    run: (name, work) => {
+      const reconcile = runs.record(() => {
+        runs.noteCall(name);
+        return work;
+      });
+      return reconcile(name, stop.signal);
+    },
     stop: async () => {
       stop.abort(new Error('stopped'));
       await running;
@@ -141,7 +147,7 @@ describe('a pass', () => {
     await c.stop();
   });
 
-  it('[attacher#127] given a run that began before the list and ends after it, then its attachment is not touched', async () => {
+  it('[attacher#127] given a call that began before the list and is saved after it, then its attachment is not touched', async () => {
     const c = comparing([], [onNode1]);
     await c.clock.advance(60_999);
     c.attachments.push(anAttachment());
@@ -152,6 +158,15 @@ describe('a pass', () => {
     expect(c.enqueued).toEqual([]);
     publishing.resolve(done);
     await run;
+    await c.stop();
+  });
+
+  it('given a run that calls nobody while the driver lists, then its attachment is compared', async () => {
+    const c = comparing([isAttached], [nowhere]);
+    await c.clock.advance(500);
+    await c.runs.record(() => Promise.resolve(done))('va1', new AbortController().signal);
+    await c.clock.advance(500);
+    expect(c.enqueued).toEqual(['va1']);
     await c.stop();
   });
 

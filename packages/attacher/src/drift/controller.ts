@@ -41,14 +41,14 @@ export async function runComparisons(
   }
 }
 
-/** Compares what is true after the list, and only where nothing happened since before it: the list is as old as that. */
+/** Compares what is true after the list, and only where nothing was called since before it: the list is as old as that. */
 async function compareAll(deps: ComparisonDeps, options: ListOptions, signal: AbortSignal): Promise<void> {
-  using watched = deps.runs.watch();
+  using calls = deps.runs.watchCalls();
   const published = await tryToList(deps, options, signal);
   if (published === undefined) return;
   for (const attachment of deps.attachments.list()) {
     if (attachment.spec.attacher !== deps.caches.driverName) continue;
-    const comparison = { attachment, hasRun: watched.hasRun(attachment), place: placeOf(deps.caches, attachment) };
+    const comparison = { attachment, wasCalled: calls.has(attachment), place: placeOf(deps.caches, attachment) };
     carryOut(deps, attachment, decide(comparison, published));
   }
 }

@@ -20,8 +20,8 @@ it.each<{
 }>([
   {
     row: 'R1',
-    because: 'the list may be older than the run',
-    given: { hasRun: true },
+    because: 'the list may be older than the call',
+    given: { wasCalled: true },
     listed: on(),
     then: { kind: 'leave' },
   },
@@ -51,11 +51,11 @@ it.each<{
     then: forced(true),
   },
 ])('row $row: $because', ({ given, listed, then }) => {
-  expect(decide({ attachment: isAttached, hasRun: false, place: ok(place), ...given }, listed)).toEqual(then);
+  expect(decide({ attachment: isAttached, wasCalled: false, place: ok(place), ...given }, listed)).toEqual(then);
 });
 
 it('[attacher#120,135] given the volume is published on other nodes only, known or not, when compared, then its own attachment is forced', () => {
-  const comparison = { attachment: isAttached, hasRun: false, place: ok(place) };
+  const comparison = { attachment: isAttached, wasCalled: false, place: ok(place) };
   expect(decide(comparison, on('id-of-node2', 'nobody-knows'))).toEqual(forced(false));
   expect(decide(comparison, on('nobody-knows', 'id-of-node1'))).toEqual({ kind: 'unforce' });
 });

@@ -2,8 +2,8 @@
 /** Rows R1 to R4, for one attachment. Pure; first match wins. */
 import type { Action, Comparison, Published } from './state.ts';
 
-export function decide({ attachment, hasRun, place }: Comparison, published: Published): Action {
-  if (hasRun) return { kind: 'leave' }; // R1
+export function decide({ attachment, wasCalled, place }: Comparison, published: Published): Action {
+  if (wasCalled) return { kind: 'leave' }; // R1
   if (place.kind === 'error') return { kind: 'skip', reason: place.message }; // R2
   const { volumeHandle, nodeId } = place.value;
   const isPublished = published.get(volumeHandle)?.has(nodeId) === true;

@@ -20,8 +20,8 @@ export interface Place {
 
 export interface Comparison {
   readonly attachment: VolumeAttachment;
-  /** The attach loop has worked on it since before the list was asked for. */
-  readonly hasRun: boolean;
+  /** The attach loop has called the driver for it since before the list was asked for. */
+  readonly wasCalled: boolean;
   readonly place: Result<Place>;
 }
 

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The comparison and the attach loop together, with a driver that loses and keeps things. */
+import { csiNodes } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { anAttacher, type Fixture, type FixtureOptions, handle } from '../../testing/attacher-fixture.ts';
+import { aCsiNode, anAttachment, attached, aVolume } from '../../testing/builders.ts';
+
+const list = 'ListVolumes OK';
+const publish = `ControllerPublishVolume ${handle} id-of-node1`;
+const unpublish = `ControllerUnpublishVolume ${handle} id-of-node1`;
+const isAttached = anAttachment(attached);
+const saved = 'patch volumeattachments/status va1 200';
+
+/** Compares every minute, for the first time as soon as the caches are synced. */
+function comparing(seed: FixtureOptions['seed'], options: FixtureOptions = {}): Promise<Fixture> {
+  const controller = ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] as const;
+  return anAttacher({ ...options, controller, ...(seed === undefined ? {} : { seed }) });
+}
+
+/** As somebody else does behind our back. */
+async function behindOurBack(p: Fixture, what: 'Publish' | 'Unpublish', nodeId = 'id-of-node1'): Promise<void> {
+  const channel = p.driver.channel();
+  const request = { volume_id: handle, node_id: nodeId };
+  if (what === 'Unpublish') {
+    await channel.call('/csi.v1.Controller/ControllerUnpublishVolume', request, { timeoutMs: 1_000 });
+  } else {
+    const volume_capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
+    await channel.call(
+      '/csi.v1.Controller/ControllerPublishVolume',
+      { ...request, volume_capability },
+      { timeoutMs: 1_000 },
+    );
+  }
+  p.driver.forgetCalls();
+}
+
+describe('the comparison with the driver', () => {
+  it('[attacher#116] given an attachment that the driver does not list, when compared, then it is published once, and no more', async () => {
+    const p = await comparing([isAttached, aVolume(), aCsiNode()]);
+    expect([p.calls(), p.publishedOn()]).toEqual([[list, `${publish} OK`], ['id-of-node1']]);
+    await p.clock.advance(120_000);
+    expect(p.calls()).toEqual([list, `${publish} OK`, list, list]);
+    expect(p.attachment()?.status?.attached).toBe(true);
+    await p.stop();
+  });
+
+  it('[attacher#117] given an attachment that the driver lists, when compared, then nothing, even without its CSINode', async () => {
+    const p = await comparing([aVolume(), aCsiNode()]);
+    await behindOurBack(p, 'Publish');
+    p.server.objects.remove(csiNodes, { name: 'node1' });
+    p.server.seed(isAttached);
+    await p.clock.advance(120_000);
+    expect([p.calls(), p.writes()]).toEqual([[list, list], []]);
+    await p.stop();
+  });
+
+  it('[attacher#118] given a detached attachment held by others, when the driver lists it, then it is unpublished, and nothing is written', async () => {
+    const p = await comparing([aVolume(), aCsiNode()]);
+    await behindOurBack(p, 'Publish');
+    p.server.seed(anAttachment({ deleting: 'yes', finalizers: ['foo/bar'] }));
+    await p.clock.advance(60_000);
+    await p.settle();
+    expect([p.calls(), p.writes(), p.publishedOn()]).toEqual([[list, `${unpublish} OK`], [], []]);
+    await p.clock.advance(120_000);
+    expect(p.calls()).toEqual([list, `${unpublish} OK`, list, list]);
+    await p.stop();
+  });
+
+  it('[attacher#120] given a volume that is on another node only, when compared, then it is published to this one as well', async () => {
+    const p = await comparing([aVolume({ spec: { accessModes: ['ReadWriteMany'] } }), aCsiNode()]);
+    await behindOurBack(p, 'Publish', 'id-of-node2');
+    p.server.seed(isAttached);
+    await p.clock.advance(60_000);
+    await p.settle();
+    expect([p.calls(), [...p.publishedOn()].sort()]).toEqual([
+      [list, `${publish} OK`],
+      ['id-of-node1', 'id-of-node2'],
+    ]);
+    await p.stop();
+  });
+
+  it('[attacher#129] given a forced attachment that fails, when its backoff is over, then it is tried again, before the next pass', async () => {
+    const p = await comparing([aVolume(), aCsiNode()]);
+    p.driver.faults.add({ method: 'ControllerPublishVolume', times: 2, action: { kind: 'fail', code: 'Internal' } });
+    p.server.seed(isAttached);
+    p.driver.forgetCalls();
+    await p.clock.advance(60_000);
+    await p.settle();
+    expect([p.calls(), p.attachment()?.status]).toEqual([
+      [list, `${publish} Internal`],
+      { attached: true, attachError: expect.objectContaining({ errorCode: 13 }) },
+    ]);
+    await p.clock.advance(10_000);
+    await p.settle();
+    expect(p.calls()).toEqual([list, `${publish} Internal`, `${publish} Internal`, `${publish} OK`]);
+    const { attached: isOn, attachError } = p.attachment()?.status ?? {};
+    expect([isOn, attachError, p.publishedOn()]).toEqual([true, undefined, ['id-of-node1']]);
+    await p.stop();
+  });
+
+  it('[attacher#130] given an attachment in a long backoff, when the driver lists it, then it is tried at once', async () => {
+    const p = await comparing([aVolume(), aCsiNode()], {
+      settings: { retryIntervalStartMs: 3_000_000, retryIntervalMaxMs: 3_000_000 },
+    });
+    p.driver.faults.add({
+      method: 'ControllerPublishVolume',
+      at: 'after',
+      times: 2,
+      action: { kind: 'fail', code: 'Internal' },
+    });
+    p.driver.forgetCalls();
+    p.server.seed(anAttachment());
+    await p.settle();
+    expect([p.calls(), p.publishedOn()]).toEqual([[`${publish} Internal`], ['id-of-node1']]);
+    await p.clock.advance(60_000);
+    await p.settle();
+    await p.clock.advance(60_000);
+    await p.settle();
+    expect(p.calls()).toEqual([`${publish} Internal`, list, `${publish} Internal`, list, `${publish} OK`]);
+    expect([p.attachment()?.status?.attached, p.writes().at(-1)]).toEqual([true, saved]);
+    await p.stop();
+  });
+
+  it('[attacher#127] given many attachments are made and taken away while the driver lists slowly, then each call is made once', async () => {
+    const p = await comparing([aVolume(), aCsiNode()]);
+    p.driver.faults.add({ method: 'ListVolumes', at: 'after', action: { kind: 'delay', ms: 5_000 } });
+    p.driver.forgetCalls();
+    await p.clock.advance(61_000);
+    p.server.seed(anAttachment());
+    await p.settle();
+    expect(p.attachment()?.status?.attached).toBe(true);
+    await p.clock.advance(66_000);
+    p.delete();
+    await p.clock.advance(120_000);
+    expect(p.calls().filter((call) => call !== list)).toEqual([`${publish} OK`, `${unpublish} OK`]);
+    expect([p.attachment(), p.publishedOn()]).toEqual([undefined, []]);
+    await p.stop();
+  });
+
+  it('given a driver that does not tell where volumes are published, then it is not asked', async () => {
+    const p = await anAttacher({
+      controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES'],
+      seed: [isAttached, aVolume()],
+    });
+    await p.clock.advance(120_000);
+    expect(p.calls()).toEqual([]);
+    await p.stop();
+  });
+});
