@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is measured, in the order of the page. */
-import { count, cpu, mib, ms, perSecond, requests, seconds, type Measures } from '../side-by-side/measures.ts';
+import { count, cpu, mib, ms, percent, perSecond, requests, seconds, type Measures } from '../side-by-side/measures.ts';
 
 export type MeasureId =
   | 'volumesRate'
@@ -20,6 +20,9 @@ export type MeasureId =
   | 'anonAfter'
   | 'rssForeign'
   | 'anonForeign'
+  | 'streamBusy'
+  | 'ownP50'
+  | 'ownP99'
   | 'volumeP50'
   | 'volumeP99'
   | 'boundP50'
@@ -47,6 +50,9 @@ export const measures: Measures<MeasureId> = {
   anonAfter: { title: 'anonymous memory, idle after the volumes came and went', ...mib },
   rssForeign: { title: 'RSS, idle beside foreign objects', ...mib },
   anonForeign: { title: 'anonymous memory, idle beside foreign objects', ...mib },
+  streamBusy: { title: '30 claims/s: processors of the machine in use', ...percent },
+  ownP50: { title: '30 claims/s: claim handed to the driver to volume, p50', ...ms },
+  ownP99: { title: '30 claims/s: claim handed to the driver to volume, p99', ...ms },
   volumeP50: { title: '30 claims/s: accepted claim to volume, p50', ...ms },
   volumeP99: { title: '30 claims/s: accepted claim to volume, p99', ...ms },
   boundP50: { title: '30 claims/s: accepted claim to Bound, p50', ...ms },

@@ -3,6 +3,7 @@
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import type { Place } from '../side-by-side/place.ts';
+import { busyShareSince, processorTimes } from '../side-by-side/machine-load.ts';
 import { measureStart } from '../side-by-side/start.ts';
 import { quantile } from '../runtime/report.ts';
 import { createClaim } from './claims.ts';
@@ -18,7 +19,7 @@ export async function measureStartAndStream(
 ): Promise<void> {
   await using watch = await watchVolumes(place);
   await createClaim(place, 'first');
-  await watch.until('the claim waits for the driver', () => watch.handedOver.has('first'));
+  await watch.until('the claim waits for the driver', () => watch.handedOverAtMs.has('first'));
   const served = (): Promise<void> => watch.until('the first claim is bound', () => watch.boundAtMs.has('first'));
   await measureStart(place, { method: 'CreateVolume', served, settleMs }, to);
   await stream(place, watch, { count: claimsPerSecond * (quick ? 3 : 10), to });
@@ -32,6 +33,7 @@ async function stream(
   const { clock, patience } = place.stand;
   const acceptedAtMs = new Map<string, number>();
   const creations: Promise<void>[] = [];
+  const timesBefore = processorTimes();
   const startMs = clock.monotonicMs();
   for (let n = 0; n < count; n += 1) {
     const name = `streamed-${n}`;
@@ -41,12 +43,22 @@ async function stream(
   }
   await Promise.all(creations);
   await watch.until('all streamed claims are bound', () => watch.boundAtMs.size === count + 1);
-  const latencies = (at: ReadonlyMap<string, number>): readonly number[] =>
-    // The watch may be faster than the answer to the request.
-    [...acceptedAtMs].map(([name, ms]) => Math.max(0, (at.get(name) ?? NaN) - ms)).sort((a, b) => a - b);
-  const [volumes, bound] = [latencies(watch.createdAtMs), latencies(watch.boundAtMs)];
+  to.record('streamBusy', busyShareSince(timesBefore) * 100);
+  const latencies = (from: Times, at: Times): readonly number[] =>
+    // One watch may be faster than the other, or than the answer to the request.
+    [...acceptedAtMs.keys()]
+      .map((name) => Math.max(0, (at.get(name) ?? NaN) - (from.get(name) ?? NaN)))
+      .sort((a, b) => a - b);
+  const own = latencies(watch.handedOverAtMs, watch.createdAtMs);
+  const volumes = latencies(acceptedAtMs, watch.createdAtMs);
+  const bound = latencies(acceptedAtMs, watch.boundAtMs);
+  to.record('ownP50', quantile(own, 0.5));
+  to.record('ownP99', quantile(own, 0.99));
   to.record('volumeP50', quantile(volumes, 0.5));
   to.record('volumeP99', quantile(volumes, 0.99));
   to.record('boundP50', quantile(bound, 0.5));
   to.record('boundP99', quantile(bound, 0.99));
 }
+
+/** By claim. */
+type Times = ReadonlyMap<string, number>;

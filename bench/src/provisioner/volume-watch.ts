@@ -5,8 +5,8 @@ import type { Place } from '../side-by-side/place.ts';
 import { anInformer, watching, type Watching } from '../side-by-side/watching.ts';
 
 export interface VolumeWatch extends Watching {
-  /** Claims that the controller-manager has handed to the driver. */
-  readonly handedOver: ReadonlySet<string>;
+  /** By claim, when the controller-manager handed it to the driver. */
+  readonly handedOverAtMs: ReadonlyMap<string, number>;
   /** By claim. */
   readonly createdAtMs: ReadonlyMap<string, number>;
   readonly boundAtMs: ReadonlyMap<string, number>;
@@ -18,15 +18,19 @@ export async function watchVolumes({ stand, namespace }: Place): Promise<VolumeW
   const { clock } = stand;
   const claims = anInformer(stand, persistentVolumeClaims, namespace);
   const volumes = anInformer(stand, persistentVolumes);
-  const handedOver = new Set<string>();
+  const handedOverAtMs = new Map<string, number>();
   const createdAtMs = new Map<string, number>();
   const boundAtMs = new Map<string, number>();
   const goneAtMs = new Map<string, number>();
 
+  const noteOnce = (times: Map<string, number>, name: string): void => {
+    if (!times.has(name)) times.set(name, clock.monotonicMs());
+  };
   const seeClaim = ({ metadata, status }: PersistentVolumeClaim): void => {
     const name = metadata?.name ?? '';
-    if (metadata?.annotations?.['volume.kubernetes.io/storage-provisioner'] !== undefined) handedOver.add(name);
-    if (status?.phase === 'Bound' && !boundAtMs.has(name)) boundAtMs.set(name, clock.monotonicMs());
+    const provisioner = metadata?.annotations?.['volume.kubernetes.io/storage-provisioner'];
+    if (provisioner !== undefined) noteOnce(handedOverAtMs, name);
+    if (status?.phase === 'Bound') noteOnce(boundAtMs, name);
   };
   claims.addHandler({ add: seeClaim, update: (_previous, claim) => seeClaim(claim) });
   volumes.addHandler({
@@ -40,5 +44,5 @@ export async function watchVolumes({ stand, namespace }: Place): Promise<VolumeW
     },
   });
 
-  return { handedOver, createdAtMs, boundAtMs, goneAtMs, ...(await watching(stand, [claims, volumes])) };
+  return { handedOverAtMs, createdAtMs, boundAtMs, goneAtMs, ...(await watching(stand, [claims, volumes])) };
 }

@@ -22,7 +22,7 @@ export async function measureWaitingClaims(
   const names = Array.from({ length: count }, (_, n) => `claim-${n}`);
   await using watch = await watchVolumes(place);
   await inParallel(names, concurrency, (name) => createClaim(place, name));
-  await watch.until('all claims wait for the driver', () => watch.handedOver.size === count);
+  await watch.until('all claims wait for the driver', () => watch.handedOverAtMs.size === count);
 
   const startMs = clock.monotonicMs();
   const { process } = await place.startSidecar();

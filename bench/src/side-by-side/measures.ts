@@ -14,6 +14,7 @@ type Scale = Omit<Measure, 'title'>;
 export const seconds: Scale = { unit: 's', digits: 1 };
 export const ms: Scale = { unit: 'ms', digits: 0 };
 export const mib: Scale = { unit: 'MiB', digits: 0 };
+export const percent: Scale = { unit: '%', digits: 0 };
 export const perSecond: Scale = { unit: '/s', digits: 0 };
 export const requests: Scale = { unit: '', digits: 2 };
 export const count: Scale = { unit: '', digits: 0 };

@@ -29,6 +29,8 @@ export interface Stand {
   audited(): readonly AuditedRequest[];
 }
 
+/** Kubernetes' own period of looking at every claim and volume anew; that of the scenarios would be most of the load. */
+const unhurried = ['--pvclaimbinder-sync-period=15s'];
 const unthrottled = ['--kube-api-qps=5000', '--kube-api-burst=10000'];
 
 export interface StandOptions {
@@ -45,8 +47,10 @@ export async function openStand({ name, env, signal }: StandOptions, stack: Asyn
   mkdirSync(reports, { recursive: true });
   const scratch = mkdtempSync(join(tmpdir(), 'csi-bench-'));
   stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
-  const extraArgs = { ...loadArgs, 'kube-controller-manager': unthrottled };
+  const extraArgs = { ...loadArgs, 'kube-controller-manager': [...unthrottled, ...unhurried] };
   const controlPlane = stack.use(await startLocal({ clock, folder: join(reports, 'control-plane'), extraArgs }));
+  // There are no pods here: it would only watch what others do, on the processors that are measured.
+  await controlPlane.components.get('kube-scheduler')?.stop();
   const api = createApiClient(
     { transport: controlPlane.admin, clock, logger: silentLogger },
     { userAgent: 'csi-sidecars-bench', qps: -1, burst: 0 },
