@@ -105,12 +105,8 @@ function tokensOf(subject: SecretSubject): Parameters<typeof resolveSecret>[1] {
 }
 
 function templateOf(parameters: Readonly<Record<string, string>>, keys: Purpose): Result<SecretTemplate | undefined> {
-  const present = (...candidates: (string | undefined)[]): readonly string[] =>
-    candidates
-      .filter((key) => key !== undefined && Object.hasOwn(parameters, key))
-      .map((key) => parameters[key ?? ''] ?? '');
-  const names = present(keys.deprecatedName, keys.name);
-  const namespaces = present(keys.deprecatedNamespace, keys.namespace);
+  const names = valuesOf(parameters, [keys.deprecatedName, keys.name]);
+  const namespaces = valuesOf(parameters, [keys.deprecatedNamespace, keys.namespace]);
   if (names.length > 1 || namespaces.length > 1) {
     return refuse(`${keys.label} secrets specified in parameters with both "csi" and "${reservedPrefix}" keys`);
   }
@@ -123,4 +119,16 @@ function templateOf(parameters: Readonly<Record<string, string>>, keys: Purpose)
     return refuse(`${keys.label} secrets specified in parameters but value of either namespace or name is empty`);
   }
   return ok({ name, namespace });
+}
+
+/** Those that are there, in this order. */
+function valuesOf(
+  parameters: Readonly<Record<string, string>>,
+  keys: readonly (string | undefined)[],
+): readonly string[] {
+  const values: string[] = [];
+  for (const key of keys) {
+    if (key !== undefined && Object.hasOwn(parameters, key)) values.push(parameters[key] ?? '');
+  }
+  return values;
 }

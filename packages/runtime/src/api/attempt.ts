@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One attempt of a call: a bounded exchange whose answer is read at once, or a stream that outlives the attempt. */
-import type { Clock } from '../clock/clock.ts';
-import { DeadlineError, linkSignals, withDeadline } from '../clock/deadline.ts';
+import type { Clock, Timer } from '../clock/clock.ts';
+import { DeadlineError, linkSignals, type LinkedSignal } from '../clock/deadline.ts';
 import { decodedBody } from './content-encoding.ts';
 import { ApiError } from './errors.ts';
 import { noAnswer, type RequestMetrics } from './request-metrics.ts';
@@ -45,20 +45,32 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
     return { kind: 'failure', error: await readError(request, response), retryAfterMs };
   };
 
+  const alarmOf = (linked: LinkedSignal, leftMs: number): Timer | undefined =>
+    leftMs === Infinity ? undefined : clock.timer(leftMs, () => linked.abort(new DeadlineError(leftMs)));
+
   const unary =
     (expected: Expected): Attempt<unknown> =>
-    (call, leftMs) =>
-      withDeadline(clock, { parent: call.signal, ms: leftMs }, async (signal): Promise<AttemptResult<unknown>> => {
-        const request: TransportRequest = { ...call.request, signal };
+    async (call, leftMs) => {
+      const linked = linkSignals([call.signal]);
+      const alarm = alarmOf(linked, leftMs);
+      try {
+        const request: TransportRequest = { ...call.request, signal: linked.signal };
         const result = await exchange(request);
         if (result.kind === 'failure') return result;
         return { kind: 'success', value: await readValue(request, result.value, expected) };
-      }).catch(asFailure);
+      } catch (error) {
+        return asFailure(error);
+      } finally {
+        alarm?.cancel();
+        // The answer is read, or there is none: nobody is left who would have to be told.
+        linked.release();
+      }
+    };
 
   /** The deadline lasts until the body has ended, and nothing of it stays behind then. */
   const stream: Attempt<TransportResponse> = async (call, leftMs) => {
     const linked = linkSignals([call.signal]);
-    const alarm = leftMs === Infinity ? undefined : clock.timer(leftMs, () => linked.abort(new DeadlineError(leftMs)));
+    const alarm = alarmOf(linked, leftMs);
     const release = (): void => {
       alarm?.cancel();
       linked[Symbol.dispose]();

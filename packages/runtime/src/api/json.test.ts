@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hasLongInteger, parseJson, parseJsonText, stringifyJson } from './json.ts';
+import { copyJson, hasLongInteger, parseJson, parseJsonText, stringifyJson } from './json.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -46,5 +46,27 @@ describe('parseJson', () => {
         expect(BigInt(parsed.n)).toBe(n);
       }),
     );
+  });
+});
+
+describe('copyJson', () => {
+  it('given any JSON, then the copy is equal and shares no part that could be changed', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const copy = copyJson(value);
+        expect(copy).toEqual(value);
+        if (typeof value === 'object' && value !== null) expect(copy).not.toBe(value);
+      }),
+    );
+    const original = { metadata: { finalizers: ['a'], size: 2n ** 60n } };
+    const copy = copyJson(original);
+    copy.metadata.finalizers.push('b');
+    expect(original.metadata.finalizers).toEqual(['a']);
+  });
+
+  it('given a field called __proto__, then it is copied as a field', () => {
+    const copy = copyJson(parseJson(bytes('{"__proto__":{"a":1}}')));
+    expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
+    expect(stringifyJson(copy)).toBe('{"__proto__":{"a":1}}');
   });
 });

@@ -40,6 +40,23 @@ export function stringifyJson(value: unknown): string {
   }
 }
 
+/** A copy of what `parseJson` returned, for a fraction of what `structuredClone` costs, which takes any value. */
+export function copyJson<T>(value: T): T {
+  return copyAny(value) as T;
+}
+
+function copyAny(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyAny);
+  // Spread first: every name is the copy's own then, even `__proto__`, and the assignment below cannot mean anything else.
+  const copy: Record<string, unknown> = { ...value };
+  for (const name in copy) {
+    const field = copy[name];
+    if (typeof field === 'object') copy[name] = copyAny(field);
+  }
+  return copy;
+}
+
 /** Whether a number of sixteen digits or more may occur. May be wrong about digits inside a string, never the other way. */
 export function hasLongInteger(bytes: Uint8Array): boolean {
   // Any run of sixteen digits covers one of these positions.

@@ -68,4 +68,13 @@ describe('linkSignals', () => {
     expect(linked.signal.aborted).toBe(true);
     expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
   });
+
+  it('given a released link, then the parents are free and nobody is told', () => {
+    const parent = new AbortController();
+    const linked = linkSignals([parent.signal]);
+    linked.release();
+    parent.abort();
+    expect(linked.signal.aborted).toBe(false);
+    expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
+  });
 });

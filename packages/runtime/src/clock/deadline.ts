@@ -52,6 +52,8 @@ const deadlines = new WeakMap<AbortSignal, number>();
 export interface LinkedSignal extends Disposable {
   readonly signal: AbortSignal;
   abort(reason: unknown): void;
+  /** Lets the parents go and no more: for work that is certainly over. Aborting would tell nobody, at some expense. */
+  release(): void;
 }
 
 /** A signal that aborts as soon as one of its parents does. Disposing aborts it and lets the parents go. */
@@ -65,7 +67,12 @@ export function linkSignals(parents: readonly (AbortSignal | undefined)[]): Link
     unlink();
     controller.abort(reason);
   };
-  const linked: LinkedSignal = { signal: controller.signal, abort, [Symbol.dispose]: () => abort(ended) };
+  const linked: LinkedSignal = {
+    signal: controller.signal,
+    abort,
+    release: unlink,
+    [Symbol.dispose]: () => abort(ended),
+  };
   let earliestMs = Infinity;
   for (const parent of parents) {
     if (parent === undefined) continue;

@@ -17,6 +17,7 @@
  * told in slices between which the event loop turns; nothing else is applied or told meanwhile. While a list is collected,
  * an object that did not change is the stored one again: there is no second copy. Nothing is told once `stopped` is true.
  */
+import { copyJson } from '../api/json.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
 import type { Logger } from '../log/logger.ts';
@@ -175,7 +176,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       const passed = (compareResourceVersions(storeRv, resourceVersion) ?? -1) >= 0;
       if (passed || (stored !== undefined && isSameVersion(stored, object))) return;
       // The caller keeps its object; this copy becomes one of the cache.
-      const current = prepare(key, structuredClone(object) as KubeObject as ServerObject);
+      const current = prepare(key, copyJson(object) as KubeObject as ServerObject);
       if (current === failed) return;
       const visible = current === filtered ? undefined : current;
       ownWrites.remember(key, { object: visible, uid, resourceVersion, until: 'reached' });
