@@ -39,7 +39,6 @@ const result = await build({
   target: parseTarget,
   minifySyntax: true,
   minifyWhitespace: true,
-  keepNames: true,
   sourcemap: 'linked',
   legalComments: 'none',
   metafile: true,
