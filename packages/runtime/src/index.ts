@@ -56,6 +56,7 @@ export type { WorkersOptions } from './controller/workers.ts';
 export { createEventRecorder } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorderDeps, EventRecorderOptions } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
+export { addedFinalizer, removedFinalizer } from './finalizer/finalizer-patch.ts';
 export { filterHandler } from './informer/filter-handler.ts';
 export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
 export type { ObjectName } from './informer/key.ts';

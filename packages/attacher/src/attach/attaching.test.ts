@@ -1,44 +1,347 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From a VolumeAttachment to a published volume, on an API server and a driver. */
+import type { KubeObject } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aCsiNode, anAttachment, aVolume, finalizer } from '../../testing/builders.ts';
-import { anAttacher } from '../../testing/attacher-fixture.ts';
+import { anAttacher, type Fixture, forbidden } from '../../testing/attacher-fixture.ts';
+import {
+  aCsiNode,
+  anAttachment,
+  attached,
+  type AttachmentFacts,
+  aVolume,
+  driverName,
+  finalizer,
+} from '../../testing/builders.ts';
+import { annotations } from '../names.ts';
 
 const published = 'ControllerPublishVolume volume-1 id-of-node1 OK';
+const marked = 'patch volumeattachments va1 200';
+const saved = 'patch volumeattachments/status va1 200';
+const guarded = 'patch persistentvolumes pv1 200';
+const inline = (spec: object): AttachmentFacts => ({ source: { inlineVolumeSpec: spec } });
+const csi = { driver: driverName, volumeHandle: 'volume-1' };
+
+const attacherWith = (...seed: readonly KubeObject[]): Promise<Fixture> => anAttacher({ seed });
+const errorOf = (a: Fixture): string | undefined => a.attachment()?.status?.attachError?.message;
 
 describe('the order of writes', () => {
   it('[attacher#1] given a new attachment of a volume with our finalizer, then its patch, the publish, its status', async () => {
-    const a = await anAttacher();
-    expect(a.writes()).toEqual(['patch volumeattachments va1 200', 'patch volumeattachments/status va1 200']);
+    const moments: string[] = [];
+    const a = await anAttacher({
+      interrupt: (operation, moment) => {
+        moments.push(`${moment} ${operation.split('/').slice(-2).join('/')}`);
+        return undefined;
+      },
+    });
+    expect(a.writes()).toEqual([marked, saved]);
     expect(a.calls()).toEqual([published]);
+    expect(moments).toEqual([
+      'before volumeattachments/va1',
+      'after volumeattachments/va1',
+      'before csi.v1.Controller/ControllerPublishVolume',
+      'after csi.v1.Controller/ControllerPublishVolume',
+      'before va1/status',
+      'after va1/status',
+    ]);
+    expect(a.attachment()).toMatchObject({
+      metadata: { finalizers: [finalizer], annotations: { [annotations.nodeId]: 'id-of-node1' } },
+      status: { attached: true, attachmentMetadata: { 'test-driver/attachment': 'volume-1 on id-of-node1' } },
+    });
+  });
+
+  it('[attacher#2] given one that is changed to be attached, then the same', async () => {
+    const a = await attacherWith(anAttachment({ status: { attached: true } }), aVolume(), aCsiNode());
+    expect([a.writes(), a.calls()]).toEqual([[], []]);
+    a.change('va1', (attachment) => ({ ...attachment, status: { attached: false } }));
+    await a.settle();
+    expect([a.writes(), a.calls()]).toEqual([[marked, saved], [published]]);
+  });
+
+  it('[attacher#3] given a volume without our finalizer, then it gets that first', async () => {
+    const a = await attacherWith(anAttachment(), aVolume({ finalizers: ['other/x'] }), aCsiNode());
+    expect(a.writes()).toEqual([guarded, marked, saved]);
+    expect(a.volume()?.metadata?.finalizers).toEqual(['other/x', finalizer]);
+  });
+
+  it('[attacher#4] given an inline volume, then no PersistentVolume is touched', async () => {
+    const a = await attacherWith(
+      anAttachment(inline({ csi, accessModes: ['ReadWriteOnce'] })),
+      aVolume({ finalizers: [] }),
+      aCsiNode(),
+    );
+    expect([a.writes(), a.calls()]).toEqual([[marked, saved], [published]]);
+    expect(
+      a.server.requests.filter(({ resource, verb }) => resource === 'persistentvolumes' && verb !== 'watch'),
+    ).toEqual(
+      a.server.requests.filter(
+        ({ resource, verb, path }) =>
+          resource === 'persistentvolumes' && verb === 'list' && !path.includes('fieldSelector'),
+      ),
+    );
+  });
+
+  it('[attacher#46] given finalizers of others, then ours comes after them', async () => {
+    const a = await attacherWith(anAttachment({ finalizers: ['b/x', 'a/y'] }), aVolume(), aCsiNode());
+    expect(a.attachment()?.metadata?.finalizers).toEqual(['b/x', 'a/y', finalizer]);
+  });
+
+  it('[attacher#14] given an attachment of another attacher, then nothing', async () => {
+    const a = await attacherWith(anAttachment({ attacher: 'other' }), aVolume(), aCsiNode());
+    await a.clock.advance(600_000);
+    expect([a.writes(), a.calls()]).toEqual([[], []]);
+  });
+
+  it('[attacher#35] given an attacher name in other letters, then it is another one', async () => {
+    const a = await attacherWith(anAttachment({ attacher: driverName.toUpperCase() }), aVolume(), aCsiNode());
+    expect([a.writes(), a.calls()]).toEqual([[], []]);
+  });
+
+  it('[attacher#15] given one that is attached, then nothing, even without our finalizer', async () => {
+    const a = await attacherWith(anAttachment({ status: { attached: true } }), aVolume(), aCsiNode());
+    await a.clock.advance(600_000);
+    expect([a.writes(), a.calls()]).toEqual([[], []]);
+  });
+
+  it('[attacher#57] given somebody says that it is attached, then it is believed', async () => {
+    const a = await attacherWith(anAttachment(), aVolume());
+    a.change('va1', (attachment) => ({ ...attachment, status: { attached: true } }));
+    await a.clock.advance(600_000);
+    expect(a.calls()).toEqual([]);
+  });
+
+  it('[attacher#56] given somebody says that it is not attached, then it is published again', async () => {
+    const a = await anAttacher();
+    a.change('va1', (attachment) => ({ ...attachment, status: { attached: false } }));
+    await a.settle();
+    expect(a.calls()).toEqual([published, published]);
+    expect(a.attachment()?.status?.attached).toBe(true);
+  });
+});
+
+describe('what is wrong before anything is published', () => {
+  const neverMarked = (a: Fixture): void => {
+    expect(a.calls()).toEqual([]);
+    expect(a.attachment()?.metadata?.finalizers).toBeUndefined();
+    expect(a.attachment()?.metadata?.annotations).toBeUndefined();
+  };
+
+  it.each([
+    {
+      id: '[attacher#5]',
+      given: 'no source',
+      source: {},
+      error: 'neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source',
+    },
+    {
+      id: '[attacher#6]',
+      given: 'both sources',
+      source: { persistentVolumeName: 'pv1', inlineVolumeSpec: { csi } },
+      error: 'both InlineCSIVolumeSource and PersistentVolumeName specified in VA source',
+    },
+    {
+      id: '[attacher#7]',
+      given: 'an inline source without CSI',
+      source: { inlineVolumeSpec: {} },
+      error: 'inline volume spec contains nil CSI source',
+    },
+    {
+      id: '[attacher#8]',
+      given: 'an unknown volume',
+      source: { persistentVolumeName: 'nothing' },
+      error: 'persistentvolume "nothing" not found',
+    },
+  ])('$id given $given, then the error is told, and nothing else is written', async ({ source, error }) => {
+    const a = await attacherWith(anAttachment({ source }), aVolume(), aCsiNode());
+    expect([errorOf(a), a.writes()]).toEqual([error, [saved]]);
+    neverMarked(a);
+    await a.clock.advance(1_200);
+    expect(a.writes()).toEqual([saved, saved]);
+  });
+
+  it('[attacher#8] given an unknown volume that is made, when tried again, then it is attached', async () => {
+    const a = await attacherWith(anAttachment(), aCsiNode());
+    expect(errorOf(a)).toBe('persistentvolume "pv1" not found');
+    a.server.seed(aVolume());
+    await a.clock.advance(1_200);
+    expect(a.attachment()?.status).toMatchObject({ attached: true });
+    expect(errorOf(a)).toBeUndefined();
+  });
+
+  it('[attacher#9] given the error cannot be told either, then it is told with the next try', async () => {
+    const seed = [anAttachment({ source: { persistentVolumeName: 'nothing' } }), aCsiNode()];
+    const refused = { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' } as const;
+    const when = ({ subresource }: { readonly subresource: string | undefined }): boolean => subresource === 'status';
+    const a = await anAttacher({ seed, faults: [{ when, fault: refused, times: 2 }] });
+    await a.clock.advance(1_200);
+    expect(errorOf(a)).toBeUndefined();
+    await a.clock.advance(2_400);
+    expect(errorOf(a)).toBe('persistentvolume "nothing" not found');
+    expect([a.calls(), a.writes()]).toEqual([[], [saved]]);
+  });
+
+  it('[attacher#10] given a volume that is being deleted, then the error, for as long as it is so', async () => {
+    const a = await attacherWith(anAttachment(), aVolume({ deleting: 'yes' }), aCsiNode());
+    expect([errorOf(a), a.writes()]).toEqual(['PersistentVolume "pv1" is marked for deletion', [saved]]);
+    await a.clock.advance(8_000);
+    expect(a.writes()).toEqual([saved, saved, saved, saved]);
+    neverMarked(a);
+  });
+
+  it('[attacher#11] given the finalizer of the volume is refused once, then the error, and the next try clears it', async () => {
+    const when = ({ resource, verb }: { readonly resource: string; readonly verb: string }): boolean =>
+      resource === 'persistentvolumes' && verb === 'patch';
+    const a = await anAttacher({
+      seed: [anAttachment(), aVolume({ finalizers: [] }), aCsiNode()],
+      faults: [{ when, fault: forbidden }],
+    });
+    expect(errorOf(a)).toMatch(/^could not add PersistentVolume finalizer: /);
+    expect(a.calls()).toEqual([]);
+    await a.clock.advance(1_200);
+    expect(a.writes()).toEqual([saved, guarded, marked, saved]);
+    expect([errorOf(a), a.calls()]).toEqual([undefined, [published]]);
+  });
+
+  it('[attacher#12] given a volume that is neither CSI nor migrated, then it is guarded, and the error is told', async () => {
+    const { csi: _csi, ...spec } = aVolume().spec ?? {};
+    const nfs = { ...aVolume({ finalizers: [] }), spec: { ...spec, nfs: { server: 's', path: '/' } } };
+    const a = await attacherWith(anAttachment(), nfs, aCsiNode());
+    expect([errorOf(a), a.writes()]).toEqual([
+      'pv spec contained non-csi source that was not migrated',
+      [guarded, saved],
+    ]);
+    neverMarked(a);
+  });
+
+  it('[attacher#13] given the volume of another driver, then it is published all the same', async () => {
+    const a = await attacherWith(anAttachment(), aVolume({ csi: { driver: 'other' }, finalizers: [] }), aCsiNode());
+    expect([a.writes(), a.calls()]).toEqual([[guarded, marked, saved], [published]]);
+    a.delete();
+    await a.settle();
+    expect([a.attachment(), a.publishedOn()]).toEqual([undefined, []]);
+  });
+
+  it('[attacher#25] given access modes that exclude each other, then no finalizer and no node id, and it can go at once', async () => {
+    const spec = { accessModes: ['ReadWriteOnce', 'ReadOnlyMany'] };
+    const a = await attacherWith(anAttachment(), aVolume({ spec }), aCsiNode());
+    expect([errorOf(a), a.writes()]).toEqual([
+      'CSI does not support ReadOnlyMany and ReadWriteOnce on the same PersistentVolume',
+      [saved],
+    ]);
+    neverMarked(a);
+    a.delete();
+    await a.clock.advance(600_000);
+    expect([a.attachment(), a.calls()]).toEqual([undefined, []]);
+  });
+
+  it('[attacher#32] given no CSINode, then the error, even with a node id of an earlier time', async () => {
+    const earlier = anAttachment({ annotations: { [annotations.nodeId]: 'old' } });
+    const a = await attacherWith(earlier, aVolume());
+    expect([errorOf(a), a.calls(), a.writes()]).toEqual(['csinode.storage.k8s.io "node1" not found', [], [saved]]);
+  });
+
+  it('[attacher#33] given a CSINode without the driver, then the error, even with a node id of an earlier time', async () => {
+    const earlier = anAttachment({ annotations: { [annotations.nodeId]: 'old' } });
+    const a = await attacherWith(earlier, aVolume(), { ...aCsiNode(), spec: { drivers: [] } } as KubeObject);
+    expect([errorOf(a), a.calls()]).toEqual([`CSINode node1 does not contain driver ${driverName}`, []]);
+  });
+});
+
+describe('the node', () => {
+  it('[attacher#34] given a node that is registered late, then what waits for it is attached at once, flaw 2', async () => {
+    const a = await attacherWith(anAttachment(), aVolume());
+    await a.clock.advance(100_000);
+    a.server.clearRequests();
+    a.server.seed(aCsiNode());
+    await a.settle();
+    expect([a.writes(), a.calls()]).toEqual([[marked, saved], [published]]);
+  });
+
+  it('given a CSINode that gets the driver, then what waits for it is attached at once', async () => {
+    const a = await attacherWith(anAttachment(), aVolume(), { ...aCsiNode(), spec: { drivers: [] } } as KubeObject);
+    await a.clock.advance(100_000);
+    const { csiNodes } = await import('@csi-sidecars/runtime');
+    a.server.objects.change(csiNodes, { name: 'node1' }, (node) => ({ ...node, spec: aCsiNode().spec }));
+    await a.settle();
+    expect(a.calls()).toEqual([published]);
+  });
+
+  it('[attacher#36] given a node id of an earlier time, then it is replaced, and the new one is used', async () => {
+    const earlier = anAttachment({ annotations: { [annotations.nodeId]: 'old' }, finalizers: [finalizer] });
+    const a = await attacherWith(earlier, aVolume(), aCsiNode());
+    expect(a.bodies()[0]).toEqual({
+      metadata: { uid: 'uid-of-va1', annotations: { [annotations.nodeId]: 'id-of-node1' } },
+    });
+    expect(a.calls()).toEqual([published]);
+  });
+
+  it('[attacher#37] given one of finalizer and node id, then only the other is written', async () => {
+    const a = await attacherWith(anAttachment({ finalizers: [finalizer] }), aVolume(), aCsiNode());
+    expect(a.bodies()[0]).toEqual({
+      metadata: { uid: 'uid-of-va1', annotations: { [annotations.nodeId]: 'id-of-node1' } },
+    });
+    const b = await attacherWith(
+      anAttachment({ annotations: { [annotations.nodeId]: 'id-of-node1' } }),
+      aVolume(),
+      aCsiNode(),
+    );
+    expect(b.bodies()[0]).toEqual({
+      metadata: { uid: 'uid-of-va1', finalizers: [finalizer], '$setElementOrder/finalizers': [finalizer] },
+    });
+  });
+
+  it('[attacher#38] given both, then it is published at once', async () => {
+    const a = await attacherWith(anAttachment({ ...attached, status: { attached: false } }), aVolume(), aCsiNode());
+    expect([a.writes(), a.calls()]).toEqual([[saved], [published]]);
+  });
+});
+
+describe('what the driver says', () => {
+  it('[attacher#18] given a publish context, then it is kept word by word', async () => {
+    const a = await anAttacher({ model: { publishContext: { foo: 'bar' } } });
+    expect(a.attachment()?.status?.attachmentMetadata).toEqual({
+      foo: 'bar',
+      'test-driver/attachment': 'volume-1 on id-of-node1',
+    });
+    const b = await anAttacherThatSays({ publish_context: {} });
+    expect(b.attachment()?.status).toEqual({ attached: true });
+  });
+
+  it('[attacher#19] given a later publish without a former key, then the key goes', async () => {
+    const before = { attached: false, attachmentMetadata: { former: 'x', 'test-driver/attachment': 'old' } };
+    const a = await attacherWith(anAttachment({ status: before }), aVolume(), aCsiNode());
     expect(a.attachment()?.status).toEqual({
       attached: true,
       attachmentMetadata: { 'test-driver/attachment': 'volume-1 on id-of-node1' },
     });
-    expect(a.attachment()?.metadata).toMatchObject({
-      finalizers: [finalizer],
-      annotations: { 'csi.alpha.kubernetes.io/node-id': 'id-of-node1' },
-    });
   });
 
-  it('[attacher#3] given a volume without our finalizer, then it gets that first', async () => {
-    const a = await anAttacher({ seed: [anAttachment(), aVolume({ finalizers: ['other/x'] }), aCsiNode()] });
-    expect(a.writes()).toEqual([
-      'patch persistentvolumes pv1 200',
-      'patch volumeattachments va1 200',
-      'patch volumeattachments/status va1 200',
-    ]);
-    expect(a.volume()?.metadata?.finalizers).toEqual(['other/x', finalizer]);
-  });
-
-  it('[attacher#61] given an attached one that is deleted, then unpublish and one patch', async () => {
-    const a = await anAttacher();
-    a.server.clearRequests();
-    a.driver.forgetCalls();
-    a.delete();
+  async function anAttacherThatSays(set: object): Promise<Fixture> {
+    const a = await attacherWith(aVolume(), aCsiNode());
+    const unset = ['publish_context.test-driver/attachment'];
+    a.driver.faults.add({ method: 'ControllerPublishVolume', action: { kind: 'answer', set, unset } });
+    a.server.seed(anAttachment());
     await a.settle();
-    expect(a.calls()).toEqual(['ControllerUnpublishVolume volume-1 id-of-node1 OK']);
-    expect(a.writes()).toEqual(['patch volumeattachments va1 200']);
-    expect(a.attachment()).toBeUndefined();
+    return a;
+  }
+});
+
+describe('requests', () => {
+  it('given a hundred attachments, when attached and detached, then three requests for each, and one', async () => {
+    const names = Array.from({ length: 3 }, (_, index) => String(index + 1));
+    const a = await attacherWith(
+      ...names.flatMap((n) => [
+        anAttachment({ name: `va${n}`, source: { persistentVolumeName: `pv${n}` } }),
+        aVolume({ name: `pv${n}`, finalizers: [] }),
+      ]),
+      aCsiNode(),
+    );
+    await a.settle();
+    expect(a.writes().length).toBe(9);
+    a.server.clearRequests();
+    for (const n of names) a.delete(`va${n}`);
+    await a.clock.advance(600_000);
+    expect(
+      a.server.requests.filter(({ verb }) => verb !== 'watch').map(({ verb, resource }) => `${verb} ${resource}`),
+    ).toEqual(names.map(() => 'patch volumeattachments'));
   });
 });

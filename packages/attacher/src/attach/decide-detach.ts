@@ -42,7 +42,6 @@ function towardsUnpublish(s: AttachState, attachment: VolumeAttachment): Action 
  * volume may be on the node, and it would be unpublished once more.
  */
 function afterUnpublish(s: AttachState, attachment: VolumeAttachment, context: AttachContext): Action {
-  if (s.released === 'conflict') return conclude(retry(new Error(messages.notDetached('it was changed meanwhile')))); // D9
   if (typeof s.released === 'object') return fail(s, attachment, messages.notDetached(s.released.failure)); // D9
   if (finalizersOf(attachment).includes(context.finalizer)) return { kind: 'release', attachment }; // D9
   if (typeof s.cleared === 'object') return fail(s, attachment, messages.notDetached(s.cleared.failure)); // D10

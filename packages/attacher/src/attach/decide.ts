@@ -64,7 +64,6 @@ function towardsPublish(s: AttachState, attachment: VolumeAttachment, context: A
   const { registeredNodeId } = s;
   if (registeredNodeId.kind === 'error') return fail(s, attachment, registeredNodeId); // A10
   const nodeId = registeredNodeId.value;
-  if (s.marking === 'conflict') return conclude(retry(new Error(messages.notMarked('it was changed meanwhile')))); // A11
   if (typeof s.marking === 'object') return fail(s, attachment, { message: messages.notMarked(s.marking.failure) }); // A11
   const isMarked =
     finalizersOf(attachment).includes(context.finalizer) &&

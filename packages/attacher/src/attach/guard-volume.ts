@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Our finalizer on a PersistentVolume, before anything is published. Attachments of one volume to many nodes at once share one
- * request; upstream sends one each, and with a foreign finalizer on the volume ours ends up in the list as often.
+ * request.
  */
 import {
+  addedFinalizer,
   type ApiClient,
   type Informer,
-  type JsonPatchOperation,
   type PersistentVolume,
   persistentVolumes,
   toError,
@@ -44,31 +44,9 @@ async function add(
 ): Promise<PersistentVolume> {
   const patched = await api.patch(
     { resource: persistentVolumes, ref: { name: volume.metadata?.name ?? '' } },
-    { type: 'json', operations: addFinalizer(volume.metadata?.finalizers, finalizer) },
+    { type: 'strategic', body: { metadata: addedFinalizer(volume, finalizer) } },
     { signal },
   );
   volumes.remember(patched);
   return patched;
-}
-
-const path = '/metadata/finalizers';
-
-/** The test makes the server refuse the patch when the list is not the one we know: nothing is doubled, nothing brought back. */
-export function addFinalizer(known: readonly string[] | undefined, finalizer: string): readonly JsonPatchOperation[] {
-  if (known === undefined) {
-    return [
-      { op: 'test', path, value: null },
-      { op: 'add', path, value: [finalizer] },
-    ];
-  }
-  if (known.length === 0) {
-    return [
-      { op: 'test', path, value: [] },
-      { op: 'replace', path, value: [finalizer] },
-    ];
-  }
-  return [
-    { op: 'test', path, value: known },
-    { op: 'add', path: `${path}/-`, value: finalizer },
-  ];
 }

@@ -70,13 +70,13 @@ export interface Learned {
   readonly guarding: Step;
   readonly secrets: SecretsRead;
   /** Finalizer and node id on the VolumeAttachment. */
-  readonly marking: Write;
+  readonly marking: Step;
   readonly published: Published;
   readonly takenBack: Step;
   readonly saved: Step;
   readonly unpublished: Step;
   /** Our finalizer off the VolumeAttachment. */
-  readonly released: Write;
+  readonly released: Step;
   readonly cleared: Step;
   /** What went wrong, in the status. */
   readonly reported: 'no' | 'yes';
@@ -85,8 +85,6 @@ export interface Learned {
 }
 
 export type Step = 'untried' | 'done' | Failure;
-/** A lost race against another writer says that our picture is old, nothing more. */
-export type Write = Step | 'conflict';
 export interface Failure {
   readonly failure: string;
 }

@@ -2,17 +2,18 @@
 /**
  * Writes to VolumeAttachments. Only patches, which is all that the stock roles allow.
  *
- * What touches the list of finalizers carries the resource version it was made from: a merge patch replaces the list, and would
- * otherwise bring back what somebody else took off. What is written to the status carries the UID: it must not end up on another
- * object of the same name. Fields that are to be empty are named, whatever the cache says about them.
+ * All of them carry the UID: none must end up on another object of the same name. Our finalizer is named by value. Status fields
+ * that are to be empty are named, whatever the cache says about them.
  */
 import {
+  addedFinalizer,
   type ApiClient,
   type Clock,
   type Informer,
-  isConflict,
   isNotFound,
   type Logger,
+  type Patch,
+  removedFinalizer,
   timestamp,
   toError,
   type VolumeAttachment,
@@ -23,7 +24,7 @@ import { annotations } from '../names.ts';
 import { finalizersOf } from './attachment-facts.ts';
 import type { AttachMemory } from './memory.ts';
 import { toStatusMessage } from './messages.ts';
-import { type Action, nameOf, type Step, type Write } from './state.ts';
+import { type Action, nameOf, type Step } from './state.ts';
 
 export interface WriteDeps {
   readonly api: ApiClient;
@@ -39,20 +40,17 @@ export async function mark(
   deps: WriteDeps,
   { attachment, nodeId }: Extract<Action, { kind: 'mark' }>,
   signal: AbortSignal,
-): Promise<Write> {
-  const finalizers = finalizersOf(attachment);
-  const hasNodeId = attachment.metadata?.annotations?.[annotations.nodeId] === nodeId;
-  return write(deps, attachment, {
-    options: { signal },
-    body: {
-      metadata: {
-        ...(hasNodeId ? {} : { annotations: { [annotations.nodeId]: nodeId } }),
-        ...(finalizers.includes(deps.finalizer)
-          ? { uid: attachment.metadata?.uid }
-          : { finalizers: [...finalizers, deps.finalizer], ...versionOf(attachment) }),
-      },
+): Promise<Step> {
+  const { metadata } = attachment;
+  const hasNodeId = metadata?.annotations?.[annotations.nodeId] === nodeId;
+  const hasFinalizer = finalizersOf(attachment).includes(deps.finalizer);
+  const body = {
+    metadata: {
+      ...(hasFinalizer ? { uid: metadata?.uid } : addedFinalizer(attachment, deps.finalizer)),
+      ...(hasNodeId ? {} : { annotations: { [annotations.nodeId]: nodeId } }),
     },
-  });
+  };
+  return write(deps, attachment, { patch: { type: 'strategic', body }, options: { signal } });
 }
 
 export async function saveAttached(
@@ -74,10 +72,9 @@ export async function saveAttached(
   });
 }
 
-export async function release(deps: WriteDeps, attachment: VolumeAttachment, signal: AbortSignal): Promise<Write> {
-  const left = finalizersOf(attachment).filter((finalizer) => finalizer !== deps.finalizer);
-  const metadata = { finalizers: left.length === 0 ? null : left, ...versionOf(attachment) };
-  return write(deps, attachment, { options: { signal }, body: { metadata } });
+export async function release(deps: WriteDeps, attachment: VolumeAttachment, signal: AbortSignal): Promise<Step> {
+  const body = { metadata: removedFinalizer(attachment, deps.finalizer) };
+  return write(deps, attachment, { patch: { type: 'strategic', body }, options: { signal } });
 }
 
 export async function saveDetached(deps: WriteDeps, attachment: VolumeAttachment, signal: AbortSignal): Promise<Step> {
@@ -120,35 +117,27 @@ async function writeStatus(
   attachment: VolumeAttachment,
   { status, signal }: StatusPatch,
 ): Promise<Step> {
-  const written = await write(deps, attachment, {
-    options: { signal, subresource: 'status' },
-    body: { metadata: { uid: attachment.metadata?.uid }, status },
-  });
-  return written === 'conflict' ? { failure: 'the object is another one now' } : written;
+  const body = { metadata: { uid: attachment.metadata?.uid }, status };
+  return write(deps, attachment, { patch: { type: 'merge', body }, options: { signal, subresource: 'status' } });
 }
 
 /** That the object is gone is no failure: what was to be written needs no place any more. The cache is told, which may not know. */
 async function write(
   { api, attachments, memory, finalizer, clock }: WriteDeps,
   attachment: VolumeAttachment,
-  { body, options }: { readonly body: unknown; readonly options: WriteOptions },
-): Promise<Write> {
+  { patch, options }: { readonly patch: Patch; readonly options: WriteOptions },
+): Promise<Step> {
   const name = nameOf(attachment);
   try {
-    const patched = await api.patch({ resource: volumeAttachments, ref: { name } }, { type: 'merge', body }, options);
+    const patched = await api.patch({ resource: volumeAttachments, ref: { name } }, patch, options);
     attachments.remember(patched);
     // From now on the object itself says that there is something to take off its node.
     if (finalizersOf(patched).includes(finalizer)) memory.publications.delete(name);
     return 'done';
   } catch (error) {
-    if (isConflict(error)) return 'conflict';
     if (!isNotFound(error)) return { failure: toError(error).message };
     const deletionTimestamp = attachment.metadata?.deletionTimestamp ?? timestamp(clock.nowMs());
     attachments.remember({ ...attachment, metadata: { ...attachment.metadata, deletionTimestamp, finalizers: [] } });
     return 'done';
   }
-}
-
-function versionOf({ metadata }: VolumeAttachment): { readonly resourceVersion: string | undefined } {
-  return { resourceVersion: metadata?.resourceVersion };
 }

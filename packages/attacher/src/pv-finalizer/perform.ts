@@ -7,6 +7,7 @@ import {
   type Logger,
   type PersistentVolume,
   persistentVolumes,
+  removedFinalizer,
 } from '@csi-sidecars/runtime';
 import { finalizerOf } from '../names.ts';
 import * as messages from './messages.ts';
@@ -21,16 +22,15 @@ export interface PerformDeps {
 
 /**
  * When a volume is deleted, several controllers take their finalizers off at the same moment, so an index into the cached list
- * is wrong as often as not. This patch names ours by value: it needs no second try, takes every copy of ours, and leaves the
- * others as they are. The UID keeps it from a volume of the same name that was made meanwhile.
+ * is wrong as often as not. This patch names ours by value.
  */
 export async function release(
   { api, logger, volumes, driverName }: PerformDeps,
   { volume }: ReleaseState,
   signal: AbortSignal,
 ): Promise<Pick<ReleaseState, 'release'>> {
-  const { name = '', uid } = volume.metadata ?? {};
-  const metadata = { uid, '$deleteFromPrimitiveList/finalizers': [finalizerOf(driverName)] };
+  const { name = '' } = volume.metadata ?? {};
+  const metadata = removedFinalizer(volume, finalizerOf(driverName));
   try {
     const patched = await api.patch(
       { resource: persistentVolumes, ref: { name } },

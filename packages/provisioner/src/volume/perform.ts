@@ -2,12 +2,14 @@
 /** One action of the volume loop done, and what was learned from it. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import {
+  addedFinalizer,
   type ApiClient,
   type Informer,
   isNotFound,
   type Logger,
   type PersistentVolume,
   persistentVolumes,
+  removedFinalizer,
   toError,
 } from '@csi-sidecars/runtime';
 import { volumeFinalizer } from '../names.ts';
@@ -58,21 +60,17 @@ interface FinalizerPatch {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * A strategic merge patch that names our finalizer alone, so that a stale cache cannot take another one off or bring it
- * back. The UID keeps it from a volume of the same name that was made meanwhile.
- */
 async function patchFinalizer(
   { api, volumes }: PerformDeps,
   volume: PersistentVolume,
   { change, signal }: FinalizerPatch,
 ): Promise<{ readonly volume: PersistentVolume } | { readonly result: 'gone' | { readonly failure: Error } }> {
-  const { name = '', uid } = volume.metadata ?? {};
-  const field = change === 'add' ? 'finalizers' : '$deleteFromPrimitiveList/finalizers';
+  const { name = '' } = volume.metadata ?? {};
+  const metadata = (change === 'add' ? addedFinalizer : removedFinalizer)(volume, volumeFinalizer);
   try {
     const patched = await api.patch(
       { resource: persistentVolumes, ref: { name } },
-      { type: 'strategic', body: { metadata: { uid, [field]: [volumeFinalizer] } } },
+      { type: 'strategic', body: { metadata } },
       { signal },
     );
     volumes.remember(patched);

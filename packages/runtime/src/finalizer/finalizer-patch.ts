@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Patches that name one finalizer by value. A merge patch replaces the whole list, and so brings back what somebody else took off;
+ * a JSON patch names a place in a list that may have changed. These need no second try, never double an entry, and leave the
+ * others as they are, however old the known object is. The UID keeps them from another object of the same name.
+ *
+ * Strategic merge patches: for built-in kinds only.
+ */
+import type { KubeObject } from '../api/objects.ts';
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+/** `metadata` of a strategic merge patch. The finalizer comes last; without the order the server would put it first. */
+export function addedFinalizer({ metadata }: KubeObject, finalizer: string): Metadata {
+  const order = [...(metadata?.finalizers ?? []), finalizer];
+  return { uid: metadata?.uid, finalizers: [finalizer], '$setElementOrder/finalizers': order };
+}
+
+/** `metadata` of a strategic merge patch. */
+export function removedFinalizer({ metadata }: KubeObject, finalizer: string): Metadata {
+  return { uid: metadata?.uid, '$deleteFromPrimitiveList/finalizers': [finalizer] };
+}
