@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Who has a free worker first, and how much of the backlog is visible. */
+import { describe, expect, it } from 'vitest';
+import { anAttacher, type Fixture, type FixtureOptions } from '../../testing/attacher-fixture.ts';
+import { aCsiNode, anAttachment, attached, aVolume, finalizer } from '../../testing/builders.ts';
+
+/** One volume for each of these attachments, on `node1`. */
+const attachment = (n: number, facts: Parameters<typeof anAttachment>[0] = {}) =>
+  anAttachment({ name: `va${n}`, source: { persistentVolumeName: `pv${n}` }, ...facts });
+
+async function withoutWork(settings: FixtureOptions['settings']): Promise<Fixture> {
+  const volumes = [1, 2, 3].map((n) => aVolume({ name: `pv${n}` }));
+  return await anAttacher({ settings: settings ?? {}, seed: [...volumes, aCsiNode()] });
+}
+
+const attach = (n: number) => `ControllerPublishVolume volume-${n} id-of-node1`;
+const detach = (n: number) => `ControllerUnpublishVolume volume-${n} id-of-node1`;
+/** Two detachments that are owed, in this order. */
+const leaving = [1, 2].map((n) => attachment(n, { ...attached, deleting: 'yes' }));
+
+describe('one worker', () => {
+  it('[attacher#150] given a driver call that hangs, then nothing else is called until it has timed out, and then one after the other', async () => {
+    const a = await withoutWork({ workerThreads: 1, timeoutMs: 15_000 });
+    a.driver.faults.add({ method: 'ControllerPublishVolume', volume: 'volume-1', times: 1, action: { kind: 'hang' } });
+    a.driver.faults.add({ method: 'ControllerPublishVolume', volume: 'volume-2', action: { kind: 'delay', ms: 400 } });
+    for (const object of [attachment(1), attachment(2), attachment(3)]) a.server.seed(object);
+    await a.clock.advance(14_999);
+    expect(a.calls()).toEqual([`${attach(1)} no answer`]);
+    await a.clock.advance(1);
+    await a.clock.advance(399);
+    expect(a.calls().slice(1)).toEqual([`${attach(2)} no answer`]);
+    await a.clock.advance(1);
+    await a.settle();
+    expect(a.calls().slice(1)).toEqual([`${attach(2)} OK`, `${attach(3)} OK`]);
+  });
+
+  it('given detachments that wait, when an attachment comes, then it is next, and the detachments follow', async () => {
+    const a = await withoutWork({ workerThreads: 1 });
+    a.driver.faults.add({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: 2_000 } });
+    for (const object of leaving) a.server.seed(object);
+    await a.settle();
+    a.server.seed(attachment(3));
+    await a.clock.advance(4_000);
+    await a.settle();
+    expect(a.calls()).toEqual([`${detach(1)} OK`, `${attach(3)} OK`, `${detach(2)} OK`]);
+  });
+
+  it('given an attachment that is deleted while it waits, then it is not ahead of attachments any more', async () => {
+    const a = await withoutWork({ workerThreads: 1 });
+    a.driver.faults.add({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: 2_000 } });
+    a.server.seed(leaving[0]!);
+    await a.settle();
+    a.server.seed(attachment(2, { finalizers: [finalizer] }));
+    a.server.seed(attachment(3));
+    await a.settle();
+    a.delete('va2');
+    await a.clock.advance(4_000);
+    await a.settle();
+    expect(a.calls()).toEqual([`${detach(1)} OK`, `${attach(3)} OK`, `${detach(2)} OK`]);
+  });
+});
+
+it('given work in both lanes, then the metrics tell what waits, what is in flight and for how long', async () => {
+  const a = await withoutWork({ workerThreads: 1 });
+  a.driver.faults.add({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: 5_000 } });
+  for (const object of leaving) a.server.seed(object);
+  await a.settle();
+  await a.clock.advance(1_000);
+  a.server.seed(attachment(3));
+  await a.clock.advance(2_000);
+  const told = (lane: string) =>
+    ['waiting', 'in_flight', 'oldest_waiting_seconds'].map((family) =>
+      a.metrics.value(`csi_sidecars_workqueue_lane_${family}`, { name: 'csi-attacher-va', lane }),
+    );
+  expect({ attach: told('attach'), detach: told('detach') }).toEqual({ attach: [1, 0, 2], detach: [1, 1, 3] });
+  expect(a.metrics.value('workqueue_depth', { name: 'csi-attacher-va' })).toBe(2);
+});
