@@ -3,4 +3,16 @@
 import { ensureInstalled, run } from './setup.mjs';
 
 ensureInstalled();
-process.exitCode = run('node', ['e2e/src/demo/main.ts', ...process.argv.slice(2)]);
+const args = process.argv.slice(2);
+if (args.includes('--control-plane=node')) {
+  // Its images are made of the built programs, and it needs packages of Debian.
+  const consent = args.filter((arg) => arg === '--allow-system-changes');
+  for (const command of [
+    ['run', 'node-setup', '--silent', '--', ...consent],
+    ['run', 'build', '--silent'],
+  ]) {
+    const code = run('npm', command);
+    if (code !== 0) process.exit(code);
+  }
+}
+process.exitCode = run('node', ['e2e/src/demo/main.ts', ...args]);

@@ -6,11 +6,14 @@ import { join } from 'node:path';
 import { systemClock } from '@csi-sidecars/runtime';
 import { startDriver } from '../driver/driver.ts';
 import { onInterrupt } from '../interruption.ts';
+import { describe } from '../scenarios/artifacts.ts';
+import { openContext } from '../scenarios/context.ts';
 import { agreedKubeconfig } from './consent.ts';
-import { createDisplay } from './display.ts';
+import { createDisplay, type Display } from './display.ts';
 import { type DemoOptions, parseDemoOptions, usage } from './options.ts';
 import { show } from './show.ts';
-import { embeddedStage, ownClusterStage, type Stage, type StageOptions } from './stage.ts';
+import { showNode } from './show-node.ts';
+import { embeddedStage, openDemoWorld, ownClusterStage, type Stage, type StageOptions } from './stage.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -30,12 +33,13 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 async function demonstrate(options: DemoOptions): Promise<number> {
+  const { controlPlane } = options;
   const clock = systemClock();
   const display = createDisplay(clock, process.stdout);
   const signal = onInterrupt();
   const namespace = `csi-demo-${process.pid}`;
   let kubeconfig: string | undefined;
-  if (options.controlPlane === 'kubeconfig') {
+  if (controlPlane === 'kubeconfig') {
     kubeconfig = await agreedKubeconfig(options, process.env, (text) => display.line(text));
     if (kubeconfig === undefined) {
       display.line('Nothing was done.');
@@ -46,42 +50,80 @@ async function demonstrate(options: DemoOptions): Promise<number> {
   const startedMs = clock.monotonicMs();
   try {
     await using cleanUp = new AsyncDisposableStack();
-    const patience = { clock, factor: 1, signal };
-    const stageOptions: StageOptions = { clock, folder, namespace };
-    const stage = await display.step(
-      'control plane',
-      (): Promise<Stage> =>
-        options.controlPlane === 'kubeconfig'
-          ? ownClusterStage(kubeconfig ?? '', stageOptions, cleanUp)
-          : embeddedStage(options.controlPlane, stageOptions, cleanUp),
-      ({ describe }) => `${options.controlPlane}, ${describe}`,
-    );
-    const driver = await display.step(
-      'CSI driver',
-      async () => {
-        const { CSI_DRIVER_BIN: _foreign, ...env } = process.env;
-        const started = await startDriver(
-          { name: `${namespace}.example.com`, folder, logs: folder },
-          {},
-          { clock, env, patience },
-        );
-        cleanUp.use(started.process);
-        return started;
-      },
-      ({ name, socket }) => `${name} on ${socket}`,
-    );
-    await display.step(
-      'csi-provisioner',
-      () => stage.startProvisioner(driver),
-      ({ pid }) => `process ${pid}`,
-    );
-    await show({ stage, driver, dataFolder: folder, namespace, display, patience });
+    const stageOptions: StageOptions = { clock, folder, namespace, systemChanges: options.systemChanges };
+    if (controlPlane === 'node') await playOnNode({ display, signal }, stageOptions, cleanUp);
+    else await playOnStage({ display, signal, kubeconfig }, { ...stageOptions, controlPlane }, cleanUp);
     display.line(`Done in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s.`);
     rmSync(folder, { recursive: true, force: true });
     return 0;
-  } catch {
-    // Which step it was, and why, was shown by the step.
+  } catch (error) {
+    // Which step it was, and why, was shown by the step; not so when the clean-up after it failed as well.
+    if (error instanceof SuppressedError) display.line(describe(error.error));
     display.line(`Logs are in ${folder}.`);
     return 1;
   }
+}
+
+interface Performance {
+  readonly display: Display;
+  readonly signal: AbortSignal;
+}
+
+/** Driver and csi-provisioner as processes beside a control plane, or beside the user's own cluster. */
+async function playOnStage(
+  { display, signal, kubeconfig }: Performance & { readonly kubeconfig: string | undefined },
+  { controlPlane, ...stageOptions }: StageOptions & { readonly controlPlane: 'sim' | 'local' | 'kubeconfig' },
+  cleanUp: AsyncDisposableStack,
+): Promise<void> {
+  const { clock, folder, namespace } = stageOptions;
+  const patience = { clock, factor: 1, signal };
+  const stage = await display.step(
+    'control plane',
+    (): Promise<Stage> =>
+      controlPlane === 'kubeconfig'
+        ? ownClusterStage(kubeconfig ?? '', stageOptions, cleanUp)
+        : embeddedStage(controlPlane, stageOptions, cleanUp),
+    ({ describe }) => `${controlPlane}, ${describe}`,
+  );
+  const driver = await display.step(
+    'CSI driver',
+    async () => {
+      const { CSI_DRIVER_BIN: _foreign, ...env } = process.env;
+      const started = await startDriver(
+        { name: `${namespace}.example.com`, folder, logs: folder },
+        {},
+        { clock, env, patience },
+      );
+      cleanUp.use(started.process);
+      return started;
+    },
+    ({ name, socket }) => `${name} on ${socket}`,
+  );
+  await display.step(
+    'csi-provisioner',
+    () => stage.startProvisioner(driver),
+    ({ pid }) => `process ${pid}`,
+  );
+  await show({ stage, driver, dataFolder: folder, namespace, display, patience });
+}
+
+/** Everything in pods on a real kubelet. */
+async function playOnNode(
+  { display, signal }: Performance,
+  options: StageOptions,
+  cleanUp: AsyncDisposableStack,
+): Promise<void> {
+  const world = await display.step(
+    'control plane',
+    () => openDemoWorld('node', options, cleanUp),
+    ({ controlPlane }) => `node, ${controlPlane.server}, kubelet on ${controlPlane.node?.name} is ready`,
+  );
+  const ctx = await openContext(world, { id: options.namespace }, signal);
+  cleanUp.use(ctx.cleanUp);
+  await showNode(ctx, display);
+  await display.step(
+    'clean-up',
+    () => cleanUp.disposeAsync(),
+    () => 'no mount, loop device, container or process is left',
+  );
 }

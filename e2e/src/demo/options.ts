@@ -2,7 +2,7 @@
 /** The command line of `npm start --`. */
 import { parseArgs } from 'node:util';
 
-export const controlPlanes = ['sim', 'local', 'kubeconfig'] as const;
+export const controlPlanes = ['sim', 'local', 'node', 'kubeconfig'] as const;
 
 export interface DemoOptions {
   readonly controlPlane: (typeof controlPlanes)[number];
@@ -10,13 +10,18 @@ export interface DemoOptions {
   readonly kubeconfig: string | undefined;
   /** Do not ask before using the user's own cluster. */
   readonly consent: 'ask' | 'given';
+  /** Whether a kubelet may run on this machine, outside of CI. */
+  readonly systemChanges: 'refused' | 'allowed';
 }
 
-export const usage = `Shows the main job: a claim becomes a bound volume through csi-provisioner, and both go again.
+export const usage = `Shows the main job: a claim becomes a bound volume through csi-provisioner (with a real kubelet: mounted by a pod),
+and both go again.
 
 usage: npm start -- [options]
   --control-plane=sim          an embedded, simulated Kubernetes; needs nothing (default)
   --control-plane=local        a real etcd, kube-apiserver, controller manager and scheduler; needs Go once
+  --control-plane=node         the same with a real containerd and kubelet: pods write and read (Linux, root)
+  --allow-system-changes       with the above, outside of CI: Debian packages, mounts and cgroups on this machine
   --control-plane=kubeconfig   your own cluster; shows context and server and asks first
   --kubeconfig=FILE            with the above: this file instead of KUBECONFIG or ~/.kube/config
   --yes                        with the above: do not ask
@@ -31,6 +36,7 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions | 'help' 
     options: {
       'control-plane': { type: 'string', default: 'sim' },
       kubeconfig: { type: 'string' },
+      'allow-system-changes': { type: 'boolean', default: false },
       yes: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false, short: 'h' },
     },
@@ -43,5 +49,10 @@ export function parseDemoOptions(args: readonly string[]): DemoOptions | 'help' 
   if (controlPlane !== 'kubeconfig' && (values.kubeconfig !== undefined || values.yes)) {
     throw new Error('--kubeconfig and --yes belong to --control-plane=kubeconfig');
   }
-  return { controlPlane, kubeconfig: values.kubeconfig, consent: values.yes ? 'given' : 'ask' };
+  return {
+    controlPlane,
+    kubeconfig: values.kubeconfig,
+    consent: values.yes ? 'given' : 'ask',
+    systemChanges: values['allow-system-changes'] ? 'allowed' : 'refused',
+  };
 }

@@ -12,11 +12,13 @@ import {
   silentLogger,
   systemFiles,
 } from '@csi-sidecars/runtime';
-import { startControlPlane } from '../control-planes/start-control-plane.ts';
+import { withConsent } from '../control-planes/node/consent.ts';
+import { startControlPlane, type ControlPlaneName } from '../control-planes/start-control-plane.ts';
 import { findProgram } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
 import { createSidecars } from '../scenarios/sidecars.ts';
-import { worldNeedsMet } from '../scenarios/world.ts';
+import { worldNeedsMet, type World } from '../scenarios/world.ts';
+import type { DemoOptions } from './options.ts';
 
 export interface Stage {
   readonly api: ApiClient;
@@ -29,22 +31,24 @@ export interface StageOptions {
   /** Logs and scratch files; taken away by the caller. */
   readonly folder: string;
   readonly namespace: string;
+  readonly systemChanges: DemoOptions['systemChanges'];
 }
 
 const limits = { userAgent: 'csi-sidecars-demo', qps: -1, burst: 0 };
 
-/** The embedded control planes: csi-provisioner runs with a token of its own ServiceAccount and upstream's stock rights. */
-export async function embeddedStage(
-  name: 'sim' | 'local',
-  { clock, folder, namespace }: StageOptions,
+/** Our programs with upstream's stock rights on a control plane of our own. */
+export async function openDemoWorld(
+  name: ControlPlaneName,
+  { clock, folder, systemChanges }: StageOptions,
   cleanUp: AsyncDisposableStack,
-): Promise<Stage> {
-  const { UPSTREAM_BIN: _upstream, CSI_DRIVER_BIN: _driver, ...env } = process.env;
+): Promise<World> {
+  const { UPSTREAM_BIN: _upstream, CSI_DRIVER_BIN: _driver, ...rest } = process.env;
+  const env = systemChanges === 'allowed' ? withConsent(rest) : rest;
   const controlPlane = cleanUp.use(
     await startControlPlane(name, { clock, env, folder: join(folder, 'control-plane') }),
   );
   const api = createApiClient({ transport: controlPlane.admin, clock, logger: silentLogger }, limits);
-  const world = {
+  return {
     controlPlane,
     api,
     clock,
@@ -57,7 +61,18 @@ export async function embeddedStage(
     upstream: undefined,
     seed: 0,
     has: new Set([...controlPlane.has, ...worldNeedsMet(env)]),
-  } as const;
+  };
+}
+
+/** csi-provisioner runs with a token of its own ServiceAccount. */
+export async function embeddedStage(
+  name: 'sim' | 'local',
+  options: StageOptions,
+  cleanUp: AsyncDisposableStack,
+): Promise<Stage> {
+  const { folder, namespace } = options;
+  const world = await openDemoWorld(name, options, cleanUp);
+  const { api, controlPlane } = world;
   return {
     api,
     describe: controlPlane.server,
