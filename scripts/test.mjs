@@ -42,7 +42,7 @@ const suites = [
   { name: 'set-up for a real kubelet', command: 'npm run node-setup --silent', needs: 'system changes' },
   {
     name: 'e2e on node',
-    command: 'npm run e2e --silent -- --control-plane=node --only=M-,N-',
+    command: 'npm run e2e --silent -- --control-plane=node --only=M-,N- --concurrency=2',
     report: 'e2e-node',
     needs: 'system changes',
   },

@@ -23,6 +23,8 @@ export interface Deployment {
 }
 
 export const nodePodName = 'csi-node';
+/** A registrar that finds the driver too slow ends and is started again. */
+const deployedWithinMs = 60_000;
 const controllers: readonly ControllerName[] = ['csi-provisioner', 'csi-attacher'];
 
 /** The node's side: resolves when kubelet has registered the driver. */
@@ -30,7 +32,7 @@ export async function deployNodeSide(ctx: ScenarioContext, options: DriverOption
   const deployment = await prepareDriver(ctx, options);
   await startPod(ctx, nodePod(nodePodName, deployment.placement));
   await untilReady(ctx, nodePodName);
-  await untilRegistered(ctx);
+  await untilRegistered(ctx, deployedWithinMs);
   return deployment;
 }
 

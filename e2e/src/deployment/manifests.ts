@@ -91,14 +91,17 @@ export function controllerPod(name: ControllerName, placement: ControllerPlaceme
 }
 
 function driver({ kubeletRoot, args, ports }: DriverPlacement): Container {
+  const health = { host: loopback, path: '/healthz', port: ports.livenessprobe };
   return {
     name: 'driver',
     image: testDriverImage,
     args: [...args],
     securityContext: { privileged: true, readOnlyRootFilesystem: true },
+    // Beyond upstream's: a machine that is busy with tests may take its time until the first answer.
+    startupProbe: { httpGet: health, failureThreshold: 60, timeoutSeconds: 3, periodSeconds: 1 },
     livenessProbe: {
       failureThreshold: 5,
-      httpGet: { host: loopback, path: '/healthz', port: ports.livenessprobe },
+      httpGet: health,
       initialDelaySeconds: 10,
       timeoutSeconds: 3,
       periodSeconds: 2,

@@ -21,6 +21,7 @@ export async function untilReady(ctx: ScenarioContext, name: string): Promise<Po
     name,
     what: 'is ready',
     check: ({ status }) => status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+    timeoutMs: 60_000,
   });
 }
 
