@@ -25,8 +25,48 @@ for (const { proto, output, methods } of files) {
   root.resolvePath = (_origin, target): string => (target.startsWith('/') ? target : protoRoot + target);
   root.loadSync(proto, { keepCase: true });
   root.resolveAll();
-  writeFileSync(`${outputRoot}${output}.json`, `${JSON.stringify(prune(root.toJSON()), undefined, 1)}\n`);
+  const descriptor = prune(root.toJSON());
+  writeDescriptor(output, descriptor);
+  if (output === 'csi') writeDescriptor('identity', reachable(descriptor, 'csi.v1.Identity'));
   writeFileSync(`${outputRoot}${output}.ts`, emitTypes(root, { proto, methods }));
+}
+
+function writeDescriptor(output: string, descriptor: INamespace): void {
+  writeFileSync(`${outputRoot}${output}.json`, `${JSON.stringify(descriptor, undefined, 1)}\n`);
+}
+
+/** One service and the messages it needs: for programs that must stay small. */
+function reachable(descriptor: INamespace, service: string): INamespace {
+  const root = protobuf.Root.fromJSON(descriptor);
+  const keep = new Set<object>();
+  const add = (found: protobuf.ReflectionObject): void => {
+    for (let each: protobuf.ReflectionObject | null = found; each !== null; each = each.parent) keep.add(each);
+  };
+  const addType = (type: protobuf.Type): void => {
+    if (keep.has(type)) return;
+    add(type);
+    for (const field of type.fieldsArray) {
+      const { resolvedType } = field;
+      if (resolvedType instanceof protobuf.Type) addType(resolvedType);
+      else if (resolvedType !== null) add(resolvedType);
+    }
+  };
+  root.resolveAll();
+  const found = root.lookupService(service);
+  add(found);
+  for (const method of found.methodsArray) {
+    for (const type of [method.resolvedRequestType, method.resolvedResponseType]) if (type !== null) addType(type);
+  }
+  const select = (namespace: protobuf.NamespaceBase, json: INamespace): INamespace => {
+    const nested = namespace.nestedArray.flatMap((child) => {
+      const childJson = json.nested?.[child.name];
+      if (!keep.has(child) || childJson === undefined) return [];
+      const inner = child instanceof protobuf.Namespace ? select(child, childJson as INamespace) : childJson;
+      return [[child.name, inner] as const];
+    });
+    return { ...json, ...(nested.length === 0 ? {} : { nested: Object.fromEntries(nested) }) };
+  };
+  return select(root, descriptor);
 }
 
 /** Leaves out what only the compiler needs: the declarations of options and the well-known types nobody refers to. */

@@ -9,7 +9,8 @@ export type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf }
 // For programs.
 export { capabilityNames } from './identity/driver-facts.ts';
 export { connectCsi } from './channel/connect.ts';
-export type { ConnectCsiDeps, ConnectCsiOptions } from './channel/connect.ts';
+export type { ConnectCsiDeps, ConnectCsiOptions } from './channel/connect-through.ts';
+export { ConnectError } from './channel/connection.ts';
 export type { LossPolicy } from './channel/connection.ts';
 export {
   getControllerCapabilities,
@@ -34,5 +35,8 @@ export type {
   RegistrationStatus,
 } from './gen/plugin-registration.ts';
 // For the programs that run on every node.
-export { askRegistration, serveRegistration } from './lean/registration.ts';
-export type { RegistrationHandlers, RegistrationServer } from './lean/registration.ts';
+export { connectIdentity, connectRegistration } from './lean/connect.ts';
+export type { RegistrationClient } from './lean/connect.ts';
+export { serveRegistration } from './lean/registration.ts';
+export type { RegistrationHandlers } from './lean/registration.ts';
+export type { UnaryServer } from './lean/unary-server.ts';

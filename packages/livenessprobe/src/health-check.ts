@@ -12,7 +12,7 @@
  *
  * Requests share nothing. A connection that is kept would call a driver healthy whose socket is gone or is another's.
  */
-import { CsiError, type CsiChannel, probe } from '@csi-sidecars/csi';
+import { ConnectError, CsiError, type CsiChannel, probe } from '@csi-sidecars/csi';
 import type { Clock, HttpHandler, HttpResponse, Logger } from '@csi-sidecars/runtime';
 import { messages } from './messages.ts';
 
@@ -63,6 +63,8 @@ export function healthCheck(deps: HealthCheckDeps, { driverName, budgetMs }: Hea
   };
 }
 
+/** What the last attempt met is in the log only: the body is upstream's. */
 function bodyOf(error: unknown): string {
+  if (error instanceof ConnectError) return error.contextText;
   return error instanceof Error ? error.message : String(error);
 }

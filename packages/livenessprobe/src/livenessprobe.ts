@@ -8,7 +8,7 @@
  * probe of the driver's container and leaves this one alone. It serves until its signal aborts; a driver that is lost later
  * is found unhealthy, and nothing more.
  */
-import { connectCsi, createCallMetrics, getDriverName } from '@csi-sidecars/csi';
+import { connectIdentity, createCallMetrics, getDriverName } from '@csi-sidecars/csi';
 import {
   type Clock,
   type DiagnosticsServer,
@@ -38,7 +38,7 @@ export async function runLivenessprobe(
   const scraped = place.kind === 'none' ? undefined : await world.openMetrics();
   const callMetrics = scraped && createCallMetrics(scraped);
   const connect = (limits: { readonly connectTimeoutMs: number; readonly signal: AbortSignal }) =>
-    connectCsi({ clock, log, metrics: callMetrics }, { address: csiAddress, ...limits });
+    connectIdentity({ clock, log, metrics: callMetrics }, { address: csiAddress, ...limits });
 
   const channel = await orExit(messages.connectFailed, () => connect({ connectTimeoutMs: 0, signal }));
   log.info(0, messages.askingName);

@@ -12,24 +12,33 @@
  *
  * It says nothing about kubelet or the driver. Each request dials anew, and stops when its client is gone.
  */
+import type { RegistrationClient } from '@csi-sidecars/csi';
 import type { HttpHandler, HttpResponse, Logger } from '@csi-sidecars/runtime';
 import { messages } from './messages.ts';
 import type { SocketFiles } from './socket-files.ts';
-import { type Platform, lookAtSocket } from './stale-socket.ts';
+import { type Platform, lookAtSocket, textOf } from './stale-socket.ts';
 
 export interface HealthDeps {
   readonly files: SocketFiles;
   readonly log: Logger;
   readonly platform: Platform;
-  /** The name that is given behind a socket; rejects in the words of the answer. */
-  readonly askName: (path: string, signal: AbortSignal) => Promise<string>;
+  /** As any client: a path that is not absolute is taken for a host name, as upstream does. */
+  readonly connect: (address: string, signal: AbortSignal) => Promise<RegistrationClient>;
 }
 
-export function healthHandler(deps: HealthDeps, path: string, driverName: string): HttpHandler {
-  const { files, log, platform, askName } = deps;
+export interface HealthOptions {
+  readonly path: string;
+  readonly driverName: string;
+  /** Of GetInfo. */
+  readonly timeoutMs: number;
+}
+
+export function healthHandler(deps: HealthDeps, options: HealthOptions): HttpHandler {
+  const { files, log, platform } = deps;
+  const { path, driverName } = options;
   const failed = (error: unknown): HttpResponse => {
     log.error(error, messages.unhealthy);
-    return { status: 500, body: error instanceof Error ? error.message : String(error) };
+    return { status: 500, body: textOf(error) };
   };
   return async ({ signal }) => {
     try {
@@ -39,7 +48,7 @@ export function healthHandler(deps: HealthDeps, path: string, driverName: string
         return { status: 404, body: messages.socketMissing };
       }
       if (!found.isSocket && platform === 'unix') return failed(new Error(messages.notASocket(path)));
-      const name = await askName(path, signal);
+      const name = await askName(deps, options, signal);
       if (name !== driverName) return failed(new Error(messages.otherDriver(name)));
     } catch (error) {
       return failed(error);
@@ -47,4 +56,22 @@ export function healthHandler(deps: HealthDeps, path: string, driverName: string
     log.info(5, messages.healthy);
     return { status: 200, body: 'ok' };
   };
+}
+
+/** The name that is given behind the socket; rejects with what to tell. */
+async function askName(
+  { connect }: HealthDeps,
+  { path, timeoutMs }: HealthOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const client = await connect(path, signal).catch((cause: unknown) => {
+    throw new Error(messages.selfConnectFailed(path, textOf(cause)), { cause });
+  });
+  try {
+    return (await client.getInfo({ timeoutMs, signal })).name;
+  } catch (cause) {
+    throw new Error(messages.selfInfoFailed(textOf(cause)), { cause });
+  } finally {
+    client.close();
+  }
 }

@@ -9,7 +9,7 @@
  *
  * Not here: retries. What fails ends the registrar, and whoever started it starts it again.
  */
-import { askRegistration, connectCsi, getDriverName, serveRegistration } from '@csi-sidecars/csi';
+import { connectIdentity, connectRegistration, getDriverName, serveRegistration } from '@csi-sidecars/csi';
 import {
   type Clock,
   type DiagnosticsServer,
@@ -20,7 +20,7 @@ import {
   startDiagnosticsServer,
 } from '@csi-sidecars/runtime';
 import { exitCodes, orExit } from '@csi-sidecars/sidecar';
-import { healthHandler } from './health.ts';
+import { type HealthDeps, healthHandler } from './health.ts';
 import { messages } from './messages.ts';
 import { type PublishedSocket, publishSocket } from './published-socket.ts';
 import { type RegistrarSettings, socketPathOf } from './settings.ts';
@@ -74,13 +74,10 @@ export async function runRegistrar(
   const watching = keepPublished(deps, socket, watch.signal);
   try {
     log.info(0, messages.started, { socketPath: path });
-    const askName = async (where: string): Promise<string> =>
-      (await askRegistration({ clock }, where, settings.timeoutMs)).name;
-    http?.add({
-      path: '/healthz',
-      methods: 'any',
-      handler: healthHandler({ files, log, platform, askName }, path, name),
-    });
+    const connect: HealthDeps['connect'] = (address, gone) =>
+      connectRegistration({ clock, log }, { address, signal: gone });
+    const options = { path, driverName: name, timeoutMs: settings.timeoutMs };
+    http?.add({ path: '/healthz', methods: 'any', handler: healthHandler({ files, log, platform, connect }, options) });
     const reason = await Promise.race([refused.promise, watching]);
     if (reason === undefined) return exitCodes.success;
     log.error(new Error(reason), messages.refused);
@@ -99,7 +96,7 @@ async function askDriver(
 ): Promise<string> {
   log.info(1, messages.connecting, { csiAddress });
   const channel = await orExit(messages.connectFailed, () =>
-    connectCsi({ clock, log }, { address: csiAddress, signal }),
+    connectIdentity({ clock, log }, { address: csiAddress, signal }),
   );
   try {
     log.info(1, messages.askingName);

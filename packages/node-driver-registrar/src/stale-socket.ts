@@ -45,6 +45,6 @@ export async function lookAtSocket(files: SocketFiles, path: string, platform: P
   }
 }
 
-function textOf(error: unknown): string {
+export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,9 +2,8 @@
 /** The two lines that a call leaves in the log at level 5, without secrets. Below that level nothing is formatted. */
 import type { Logger } from '@csi-sidecars/runtime';
 import type { CsiError } from '../codes.ts';
-import csiDescriptor from '../gen/csi.json' with { type: 'json' };
 import type { Method, RequestOf, ResponseOf } from '../methods.ts';
-import { createSanitizer } from '../sanitizer/sanitizer.ts';
+import type { Sanitizer } from '../sanitizer/sanitizer.ts';
 import type { ExchangeOutcome } from './exchange.ts';
 
 export interface CallLog {
@@ -13,10 +12,15 @@ export interface CallLog {
 }
 
 const level = 5;
-const sanitizer = createSanitizer(csiDescriptor);
+
+export interface CallLogDeps {
+  readonly log: Logger;
+  /** For the types of the methods that are called. */
+  readonly sanitizer: Sanitizer;
+}
 
 /** @param maxResponseBytes longer responses are cut; zero and less: never. Requests are never cut. */
-export function callLog(log: Logger, maxResponseBytes: number): CallLog {
+export function callLog({ log, sanitizer }: CallLogDeps, maxResponseBytes: number): CallLog {
   return {
     called: (method, request) => {
       if (!log.enabled(level)) return;
@@ -24,13 +28,17 @@ export function callLog(log: Logger, maxResponseBytes: number): CallLog {
     },
     ended: (method, outcome) => {
       if (!log.enabled(level)) return;
-      const [response, err] = factsOf(method, outcome);
+      const [response, err] = factsOf(sanitizer, method, outcome);
       log.info(level, 'GRPC response', { response: cut(response, maxResponseBytes), err });
     },
   };
 }
 
-function factsOf<M extends Method>(method: M, outcome: ExchangeOutcome<M>): readonly [string, CsiError | null] {
+function factsOf<M extends Method>(
+  sanitizer: Sanitizer,
+  method: M,
+  outcome: ExchangeOutcome<M>,
+): readonly [string, CsiError | null] {
   if (outcome.kind === 'failed') return ['{}', outcome.error];
   const response: ResponseOf<M> = outcome.response;
   return [sanitizer.response(method, response), null];

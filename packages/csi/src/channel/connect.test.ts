@@ -13,7 +13,8 @@ import { csiError, hang, serveCsi } from '../../testing/index.ts';
 import type { CallMetrics, ObservedCall } from '../metrics/call-metrics.ts';
 import { parseAddress } from './address.ts';
 import type { CsiChannel } from './channel.ts';
-import { type ConnectCsiOptions, connectCsi } from './connect.ts';
+import type { ConnectCsiOptions } from './connect-through.ts';
+import { connectCsi } from './connect.ts';
 import { dialer } from './dial.ts';
 
 const call = { timeoutMs: 60_000 };

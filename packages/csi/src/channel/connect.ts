@@ -1,66 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * Connects to the driver and returns the channel that everything above uses: connection, limits, log and metrics of calls
- * in one place. It retries connecting, never a call: whether a call may be repeated is for its caller to know.
- */
-import type { Clock, Logger } from '@csi-sidecars/runtime';
-import type { CallMetrics } from '../metrics/call-metrics.ts';
-import { parseAddress } from './address.ts';
-import { callLog } from './call-log.ts';
+/** The channel of a controller: every method of CSI, through grpc-js. */
+import csiDescriptor from '../gen/csi.json' with { type: 'json' };
+import { type Sanitizer, createSanitizer } from '../sanitizer/sanitizer.ts';
 import type { CsiChannel } from './channel.ts';
-import { type LossPolicy, openConnection } from './connection.ts';
+import { type ConnectCsiDeps, type ConnectCsiOptions, connectThrough } from './connect-through.ts';
 import { dialer } from './dial.ts';
 
-export interface ConnectCsiDeps {
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Absent: calls are not measured. */
-  readonly metrics?: Pick<CallMetrics, 'record'> | undefined;
-}
+/** One for all connections: it remembers what it has seen of the types. */
+let sanitizer: Sanitizer | undefined;
 
-export interface ConnectCsiOptions {
-  /** As `--csi-address` takes it. */
-  readonly address: string;
-  /** Time limit of connecting, 30 s by default; zero and less: wait for ever. It does not limit calls. */
-  readonly connectTimeoutMs?: number;
-  /**
-   * When the driver is gone: `reconnect` (default) with the next call, or `end`: the channel's `lost` aborts and every
-   * call fails as Unavailable. `end` needs an absolute path or a unix:// address.
-   */
-  readonly lossPolicy?: LossPolicy;
-  /** Longest response in the log, in bytes; by default, and for zero and less, responses are logged whole. */
-  readonly maxLoggedResponseBytes?: number;
-  /** Ends connecting. */
-  readonly signal?: AbortSignal;
-}
-
-const defaultConnectTimeoutMs = 30_000;
-
-/** Rejects with `context deadline exceeded: <last reason>`, `context canceled`, or for an address that cannot work. */
-export async function connectCsi(deps: ConnectCsiDeps, options: ConnectCsiOptions): Promise<CsiChannel> {
-  const { clock, log, metrics } = deps;
-  const { connectTimeoutMs = defaultConnectTimeoutMs, lossPolicy = 'reconnect', signal } = options;
-  const connection = await openConnection(
-    { clock, log, dial: dialer(clock) },
-    { address: parseAddress(options.address), connectTimeoutMs, lossPolicy, signal },
-  );
-  const lines = callLog(log, options.maxLoggedResponseBytes ?? 0);
-  return {
-    call: async (method, request, callOptions) => {
-      lines.called(method, request);
-      const startedMs = clock.monotonicMs();
-      const outcome = await connection.exchange(method, request, callOptions);
-      metrics?.record({
-        method,
-        code: outcome.kind === 'failed' ? outcome.error.code : 'OK',
-        seconds: (clock.monotonicMs() - startedMs) / 1000,
-        migrated: callOptions.migrated,
-      });
-      lines.ended(method, outcome);
-      if (outcome.kind === 'failed') throw outcome.error;
-      return outcome.response;
-    },
-    lost: connection.lost,
-    close: connection.close,
-  };
+/** Rejects with a ConnectError, or for an address that cannot work. */
+export function connectCsi(deps: ConnectCsiDeps, options: ConnectCsiOptions): Promise<CsiChannel> {
+  sanitizer ??= createSanitizer(csiDescriptor);
+  return connectThrough({ dial: dialer(deps.clock), sanitizer }, deps, options);
 }

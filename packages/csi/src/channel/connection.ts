@@ -42,6 +42,21 @@ type State =
   | { readonly kind: 'lost' }
   | { readonly kind: 'closed' };
 
+/** Not connected, and no longer trying. The text is what Go's context says, and what the last attempt met. */
+export class ConnectError extends Error {
+  override readonly name = 'ConnectError';
+  readonly kind: 'deadlineExceeded' | 'canceled';
+  constructor(kind: ConnectError['kind'], detail: string, options?: ErrorOptions) {
+    super(`${contextTexts[kind]}${detail}`, options);
+    this.kind = kind;
+  }
+  /** Without what the last attempt met. */
+  get contextText(): string {
+    return contextTexts[this.kind];
+  }
+}
+
+const contextTexts = { deadlineExceeded: 'context deadline exceeded', canceled: 'context canceled' } as const;
 const attemptPeriodMs = 1000;
 const progressPeriodMs = 10_000;
 
@@ -64,7 +79,7 @@ async function connectFirst({ clock, log, dial }: ConnectionDeps, options: Conne
     const result = await dial(address);
     if (signal?.aborted === true) {
       if (result.kind === 'connected') result.connection.close();
-      throw new Error('context canceled', { cause: signal.reason });
+      throw new ConnectError('canceled', '', { cause: signal.reason });
     }
     if (result.kind === 'connected') return result.connection;
     const nextMs = Math.max(attemptMs + attemptPeriodMs, clock.monotonicMs());
@@ -72,10 +87,10 @@ async function connectFirst({ clock, log, dial }: ConnectionDeps, options: Conne
     try {
       await clock.sleep(waitUntilMs - clock.monotonicMs(), signal);
     } catch (error) {
-      throw new Error('context canceled', { cause: error });
+      throw new ConnectError('canceled', '', { cause: error });
     }
     const elapsedMs = clock.monotonicMs() - startedMs;
-    if (elapsedMs >= budgetMs) throw new Error(`context deadline exceeded: ${result.reason}`);
+    if (elapsedMs >= budgetMs) throw new ConnectError('deadlineExceeded', `: ${result.reason}`);
     if (elapsedMs >= nextProgressMs) {
       nextProgressMs += progressPeriodMs;
       log.info(0, 'Still connecting', { address: address.text });

@@ -8,7 +8,8 @@ import { Client, connectivityState, credentials } from '@grpc/grpc-js';
 import type { ChannelOptions } from '@grpc/grpc-js';
 import type { Clock } from '@csi-sidecars/runtime';
 import { type CsiAddress, targetOf } from './address.ts';
-import { type Exchange, exchangeOn } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
+import { exchangeOn } from './grpc-js-exchange.ts';
 import { reasonNotReached } from './reach.ts';
 
 /** A connection that is, or was, ready. */

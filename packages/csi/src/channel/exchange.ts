@@ -2,13 +2,10 @@
 /**
  * One unary call on one connection. Its limit is sent to the driver as well; when it passes, or the signal aborts, the
  * stream is reset and the call ends here and now. The driver goes on with what it began: that is CSI's rule, not a leak.
- * Never throws: a failure is an outcome.
+ * Never throws: a failure is an outcome. Not here: how a call is put on the wire (grpc-js-exchange.ts, lean/dial.ts).
  */
-import { Metadata } from '@grpc/grpc-js';
-import type { Client, ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '@csi-sidecars/runtime';
-import { type Code, CsiError, codeFromNumber } from '../codes.ts';
-import { codecOf } from '../definitions.ts';
+import { type Code, CsiError } from '../codes.ts';
 import type { Method, RequestOf, ResponseOf } from '../methods.ts';
 import type { CsiCallOptions } from './channel.ts';
 
@@ -22,6 +19,21 @@ export type Exchange = <M extends Method>(
   options: CsiCallOptions,
 ) => Promise<ExchangeOutcome<M>>;
 
+/** A call as it goes on the wire. */
+export interface SentCall {
+  readonly method: string;
+  readonly request: object;
+  /** For the header that tells the driver. */
+  readonly timeoutMs: number;
+}
+
+export type SentOutcome =
+  | { readonly kind: 'answered'; readonly response: object }
+  | { readonly kind: 'failed'; readonly error: CsiError };
+
+/** Sends; calls `done` at most once. What it returns resets the stream. */
+export type Send = (call: SentCall, done: (outcome: SentOutcome) => void) => { readonly cancel: () => void };
+
 export function failed(
   facts: {
     readonly code: Exclude<Code, 'OK'>;
@@ -34,7 +46,7 @@ export function failed(
   return { kind: 'failed', error: new CsiError(facts, cause === undefined ? undefined : { cause }) };
 }
 
-export function exchangeOn({ clock, client }: { readonly clock: Clock; readonly client: Client }): Exchange {
+export function limitedExchange({ clock, send }: { readonly clock: Clock; readonly send: Send }): Exchange {
   return <M extends Method>(method: M, request: RequestOf<M>, options: CsiCallOptions) =>
     new Promise<ExchangeOutcome<M>>((resolve) => {
       const { timeoutMs, signal } = options;
@@ -42,35 +54,12 @@ export function exchangeOn({ clock, client }: { readonly clock: Clock; readonly 
         resolve(canceled(method));
         return;
       }
-      const codec = codecOf(method);
-      const settle = (outcome: ExchangeOutcome<M>): void => {
+      const settle = (outcome: SentOutcome): void => {
         limit.cancel();
         signal?.removeEventListener('abort', onAbort);
-        resolve(outcome);
+        resolve(outcome as ExchangeOutcome<M>);
       };
-      let isUnreadable = false;
-      const decode = (bytes: Buffer): object => {
-        try {
-          return codec.responseDeserialize(bytes);
-        } catch (error) {
-          isUnreadable = true;
-          throw error;
-        }
-      };
-      const call = client.makeUnaryRequest(
-        method,
-        codec.requestSerialize,
-        decode,
-        request,
-        timeoutHeader(timeoutMs),
-        (error: ServiceError | null, response?: object) => {
-          settle(
-            error
-              ? translated(error, { method, isUnreadable })
-              : { kind: 'answered', response: response as ResponseOf<M> },
-          );
-        },
-      );
+      const call = send({ method, request, timeoutMs }, settle);
       const onAbort = (): void => {
         settle(canceled(method));
         call.cancel();
@@ -87,19 +76,8 @@ export function canceled(method: string): ReturnType<typeof failed> {
   return failed({ code: 'Canceled', method, detail: 'context canceled' });
 }
 
-/** The border: from here on a failure has a code of the closed union and a cause. */
-function translated(
-  error: ServiceError,
-  facts: { readonly method: string; readonly isUnreadable: boolean },
-): ReturnType<typeof failed> {
-  const code = codeFromNumber(error.code);
-  return failed({ ...facts, code: code === 'OK' ? 'Unknown' : code, detail: error.details }, error);
-}
-
-/** grpc-js would derive this header from the machine's clock; ours may be another. At most eight digits and a unit. */
-function timeoutHeader(timeoutMs: number): Metadata {
-  const metadata = new Metadata();
+/** Value of the header `grpc-timeout`: at most eight digits and a unit. */
+export function timeoutText(timeoutMs: number): string {
   const ms = Math.max(Math.ceil(timeoutMs), 0);
-  metadata.set('grpc-timeout', ms < 1e8 ? `${ms}m` : `${Math.min(Math.ceil(ms / 1000), 99_999_999)}S`);
-  return metadata;
+  return ms < 1e8 ? `${ms}m` : `${Math.min(Math.ceil(ms / 1000), 99_999_999)}S`;
 }

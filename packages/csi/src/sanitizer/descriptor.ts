@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The part of a JSON descriptor that the sanitizer reads, and the look-up of types by name as protobuf scopes them. */
+/** The part of a JSON descriptor that is read here, and the look-up of types by name as protobuf scopes them. */
 export interface Descriptor {
   readonly nested?: Readonly<Record<string, Descriptor>>;
   readonly fields?: Readonly<Record<string, FieldDescriptor>>;
@@ -10,6 +10,8 @@ export interface Descriptor {
 
 export interface FieldDescriptor {
   readonly type: string;
+  /** Its number on the wire. */
+  readonly id?: number;
   readonly keyType?: string;
   readonly rule?: string;
   readonly options?: Readonly<Record<string, unknown>>;

@@ -2,7 +2,8 @@
 import { type Client, status } from '@grpc/grpc-js';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
-import { type Exchange, exchangeOn } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
+import { exchangeOn } from './grpc-js-exchange.ts';
 
 /** As grpc-js: what the decoder throws ends the call as Internal. */
 function answering(bytes: Buffer): Exchange {

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * One end of an HTTP/2 connection (RFC 9113), as much of it as unary gRPC on a local socket needs: settings, streams,
+ * header blocks, flow control in both directions, pings, resets, the end. Both roles; a client's streams are begun here,
+ * a server's by the peer.
+ *
+ * Guarantees: header blocks are decoded in order even of streams that are over; the peer's windows are never exceeded;
+ * what violates the protocol ends the connection with GOAWAY and a reason, and never throws into the socket.
+ *
+ * Why not `node:http2`: see docs/adr/0004. Not here: gRPC (unary-client.ts, unary-server.ts), push, priorities.
+ */
+import type { Socket } from 'node:net';
+import {
+  type Frame,
+  ProtocolViolation,
+  bodyOf,
+  createFrameReader,
+  encodeFrame,
+  errorCodes,
+  flags,
+  frameTypes,
+  maxFrameBytes,
+} from './frames.ts';
+import { type Header, createHeaderDecoder, encodeHeaders } from './hpack.ts';
+
+export type Role = 'client' | 'server';
+
+/** What happens on the connection. Nothing of a stream follows its end or its reset. */
+export interface SessionEvents {
+  /** The peer's settings are known: it speaks HTTP/2. */
+  readonly onReady: () => void;
+  readonly onHeaders: (stream: number, headers: readonly Header[], position: Position) => void;
+  readonly onData: (stream: number, bytes: Buffer, position: Position) => void;
+  readonly onReset: (stream: number, code: number) => void;
+  /** Once; no other event follows. */
+  readonly onClosed: (reason: string) => void;
+}
+
+export type Position = 'last' | 'more';
+
+export interface Session {
+  /** A client's next stream; undefined when the peer is going away. */
+  readonly begin: () => number | undefined;
+  readonly sendHeaders: (stream: number, headers: readonly Header[], position: Position) => void;
+  /** Not empty. Waits for the peer's windows; headers that follow wait as well. */
+  readonly sendData: (stream: number, bytes: Buffer, position: Position) => void;
+  /** Ends a stream of which no more is wanted. */
+  readonly reset: (stream: number, code: number) => void;
+  /** At once; open streams are cut. */
+  readonly close: (reason: string) => void;
+}
+
+const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+const defaultWindow = 65_535;
+const largestWindow = 2 ** 31 - 1;
+const settingIds = { enablePush: 2, initialWindow: 4, maxFrame: 5 } as const;
+/** Of one header block. Ours are some hundred bytes. */
+const maxHeaderBytes = 64 * 1024;
+
+/** What is to be sent on a stream and does not fit the windows yet. */
+interface Outgoing {
+  window: number;
+  waiting: Buffer;
+  position: Position;
+  /** What follows the data. */
+  trailers: readonly Header[] | undefined;
+}
+
+/** Streams of which the peer has more to say are `open`. */
+interface Streams {
+  readonly open: Set<number>;
+  readonly outgoing: Map<number, Outgoing>;
+}
+
+export function openSession(socket: Socket, role: Role, events: SessionEvents): Session {
+  const frames = createFrameReader();
+  const decoder = createHeaderDecoder();
+  const streams: Streams = { open: new Set(), outgoing: new Map() };
+  let prefaceLeft = role === 'server' ? preface : '';
+  let ready = false;
+  let closed = false;
+  let goingAway = false;
+  let nextStream = 1;
+  let lastPeerStream = 0;
+  let block:
+    | { readonly stream: number; readonly parts: Buffer[]; bytes: number; readonly position: Position }
+    | undefined;
+  let window = defaultWindow;
+  let initialWindow = defaultWindow;
+  let peerFrameBytes = maxFrameBytes;
+
+  const send = (type: number, bits: number, stream: number, payload: Buffer): void => {
+    if (!closed) socket.write(encodeFrame({ type, flags: bits, stream, payload }));
+  };
+  const settings = role === 'client' ? Buffer.from([0, settingIds.enablePush, 0, 0, 0, 0]) : Buffer.alloc(0);
+
+  function end(reason: string): void {
+    if (closed) return;
+    closed = true;
+    socket.destroy();
+    streams.open.clear();
+    streams.outgoing.clear();
+    events.onClosed(reason);
+  }
+
+  function receive(chunk: Buffer): void {
+    try {
+      const bytes = prefaceLeft === '' ? chunk : afterPreface(chunk);
+      for (const frame of frames.read(bytes)) {
+        if (closed) return;
+        take(frame);
+      }
+    } catch (error) {
+      const code = error instanceof ProtocolViolation ? error.code : errorCodes.compressionError;
+      send(frameTypes.goAway, 0, 0, uint32s(lastPeerStream, code));
+      end(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  function afterPreface(chunk: Buffer): Buffer {
+    const length = Math.min(chunk.length, prefaceLeft.length);
+    if (chunk.subarray(0, length).toString('latin1') !== prefaceLeft.slice(0, length)) {
+      throw new ProtocolViolation('not HTTP/2');
+    }
+    prefaceLeft = prefaceLeft.slice(length);
+    return chunk.subarray(length);
+  }
+
+  function take(frame: Frame): void {
+    if (!ready && frame.type !== frameTypes.settings) throw new ProtocolViolation('settings must come first');
+    if (block !== undefined && (frame.type !== frameTypes.continuation || frame.stream !== block.stream)) {
+      throw new ProtocolViolation('a header block was interrupted');
+    }
+    switch (frame.type) {
+      case frameTypes.settings:
+        return takeSettings(frame);
+      case frameTypes.headers:
+        return takeHeaders(frame);
+      case frameTypes.continuation:
+        return takeBlock(frame, frame.payload);
+      case frameTypes.data:
+        return takeData(frame);
+      case frameTypes.windowUpdate:
+        return takeWindowUpdate(frame);
+      case frameTypes.ping:
+        if (frame.payload.length !== 8)
+          throw new ProtocolViolation('ping of a wrong length', errorCodes.frameSizeError);
+        if ((frame.flags & flags.ack) === 0) send(frameTypes.ping, flags.ack, 0, frame.payload);
+        return;
+      case frameTypes.resetStream:
+        if (frame.payload.length !== 4)
+          throw new ProtocolViolation('reset of a wrong length', errorCodes.frameSizeError);
+        forget(frame.stream, () => events.onReset(frame.stream, frame.payload.readUInt32BE(0)));
+        return;
+      case frameTypes.goAway:
+        goingAway = true;
+        return;
+      case frameTypes.pushPromise:
+        throw new ProtocolViolation('push was not allowed');
+      default:
+      // Priorities, and types that are not known: to be ignored.
+    }
+  }
+
+  function takeSettings({ payload, flags: bits, stream }: Frame): void {
+    if (stream !== 0 || payload.length % 6 !== 0)
+      throw new ProtocolViolation('bad settings', errorCodes.frameSizeError);
+    if ((bits & flags.ack) !== 0) return;
+    for (let at = 0; at < payload.length; at += 6) {
+      const value = payload.readUInt32BE(at + 2);
+      const id = payload.readUInt16BE(at);
+      if (id === settingIds.maxFrame) peerFrameBytes = value;
+      if (id === settingIds.initialWindow) {
+        if (value > largestWindow) throw new ProtocolViolation('window too large', errorCodes.flowControlError);
+        for (const outgoing of streams.outgoing.values()) outgoing.window += value - initialWindow;
+        initialWindow = value;
+      }
+    }
+    send(frameTypes.settings, flags.ack, 0, Buffer.alloc(0));
+    if (!ready) {
+      ready = true;
+      events.onReady();
+    }
+    flush();
+  }
+
+  function takeHeaders(frame: Frame): void {
+    const { stream } = frame;
+    if (stream === 0) throw new ProtocolViolation('headers without a stream');
+    if (role === 'server' && stream > lastPeerStream) {
+      if (stream % 2 === 0) throw new ProtocolViolation('not a stream of a client');
+      lastPeerStream = stream;
+      streams.open.add(stream);
+    }
+    block = { stream, parts: [], bytes: 0, position: (frame.flags & flags.endStream) === 0 ? 'more' : 'last' };
+    takeBlock(frame, bodyOf(frame));
+  }
+
+  function takeBlock({ flags: bits }: Frame, part: Buffer): void {
+    if (block === undefined) throw new ProtocolViolation('a continuation of nothing');
+    block.parts.push(part);
+    block.bytes += part.length;
+    if (block.bytes > maxHeaderBytes) throw new ProtocolViolation('headers too long', errorCodes.enhanceYourCalm);
+    if ((bits & flags.endHeaders) === 0) return;
+    const { stream, parts, position } = block;
+    block = undefined;
+    const headers = decoder.decode(Buffer.concat(parts));
+    if (!streams.open.has(stream)) return;
+    if (position === 'last') streams.open.delete(stream);
+    events.onHeaders(stream, headers, position);
+  }
+
+  function takeData(frame: Frame): void {
+    const { stream, payload } = frame;
+    if (stream === 0) throw new ProtocolViolation('data without a stream');
+    const position: Position = (frame.flags & flags.endStream) === 0 ? 'more' : 'last';
+    const isOpen = streams.open.has(stream);
+    if (payload.length > 0) {
+      // What came has been taken: both windows stay as they were.
+      send(frameTypes.windowUpdate, 0, 0, uint32s(payload.length));
+      if (isOpen && position === 'more') send(frameTypes.windowUpdate, 0, stream, uint32s(payload.length));
+    }
+    if (!isOpen) return;
+    if (position === 'last') streams.open.delete(stream);
+    events.onData(stream, bodyOf(frame), position);
+  }
+
+  function takeWindowUpdate({ stream, payload }: Frame): void {
+    if (payload.length !== 4) throw new ProtocolViolation('window update of a wrong length', errorCodes.frameSizeError);
+    const increment = payload.readUInt32BE(0) & largestWindow;
+    const outgoing = streams.outgoing.get(stream);
+    if (stream === 0) window += increment;
+    else if (outgoing !== undefined) outgoing.window += increment;
+    if (window > largestWindow) throw new ProtocolViolation('window too large', errorCodes.flowControlError);
+    flush();
+  }
+
+  function flush(): void {
+    for (const [stream, outgoing] of streams.outgoing) {
+      while (outgoing.waiting.length > 0 && outgoing.window > 0 && window > 0) {
+        const bytes = Math.min(outgoing.waiting.length, outgoing.window, window, peerFrameBytes);
+        const part = outgoing.waiting.subarray(0, bytes);
+        outgoing.waiting = outgoing.waiting.subarray(bytes);
+        outgoing.window -= bytes;
+        window -= bytes;
+        const isLast = outgoing.waiting.length === 0 && outgoing.position === 'last';
+        send(frameTypes.data, isLast ? flags.endStream : 0, stream, part);
+        if (isLast) streams.outgoing.delete(stream);
+      }
+      if (outgoing.waiting.length === 0 && outgoing.trailers !== undefined)
+        sendBlock(stream, outgoing.trailers, 'last');
+    }
+  }
+
+  function sendBlock(stream: number, headers: readonly Header[], position: Position): void {
+    const bits = flags.endHeaders | (position === 'last' ? flags.endStream : 0);
+    send(frameTypes.headers, bits, stream, encodeHeaders(headers));
+    if (position === 'last') streams.outgoing.delete(stream);
+    else
+      streams.outgoing.set(stream, { window: initialWindow, waiting: Buffer.alloc(0), position, trailers: undefined });
+  }
+
+  function forget(stream: number, then: () => void): void {
+    streams.outgoing.delete(stream);
+    if (streams.open.delete(stream)) then();
+  }
+
+  socket.on('data', receive);
+  socket.on('error', (error) => end(error.message));
+  socket.on('close', () => end('the connection was closed'));
+  if (role === 'client') socket.write(preface, 'latin1');
+  send(frameTypes.settings, 0, 0, settings);
+
+  return {
+    begin: () => {
+      if (goingAway || closed) return undefined;
+      const stream = nextStream;
+      nextStream += 2;
+      streams.open.add(stream);
+      return stream;
+    },
+    sendHeaders: (stream, headers, position) => {
+      const outgoing = streams.outgoing.get(stream);
+      if (outgoing === undefined || outgoing.waiting.length === 0) sendBlock(stream, headers, position);
+      else outgoing.trailers = headers;
+    },
+    sendData: (stream, bytes, position) => {
+      const outgoing = streams.outgoing.get(stream);
+      if (outgoing === undefined) return;
+      outgoing.waiting = Buffer.concat([outgoing.waiting, bytes]);
+      outgoing.position = position;
+      flush();
+    },
+    reset: (stream, code) => {
+      if (streams.open.has(stream) || streams.outgoing.has(stream)) {
+        send(frameTypes.resetStream, 0, stream, uint32s(code));
+      }
+      forget(stream, () => undefined);
+    },
+    close: end,
+  };
+}
+
+function uint32s(...values: readonly number[]): Buffer {
+  const bytes = Buffer.allocUnsafe(values.length * 4);
+  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, index * 4);
+  return bytes;
+}
