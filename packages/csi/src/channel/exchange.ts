@@ -59,16 +59,16 @@ export function limitedExchange({ clock, send }: { readonly clock: Clock; readon
         signal?.removeEventListener('abort', onAbort);
         resolve(outcome as ExchangeOutcome<M>);
       };
-      const call = send({ method, request, timeoutMs }, settle);
-      const onAbort = (): void => {
-        settle(canceled(method));
+      const giveUp = (outcome: SentOutcome): void => {
+        settle(outcome);
         call.cancel();
       };
+      const onAbort = (): void => giveUp(canceled(method));
       const limit = clock.timer(timeoutMs, () => {
-        settle(failed({ code: 'DeadlineExceeded', method, detail: 'context deadline exceeded' }));
-        call.cancel();
+        giveUp(failed({ code: 'DeadlineExceeded', method, detail: 'context deadline exceeded' }));
       });
       signal?.addEventListener('abort', onAbort, { once: true });
+      const call = send({ method, request, timeoutMs }, settle);
     });
 }
 
