@@ -61,7 +61,7 @@ function reachable(descriptor: INamespace, service: string): INamespace {
     const nested = namespace.nestedArray.flatMap((child) => {
       const childJson = json.nested?.[child.name];
       if (!keep.has(child) || childJson === undefined) return [];
-      const inner = child instanceof protobuf.Namespace ? select(child, childJson as INamespace) : childJson;
+      const inner = child instanceof protobuf.Namespace ? select(child, childJson) : childJson;
       return [[child.name, inner] as const];
     });
     return { ...json, ...(nested.length === 0 ? {} : { nested: Object.fromEntries(nested) }) };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Client, type ServiceError, credentials } from '@grpc/grpc-js';
 import { systemClock } from '@csi-sidecars/runtime';
 import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { csiError, hang, serveCsi } from '../../testing/index.ts';
 import { codecOf } from '../definitions.ts';
@@ -19,7 +19,7 @@ import { openSession } from './session.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
 });
 
 async function aFolder(): Promise<string> {

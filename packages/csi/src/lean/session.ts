@@ -89,8 +89,8 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
   let initialWindow = defaultWindow;
   let peerFrameBytes = maxFrameBytes;
 
-  const send = (type: number, bits: number, stream: number, payload: Buffer): void => {
-    if (!closed) socket.write(encodeFrame({ type, flags: bits, stream, payload }));
+  const send = (type: number, head: { readonly stream: number; readonly flags?: number }, payload: Buffer): void => {
+    if (!closed) socket.write(encodeFrame({ type, flags: 0, ...head, payload }));
   };
   const settings = role === 'client' ? Buffer.from([0, settingIds.enablePush, 0, 0, 0, 0]) : Buffer.alloc(0);
 
@@ -112,7 +112,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
       }
     } catch (error) {
       const code = error instanceof ProtocolViolation ? error.code : errorCodes.compressionError;
-      send(frameTypes.goAway, 0, 0, uint32s(lastPeerStream, code));
+      send(frameTypes.goAway, { stream: 0 }, uint32s(lastPeerStream, code));
       end(error instanceof Error ? error.message : String(error));
     }
   }
@@ -145,7 +145,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
       case frameTypes.ping:
         if (frame.payload.length !== 8)
           throw new ProtocolViolation('ping of a wrong length', errorCodes.frameSizeError);
-        if ((frame.flags & flags.ack) === 0) send(frameTypes.ping, flags.ack, 0, frame.payload);
+        if ((frame.flags & flags.ack) === 0) send(frameTypes.ping, { stream: 0, flags: flags.ack }, frame.payload);
         return;
       case frameTypes.resetStream:
         if (frame.payload.length !== 4)
@@ -176,7 +176,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
         initialWindow = value;
       }
     }
-    send(frameTypes.settings, flags.ack, 0, Buffer.alloc(0));
+    send(frameTypes.settings, { stream: 0, flags: flags.ack }, Buffer.alloc(0));
     if (!ready) {
       ready = true;
       events.onReady();
@@ -217,8 +217,8 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     const isOpen = streams.open.has(stream);
     if (payload.length > 0) {
       // What came has been taken: both windows stay as they were.
-      send(frameTypes.windowUpdate, 0, 0, uint32s(payload.length));
-      if (isOpen && position === 'more') send(frameTypes.windowUpdate, 0, stream, uint32s(payload.length));
+      send(frameTypes.windowUpdate, { stream: 0 }, uint32s(payload.length));
+      if (isOpen && position === 'more') send(frameTypes.windowUpdate, { stream }, uint32s(payload.length));
     }
     if (!isOpen) return;
     if (position === 'last') streams.open.delete(stream);
@@ -244,7 +244,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
         outgoing.window -= bytes;
         window -= bytes;
         const isLast = outgoing.waiting.length === 0 && outgoing.position === 'last';
-        send(frameTypes.data, isLast ? flags.endStream : 0, stream, part);
+        send(frameTypes.data, { stream, flags: isLast ? flags.endStream : 0 }, part);
         if (isLast) streams.outgoing.delete(stream);
       }
       if (outgoing.waiting.length === 0 && outgoing.trailers !== undefined)
@@ -254,7 +254,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
 
   function sendBlock(stream: number, headers: readonly Header[], position: Position): void {
     const bits = flags.endHeaders | (position === 'last' ? flags.endStream : 0);
-    send(frameTypes.headers, bits, stream, encodeHeaders(headers));
+    send(frameTypes.headers, { stream, flags: bits }, encodeHeaders(headers));
     if (position === 'last') streams.outgoing.delete(stream);
     else
       streams.outgoing.set(stream, { window: initialWindow, waiting: Buffer.alloc(0), position, trailers: undefined });
@@ -269,7 +269,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
   socket.on('error', (error) => end(error.message));
   socket.on('close', () => end('the connection was closed'));
   if (role === 'client') socket.write(preface, 'latin1');
-  send(frameTypes.settings, 0, 0, settings);
+  send(frameTypes.settings, { stream: 0 }, settings);
 
   return {
     begin: () => {
@@ -293,7 +293,7 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     },
     reset: (stream, code) => {
       if (streams.open.has(stream) || streams.outgoing.has(stream)) {
-        send(frameTypes.resetStream, 0, stream, uint32s(code));
+        send(frameTypes.resetStream, { stream }, uint32s(code));
       }
       forget(stream, () => undefined);
     },

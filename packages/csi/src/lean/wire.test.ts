@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Our codecs against those of the protobuf library. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { codecOf } from '../definitions.ts';
 import { leanCodecOf } from './methods.ts';
