@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** livenessprobe: the process around it. It has nothing to clean up, so a signal ends it at once, as upstream's. */
-import { ExitError, exitCodes, goUsageText, runInProcess, runProgram } from '@csi-sidecars/sidecar';
+import { ExitError, exitCodes, runProgram, runSmall } from '@csi-sidecars/sidecar';
 import { livenessprobeProgram as program } from './flags.ts';
 import { runLivenessprobe } from './livenessprobe.ts';
 import { readSettings } from './settings.ts';
 
-void runInProcess({ name: program.name, usageText: goUsageText }, (deps) =>
+void runSmall(program.name, (deps) =>
   runProgram(deps, { program, start: { order: ['gates'], versionLine: 'omitted' } }, async ({ values, log }) => {
     const { world, lifecycle } = deps;
     const read = readSettings(values);

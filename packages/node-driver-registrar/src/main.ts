@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-node-driver-registrar: the process around the registrar. */
-import { ExitError, exitCodes, goUsageText, runInProcess, runProgram } from '@csi-sidecars/sidecar';
+import { ExitError, exitCodes, runProgram, runSmall } from '@csi-sidecars/sidecar';
 import { nodeDriverRegistrarProgram as program } from './flags.ts';
 import { messages } from './messages.ts';
 import { runRegistrar } from './registrar.ts';
@@ -10,7 +10,7 @@ import { systemSocketFiles } from './socket-files.ts';
 /** An exec probe of many manifests, from the days when a file told of the registration. */
 const probeMode = 'kubelet-registration-probe';
 
-void runInProcess({ name: program.name, usageText: goUsageText }, (deps) =>
+void runSmall(program.name, (deps) =>
   runProgram(
     deps,
     { program, start: { order: ['gates', 'version'], versionLine: 'omitted' } },
@@ -26,7 +26,6 @@ void runInProcess({ name: program.name, usageText: goUsageText }, (deps) =>
       return await runRegistrar(
         {
           clock: world.clock,
-          random: world.random,
           log,
           files: systemSocketFiles(),
           platform: process.platform === 'win32' ? 'windows' : 'unix',

@@ -9,7 +9,7 @@
  * Not here: what was at the path before (stale-socket.ts), what is answered on the socket.
  */
 import { dirname } from 'node:path';
-import type { Random } from '@csi-sidecars/runtime';
+import type { Clock } from '@csi-sidecars/runtime';
 import { messages } from './messages.ts';
 import { type SocketFiles, isMissing } from './socket-files.ts';
 
@@ -19,7 +19,7 @@ export interface SocketServer {
 
 export interface PublishDeps {
   readonly files: SocketFiles;
-  readonly random: Random;
+  readonly clock: Pick<Clock, 'nowMs'>;
   readonly listen: (path: string) => Promise<SocketServer>;
 }
 
@@ -60,10 +60,10 @@ export async function publishSocket(deps: PublishDeps, path: string): Promise<Pu
   };
 }
 
-async function publish({ files, random, listen }: PublishDeps, path: string): Promise<Published> {
+async function publish({ files, clock, listen }: PublishDeps, path: string): Promise<Published> {
   // The name below is shorter, so that listening would not notice.
   if (Buffer.byteLength(path) > longestPath) throw new Error(messages.pathTooLong(path));
-  const hidden = `${dirname(path)}/.${random.uuid().slice(0, 6)}`;
+  const hidden = `${dirname(path)}/.${Math.trunc(clock.nowMs()).toString(36).slice(-6)}`;
   const server = await listen(hidden);
   try {
     await files.setMode(hidden, ownerOnly);

@@ -14,7 +14,6 @@ import {
   type Clock,
   type DiagnosticsServer,
   type Logger,
-  type Random,
   linkSignals,
   profilingRoutes,
   startDiagnosticsServer,
@@ -29,7 +28,6 @@ import { type Platform, clearStaleSocket } from './stale-socket.ts';
 
 export interface RegistrarDeps {
   readonly clock: Clock;
-  readonly random: Random;
   readonly log: Logger;
   readonly files: SocketFiles;
   readonly platform: Platform;
@@ -48,7 +46,7 @@ export async function runRegistrar(
   settings: RegistrarSettings,
   signal: AbortSignal,
 ): Promise<number> {
-  const { clock, random, log, files, platform } = deps;
+  const { clock, log, files, platform } = deps;
   const name = await askDriver(deps, settings, signal);
   const path = socketPathOf(settings.folder, name);
   await orExit('Failed to clear the path of the registration socket', () => clearStaleSocket(files, path, platform));
@@ -69,7 +67,7 @@ export async function runRegistrar(
     });
   log.info(0, messages.starting, { socketPath: path });
   deps.onPublishing();
-  const socket = await orExit(messages.listenFailed, () => publishSocket({ files, random, listen }, path));
+  const socket = await orExit(messages.listenFailed, () => publishSocket({ files, clock, listen }, path));
   using watch = linkSignals([signal]);
   const watching = keepPublished(deps, socket, watch.signal);
   try {

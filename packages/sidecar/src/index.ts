@@ -40,6 +40,7 @@ export { createLogger } from './logging/logger.ts';
 export type { LoggerDeps, LoggerOptions } from './logging/logger.ts';
 export { stderrSink } from './logging/stderr.ts';
 export { invalidLogging } from './logging/validate.ts';
+export { createLeanRegistry } from './metrics/lean-registry.ts';
 export type { MetricsRegistry } from './metrics/registry.ts';
 export { metricsRoute } from './metrics/route.ts';
 export type { MetricsRouteOptions } from './metrics/route.ts';
@@ -50,8 +51,8 @@ export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
 export { runMain } from './process/node-world.ts';
 export { overCaches } from './process/over-caches.ts';
 export type { LeadingController } from './process/over-caches.ts';
-export { runInProcess } from './process/process-world.ts';
-export type { ProcessDeps, ProcessOptions } from './process/process-world.ts';
+export { runSmall } from './process/small-world.ts';
+export type { ProcessDeps } from './process/process-world.ts';
 export { runController } from './process/run-controller.ts';
 export type {
   ControllerBody,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { randomInt, randomUUID } from 'node:crypto';
+import process from 'node:process';
 import type { Random } from './random.ts';
 
 /** The largest range that randomInt takes. */
 const range = 2 ** 48 - 1;
 
+/** The module is loaded when it is first asked: a program that never does saves a MiB. */
 export function systemRandom(): Random {
-  return { next: () => randomInt(range) / range, uuid: randomUUID };
+  const crypto = (): typeof import('node:crypto') => process.getBuiltinModule('node:crypto');
+  return { next: () => crypto().randomInt(range) / range, uuid: () => crypto().randomUUID() };
 }

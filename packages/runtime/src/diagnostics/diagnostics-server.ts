@@ -10,7 +10,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { Logger } from '../log/logger.ts';
 import { parseListenAddress, toListenOptions } from './listen-address.ts';
 
@@ -58,7 +57,6 @@ const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 60_000;
 /** Below, compression costs more than it saves. */
 const compressFromBytes = 1024;
-const compress = promisify(gzip);
 
 /** Listens; rejects with the address in the message when that is not possible. */
 export async function startDiagnosticsServer(options: DiagnosticsServerOptions): Promise<DiagnosticsServer> {
@@ -149,7 +147,9 @@ async function send(result: HttpResponse, { request, response }: Exchange): Prom
   let body = typeof result.body === 'string' ? Buffer.from(result.body) : result.body;
   const headers: Record<string, string> = { 'content-type': 'text/plain; charset=utf-8', ...result.headers };
   if (body.length >= compressFromBytes && acceptsGzip(request)) {
-    body = await compress(body);
+    // Loaded for the first large answer: health checks never have one.
+    const { gzip } = await import('node:zlib');
+    body = await promisify(gzip)(body);
     headers['content-encoding'] = 'gzip';
     headers['vary'] = 'accept-encoding';
   }

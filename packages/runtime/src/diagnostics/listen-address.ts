@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Go's forms of a listen address, and what Node.js has to be told to listen on the same sockets. */
-import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 
 export interface ListenAddress {
@@ -28,5 +27,7 @@ export async function toListenOptions({
 }: ListenAddress): Promise<{ readonly host?: string; readonly port: number }> {
   if (host === '') return { port };
   if (host === 'localhost') return { host: '127.0.0.1', port };
-  return { host: isIP(host) === 0 ? (await lookup(host, { order: 'ipv4first' })).address : host, port };
+  if (isIP(host) !== 0) return { host, port };
+  const { lookup } = await import('node:dns/promises');
+  return { host: (await lookup(host, { order: 'ipv4first' })).address, port };
 }

@@ -1,74 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createCallMetrics } from '@csi-sidecars/csi';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { createLeanRegistry } from './lean-registry.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
 import { createMetricsRegistry } from './registry.ts';
 
-it('given observations, then the text has sorted labels with le last', async () => {
-  const registry = createMetricsRegistry();
-  const histogram = registry.histogram({
-    name: 'csi_sidecar_operations_seconds',
-    help: 'Durations',
-    labels: ['method_name', 'driver_name'],
-    buckets: [0.1, 1],
+describe.each([
+  ['on prom-client', createMetricsRegistry],
+  ['without a library', createLeanRegistry],
+])('%s', (_, create) => {
+  it('given observations, then the text has sorted labels with le last', async () => {
+    const registry = create();
+    const histogram = registry.histogram({
+      name: 'csi_sidecar_operations_seconds',
+      help: 'Durations',
+      labels: ['method_name', 'driver_name'],
+      buckets: [0.1, 1],
+    });
+    histogram.observe(0.5, { method_name: '/a "b"\\', driver_name: 'd' });
+    expect(await registry.text()).toBe(
+      [
+        '# HELP csi_sidecar_operations_seconds Durations',
+        '# TYPE csi_sidecar_operations_seconds histogram',
+        'csi_sidecar_operations_seconds_bucket{driver_name="d",method_name="/a \\"b\\"\\\\",le="0.1"} 0',
+        'csi_sidecar_operations_seconds_bucket{driver_name="d",method_name="/a \\"b\\"\\\\",le="1"} 1',
+        'csi_sidecar_operations_seconds_bucket{driver_name="d",method_name="/a \\"b\\"\\\\",le="+Inf"} 1',
+        'csi_sidecar_operations_seconds_sum{driver_name="d",method_name="/a \\"b\\"\\\\"} 0.5',
+        'csi_sidecar_operations_seconds_count{driver_name="d",method_name="/a \\"b\\"\\\\"} 1',
+        '',
+      ].join('\n'),
+    );
   });
-  histogram.observe(0.5, { method_name: '/a "b"\\', driver_name: 'd' });
-  expect(await registry.text()).toBe(
-    [
-      '# HELP csi_sidecar_operations_seconds Durations',
-      '# TYPE csi_sidecar_operations_seconds histogram',
-      'csi_sidecar_operations_seconds_bucket{driver_name="d",method_name="/a \\"b\\"\\\\",le="0.1"} 0',
-      'csi_sidecar_operations_seconds_bucket{driver_name="d",method_name="/a \\"b\\"\\\\",le="1"} 1',
-      'csi_sidecar_operations_seconds_bucket{driver_name="d",method_name="/a \\"b\\"\\\\",le="+Inf"} 1',
-      'csi_sidecar_operations_seconds_sum{driver_name="d",method_name="/a \\"b\\"\\\\"} 0.5',
-      'csi_sidecar_operations_seconds_count{driver_name="d",method_name="/a \\"b\\"\\\\"} 1',
-      '',
-    ].join('\n'),
-  );
-});
 
-it('[common#48] given a call of 20 s, then the buckets from 25 s on hold it', async () => {
-  const registry = createMetricsRegistry();
-  createCallMetrics(registry).record({ method: '/csi.v1.Controller/CreateVolume', code: 'OK', seconds: 20 });
-  const labels = 'driver_name="unknown-driver",grpc_status_code="OK",method_name="/csi.v1.Controller/CreateVolume"';
-  const buckets = ['0.1', '0.25', '0.5', '1', '2.5', '5', '10', '15', '25', '50', '120', '300', '600', '+Inf'];
-  expect((await registry.text()).split('\n').slice(2, -1)).toEqual([
-    ...buckets.map((le, index) => `csi_sidecar_operations_seconds_bucket{${labels},le="${le}"} ${index < 8 ? 0 : 1}`),
-    `csi_sidecar_operations_seconds_sum{${labels}} 20`,
-    `csi_sidecar_operations_seconds_count{${labels}} 1`,
-  ]);
-});
+  it('[common#48] given a call of 20 s, then the buckets from 25 s on hold it', async () => {
+    const registry = create();
+    createCallMetrics(registry).record({ method: '/csi.v1.Controller/CreateVolume', code: 'OK', seconds: 20 });
+    const labels = 'driver_name="unknown-driver",grpc_status_code="OK",method_name="/csi.v1.Controller/CreateVolume"';
+    const buckets = ['0.1', '0.25', '0.5', '1', '2.5', '5', '10', '15', '25', '50', '120', '300', '600', '+Inf'];
+    expect((await registry.text()).split('\n').slice(2, -1)).toEqual([
+      ...buckets.map((le, index) => `csi_sidecar_operations_seconds_bucket{${labels},le="${le}"} ${index < 8 ? 0 : 1}`),
+      `csi_sidecar_operations_seconds_sum{${labels}} 20`,
+      `csi_sidecar_operations_seconds_count{${labels}} 1`,
+    ]);
+  });
 
-it('given a family with labels and no observation, then it is not shown', async () => {
-  const registry = createMetricsRegistry();
-  registry.counter({ name: 'c_total', help: 'c', labels: ['x'] });
-  expect(await registry.text()).toBe('');
-});
+  it('given a family with labels and no observation, then it is not shown', async () => {
+    const registry = create();
+    registry.counter({ name: 'c_total', help: 'c', labels: ['x'] });
+    expect(await registry.text()).toBe('');
+  });
 
-it('given one family asked for twice, then both users share it', async () => {
-  const registry = createMetricsRegistry();
-  const options = { name: 'c_total', help: 'c', labels: ['x'] };
-  registry.counter(options).inc({ x: '1' });
-  registry.counter(options).inc({ x: '1' }, 2);
-  expect(await registry.text()).toContain('c_total{x="1"} 3\n');
-});
+  it('given one family asked for twice, then both users share it', async () => {
+    const registry = create();
+    const options = { name: 'c_total', help: 'c', labels: ['x'] };
+    registry.counter(options).inc({ x: '1' });
+    registry.counter(options).inc({ x: '1' }, 2);
+    expect(await registry.text()).toContain('c_total{x="1"} 3\n');
+  });
 
-it('given two users of one gauge, then both are read at scrape time and equal labels add up', async () => {
-  const registry = createMetricsRegistry();
-  let depth = 1;
-  const family = { name: 'workqueue_depth', help: 'd', labels: ['name'] };
-  registry.gauge({ ...family, collect: () => [{ labels: { name: 'claims' }, value: depth }] });
-  registry.gauge({ ...family, collect: () => [{ labels: { name: 'claims' }, value: 1 }] });
-  expect(await registry.text()).toContain('workqueue_depth{name="claims"} 2\n');
-  depth = 5;
-  expect(await registry.text()).toContain('workqueue_depth{name="claims"} 6\n');
-});
+  it('given two users of one gauge, then both are read at scrape time and equal labels add up', async () => {
+    const registry = create();
+    let depth = 1;
+    const family = { name: 'workqueue_depth', help: 'd', labels: ['name'] };
+    registry.gauge({ ...family, collect: () => [{ labels: { name: 'claims' }, value: depth }] });
+    registry.gauge({ ...family, collect: () => [{ labels: { name: 'claims' }, value: 1 }] });
+    expect(await registry.text()).toContain('workqueue_depth{name="claims"} 2\n');
+    depth = 5;
+    expect(await registry.text()).toContain('workqueue_depth{name="claims"} 6\n');
+  });
 
-it('given the process families, then start time, CPU and memory are there', async () => {
-  const registry = createMetricsRegistry();
-  registerProcessMetrics(registry, 1_700_000_000_500);
-  const text = await registry.text();
-  expect(text).toContain('process_start_time_seconds 1700000000.5\n');
-  expect(text).toMatch(/process_cpu_seconds_total [\d.]+\n/);
-  expect(text).toMatch(/process_resident_memory_bytes \d+\n/);
+  it('given the process families, then start time, CPU and memory are there', async () => {
+    const registry = create();
+    registerProcessMetrics(registry, 1_700_000_000_500);
+    const text = await registry.text();
+    expect(text).toContain('process_start_time_seconds 1700000000.5\n');
+    expect(text).toMatch(/process_cpu_seconds_total [\d.]+\n/);
+    expect(text).toMatch(/process_resident_memory_bytes \d+\n/);
+  });
 });

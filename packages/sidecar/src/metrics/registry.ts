@@ -2,28 +2,15 @@
 /**
  * The Metrics port on prom-client. This file is imported only when an endpoint is configured: a program without one pays
  * neither the import nor the series. Families appear in the output after their first observation, as upstream's do.
- * The exposition text is written here because label names must be sorted, with `le` last.
+ * The text is ours (exposition.ts) because label names must be sorted, with `le` last.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Labels, MetricOptions, Metrics, Sample } from '@csi-sidecars/runtime';
+import { type Family, familyText } from './exposition.ts';
 
 export interface MetricsRegistry extends Metrics {
   /** All families in Prometheus' text format 0.0.4. */
   text(): Promise<string>;
-}
-
-export const textContentType = 'text/plain; version=0.0.4; charset=utf-8';
-
-/** A family as prom-client hands it out. */
-interface Family {
-  readonly name: string;
-  readonly help: string;
-  readonly type: string;
-  readonly values: readonly {
-    readonly metricName?: string;
-    readonly labels: Readonly<Record<string, string | number>>;
-    readonly value: number;
-  }[];
 }
 
 export function createMetricsRegistry(): MetricsRegistry {
@@ -82,25 +69,4 @@ export function createMetricsRegistry(): MetricsRegistry {
       return all.map(familyText).join('');
     },
   };
-}
-
-function familyText(family: Family): string {
-  if (family.values.length === 0) return '';
-  const help = family.help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-  const lines = family.values.map(
-    (sample) => `${sample.metricName ?? family.name}${labelText(sample.labels)} ${numberText(sample.value)}\n`,
-  );
-  return `# HELP ${family.name} ${help}\n# TYPE ${family.name} ${family.type}\n${lines.join('')}`;
-}
-
-function labelText(labels: Readonly<Record<string, string | number>>): string {
-  const names = Object.keys(labels).sort((a, b) => (a === 'le' ? 1 : b === 'le' ? -1 : a < b ? -1 : 1));
-  if (names.length === 0) return '';
-  const escape = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
-  return `{${names.map((name) => `${name}="${escape(String(labels[name]))}"`).join(',')}}`;
-}
-
-function numberText(value: number): string {
-  if (value === Infinity) return '+Inf';
-  return value === -Infinity ? '-Inf' : String(value);
 }

@@ -2,17 +2,7 @@
 /** The real process, without a cluster: arguments, log, clock, signals and the exit. */
 import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import {
-  type Clock,
-  keepHeapSmall,
-  type Lifecycle,
-  nodeHeap,
-  nodeProcess,
-  runProcess,
-  systemClock,
-  systemFiles,
-  systemRandom,
-} from '@csi-sidecars/runtime';
+import { type Clock, type Lifecycle, nodeProcess, runProcess, systemClock, systemRandom } from '@csi-sidecars/runtime';
 import { createLineWriter } from '../logging/line-writer.ts';
 import { createLogger } from '../logging/logger.ts';
 import { stderrSink } from '../logging/stderr.ts';
@@ -23,10 +13,10 @@ export interface ProcessDeps {
   readonly lifecycle: Lifecycle;
 }
 
-export interface ProcessOptions {
+/** What differs between a controller and a program that has to stay small. */
+export interface ProcessOptions extends Pick<ProcessWorld, 'usageText' | 'openMetrics'> {
   /** The binary's name. */
   readonly name: string;
-  readonly usageText: ProcessWorld['usageText'];
 }
 
 /** The container runtime provides it, empty; outside of a container none is made. */
@@ -34,7 +24,7 @@ const terminationLog = '/dev/termination-log';
 
 /** Runs a program in this process and ends it with the program's exit code. */
 export async function runInProcess(
-  { name, usageText }: ProcessOptions,
+  { name, ...options }: ProcessOptions,
   run: (deps: ProcessDeps) => Promise<number>,
 ): Promise<void> {
   const clock = systemClock();
@@ -44,10 +34,9 @@ export async function runInProcess(
     { nowMs: () => clock.nowMs(), write: (line) => void sink.writeSync(Buffer.from(line)) },
     { program: name, pid: process.pid, verbosity: 0 },
   );
-  const world = processWorld(clock, sink, usageText);
+  const world: ProcessWorld = { ...processWorld(clock, sink), ...options };
   // Sockets and timers below do not keep a process alive; one that merely waits for its driver would end.
-  using _alive = keepAlive(clock);
-  using _heap = keepHeapSmall({ heap: nodeHeap(), clock });
+  using _ = keepAlive(clock);
   await runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ world, lifecycle }));
 }
 
@@ -66,8 +55,7 @@ function keepAlive(clock: Clock): Disposable {
 function processWorld(
   clock: Clock,
   sink: ReturnType<typeof stderrSink>,
-  usageText: ProcessWorld['usageText'],
-): ProcessWorld {
+): Omit<ProcessWorld, 'usageText' | 'openMetrics'> {
   // Written into the bundle, so that the global has to be named as it is.
   const version = process.env['CSI_SIDECARS_VERSION'] ?? 'v0.0.0';
   const [, argv0 = '', ...args] = process.argv;
@@ -81,14 +69,8 @@ function processWorld(
     version,
     clock,
     random: systemRandom(),
-    files: systemFiles(),
     stdout: (text) => void process.stdout.write(text),
-    usageText,
     openStderr: (dropNotice) => createLineWriter(sink, { dropNotice }),
     writeTerminationLog: (text) => writeFileSync(terminationLog, text, { flag: 'r+' }),
-    openMetrics: async () => {
-      const { createMetricsRegistry } = await import('../metrics/registry.ts');
-      return createMetricsRegistry();
-    },
   };
 }

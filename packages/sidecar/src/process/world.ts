@@ -22,7 +22,6 @@ export interface ProcessWorld {
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly files: Files;
   readonly stdout: (text: string) => void;
   /** What follows a wrong command line and answers `--help`. */
   readonly usageText: (program: string, flags: Flags) => Promise<string>;
@@ -35,6 +34,7 @@ export interface ProcessWorld {
 }
 
 export interface World extends ProcessWorld {
+  readonly files: Files;
   /** A client with its own connection and rate limit. Rejects for a configuration that cannot work. */
   readonly connectApi: (options: ApiOptions) => Promise<ApiConnection>;
 }
