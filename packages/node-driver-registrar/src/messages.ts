@@ -17,7 +17,7 @@ export const messages = {
   removeFailed: 'Failed to remove socket with error',
   restored: 'The registration socket was missing and has been created again',
   restoreFailed: 'The registration socket is missing and cannot be created again',
-  noHttp: 'Skipping HTTP server because endpoint is set to empty string',
+  noHttp: 'Skipping HTTP server',
   httpStarting: 'Starting HTTP server',
   httpFailed: 'Failed to start HTTP server',
   healthy: 'Health check succeeded',

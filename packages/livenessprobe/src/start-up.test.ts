@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/** From the wait for the driver to an open port. */
+import { csiError, hang } from '@csi-sidecars/csi/testing';
+import { serveCsi } from '@csi-sidecars/csi/testing';
+import { settle } from '@csi-sidecars/runtime/testing';
+import { describe, expect, it } from 'vitest';
+import { answers, ask, freePort, namedDriver, startLivenessprobe, until } from '../testing/livenessprobe-fixture.ts';
+
+const getPluginInfo = '/csi.v1.Identity/GetPluginInfo';
+
+describe('ports', () => {
+  it('[livenessprobe#1] given defaults, then health on 0.0.0.0:9808 once the driver has answered, and no metrics', async () => {
+    const name = Promise.withResolvers<{ name: string }>();
+    await using program = await startLivenessprobe({
+      driver: namedDriver({ [getPluginInfo]: () => name.promise }),
+      endpoint: () => [],
+    });
+    await until(() => program.world.logged().includes('"Calling CSI driver to discover driver name"'));
+    expect(await answers(9808)).toBe(false);
+    name.resolve({ name: 'a' });
+    await until(() => program.world.logged().includes('"ServeMux listening" address="0.0.0.0:9808"'));
+    while (!(await answers(9808))) await settle();
+    expect([(await ask(9808, '/healthz')).status, (await ask(9808, '/metrics')).status]).toEqual([200, 404]);
+  });
+
+  it('[livenessprobe#2] given an endpoint, then health and metrics there, and nothing on 9808', async () => {
+    await using program = await startLivenessprobe();
+    await program.serving();
+    expect([(await program.ask()).status, (await program.ask('/metrics')).status]).toEqual([200, 200]);
+    expect(await answers(9808)).toBe(false);
+  });
+
+  it('[livenessprobe#3] given a metrics path, then metrics are there and nowhere else', async () => {
+    await using program = await startLivenessprobe({ args: ['--metrics-path=/m'] });
+    await program.serving();
+    expect([(await program.ask('/m')).status, (await program.ask('/metrics')).status]).toEqual([200, 404]);
+  });
+
+  it('[livenessprobe#7] given an address for metrics, then metrics are there alone, and health alone on its port', async () => {
+    const metricsPort = await freePort();
+    await using program = await startLivenessprobe({
+      endpoint: (port) => [`--health-port=${port}`, `--metrics-address=127.0.0.1:${metricsPort}`],
+    });
+    await program.serving();
+    expect([(await program.ask()).status, (await program.ask('/metrics')).status]).toEqual([200, 404]);
+    expect([(await ask(metricsPort, '/metrics')).status, (await ask(metricsPort, '/healthz')).status]).toEqual([
+      200, 404,
+    ]);
+  });
+
+  it('[livenessprobe#9] given one port for both, then the later listener fails: the process ends', async () => {
+    await using program = await startLivenessprobe({
+      endpoint: (port) => [`--health-port=${port}`, `--metrics-address=0.0.0.0:${port}`],
+    });
+    expect(await program.code).toBe(0);
+    expect(program.world.logged()).toContain('"Failed to start http server" err="cannot listen on 0.0.0.0:');
+  });
+
+  it('[livenessprobe#21] given a port in use, then an error is logged and the exit code is 0', async () => {
+    await using first = await startLivenessprobe();
+    await first.serving();
+    await using second = await startLivenessprobe({ endpoint: () => [`--http-endpoint=127.0.0.1:${first.port}`] });
+    expect(await second.code).toBe(0);
+    expect(second.world.logged()).toContain('"Failed to start http server" err="cannot listen on 127.0.0.1:');
+  });
+
+  it('[livenessprobe#22] given a metrics port in use, then exit 1', async () => {
+    await using first = await startLivenessprobe();
+    await first.serving();
+    await using second = await startLivenessprobe({
+      endpoint: (port) => [`--health-port=${port}`, `--metrics-address=127.0.0.1:${first.port}`],
+    });
+    expect(await second.code).toBe(1);
+    expect(second.world.logged()).toContain(
+      'Failed to start prometheus metrics endpoint on specified address and path',
+    );
+  });
+});
+
+describe('the wait for the driver', () => {
+  it('[livenessprobe#15,16] given a driver that is down for five minutes, then no port is open, and soon after it is there one is', async () => {
+    const gone = await serveCsi(namedDriver());
+    gone.stop();
+    await using program = await startLivenessprobe({ args: [`--csi-address=${gone.path}`] });
+    const { clock } = program.world;
+    await clock.advance(5 * 60_000);
+    expect([await answers(program.port), program.world.logged().match(/"Still connecting"/g)?.length]).toEqual([
+      false,
+      30,
+    ]);
+    await using _late = await serveCsi(namedDriver(), gone.path);
+    await clock.advance(1_000);
+    await program.serving();
+    expect((await program.ask()).status).toBe(200);
+  });
+
+  it.each([
+    [
+      '[livenessprobe#17] Unimplemented',
+      () => csiError('Unimplemented', 'no such thing'),
+      'code = Unimplemented desc = no such thing',
+    ],
+    ['[livenessprobe#18] an empty name', () => ({ name: '' }), 'driver name is empty'],
+  ])('given %s, then exit 1', async (_, answer, text) => {
+    await using program = await startLivenessprobe({ driver: namedDriver({ [getPluginInfo]: answer }) });
+    expect(await program.code).toBe(1);
+    expect(program.world.logged()).toContain(`"Failed to get CSI driver name" err="`);
+    expect(program.world.logged()).toContain(text);
+  });
+
+  it('[livenessprobe#19] given a driver that accepts and never tells its name, then no port is ever opened', async () => {
+    const asked = Promise.withResolvers<void>();
+    await using program = await startLivenessprobe({
+      driver: namedDriver({
+        [getPluginInfo]: () => {
+          asked.resolve();
+          return hang();
+        },
+      }),
+    });
+    await asked.promise;
+    await program.world.clock.advance(24 * 60 * 60_000);
+    expect(await answers(program.port)).toBe(false);
+    expect(program.world.logged()).not.toContain('Failed');
+    program.driver.stop();
+  });
+
+  it('[livenessprobe#20] given a driver that dies while it is asked, then exit 1 with Unavailable', async () => {
+    const asked = Promise.withResolvers<void>();
+    await using program = await startLivenessprobe({
+      driver: namedDriver({
+        [getPluginInfo]: () => {
+          asked.resolve();
+          return hang();
+        },
+      }),
+    });
+    await asked.promise;
+    program.driver.stop();
+    expect(await program.code).toBe(1);
+    expect(program.world.logged()).toContain('code = Unavailable');
+  });
+
+  it('given an address that can never work, then exit 1', async () => {
+    await using program = await startLivenessprobe({ args: ['--csi-address=unix://relative/csi.sock'] });
+    expect(await program.code).toBe(1);
+    expect(program.world.logged()).toContain(
+      '"Failed to establish connection to CSI driver" err="invalid (non-empty) authority',
+    );
+  });
+});

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A livenessprobe beside a driver on a real socket, asked over HTTP, in virtual time. */
+import { createServer } from 'node:net';
+import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
+import { settle } from '@csi-sidecars/runtime/testing';
+import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { runLivenessprobeProgram } from '../src/program.ts';
+
+export const driverName = 'a.example.com';
+export const probe = '/csi.v1.Identity/Probe';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly type: string | null;
+}
+
+export interface RunningLivenessprobe extends AsyncDisposable {
+  readonly world: FakeWorld;
+  readonly driver: CsiServer;
+  /** Of --http-endpoint, unless the arguments say otherwise. */
+  readonly port: number;
+  readonly code: Promise<number>;
+  /** Resolves when it serves. */
+  readonly serving: () => Promise<void>;
+  readonly ask: (path?: string, init?: RequestInit) => Promise<Answer>;
+}
+
+export interface LivenessprobeOptions {
+  readonly driver?: Handlers;
+  /** Instead of `--http-endpoint` on a free port. */
+  readonly endpoint?: (port: number) => readonly string[];
+  readonly args?: readonly string[];
+}
+
+export function namedDriver(more: Handlers = {}): Handlers {
+  return { '/csi.v1.Identity/GetPluginInfo': () => ({ name: driverName }), [probe]: () => ({}), ...more };
+}
+
+export async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await settle();
+}
+
+export async function startLivenessprobe(options: LivenessprobeOptions = {}): Promise<RunningLivenessprobe> {
+  const driver = await serveCsi(options.driver ?? namedDriver());
+  const port = await freePort();
+  const endpoint = options.endpoint?.(port) ?? [`--http-endpoint=127.0.0.1:${port}`];
+  const world = fakeWorld({ args: [`--csi-address=${driver.path}`, ...endpoint, ...(options.args ?? [])] });
+  const code = runLivenessprobeProgram({ world, lifecycle: world.lifecycle });
+  return {
+    world,
+    driver,
+    port,
+    code,
+    serving: async () => {
+      await until(() => world.logged().includes('"ServeMux listening"'));
+      while (!(await answers(port))) await settle();
+    },
+    ask: (path = '/healthz', init = {}) => ask(port, path, init),
+    [Symbol.asyncDispose]: async () => {
+      world.stop();
+      await code.catch(() => undefined);
+      await driver[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function ask(port: number, path: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+  return { status: response.status, body: await response.text(), type: response.headers.get('content-type') };
+}
+
+/** Whether somebody listens there. */
+export async function answers(port: number): Promise<boolean> {
+  return await ask(port, '/').then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}

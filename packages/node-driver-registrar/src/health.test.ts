@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+import { rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { serveRegistration } from '@csi-sidecars/csi';
+import { describe, expect, it } from 'vitest';
+import { type RegistrarOptions, freePort, startRegistrar, until } from '../testing/registrar-fixture.ts';
+
+async function startHealthy(options: RegistrarOptions = {}) {
+  const port = await freePort();
+  const registrar = await startRegistrar({
+    ...options,
+    args: [`--http-endpoint=127.0.0.1:${port}`, ...(options.args ?? [])],
+  });
+  await registrar.published();
+  const ask = async (method = 'GET'): Promise<readonly [number, string]> => {
+    const response = await fetch(`http://127.0.0.1:${port}/healthz`, { method });
+    return [response.status, await response.text()];
+  };
+  return Object.assign(registrar, { ask });
+}
+
+describe('/healthz', () => {
+  it('[node-driver-registrar#43] given all is well, then 200 ok', async () => {
+    await using registrar = await startHealthy();
+    expect(await registrar.ask()).toEqual([200, 'ok']);
+  });
+
+  it('[node-driver-registrar#44] given a socket that was removed, then 404, until it is there again', async () => {
+    await using registrar = await startHealthy();
+    unlinkSync(registrar.socket);
+    expect(await registrar.ask()).toEqual([404, 'registration socket does not exist']);
+    expect(registrar.world.logged()).toContain('"Health check failed, registration socket does not exist"');
+    await registrar.world.clock.advance(5_000);
+    await until(() => registrar.world.logged().includes('has been created again'));
+    expect(await registrar.ask()).toEqual([200, 'ok']);
+  });
+
+  it('[node-driver-registrar#45] given a regular file in its place, then 500', async () => {
+    await using registrar = await startHealthy();
+    unlinkSync(registrar.socket);
+    writeFileSync(registrar.socket, '');
+    expect(await registrar.ask()).toEqual([
+      500,
+      `file exists in socketPath ${registrar.socket} but it's not a socket.`,
+    ]);
+  });
+
+  it('[node-driver-registrar#46] given the registrar of another driver in its place, then 500 and the name', async () => {
+    await using registrar = await startHealthy();
+    unlinkSync(registrar.socket);
+    const other = await serveRegistration(registrar.socket, {
+      getInfo: () => ({ name: 'other' }),
+      notified: () => undefined,
+    });
+    expect(await registrar.ask()).toEqual([500, 'invalid driver name other']);
+    other.close();
+  });
+
+  it('[node-driver-registrar#47] given a folder that cannot be read, then 500', async () => {
+    let isReadable = true;
+    await using registrar = await startHealthy({
+      files: {
+        look: async () => {
+          if (!isReadable) throw new Error('EACCES: permission denied');
+          return undefined;
+        },
+      },
+    });
+    isReadable = false;
+    expect(await registrar.ask()).toEqual([
+      500,
+      `failed to stat the socket ${registrar.socket} with error: EACCES: permission denied`,
+    ]);
+  });
+
+  it('[node-driver-registrar#48] given POST or HEAD, then as GET', async () => {
+    await using registrar = await startHealthy();
+    expect([await registrar.ask('POST'), await registrar.ask('HEAD')]).toEqual([
+      [200, 'ok'],
+      [200, ''],
+    ]);
+    unlinkSync(registrar.socket);
+    expect((await registrar.ask('POST'))[0]).toBe(404);
+  });
+
+  it('[node-driver-registrar#49] given a folder that is not absolute, then 500 after 30 s of looking for a host of that name', async () => {
+    const { relative } = await import('node:path');
+    await using registrar = await startHealthy({ registration: (folder) => relative(process.cwd(), `${folder}/reg`) });
+    const answer = registrar.ask();
+    const { clock } = registrar.world;
+    await until(() => registrar.world.logged().includes('Health check failed') || (void clock.advance(250), false));
+    const [status, body] = await answer;
+    expect([status, clock.monotonicMs() >= 30_000]).toEqual([500, true]);
+    expect(body).toContain(`error connecting to node-registrar socket ${registrar.socket}: context deadline exceeded`);
+  });
+
+  it('[node-driver-registrar#50] given a server that accepts and never answers, then 500 after --timeout', async () => {
+    await using registrar = await startHealthy({ args: ['--timeout=2s'] });
+    unlinkSync(registrar.socket);
+    const asked = Promise.withResolvers<void>();
+    // The settings of HTTP/2, and not a word more.
+    const wedged = createServer((socket) => {
+      socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]));
+      socket.on('data', (bytes: Buffer) => {
+        if (bytes.includes('GetInfo')) asked.resolve();
+      });
+      socket.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => wedged.listen(registrar.socket, resolve));
+    const answer = registrar.ask();
+    await asked.promise;
+    await registrar.world.clock.advance(2_000);
+    expect(await answer).toEqual([
+      500,
+      'error getting info from node-registrar socket: rpc error: code = DeadlineExceeded desc = context deadline exceeded',
+    ]);
+    wedged.close();
+    rmSync(registrar.socket, { force: true });
+  });
+});

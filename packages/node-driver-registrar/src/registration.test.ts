@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What kubelet hears, what it may say, and how the registrar ends. */
+import { existsSync, rmSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { driverName, endpoint, kubeletAt, startRegistrar } from '../testing/registrar-fixture.ts';
+
+const getInfo = '/pluginregistration.Registration/GetInfo';
+const notify = '/pluginregistration.Registration/NotifyRegistrationStatus';
+const info = { type: 'CSIPlugin', name: driverName, endpoint, supported_versions: ['1.0.0'] };
+
+describe('calls of kubelet', () => {
+  it('[node-driver-registrar#36] given GetInfo a hundred times at once, then each gets the same answer', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    using kubelet = kubeletAt(registrar.socket);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => kubelet.call(getInfo, {})));
+    expect(answers).toEqual(Array.from({ length: 100 }, () => info));
+  });
+
+  it('[node-driver-registrar#37] given a kubelet that is restarted, then both are answered, and it goes on', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    for (let round = 0; round < 2; round += 1) {
+      using kubelet = kubeletAt(registrar.socket);
+      expect(await kubelet.call(getInfo, {})).toEqual(info);
+      expect(await kubelet.call(notify, { plugin_registered: true })).toEqual({});
+    }
+    expect(registrar.world.logged().match(/"Received NotifyRegistrationStatus call"/g)).toHaveLength(2);
+    expect(existsSync(registrar.socket)).toBe(true);
+  });
+
+  it('given minutes between GetInfo and the notification, then the connection is still there', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    using kubelet = kubeletAt(registrar.socket);
+    await kubelet.call(getInfo, {});
+    await registrar.world.clock.advance(10 * 60_000);
+    expect(await kubelet.call(notify, { plugin_registered: true })).toEqual({});
+  });
+
+  it.each([
+    ['[node-driver-registrar#38] given a refusal with a reason', 'boom'],
+    ['[node-driver-registrar#39] given a refusal without a reason', ''],
+  ])('%s, then kubelet is answered, the socket is removed, exit 1', async (_, error) => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    using kubelet = kubeletAt(registrar.socket);
+    expect(await kubelet.call(notify, { plugin_registered: false, error })).toEqual({});
+    expect(await registrar.code).toBe(1);
+    expect(existsSync(registrar.socket)).toBe(false);
+    expect(registrar.world.logged()).toContain(
+      `"Registration process failed with error, restarting registration container" err="${error}"`,
+    );
+  });
+
+  it('[node-driver-registrar#40,41] given methods of nobody, or of a driver, then Unimplemented, and it goes on', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    using kubelet = kubeletAt(registrar.socket);
+    for (const method of [
+      '/pluginregistration.Registration/None',
+      '/csi.v1.Identity/GetPluginInfo',
+      '/csi.v1.Node/NodeGetInfo',
+    ]) {
+      expect(await kubelet.codeOf(method)).toBe(12);
+    }
+    expect(await kubelet.call(getInfo, {})).toEqual(info);
+  });
+
+  it('[node-driver-registrar#42] given a kubelet that never comes, then it waits', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    let hasEnded = false;
+    void registrar.code.then(() => {
+      hasEnded = true;
+    });
+    await registrar.world.clock.advance(60 * 60_000);
+    expect([hasEnded, existsSync(registrar.socket)]).toEqual([false, true]);
+  });
+});
+
+describe('the end', () => {
+  it('[node-driver-registrar#52] given SIGTERM and no socket any more, then exit 0', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    rmSync(registrar.socket);
+    expect(await registrar.stop()).toBe(0);
+  });
+
+  it('[node-driver-registrar#53] given SIGTERM and a folder that cannot be written, then exit 1 and it says why', async () => {
+    await using registrar = await startRegistrar({
+      files: { remove: () => Promise.reject(new Error('EROFS: read-only file system')) },
+    });
+    await registrar.published();
+    expect(await registrar.stop()).toBe(1);
+    expect(registrar.world.logged()).toContain(
+      '"Failed to remove socket with error" err="EROFS: read-only file system"',
+    );
+  });
+
+  it('given a stop before the driver was reached, then nothing was made', async () => {
+    await using registrar = await startRegistrar({ args: ['--csi-address=/nonexistent/csi.sock'] });
+    expect(registrar.world.onSignal()).toBe('exit');
+    await registrar.world.clock.advance(2_000);
+    expect(await registrar.stop()).toBe(1);
+    expect(existsSync(registrar.socket)).toBe(false);
+  });
+});

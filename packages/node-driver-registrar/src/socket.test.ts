@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The file of the registration socket, from the first look at its path to its end. */
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Place, driverName, kubeletAt, namedDriver, startRegistrar, until } from '../testing/registrar-fixture.ts';
+import { staleAction } from './stale-socket.ts';
+
+/** A socket file whose server is gone. */
+async function deadSocket(path: string): Promise<void> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(`${path}.x`, resolve));
+  renameSync(`${path}.x`, path);
+  await new Promise((resolve) => server.close(resolve));
+}
+
+const info = '/pluginregistration.Registration/GetInfo';
+const failing = (code: string) => () => Promise.reject(Object.assign(new Error(`${code}: no`), { code }));
+
+describe('what is found at the path', () => {
+  it.each([
+    [undefined, 'unix', 'none'],
+    [{ isSocket: true }, 'unix', 'remove'],
+    [{ isSocket: false }, 'unix', 'refuse'],
+    [undefined, 'windows', 'none'],
+    [{ isSocket: true }, 'windows', 'remove'],
+    [{ isSocket: false }, 'windows', 'remove'],
+  ] as const)('given %o on %s, then %s', (found, platform, action) => {
+    expect(staleAction(found, platform)).toBe(action);
+  });
+
+  it('[node-driver-registrar#26] given nothing, then the socket is made', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    expect(readdirSync(registrar.registration)).toEqual([`${driverName}-reg.sock`]);
+  });
+
+  it('[node-driver-registrar#27] given no folder, then listening fails: exit 1', async () => {
+    await using registrar = await startRegistrar({ registration: (folder) => join(folder, 'none') });
+    expect(await registrar.code).toBe(1);
+    expect(registrar.world.logged()).toContain('"Failed to listen on socket"');
+  });
+
+  it('[node-driver-registrar#28,56] given the socket of a process that was killed, then it is removed, and a new one is there', async () => {
+    let removed = 0;
+    await using registrar = await startRegistrar({
+      before: ({ socket }) => deadSocket(socket),
+      files: {
+        remove: async (path) => {
+          removed += 1;
+          unlinkSync(path);
+        },
+      },
+    });
+    await registrar.published();
+    expect(removed).toBe(1);
+    using kubelet = kubeletAt(registrar.socket);
+    expect((await kubelet.call(info, {})).name).toBe(driverName);
+  });
+
+  it('[node-driver-registrar#29] given a regular file, then exit 1 and the file is as it was', async () => {
+    await using registrar = await startRegistrar({ before: ({ socket }) => writeFileSync(socket, 'mine') });
+    expect(await registrar.code).toBe(1);
+    expect(statSync(registrar.socket).size).toBe(4);
+    expect(registrar.world.logged()).toContain(`file exists in socketPath ${registrar.socket} but it's not a socket.`);
+  });
+
+  it('[node-driver-registrar#30] given a regular file on Windows, then it makes way', async () => {
+    await using registrar = await startRegistrar({
+      platform: 'windows',
+      before: ({ socket }) => writeFileSync(socket, 'not seen as a socket there'),
+    });
+    await registrar.published();
+    expect(lstatSync(registrar.socket).isSocket()).toBe(true);
+  });
+
+  it('given a link to a socket, then the link is removed and its target is left alone', async () => {
+    const target = ({ folder }: Place): string => join(folder, 'target.sock');
+    await using registrar = await startRegistrar({
+      before: async (place) => {
+        await deadSocket(target(place));
+        symlinkSync(target(place), place.socket);
+      },
+    });
+    await registrar.published();
+    expect([lstatSync(registrar.socket).isSocket(), lstatSync(target(registrar)).isSocket()]).toEqual([true, true]);
+  });
+
+  it.each([
+    ['look', 'failed to stat the socket'],
+    ['remove', 'failed to remove stale socket'],
+  ] as const)('given a path of which %s fails, then exit 1 and it says so', async (what, text) => {
+    await using registrar = await startRegistrar({
+      before: ({ socket }) => deadSocket(socket),
+      files: { [what]: failing('EACCES') },
+    });
+    expect(await registrar.code).toBe(1);
+    expect(registrar.world.logged()).toContain(`${text} ${registrar.socket} with error: EACCES`);
+  });
+});
+
+describe('how it appears', () => {
+  it('[node-driver-registrar#31] given the socket of a registrar that runs, then it is replaced; the first one, ending, leaves the second alone', async () => {
+    await using first = await startRegistrar();
+    await first.published();
+    const { registration } = first;
+    await using second = await startRegistrar({ registration: () => registration });
+    await second.published();
+    expect(await first.stop()).toBe(0);
+    using kubelet = kubeletAt(second.socket);
+    expect((await kubelet.call(info, {})).name).toBe(driverName);
+  });
+
+  it('[node-driver-registrar#32] given any umask, then its mode is 0700', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    expect(statSync(registrar.socket).mode & 0o777).toBe(0o700);
+  });
+
+  it('given the name that kubelet dials, then whatever appears there is listened on and has its mode', async () => {
+    const seen: unknown[] = [];
+    await using registrar = await startRegistrar({
+      files: {
+        rename: async (from, to) => {
+          seen.push([from.slice(from.lastIndexOf('/') + 1, from.lastIndexOf('/') + 2), statSync(from).mode & 0o777]);
+          using kubelet = kubeletAt(from);
+          seen.push((await kubelet.call(info, {})).name);
+          renameSync(from, to);
+        },
+      },
+    });
+    await registrar.published();
+    expect(seen).toEqual([['.', 0o700], driverName]);
+  });
+
+  it('given a folder in which nothing can be renamed, then exit 1 and nothing is left', async () => {
+    await using registrar = await startRegistrar({ files: { rename: failing('EPERM') } });
+    expect(await registrar.code).toBe(1);
+    expect(readdirSync(registrar.registration)).toEqual([]);
+  });
+
+  it('[node-driver-registrar#33] given a driver name with a slash, then the socket is in a folder of that name, which has to be there', async () => {
+    const driver = namedDriver('a/b');
+    {
+      await using registrar = await startRegistrar({ driver });
+      expect(await registrar.code).toBe(1);
+    }
+    await using registrar = await startRegistrar({
+      driver,
+      before: (place) => mkdirSync(join(place.registration, 'a')),
+    });
+    await registrar.published();
+    expect(readdirSync(join(registrar.registration, 'a'))).toEqual(['b-reg.sock']);
+  });
+
+  it('[node-driver-registrar#34] given a path longer than a socket can have, then exit 1, and nothing appears', async () => {
+    const long = (folder: string, bytes: number): string =>
+      join(folder, 'x'.repeat(bytes - folder.length - `/${driverName}-reg.sock`.length - 1));
+    for (const [bytes, isRegistered] of [
+      [107, true],
+      [108, false],
+    ] as const) {
+      await using registrar = await startRegistrar({
+        registration: (folder) => long(folder, bytes),
+        before: ({ registration }) => mkdirSync(registration),
+      });
+      expect(registrar.socket).toHaveLength(bytes);
+      if (isRegistered) await registrar.published();
+      else {
+        expect(await registrar.code).toBe(1);
+        expect(registrar.world.logged()).toContain('"Failed to listen on socket"');
+      }
+      expect(readdirSync(registrar.registration)).toHaveLength(isRegistered ? 1 : 0);
+    }
+  });
+
+  it('[node-driver-registrar#35] given a folder with a slash at its end, then it works, with two', async () => {
+    await using registrar = await startRegistrar({ registration: (folder) => `${folder}/reg/` });
+    await registrar.published();
+    expect(registrar.world.logged()).toContain(`/reg//${driverName}-reg.sock`);
+    using kubelet = kubeletAt(registrar.socket);
+    expect((await kubelet.call(info, {})).name).toBe(driverName);
+  });
+});
+
+describe('when it is gone', () => {
+  it('given a socket that somebody removed, then it is there again within five seconds, and answers', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    rmSync(registrar.socket);
+    await registrar.world.clock.advance(5_000);
+    await until(() => registrar.world.logged().includes('has been created again'));
+    using kubelet = kubeletAt(registrar.socket);
+    expect((await kubelet.call(info, {})).name).toBe(driverName);
+    expect(await registrar.stop()).toBe(0);
+    expect(readdirSync(registrar.registration)).toEqual([]);
+  });
+
+  it('given a folder that was removed, then it says so until the folder is back', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    rmSync(registrar.registration, { recursive: true });
+    await registrar.world.clock.advance(5_000);
+    await until(() => registrar.world.logged().includes('cannot be created again'));
+    mkdirSync(registrar.registration);
+    await registrar.world.clock.advance(5_000);
+    await until(() => registrar.world.logged().includes('has been created again'));
+    expect(readdirSync(registrar.registration)).toEqual([`${driverName}-reg.sock`]);
+  });
+
+  it('given a successor of the same driver, then its socket is left alone', async () => {
+    await using registrar = await startRegistrar();
+    await registrar.published();
+    rmSync(registrar.socket);
+    await deadSocket(registrar.socket);
+    const { ino } = statSync(registrar.socket);
+    await registrar.world.clock.advance(60_000);
+    expect(statSync(registrar.socket).ino).toBe(ino);
+  });
+});

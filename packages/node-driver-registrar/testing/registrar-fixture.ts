@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A registrar between a driver and a kubelet, all on real sockets in a folder of its own, in virtual time. */
+import { mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { Client, type ServiceError, credentials } from '@grpc/grpc-js';
+import { type RegistrationMethods, codecOf } from '@csi-sidecars/csi';
+import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
+import { settle } from '@csi-sidecars/runtime/testing';
+import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { runRegistrarProgram } from '../src/program.ts';
+import { type SocketFiles, systemSocketFiles } from '../src/socket-files.ts';
+import type { Platform } from '../src/stale-socket.ts';
+
+export const driverName = 'a.example.com';
+export const endpoint = '/var/lib/kubelet/plugins/a.example.com/csi.sock';
+
+export interface RegistrarOptions {
+  /** Beside the paths. */
+  readonly args?: readonly string[];
+  readonly driver?: Handlers;
+  readonly files?: Partial<SocketFiles>;
+  readonly platform?: Platform;
+  /** Replaces `--plugin-registration-path`. */
+  readonly registration?: (folder: string) => string;
+  /** What is there before it starts. */
+  readonly before?: (place: Place) => unknown;
+}
+
+export interface Place {
+  readonly folder: string;
+  readonly registration: string;
+  /** Of the registrar, by the driver's usual name. */
+  readonly socket: string;
+  readonly driver: CsiServer;
+}
+
+export interface RunningRegistrar extends Place, AsyncDisposable {
+  readonly world: FakeWorld;
+  readonly code: Promise<number>;
+  /** Resolves when its socket is there. */
+  readonly published: () => Promise<void>;
+  /** SIGTERM, as the lifecycle passes it on; resolves with the exit code. */
+  readonly stop: () => Promise<number>;
+}
+
+export async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await settle();
+}
+
+export function namedDriver(name: string = driverName): Handlers {
+  return { '/csi.v1.Identity/GetPluginInfo': () => ({ name }) };
+}
+
+export async function startRegistrar(options: RegistrarOptions = {}): Promise<RunningRegistrar> {
+  const driver = await serveCsi(options.driver ?? namedDriver());
+  const folder = dirname(driver.path);
+  mkdirSync(join(folder, 'reg'));
+  const registration = options.registration?.(folder) ?? join(folder, 'reg');
+  const place = { folder, registration, socket: `${registration}/${driverName}-reg.sock`, driver };
+  await options.before?.(place);
+  const world = fakeWorld({
+    args: [
+      `--csi-address=${driver.path}`,
+      `--kubelet-registration-path=${endpoint}`,
+      `--plugin-registration-path=${registration}`,
+      ...(options.args ?? []),
+    ],
+  });
+  const files = { ...systemSocketFiles(), ...options.files };
+  const code = runRegistrarProgram({ world, lifecycle: world.lifecycle, files, platform: options.platform ?? 'unix' });
+  const stop = (): Promise<number> => {
+    world.stop();
+    return code;
+  };
+  return {
+    ...place,
+    world,
+    code,
+    published: () => until(() => world.logged().includes('"Registration Server started"')),
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop().catch(() => undefined);
+      await driver[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export interface Kubelet extends Disposable {
+  call<M extends keyof RegistrationMethods>(
+    method: M,
+    request: RegistrationMethods[M]['request'],
+  ): Promise<RegistrationMethods[M]['response']>;
+  /** Any method; resolves with the code of the failure. */
+  readonly codeOf: (method: string) => Promise<number | undefined>;
+}
+
+const infoMethod = '/pluginregistration.Registration/GetInfo';
+
+/** kubelet's side of the protocol, on the gRPC of somebody else. */
+export function kubeletAt(socket: string): Kubelet {
+  const client = new Client(`unix:${socket}`, credentials.createInsecure());
+  const send = (method: string, codecMethod: string, request: object): Promise<object> => {
+    const codec = codecOf(codecMethod);
+    return new Promise((resolve, reject) => {
+      client.makeUnaryRequest(method, codec.requestSerialize, codec.responseDeserialize, request, (error, response) => {
+        if (error) reject(error);
+        else resolve(response ?? {});
+      });
+    });
+  };
+  return {
+    call: async (method, request) => (await send(method, method, request)) as never,
+    codeOf: (method) =>
+      send(method, infoMethod, {}).then(
+        () => undefined,
+        (error: unknown) => (error as ServiceError).code,
+      ),
+    [Symbol.dispose]: () => client.close(),
+  };
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
