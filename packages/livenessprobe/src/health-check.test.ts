@@ -37,7 +37,7 @@ describe('/healthz', () => {
       'rpc error: code = FailedPrecondition desc = x',
     ],
     ['Unimplemented', () => csiError('Unimplemented', 'y'), 500, 'rpc error: code = Unimplemented desc = y'],
-  ])('given %s, then the status and the text', async (_, answer, status, body) => {
+  ])('given %s, then the status and the text', async (_, answer, ...[status, body]) => {
     await using program = await serving({ driver: namedDriver({ [probe]: answer }) });
     expect(await program.ask()).toEqual({ status, body, type: 'text/plain; charset=utf-8' });
   });

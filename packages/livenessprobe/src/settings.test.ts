@@ -84,7 +84,7 @@ describe('what it refuses', () => {
       2,
       '--metrics-path=metrics: a path begins with a slash',
     ],
-  ] as const)('given %s, then it ends with its code and reason', async (_, args, code, text) => {
+  ] as const)('given %s, then it ends with its code and reason', async (_, args, ...[code, text]) => {
     const result = await ended(...args);
     expect(result.code).toBe(code);
     expect(result.logged).toContain(text);

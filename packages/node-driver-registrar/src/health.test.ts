@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { relative } from 'node:path';
 import { serveRegistration } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
 import { type RegistrarOptions, freePort, startRegistrar, until } from '../testing/registrar-fixture.ts';
@@ -84,7 +85,6 @@ describe('/healthz', () => {
   });
 
   it('[node-driver-registrar#49] given a folder that is not absolute, then 500 after 30 s of looking for a host of that name', async () => {
-    const { relative } = await import('node:path');
     await using registrar = await startHealthy({ registration: (folder) => relative(process.cwd(), `${folder}/reg`) });
     const answer = registrar.ask();
     const { clock } = registrar.world;

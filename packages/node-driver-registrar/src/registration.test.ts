@@ -71,7 +71,7 @@ describe('calls of kubelet', () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     let hasEnded = false;
-    void registrar.code.then(() => {
+    void registrar.code.finally(() => {
       hasEnded = true;
     });
     await registrar.world.clock.advance(60 * 60_000);

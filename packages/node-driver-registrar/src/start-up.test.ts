@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the command line to the driver's name. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { fakeWorld } from '@csi-sidecars/sidecar/testing';
 import { csiError, serveCsi } from '@csi-sidecars/csi/testing';
@@ -171,7 +171,6 @@ describe('the driver', () => {
       args: [`--csi-address=${driver.path}`],
       before: async () => {
         // The file of a process that was killed.
-        const { renameSync } = await import('node:fs');
         renameSync(driver.path, `${driver.path}.kept`);
         driver.stop();
         renameSync(`${driver.path}.kept`, driver.path);
@@ -282,7 +281,7 @@ async function advanceUntil(registrar: Registrar, isTrue: () => boolean): Promis
 
 function exitTime({ code, world }: Registrar): { atMs: number | undefined } {
   const exited: { atMs: number | undefined } = { atMs: undefined };
-  void code.then(() => {
+  void code.finally(() => {
     exited.atMs = world.clock.monotonicMs();
   });
   return exited;
