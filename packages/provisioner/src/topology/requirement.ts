@@ -17,6 +17,7 @@
  * (`claim/unsettled.ts`), so this function needs no memory of its own.
  */
 import type { CSINode, Node } from '@csi-sidecars/runtime';
+import { registeredKeys, termOf } from './node-terms.ts';
 import { spread } from './spreading.ts';
 import {
   type AllowedTopologies,
@@ -28,7 +29,6 @@ import {
   rotate,
   sortUnique,
   type Term,
-  toTerm,
 } from './terms.ts';
 
 export interface TopologyQuestion {
@@ -72,7 +72,7 @@ function withoutNode(question: TopologyQuestion, cluster: ClusterTopology): Topo
   const { allowedTopologies } = question;
   if (allowedTopologies.length > 0) return spreadOver(flatten(allowedTopologies), question);
   if (!question.immediate) return { kind: 'none' };
-  const registered = registeredKeys(question.driverName, cluster);
+  const registered = registrations(question.driverName, cluster);
   const keySets = distinctKeySets(registered);
   if (keySets.length === 0) return { kind: 'error', message: 'no available topology found' };
   const terms = keySets.flatMap((keys) => coveredTerms(keys, registered, cluster));
@@ -107,7 +107,7 @@ function withNode(question: TopologyQuestion, known: Selected & { readonly clust
     }
     return toAnswer([term], [term]);
   }
-  const terms = isRestricted ? allowed : coveredTerms(keys, registeredKeys(question.driverName, cluster), cluster);
+  const terms = isRestricted ? allowed : coveredTerms(keys, registrations(question.driverName, cluster), cluster);
   const requisite = sortUnique(terms);
   if (requisite.length === 0) return { kind: 'none' };
   const first = requisite.findIndex((candidate) => isSubset(candidate, term));
@@ -128,11 +128,11 @@ function selectedTerm(
     const cause = `csinode.storage.k8s.io ${JSON.stringify(name)} not found`;
     return { kind: 'nodeGone', message: `failed to get selected CSINode ${name}: ${cause}` };
   }
-  const keys = topologyKeys(csiNode, question.driverName);
+  const keys = registeredKeys(csiNode, question.driverName);
   if (keys.length === 0) return { kind: 'error', message: `no topology key found for node ${name}` };
   const node = cluster.node(name);
   const labels = node?.metadata?.labels ?? {};
-  const term = termOf(keys, labels);
+  const term = node && termOf(keys, node);
   if (term !== undefined) return { kind: 'term', term, keys };
   const known = Object.entries(labels)
     .sort(([left], [right]) => compareText(left, right))
@@ -147,21 +147,17 @@ interface Registration {
 }
 
 /** Nodes on which the driver registered at least one topology key. */
-function registeredKeys(driverName: string, cluster: ClusterTopology): readonly Registration[] {
+function registrations(driverName: string, cluster: ClusterTopology): readonly Registration[] {
   return cluster
     .csiNodes()
-    .map((csiNode) => ({ nodeName: csiNode.metadata?.name ?? '', keys: topologyKeys(csiNode, driverName) }))
+    .map((csiNode) => ({ nodeName: csiNode.metadata?.name ?? '', keys: registeredKeys(csiNode, driverName) }))
     .filter(({ keys }) => keys.length > 0);
 }
 
-/** Sorted copy: what the informer holds is shared. */
-function topologyKeys(csiNode: CSINode, driverName: string): readonly string[] {
-  const driver = csiNode.spec.drivers.find(({ name }) => name === driverName);
-  return [...(driver?.topologyKeys ?? [])].sort(compareText);
-}
-
 function distinctKeySets(registered: readonly Registration[]): readonly (readonly string[])[] {
-  const byContent = new Map(registered.map(({ keys }) => [JSON.stringify(keys), keys]));
+  // As a rule all nodes share one list, so most of them are told apart without a look at the keys.
+  const lists = new Set(registered.map(({ keys }) => keys));
+  const byContent = new Map([...lists].map((keys) => [JSON.stringify(keys), keys]));
   return [...byContent.values()].sort(compareKeySets);
 }
 
@@ -182,15 +178,14 @@ function coveredTerms(
   registered: readonly Registration[],
   cluster: ClusterTopology,
 ): readonly Term[] {
-  return registered
-    .filter((registration) => keys.every((key) => registration.keys.includes(key)))
-    .map(({ nodeName }) => termOf(keys, cluster.node(nodeName)?.metadata?.labels ?? {}))
-    .filter((term) => term !== undefined);
-}
-
-function termOf(keys: readonly string[], labels: Readonly<Record<string, string>>): Term | undefined {
-  if (!keys.every((key) => Object.hasOwn(labels, key))) return undefined;
-  return toTerm(keys.map((key) => [key, labels[key] ?? '']));
+  const terms = new Set<Term>();
+  for (const registration of registered) {
+    if (registration.keys !== keys && !keys.every((key) => registration.keys.includes(key))) continue;
+    const node = cluster.node(registration.nodeName);
+    const term = node && termOf(keys, node);
+    if (term !== undefined) terms.add(term);
+  }
+  return [...terms];
 }
 
 function toAnswer(requisite: readonly Term[], preferred: readonly Term[]): TopologyAnswer {

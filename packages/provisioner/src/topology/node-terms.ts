@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What every attempt asks of every node: the topology keys that the driver registered there, and the node's term for such
+ * keys. Both are worked out once per object and kept with it, for as long as the cache keeps the object: cached objects
+ * never change, a changed node is another object. With thousands of nodes that is most of an attempt's time.
+ *
+ * Equal lists and equal terms are one object as a rule, so that a caller finds most duplicates by identity; not always.
+ */
+import type { CSINode, Node } from '@csi-sidecars/runtime';
+import { compareText, type Term, toTerm } from './terms.ts';
+
+interface Keys {
+  readonly driverName: string;
+  readonly keys: readonly string[];
+}
+
+interface NodeTerm {
+  readonly keys: readonly string[];
+  readonly term: Term | undefined;
+}
+
+const keysOf = new WeakMap<CSINode, Keys>();
+const termsOf = new WeakMap<Node, NodeTerm>();
+/** Of each table. Zones and keys are few; where every node has a term of its own, nothing is shared and nothing kept. */
+const sharedSize = 256;
+const sharedKeys = new Map<string, readonly string[]>();
+const sharedTerms = new Map<string, Term>();
+
+/** Sorted; what the informer holds stays as it is. Empty: the driver has none here. */
+export function registeredKeys(csiNode: CSINode, driverName: string): readonly string[] {
+  const known = keysOf.get(csiNode);
+  if (known !== undefined && known.driverName === driverName) return known.keys;
+  const driver = csiNode.spec.drivers.find(({ name }) => name === driverName);
+  const keys = shared(sharedKeys, [...(driver?.topologyKeys ?? [])].sort(compareText));
+  keysOf.set(csiNode, { driverName, keys });
+  return keys;
+}
+
+/** Undefined when the node lacks one of the labels. */
+export function termOf(keys: readonly string[], node: Node): Term | undefined {
+  const known = termsOf.get(node);
+  if (known !== undefined && known.keys === keys) return known.term;
+  const labels = node.metadata?.labels ?? {};
+  const isComplete = keys.every((key) => Object.hasOwn(labels, key));
+  const term = isComplete ? shared(sharedTerms, toTerm(keys.map((key) => [key, labels[key] ?? '']))) : undefined;
+  termsOf.set(node, { keys, term });
+  return term;
+}
+
+function shared<T extends object>(table: Map<string, T>, value: T): T {
+  const content = JSON.stringify(value);
+  const known = table.get(content);
+  if (known !== undefined) return known;
+  if (table.size >= sharedSize) table.clear();
+  table.set(content, value);
+  return value;
+}
