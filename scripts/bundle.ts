@@ -2,8 +2,7 @@
 /**
  * Bundles one program: `node scripts/bundle.ts <binary name> [--small]`, run in the program's package by its `build` script.
  * The result is one self-contained CommonJS file without extension, `dist/bin/<name>` at the root, sourcemap apart. It
- * asks for Node.js 24 in one line before anything else runs, in syntax that Node.js 18 still parses. The same line holds the
- * young generation of the heap at its first size before the program is loaded; from then on the runtime decides about it.
+ * asks for Node.js 24 in one line before anything else runs, in syntax that Node.js 18 still parses.
  * `--small` is for programs that do little, on every node, and are to weigh nothing: every collection is a full one, no code
  * is compiled beyond bytecode, and one thread does for the file system. Measured in docs/adr/0004.
  */
@@ -26,12 +25,11 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const outDir = join(root, 'dist', 'bin');
 const outfile = join(outDir, name);
 
-const heapFlags = "require('node:v8').setFlagsFromString('--semi-space-growth-factor=1');";
 const smallFlags =
-  "require('node:v8').setFlagsFromString('--gc-global --no-opt --no-maglev --no-sparkplug');process.env.UV_THREADPOOL_SIZE??='1';";
+  "require('node:v8').setFlagsFromString('--semi-space-growth-factor=1 --gc-global --no-opt --no-maglev --no-sparkplug');process.env.UV_THREADPOOL_SIZE??='1';";
 const preamble = [
   '#!/usr/bin/env node',
-  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}${heapFlags}${size === '--small' ? smallFlags : ''}`,
+  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}${size === '--small' ? smallFlags : ''}`,
 ].join('\n');
 
 mkdirSync(outDir, { recursive: true });
