@@ -60,8 +60,9 @@ export async function createVolumes({ stand, driver }: Place, names: readonly st
   }
 }
 
-/** Each of the volumes to one of the nodes, in turn. */
-export async function attach(place: Place, names: readonly string[]): Promise<void> {
+/** Each of the volumes to one of the nodes, in turn. Resolves with when the API server had accepted each, in monotonic milliseconds. */
+export async function attach(place: Place, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const acceptedAtMs = new Map<string, number>();
   await inParallel(names.entries(), concurrency, async ([index, name]) => {
     await place.stand.api.create(volumeAttachments, {
       apiVersion: 'storage.k8s.io/v1',
@@ -73,7 +74,9 @@ export async function attach(place: Place, names: readonly string[]): Promise<vo
         source: { persistentVolumeName: name },
       },
     });
+    acceptedAtMs.set(name, place.stand.clock.monotonicMs());
   });
+  return acceptedAtMs;
 }
 
 export async function detach({ stand }: Place, names: readonly string[]): Promise<void> {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is measured, in the order of the page. */
-import { count, cpu, mib, ms, perSecond, requests, seconds, type Measures } from '../side-by-side/measures.ts';
+import { count, cpu, mib, ms, percent, perSecond, requests, seconds, type Measures } from '../side-by-side/measures.ts';
 
 export type MeasureId =
   | 'attachRate'
   | 'detachRate'
+  | 'attachBusy'
   | 'requestsAttached'
   | 'requestsDetached'
   | 'requestsReleased'
@@ -29,6 +30,7 @@ export type MeasureId =
 export const measures: Measures<MeasureId> = {
   attachRate: { title: 'attachments at once: attached per second', ...perSecond },
   detachRate: { title: 'all deleted at once: detached per second', ...perSecond },
+  attachBusy: { title: 'attachments at once: processors of the machine in use', ...percent },
   requestsAttached: { title: 'API requests per attachment', ...requests },
   requestsDetached: { title: 'API requests per detachment', ...requests },
   requestsReleased: { title: 'API requests per released volume', ...requests },
@@ -41,8 +43,8 @@ export const measures: Measures<MeasureId> = {
   anonAfter: { title: 'anonymous memory, idle after the attachments came and went', ...mib },
   rssForeign: { title: 'RSS, idle beside foreign objects', ...mib },
   anonForeign: { title: 'anonymous memory, idle beside foreign objects', ...mib },
-  stormMedian: { title: 'storm: new attachment to attached, median', ...seconds },
-  stormMost: { title: 'storm: new attachment to attached, at most', ...seconds },
+  stormMedian: { title: 'storm: new attachment to attached, median', ...seconds, digits: 2 },
+  stormMost: { title: 'storm: new attachment to attached, at most', ...seconds, digits: 2 },
   stormDrained: { title: 'storm: first detachment asked for to the last done', ...seconds },
   stormInFlight: { title: 'storm: calls to the driver at the same time, at most', ...count },
   takeOverTerm: { title: 'take-over: leader gone by SIGTERM to a new attachment', ...seconds },

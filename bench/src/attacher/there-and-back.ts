@@ -3,11 +3,21 @@
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import type { Place } from '../side-by-side/place.ts';
+import { busyShareSince, processorTimes } from '../side-by-side/machine-load.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { isForVolumes, perUnit, untilQuiet } from '../side-by-side/requests.ts';
 import { attachOne, watchAttachments } from './attachment-watch.ts';
 import { attach, createVolumes, deleteVolumes, detach, namesOf } from './fleet.ts';
 import type { MeasureId } from './measures.ts';
+
+interface Step {
+  readonly startMs: number;
+  /** Of the whole machine. */
+  readonly busyPercent: number;
+  /** Per attachment. */
+  readonly requests: number;
+  readonly cpuPerThousand: number;
+}
 
 export async function measureThereAndBack(
   place: Place,
@@ -21,19 +31,18 @@ export async function measureThereAndBack(
   const { process } = await place.startSidecar();
   await attachOne(place, watch, 'first');
 
-  /** What one step took of the program, and how long it was until the last of the times noted. */
-  const step = async (
-    unit: string,
-    run: () => Promise<void>,
-  ): Promise<{ readonly startMs: number; readonly requests: number; readonly cpuPerThousand: number }> => {
+  /** Runs one step and tells what it took of the program. */
+  const step = async (unit: string, run: () => Promise<void>): Promise<Step> => {
     const before = await untilQuiet(place);
     const cpuBefore = cpuSeconds(process.pid);
+    const timesBefore = processorTimes();
     const startMs = clock.monotonicMs();
     await run();
+    const busyPercent = busyShareSince(timesBefore) * 100;
     const requests = (await untilQuiet(place)).slice(before.length);
     const cpuPerThousand = ((cpuSeconds(process.pid) - cpuBefore) / load) * 1000;
     to.recordRequests(unit, perUnit(requests, load));
-    return { startMs, requests: requests.filter(isForVolumes).length / load, cpuPerThousand };
+    return { startMs, busyPercent, requests: requests.filter(isForVolumes).length / load, cpuPerThousand };
   };
   const rate = (at: ReadonlyMap<string, number>, startMs: number): number =>
     (load / (Math.max(...names.map((name) => at.get(name) ?? NaN)) - startMs)) * 1000;
@@ -43,6 +52,7 @@ export async function measureThereAndBack(
     await watch.until('all are attached', () => names.every((name) => watch.attachedAtMs.has(name)));
   });
   to.record('attachRate', rate(watch.attachedAtMs, attached.startMs));
+  to.record('attachBusy', attached.busyPercent);
   to.record('requestsAttached', attached.requests);
   to.record('cpuAttached', attached.cpuPerThousand);
 
