@@ -6,7 +6,7 @@ import { decide } from './decide.ts';
 import * as messages from './messages.ts';
 import { type ObserveDeps, placeOf } from './observe.ts';
 import { type ListDeps, type ListOptions, listPublished } from './perform.ts';
-import type { Action, Published } from './state.ts';
+import type { Action } from './state.ts';
 
 export interface ComparisonDeps extends ListDeps {
   readonly logger: Logger;
@@ -33,7 +33,9 @@ export async function runComparisons(
   try {
     for (;;) {
       await gate.whenOpen(signal);
-      await compareAll(deps, options, signal);
+      await compareAll(deps, options, signal).catch((error: unknown) => {
+        if (!signal.aborted) deps.logger.error(error, messages.passFailed);
+      });
       await clock.sleep(options.pauseMs, signal);
     }
   } catch (error) {
@@ -44,25 +46,11 @@ export async function runComparisons(
 /** Compares what is true after the list, and only where nothing was called since before it: the list is as old as that. */
 async function compareAll(deps: ComparisonDeps, options: ListOptions, signal: AbortSignal): Promise<void> {
   using calls = deps.runs.watchCalls();
-  const published = await tryToList(deps, options, signal);
-  if (published === undefined) return;
+  const published = await listPublished(deps, options, signal);
   for (const attachment of deps.attachments.list()) {
     if (attachment.spec.attacher !== deps.caches.driverName) continue;
     const comparison = { attachment, wasCalled: calls.has(attachment), place: placeOf(deps.caches, attachment) };
     carryOut(deps, attachment, decide(comparison, published));
-  }
-}
-
-async function tryToList(
-  deps: ComparisonDeps,
-  options: ListOptions,
-  signal: AbortSignal,
-): Promise<Published | undefined> {
-  try {
-    return await listPublished(deps, options, signal);
-  } catch (error) {
-    if (!signal.aborted) deps.logger.error(error, messages.listFailed);
-    return undefined;
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts of the log: the comparison writes nothing that users see on an object. */
 
-export const listFailed = 'Failed to list the volumes of the driver; nothing is compared this time';
+export const passFailed =
+  'Failed to compare VolumeAttachments with the volumes of the driver; the next pass will try again';
 export const skipped = 'A VolumeAttachment cannot be compared with the driver';
 export const disagrees =
   'VolumeAttachment attached status and actual state do not match. Adding back to VolumeAttachment queue for forced reprocessing'; // R4

@@ -8,6 +8,7 @@ import {
   type PersistentVolume,
   persistentVolumes,
   removedFinalizer,
+  toError,
 } from '@csi-sidecars/runtime';
 import { finalizerOf } from '../names.ts';
 import * as messages from './messages.ts';
@@ -42,7 +43,7 @@ export async function release(
     return { release: 'done' };
   } catch (error) {
     if (isNotFound(error)) return { release: 'done' };
-    const cause = error instanceof Error ? error.message : String(error);
-    return { release: { failure: new Error(messages.releaseFailed(name, cause), { cause: error }) } };
+    const text = messages.releaseFailed(name, toError(error).message);
+    return { release: { failure: new Error(text, { cause: error }) } };
   }
 }
