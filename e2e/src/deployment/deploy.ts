@@ -3,7 +3,7 @@
  * A CSI driver in the cluster of a scenario: its folder on the node, its CSIDriver, the pod with driver, registrar and livenessprobe,
  * and a pod per controller sidecar with upstream's rights. Taken away in reverse order; the pods of its users must have gone before.
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { csiDrivers, csiNodes } from '@csi-sidecars/runtime';
 import { testDriverCommand } from '@csi-sidecars/test-driver';
@@ -58,7 +58,6 @@ export async function prepareDriver(
   const node = nodeOf(ctx);
   const folder = join(node.kubeletRoot, 'plugins', driverName);
   mkdirSync(folder, { recursive: true });
-  ctx.cleanUp.defer(() => rmSync(folder, { recursive: true }));
   const { args, socket, control } = await testDriverCommand({
     folder,
     settings: { ...settings, name: driverName },

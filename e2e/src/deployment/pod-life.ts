@@ -2,6 +2,7 @@
 /** The life of a real pod as seen from the API: started, running, ready, ended; kubelet removes it once its volumes are unmounted. */
 import { isNotFound, pods, type Pod } from '@csi-sidecars/runtime';
 import type { ScenarioContext } from '../scenarios/context.ts';
+import { eventually } from '../scenarios/eventually.ts';
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
@@ -9,7 +10,20 @@ type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses
 export async function startPod(ctx: ScenarioContext, pod: Pod): Promise<void> {
   const created = await ctx.create(pods, pod);
   const name = created.metadata?.name ?? '';
-  ctx.cleanUp.defer(() => endPod(ctx, name));
+  ctx.cleanUp.defer(() => endPod(atAnyTime(ctx), name));
+}
+
+/** Also after Ctrl-C a pod is waited for: whoever mounts for it must not go before it. */
+function atAnyTime(ctx: ScenarioContext): Ending {
+  const { api, namespace } = ctx;
+  const { clock, timeFactor: factor } = ctx.world;
+  const patience = { clock, factor, signal: new AbortController().signal };
+  return {
+    api,
+    namespace,
+    remove: (resource, name) => ctx.remove(resource, name),
+    eventually: (what, check) => eventually(patience, { what, check }),
+  };
 }
 
 export async function untilRunning(ctx: ScenarioContext, name: string): Promise<Pod> {
@@ -48,8 +62,10 @@ export async function getPod({ api, namespace }: ScenarioContext, name: string):
   return await api.get(pods, { namespace, name });
 }
 
+type Ending = Pick<ScenarioContext, 'api' | 'namespace' | 'remove' | 'eventually'>;
+
 /** Resolves when kubelet has let go of it: no container, nothing mounted. It may be gone already. */
-export async function endPod(ctx: ScenarioContext, name: string): Promise<void> {
+export async function endPod(ctx: Ending, name: string): Promise<void> {
   const { api, namespace } = ctx;
   await ctx.remove(pods, name);
   await ctx.eventually(`pod ${name} is gone`, async () => {

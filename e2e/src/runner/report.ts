@@ -65,6 +65,7 @@ export function writeReport(path: string, results: readonly Result[]): void {
 /** The messages along the chain of causes, without stacks. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof SuppressedError) return `${messageOf(error.error)}\nafter: ${messageOf(error.suppressed)}`;
   return error.cause === undefined ? error.message : `${error.message}\ncaused by: ${messageOf(error.cause)}`;
 }
 

@@ -61,7 +61,9 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
       try {
         return await play(ctx, scenario);
       } catch (error) {
-        details = await saveArtifacts(ctx, error);
+        const read = await saveArtifacts(ctx, error);
+        // Whoever has interrupted it wants to know nothing more.
+        if (!parent.aborted) details = read;
         throw error;
       } finally {
         memory = memoryIn(ctx);

@@ -48,6 +48,7 @@ export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promi
 /** With its causes: the last one is often the only one that says something. */
 export function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof SuppressedError) return `${describe(error.error)}\nafter: ${describe(error.suppressed)}`;
   const cause = error.cause === undefined ? '' : `\ncaused by: ${describe(error.cause)}`;
   return `${error.stack ?? error.message}${cause}`;
 }

@@ -5,8 +5,9 @@
  */
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename } from 'node:path';
+import { basename, join } from 'node:path';
 import { mountsBelow } from '../../nodes/mounts-below.ts';
+import { kubeletRoot } from './kubelet.ts';
 import { openCgroups, type NodeCgroups } from './cgroups.ts';
 import { detach, loopDevicesOver } from './loop-devices.ts';
 
@@ -23,7 +24,7 @@ export function placePrefix(pid: number): string {
 export function remainsOf({ work, cgroups }: NodePlace): readonly string[] {
   return [
     ...cgroups.processes().map((pid) => `process ${pid} (${commandOf(pid)})`),
-    ...loopDevicesOver(work).map((device) => `loop device ${device}`),
+    ...loopDevicesOver(statesBelow(work)).map((device) => `loop device ${device}`),
     ...mountsBelow(work).map((path) => `mount ${path}`),
   ];
 }
@@ -40,7 +41,7 @@ export function killAll({ cgroups }: Pick<NodePlace, 'cgroups'>): void {
 
 /** Once no process is left: the mounts have gone with the last one. */
 export function removeAll({ work, cgroups }: NodePlace): void {
-  loopDevicesOver(work).forEach(detach);
+  loopDevicesOver(statesBelow(work)).forEach(detach);
   cgroups.remove();
   rmSync(work, { recursive: true, force: true });
 }
@@ -52,6 +53,11 @@ export function abandonedPlaces(): readonly NodePlace[] {
     if (!(pid > 0) || existsSync(`/proc/${pid}`)) return [];
     return [{ work, cgroups: openCgroups(basename(work)) }];
   });
+}
+
+/** Where drivers keep their data. */
+function statesBelow(work: string): string {
+  return join(kubeletRoot(work), 'plugins');
 }
 
 function commandOf(pid: number): string {

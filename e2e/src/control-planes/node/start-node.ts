@@ -40,6 +40,8 @@ export interface NodeOptions {
 type NodeTool = Extract<ToolName, 'kubelet' | 'containerd' | 'containerd-shim-runc-v2' | 'ctr'>;
 export const nodeTools: readonly NodeTool[] = ['kubelet', 'containerd', 'containerd-shim-runc-v2', 'ctr'];
 const nodeName = 'node-1';
+/** What the kernel needs to end killed processes. */
+const hasteMs = 500;
 const readyWithinMs = 60_000;
 
 export async function startNode({ clock, folder, env }: NodeOptions): Promise<ControlPlane> {
@@ -110,7 +112,7 @@ async function openPlace(
   stack.defer(noteKernelSettings());
   const work = mkdtempSync(join(tmpdir(), placePrefix(process.pid)));
   const place: NodePlace = { work, cgroups: createCgroups(basename(work)) };
-  const inHaste = (): void => killAll(place);
+  const inHaste = (): void => removeInHaste(place);
   process.on('exit', inHaste);
   stack.defer(async () => {
     await removeByForce(place, clock);
@@ -128,6 +130,17 @@ async function openPlace(
     if (remains.length > 0) throw new Error(`the node left behind:\n${remains.join('\n')}`);
   });
   return { place, mounts };
+}
+
+/** While this process exits: nothing can be waited for, and what cannot be had now is for the next run. */
+function removeInHaste(place: NodePlace): void {
+  killAll(place);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, hasteMs);
+  try {
+    removeAll(place);
+  } catch {
+    process.stderr.write(`node: something is left in ${place.work}; the next run takes it away\n`);
+  }
 }
 
 async function removeByForce(place: NodePlace, clock: Clock): Promise<void> {
