@@ -49,7 +49,7 @@ export interface AttachmentFacts {
 
 /** New, of PersistentVolume `pv1` on node `node1`. */
 export function anAttachment(facts: AttachmentFacts = {}): VolumeAttachment {
-  const { name = 'va1', finalizers, status } = facts;
+  const { name = 'va1', finalizers } = facts;
   return {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'VolumeAttachment',
@@ -66,7 +66,7 @@ export function anAttachment(facts: AttachmentFacts = {}): VolumeAttachment {
       nodeName: facts.node ?? 'node1',
       source: facts.source ?? { persistentVolumeName: 'pv1' },
     },
-    ...(status === undefined ? {} : { status }),
+    status: facts.status ?? { attached: false },
   };
 }
 
