@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+import { parseFlags } from '@csi-sidecars/sidecar';
 import { expect, it } from 'vitest';
-import { type SettingsFlags, toSettings } from './read-settings.ts';
+import { someSettings } from '../testing/builders.ts';
+import { attacherProgram, type AttacherValues } from './flags.ts';
+import { refusedFlags, toSettings } from './read-settings.ts';
 
-const flags: SettingsFlags = {
-  resync: 600_000,
-  timeout: 15_000,
-  'retry-interval-start': 1_000,
-  'retry-interval-max': 300_000,
-  'worker-threads': 10,
-  'max-entries': 0,
-  'default-fstype': '',
-  'reconcile-sync': 60_000,
-};
+function valuesOf(...args: readonly string[]): AttacherValues {
+  const parsed = parseFlags(attacherProgram.flags, attacherProgram.syntax, args);
+  if (parsed.kind !== 'parsed') throw new Error(JSON.stringify(parsed));
+  return parsed.values;
+}
+const { features } = someSettings();
 
-it('[attacher#133] given no pause between two comparisons, then there is one of a second', () => {
-  expect(toSettings({ ...flags, 'reconcile-sync': 0 }, { errorCodes: true }).reconcileSyncMs).toBe(1_000);
-  expect(toSettings(flags, { errorCodes: true }).reconcileSyncMs).toBe(60_000);
+it('given no flags, when read, then the defaults of the original', () => {
+  expect(toSettings(valuesOf(), features)).toEqual(someSettings());
+});
+
+it.each([
+  ['--worker-threads=0', '--worker-threads must be at least 1'],
+  ['--timeout=0', '--timeout must be greater than 0'],
+])('given %s, when read, then one clear line refuses it, flaw 24', (flag, line) => {
+  expect([refusedFlags(valuesOf(flag)), refusedFlags(valuesOf())]).toEqual([line, undefined]);
+});
+
+it('[attacher#133] given no pause between comparisons, when read, then a second, flaw 24', () => {
+  expect(toSettings(valuesOf('--reconcile-sync=0'), features).reconcileSyncMs).toBe(1_000);
 });

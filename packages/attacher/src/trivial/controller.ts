@@ -6,7 +6,6 @@
 import {
   type ApiClient,
   done,
-  dropped,
   type Handler,
   type Informer,
   isNotFound,
@@ -27,8 +26,7 @@ export interface TrivialLoopDeps {
 export function createTrivialReconcile({ api, attachments, driverName }: TrivialLoopDeps): Reconcile<string> {
   return async (name, signal) => {
     const attachment = attachments.lister.get(toObjectKey(undefined, name));
-    if (attachment === undefined) return done; // T1
-    if (attachment.spec.attacher !== driverName) return dropped; // T1
+    if (attachment?.spec.attacher !== driverName) return done; // T1
     if (attachment.status?.attached === true) return done; // T2
     const body = {
       metadata: { uid: attachment.metadata?.uid },

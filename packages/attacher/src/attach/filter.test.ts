@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Which news of a VolumeAttachment wakes the loop. */
+import type { VolumeAttachment } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { anAttacher } from '../../testing/attacher-fixture.ts';
+import { aCsiNode, anAttachment, type AttachmentFacts, aVolume, finalizer } from '../../testing/builders.ts';
+import { annotations } from '../names.ts';
+import { matters } from './controller.ts';
+
+const error = { message: 'no', time: '2026-01-01T00:00:00Z' };
+const failed: AttachmentFacts = { status: { attached: false, attachError: error } };
+
+function changed(from: AttachmentFacts, to: AttachmentFacts, metadata: VolumeAttachment['metadata'] = {}): boolean {
+  const next = anAttachment(to);
+  return matters(
+    anAttachment(from),
+    { ...next, metadata: { ...next.metadata, resourceVersion: '8', ...metadata } },
+    finalizer,
+  );
+}
+
+describe('the filter', () => {
+  it('[attacher#87] given the same version again, then it is a resync, and wakes', () => {
+    expect(matters(anAttachment(), anAttachment(), finalizer)).toBe(true);
+  });
+
+  it('[attacher#88] given another spec, then it wakes', () => {
+    expect(changed({}, { node: 'node2' })).toBe(true);
+  });
+
+  it('[attacher#89] given another annotation, then it wakes, with errors too', () => {
+    expect([changed({}, { annotations: { a: 'b' } }), changed(failed, { ...failed, annotations: { a: 'b' } })]).toEqual(
+      [true, true],
+    );
+  });
+
+  it.each([
+    { id: '[attacher#90]', field: 'attachError' },
+    { id: '[attacher#91]', field: 'detachError' },
+  ])('$id given $field comes or changes, then it does not', ({ field }) => {
+    const first = { status: { attached: false, [field]: error } };
+    const second = { status: { attached: false, [field]: { ...error, message: 'still no' } } };
+    expect([changed({}, first), changed(first, second)]).toEqual([false, false]);
+  });
+
+  it('[attacher#92] given only managed fields changed, then it does not, with errors or without', () => {
+    const managedFields = [{ manager: 'x' }];
+    expect([changed({}, {}, { managedFields }), changed(failed, failed, { managedFields })]).toEqual([false, false]);
+  });
+
+  it('[attacher#93] given it is attached and the error goes, then it wakes', () => {
+    expect(changed(failed, { status: { attached: true } })).toBe(true);
+  });
+
+  it('[attacher#94] given it is deleted, then it wakes, with errors too', () => {
+    expect(changed(failed, { ...failed, deleting: 'yes' })).toBe(true);
+  });
+
+  it('given our own finalizer and node id, then they do not, flaw 1; those of others do', () => {
+    const mine = { finalizers: [finalizer], annotations: { [annotations.nodeId]: 'n' } };
+    expect([changed({}, mine), changed({}, { finalizers: ['x/y'] })]).toEqual([false, true]);
+  });
+});
+
+describe('the loop', () => {
+  it('[attacher#95] given a resync during the backoff, then one more try at once, and the failures still count', async () => {
+    const a = await anAttacher({ seed: [anAttachment(), aVolume()], settings: { resyncMs: 100_000 } });
+    const attempts = (): number => a.writes().length;
+    await a.clock.advance(99_000);
+    const before = attempts();
+    expect(before).toBe(7);
+    await a.clock.advance(16_000);
+    expect(attempts()).toBe(before + 1);
+    await a.clock.advance(30_000);
+    expect(attempts()).toBe(before + 2);
+    await a.clock.advance(50_000);
+    expect(attempts()).toBe(before + 2);
+  });
+
+  it('[attacher#96] given the end is learned from a list only, then it is an end like any other', async () => {
+    const a = await anAttacher({ seed: [anAttachment(), aVolume({ deleting: 'yes' }), aCsiNode()] });
+    expect(a.attachment()?.status?.attachError?.message).toContain('marked for deletion');
+    a.server.endWatches('broken');
+    a.server.objects.remove((await import('@csi-sidecars/runtime')).volumeAttachments, { name: 'va1' });
+    a.server.compact();
+    await a.clock.advance(60_000);
+    expect(a.volume()).toBeUndefined();
+    expect(a.writes().at(-1)).toBe('patch persistentvolumes pv1 200');
+  });
+});

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the driver is told, but for secrets and node id. */
+import type { PersistentVolume } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { aDriver, anAttachment, aVolume, finalizer, someSettings, type VolumeFacts } from '../../testing/builders.ts';
+import { toPlan } from './plan.ts';
+
+const always = 'PUBLISH_UNPUBLISH_VOLUME';
+interface Facts {
+  readonly capabilities?: readonly string[];
+  readonly defaultFsType?: string;
+  readonly inline?: PersistentVolume['spec'];
+}
+
+function planOf(volume: VolumeFacts, { capabilities = [], defaultFsType = '', inline }: Facts = {}) {
+  const context = {
+    driver: aDriver({ controller: [always, ...capabilities] }),
+    settings: someSettings({ defaultFsType }),
+    finalizer,
+  };
+  const attachment = anAttachment(inline === undefined ? {} : { source: { inlineVolumeSpec: inline } });
+  return toPlan({ volume: { kind: 'found', volume: aVolume(volume) } }, attachment, context);
+}
+
+function requestOf(volume: VolumeFacts, facts?: Facts) {
+  const plan = planOf(volume, facts);
+  if (plan.kind === 'error') throw new Error(plan.message);
+  return plan.value.request;
+}
+
+it.each([
+  { readOnly: true, capabilities: ['PUBLISH_READONLY'], sent: true },
+  { readOnly: true, capabilities: [], sent: false },
+  { readOnly: false, capabilities: ['PUBLISH_READONLY'], sent: false },
+])('[attacher#16] given read-only $readOnly and $capabilities, then $sent', ({ readOnly, capabilities, sent }) => {
+  expect(requestOf({ csi: { readOnly } }, { capabilities }).readonly).toBe(sent);
+});
+
+it('[attacher#17] given volume attributes, then they are the volume context, of inline volumes too; none is none', () => {
+  const volumeAttributes = { foo: 'bar' };
+  const csi = { driver: 'd', volumeHandle: 'h', volumeAttributes };
+  expect(requestOf({ csi: { volumeAttributes } }).volume_context).toEqual({ foo: 'bar' });
+  expect(requestOf({}, { inline: { csi, accessModes: ['ReadWriteOnce'] } }).volume_context).toEqual({ foo: 'bar' });
+  expect(requestOf({})).not.toHaveProperty('volume_context');
+});
+
+describe('the access mode', () => {
+  const smw = 'SINGLE_NODE_MULTI_WRITER';
+  const exclusive =
+    'Kubernetes does not support use of ReadWriteOncePod with other access modes on the same PersistentVolume';
+  const both = 'CSI does not support ReadOnlyMany and ReadWriteOnce on the same PersistentVolume';
+  const rows = [
+    { modes: ['ReadWriteOncePod', 'ReadWriteOnce'], without: exclusive, with: exclusive },
+    { modes: ['ReadWriteOncePod'], without: 'SINGLE_NODE_WRITER', with: 'SINGLE_NODE_SINGLE_WRITER' },
+    { modes: ['ReadWriteMany', 'ReadOnlyMany'], without: 'MULTI_NODE_MULTI_WRITER', with: 'MULTI_NODE_MULTI_WRITER' },
+    { modes: ['ReadOnlyMany', 'ReadWriteOnce'], without: both, with: both },
+    { modes: ['ReadOnlyMany'], without: 'MULTI_NODE_READER_ONLY', with: 'MULTI_NODE_READER_ONLY' },
+    { modes: ['ReadWriteOnce'], without: 'SINGLE_NODE_WRITER', with: 'SINGLE_NODE_MULTI_WRITER' },
+    { modes: [], without: 'unsupported AccessMode combination: []', with: 'unsupported AccessMode combination: []' },
+  ];
+  const shown = (accessModes: readonly string[], volumeMode: string, capabilities: readonly string[]): unknown => {
+    const plan = planOf({ spec: { accessModes, volumeMode } }, { capabilities });
+    if (plan.kind === 'error') return plan.message;
+    const { access_mode: mode, block } = plan.value.request.volume_capability ?? {};
+    expect(block !== undefined).toBe(volumeMode === 'Block');
+    return mode?.mode;
+  };
+
+  it.each(rows)('[attacher#20] given $modes, then $without, or $with', (row) => {
+    for (const volumeMode of ['Filesystem', 'Block']) {
+      expect([shown(row.modes, volumeMode, []), shown(row.modes, volumeMode, [smw])]).toEqual([row.without, row.with]);
+    }
+  });
+
+  it('[attacher#24] given ReadWriteOncePod twice, then it counts once', () => {
+    expect(shown(['ReadWriteOncePod', 'ReadWriteOncePod'], 'Filesystem', [])).toBe('SINGLE_NODE_WRITER');
+  });
+});
+
+describe('the file system', () => {
+  const mountOf = (volume: VolumeFacts, defaultFsType = '') =>
+    requestOf(volume, { defaultFsType }).volume_capability?.mount;
+
+  it('[attacher#21] given mount options, then they are sent in their order', () => {
+    expect(mountOf({ spec: { mountOptions: ['first', 'second'] } })?.mount_flags).toEqual(['first', 'second']);
+  });
+
+  it.each([
+    { fsType: 'xfs', byDefault: 'ext4', sent: 'xfs' },
+    { fsType: '', byDefault: 'ext4', sent: 'ext4' },
+    { fsType: '', byDefault: '', sent: '' },
+  ])('[attacher#22] given $fsType and default $byDefault, then $sent', ({ fsType, byDefault, sent }) => {
+    expect(mountOf({ csi: { fsType } }, byDefault)?.fs_type).toBe(sent);
+  });
+
+  it('[attacher#23] given a block volume, then neither file system nor mount options', () => {
+    const volume = { csi: { fsType: 'xfs' }, spec: { volumeMode: 'Block', mountOptions: ['first'] } };
+    expect(
+      requestOf(
+        { ...volume, spec: { ...volume.spec, csi: aVolume(volume).spec?.csi } as VolumeFacts['spec'] & object },
+        { defaultFsType: 'ext4' },
+      ).volume_capability,
+    ).toEqual({
+      block: {},
+      access_mode: { mode: 'SINGLE_NODE_WRITER' },
+    });
+  });
+});

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { finalizerOf, lockNameOf } from './names.ts';
+
+it.each([
+  ['no-Change', 'no-Change'],
+  ['not!allowed/characters', 'not-allowed-characters'],
+  ['trailing\\', 'trailing-X'],
+  ['s!a@n#i$t(i%z^e&d*', 's-a-n-i-t-i-z-e-d-X'],
+  ['hostpath.csi.k8s.io', 'hostpath-csi-k8s-io'],
+])('given the driver %s, then its finalizer ends in %s', (driver, end) => {
+  expect([finalizerOf(driver), lockNameOf(driver)]).toEqual([
+    `external-attacher/${end}`,
+    `external-attacher-leader-${driver}`,
+  ]);
+});

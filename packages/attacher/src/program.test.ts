@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The whole program over a real driver socket, with an API server in memory and virtual time. */
+import { type CsiServer, type Handlers, csiError, serveCsi } from '@csi-sidecars/csi/testing';
+import { type Lease, leases } from '@csi-sidecars/runtime';
+import { settle } from '@csi-sidecars/runtime/testing';
+import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { aCsiNode, anAttachment, aVolume, driverName } from '../testing/builders.ts';
+import { runAttacher } from './program.ts';
+
+const capability = (type: string): { readonly rpc: { readonly type: string } } => ({ rpc: { type } });
+const healthy: Handlers = {
+  '/csi.v1.Identity/Probe': () => ({ ready: { value: true } }),
+  '/csi.v1.Identity/GetPluginInfo': () => ({ name: driverName }),
+  '/csi.v1.Identity/GetPluginCapabilities': () => ({ capabilities: [{ service: { type: 'CONTROLLER_SERVICE' } }] }),
+  '/csi.v1.Controller/ControllerGetCapabilities': () =>
+    ({ capabilities: [capability('PUBLISH_UNPUBLISH_VOLUME')] }) as never,
+  '/csi.v1.Controller/ControllerPublishVolume': () => ({}),
+  '/csi.v1.Controller/ControllerUnpublishVolume': () => ({}),
+};
+
+type UntypedHandler = (request: unknown, call: unknown) => unknown;
+
+interface Running extends AsyncDisposable {
+  readonly world: FakeWorld;
+  readonly driver: CsiServer;
+  readonly code: Promise<number>;
+  /** Short names, in order. */
+  readonly calls: () => readonly string[];
+}
+
+async function run(handlers: Handlers = {}, args: readonly string[] = [], lease?: Lease['spec']): Promise<Running> {
+  const calls: string[] = [];
+  const all = Object.entries({ ...healthy, ...handlers }) as unknown as [string, UntypedHandler][];
+  const recorded = all.map(([method, handler]): [string, UntypedHandler] => [
+    method,
+    (request, call) => {
+      calls.push(method.split('/').at(-1) ?? '');
+      return handler(request, call);
+    },
+  ]);
+  const driver = await serveCsi(Object.fromEntries(recorded));
+  const world = fakeWorld({ args: [`--csi-address=${driver.path}`, ...args] });
+  if (lease !== undefined) {
+    world.server.seed<Lease>({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: leaseRef, spec: lease });
+  }
+  const code = runAttacher({ world, lifecycle: world.lifecycle });
+  return {
+    world,
+    driver,
+    code,
+    calls: () => calls,
+    [Symbol.asyncDispose]: async () => {
+      world.stop();
+      await Promise.race([code.catch(() => 0), settle()]);
+      await driver[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const leaseRef = { namespace: 'ns', name: 'external-attacher-leader-test-csi-example-com' };
+const otherLeader: NonNullable<Lease['spec']> = {
+  holderIdentity: 'pod-2',
+  leaseDurationSeconds: 15,
+  acquireTime: '2026-01-01T00:00:00.000000Z',
+  renewTime: '2026-01-01T00:00:00.000000Z',
+};
+
+const started = ['Probe', 'GetPluginInfo', 'GetPluginCapabilities', 'ControllerGetCapabilities'];
+
+describe('the start', () => {
+  it('[attacher#141] given a driver that is not ready, then it is asked every second, and for nothing else', async () => {
+    await using attacher = await run({ '/csi.v1.Identity/Probe': () => ({ ready: { value: false } }) });
+    for (const asked of [1, 2, 3]) {
+      await vi.waitFor(() => expect(attacher.calls()).toEqual(Array.from({ length: asked }, () => 'Probe')));
+      await settle();
+      await attacher.world.clock.advance(1_000);
+    }
+    await vi.waitFor(() => expect(attacher.calls()).toEqual(['Probe', 'Probe', 'Probe', 'Probe']));
+  });
+
+  it.each(['Unimplemented', 'Unavailable', 'Internal'] as const)(
+    '[attacher#142] given Probe says %s, then it ends with 1',
+    async (code) => {
+      await using attacher = await run({ '/csi.v1.Identity/Probe': () => csiError(code, 'no') });
+      expect([await attacher.code, attacher.calls()]).toEqual([1, ['Probe']]);
+    },
+  );
+
+  it('[attacher#143] given a driver without a name, or one that is slow to tell it, then it ends with 1', async () => {
+    await using nameless = await run({ '/csi.v1.Identity/GetPluginInfo': () => ({ name: '' }) });
+    expect(await nameless.code).toBe(1);
+    await using slow = await run({ '/csi.v1.Identity/GetPluginInfo': () => new Promise(() => undefined) });
+    await vi.waitFor(() => expect(slow.calls()).toContain('GetPluginInfo'));
+    await slow.world.clock.advance(1_000);
+    expect(await slow.code).toBe(1);
+  });
+
+  it('[attacher#144] given the controller does not tell what it can, then it ends with 1', async () => {
+    await using attacher = await run({
+      '/csi.v1.Controller/ControllerGetCapabilities': () => csiError('Internal', 'no'),
+    });
+    expect([await attacher.code, attacher.calls()]).toEqual([1, started]);
+  });
+
+  it('[attacher#145] given entries that say nothing, or nothing that is known, then they are ignored', async () => {
+    await using attacher = await run({
+      '/csi.v1.Identity/GetPluginCapabilities': () => ({
+        capabilities: [{}, { service: { type: 99 as never } }, { service: { type: 'CONTROLLER_SERVICE' } }],
+      }),
+      '/csi.v1.Controller/ControllerGetCapabilities': () =>
+        ({ capabilities: [{}, { rpc: { type: 99 } }, capability('PUBLISH_UNPUBLISH_VOLUME')] }) as never,
+    });
+    for (const object of [anAttachment(), aVolume(), aCsiNode()]) attacher.world.server.seed(object);
+    await vi.waitFor(() => expect(attacher.calls()).toEqual([...started, 'ControllerPublishVolume']));
+  });
+
+  it('given a driver without controller, then its controller is not asked', async () => {
+    await using attacher = await run({ '/csi.v1.Identity/GetPluginCapabilities': () => ({ capabilities: [] }) });
+    await vi.waitFor(() => expect(attacher.world.server.openWatches()).toBe(1));
+    expect(attacher.calls()).toEqual(started.slice(0, 3));
+  });
+
+  it.each(['tcp://127.0.0.1:1', 'dns:///x'])(
+    '[attacher#146] given the address %s, then it ends with 1',
+    async (address) => {
+      const world = fakeWorld({ args: [`--csi-address=${address}`] });
+      expect(await runAttacher({ world, lifecycle: world.lifecycle })).toBe(1);
+    },
+  );
+
+  it('[attacher#147] given no driver for 30 s, then it ends with 1', async () => {
+    const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock'] });
+    let ended: number | undefined;
+    const code = runAttacher({ world, lifecycle: world.lifecycle }).then((value) => (ended = value));
+    await vi.waitFor(async () => {
+      await world.clock.advance(1_000);
+      expect(ended).toBe(1);
+    }, 10_000);
+    expect(await code).toBe(1);
+  });
+
+  it.each(['--worker-threads=0', '--timeout=0'])('given %s, then one clear line and 1', async (flag) => {
+    const world = fakeWorld({ args: [flag] });
+    expect(await runAttacher({ world, lifecycle: world.lifecycle })).toBe(1);
+    expect(world.logged()).toContain(flag.split('=')[0]);
+  });
+});
+
+describe('the election', () => {
+  const args = ['--leader-election', '--leader-election-namespace=ns'];
+
+  it('[attacher#148] given another leader, then only the lease is asked for, and the driver is not called', async () => {
+    await using standby = await run({}, args, otherLeader);
+    await vi.waitFor(() => expect(standby.calls()).toEqual(started));
+    await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
+    await standby.world.clock.advance(5_000);
+    expect(new Set(standby.world.server.requests.map(({ resource }) => resource))).toEqual(new Set(['leases']));
+    expect(standby.calls()).toEqual(started);
+  });
+
+  it('flaw 21: given a standby, when it is signalled, then it ends at once', async () => {
+    await using standby = await run({}, args, otherLeader);
+    await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
+    standby.world.stop();
+    expect(await standby.code).toBe(1);
+  });
+
+  it('flaws 21, 22: given a signal during a publish, then that is finished and saved before the lease is released', async () => {
+    const answer = Promise.withResolvers<object>();
+    await using attacher = await run({ '/csi.v1.Controller/ControllerPublishVolume': () => answer.promise }, args);
+    const { server } = attacher.world;
+    for (const object of [anAttachment(), aVolume(), aCsiNode()]) server.seed(object);
+    await vi.waitFor(() => expect(attacher.calls()).toContain('ControllerPublishVolume'));
+    attacher.world.stop();
+    await settle();
+    server.clearRequests();
+    answer.resolve({});
+    await attacher.code;
+    const writes = server.writes().filter(({ resource }) => resource !== 'events');
+    expect(writes.map(({ verb, resource, subresource, code }) => [verb, resource, subresource, code])).toEqual([
+      ['patch', 'volumeattachments', 'status', 200],
+      ['update', 'leases', undefined, 200],
+    ]);
+    expect(server.objects.get(leases, leaseRef)?.spec?.holderIdentity).toBe('');
+  });
+});
