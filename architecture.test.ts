@@ -21,6 +21,7 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   sidecar: { may: ['runtime', 'csi'] },
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'csi', 'sidecar'] }])),
+  'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms] },
   'test-driver': { may: ['runtime', 'csi'] },
   sim: { may: ['runtime', 'csi'] },
 };

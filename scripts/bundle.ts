@@ -4,7 +4,7 @@
  * The result is one self-contained CommonJS file without extension, `dist/bin/<name>` at the root, sourcemap apart. It
  * asks for Node.js 24 in one line before anything else runs, in syntax that Node.js 18 still parses.
  * `--small` is for programs that do little, on every node, and are to weigh nothing: every collection is a full one, no code
- * is compiled beyond bytecode, and one thread does for the file system. Measured in docs/adr/0004.
+ * is compiled beyond bytecode, and one thread does for the file system. Measured in docs/adr/0006.
  */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -16,6 +16,7 @@ const programs: Readonly<Record<string, readonly Trait[]>> = {
   'csi-attacher': ['cluster', 'version'],
   'csi-node-driver-registrar': ['version'],
   livenessprobe: [],
+  'csi-sidecars': ['version'],
 };
 
 interface Check {

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 // Relative on purpose: the tables are not part of the packages' doors.
 import { attacherProgram } from '../packages/attacher/src/flags.ts';
+import { nodeProgram } from '../packages/all-in-one/src/node/flags.ts';
 import { livenessprobeProgram } from '../packages/livenessprobe/src/flags.ts';
 import { nodeDriverRegistrarProgram } from '../packages/node-driver-registrar/src/flags.ts';
 import { provisionerProgram } from '../packages/provisioner/src/flags.ts';
@@ -23,6 +24,7 @@ const programs: readonly {
   snapshotControllerProgram,
   nodeDriverRegistrarProgram,
   livenessprobeProgram,
+  { ...nodeProgram, name: 'csi-sidecars node' },
 ].map(({ name, syntax, flags, gates }) => ({ name, syntax, flags: flags as Flags, gates }));
 
 const cell = (text: string): string => text.split('\n')[0]!.replaceAll('|', '\\|');

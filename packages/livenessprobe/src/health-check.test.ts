@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { renameSync } from 'node:fs';
 import { csiError, hang, serveCsi } from '@csi-sidecars/csi/testing';
+import { until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import {
-  type RunningLivenessprobe,
-  namedDriver,
-  probe,
-  startLivenessprobe,
-  until,
-} from '../testing/livenessprobe-fixture.ts';
+import { type RunningLivenessprobe, namedDriver, probe, startLivenessprobe } from '../testing/livenessprobe-fixture.ts';
 
 async function serving(options: Parameters<typeof startLivenessprobe>[0] = {}): Promise<RunningLivenessprobe> {
   const program = await startLivenessprobe(options);

@@ -12,6 +12,7 @@
  *
  * A metrics path that cannot be served beside the health check is refused with exit code 2, where upstream panics.
  */
+import { exitCodes } from '@csi-sidecars/sidecar';
 import type { LivenessprobeValues } from './flags.ts';
 import { messages } from './messages.ts';
 
@@ -29,7 +30,7 @@ export type MetricsPlace =
 
 export type ReadSettings =
   | { readonly kind: 'settings'; readonly settings: LivenessprobeSettings }
-  | { readonly kind: 'refused'; readonly cause: 'endpoints' | 'metricsPath'; readonly message: string };
+  | { readonly kind: 'refused'; readonly exitCode: number; readonly message: string };
 
 const defaultPort = '9808';
 export const healthPath = '/healthz';
@@ -43,7 +44,7 @@ export function readSettings(values: LivenessprobeValues): ReadSettings {
   if (endpoint !== '' && metricsAddress !== '') return conflict(messages.exclusiveMetrics);
   const metrics = placeOf({ endpoint, metricsAddress, path });
   const unusable = unusablePath(metrics);
-  if (unusable !== undefined) return { kind: 'refused', cause: 'metricsPath', message: unusable };
+  if (unusable !== undefined) return { kind: 'refused', exitCode: exitCodes.panic, message: unusable };
   return {
     kind: 'settings',
     settings: {
@@ -56,7 +57,7 @@ export function readSettings(values: LivenessprobeValues): ReadSettings {
 }
 
 function conflict(message: string): ReadSettings {
-  return { kind: 'refused', cause: 'endpoints', message };
+  return { kind: 'refused', exitCode: exitCodes.failure, message };
 }
 
 function placeOf(given: {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the wait for the driver to an open port. */
-import { csiError, hang } from '@csi-sidecars/csi/testing';
-import { serveCsi } from '@csi-sidecars/csi/testing';
-import { settle } from '@csi-sidecars/runtime/testing';
+import { csiError, hang, serveCsi } from '@csi-sidecars/csi/testing';
+import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { answers, ask, freePort, namedDriver, startLivenessprobe, until } from '../testing/livenessprobe-fixture.ts';
+import { answers, ask, namedDriver, startLivenessprobe } from '../testing/livenessprobe-fixture.ts';
 
 const getPluginInfo = '/csi.v1.Identity/GetPluginInfo';
 
@@ -19,7 +18,7 @@ describe('ports', () => {
     expect(await answers(9808)).toBe(false);
     name.resolve({ name: 'a' });
     await until(() => program.world.logged().includes('"ServeMux listening" address="0.0.0.0:9808"'));
-    while (!(await answers(9808))) await settle();
+    await until(() => answers(9808));
     expect([(await ask(9808, '/healthz')).status, (await ask(9808, '/metrics')).status]).toEqual([200, 404]);
   });
 

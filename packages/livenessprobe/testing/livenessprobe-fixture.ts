@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A livenessprobe beside a driver on a real socket, asked over HTTP, in virtual time. */
-import { createServer } from 'node:net';
 import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
-import { settle } from '@csi-sidecars/runtime/testing';
+import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
 import { runLivenessprobeProgram } from '../src/program.ts';
 
@@ -37,10 +36,6 @@ export function namedDriver(more: Handlers = {}): Handlers {
   return { '/csi.v1.Identity/GetPluginInfo': () => ({ name: driverName }), [probe]: () => ({}), ...more };
 }
 
-export async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await settle();
-}
-
 export async function startLivenessprobe(options: LivenessprobeOptions = {}): Promise<RunningLivenessprobe> {
   const driver = await serveCsi(options.driver ?? namedDriver());
   const port = await freePort();
@@ -54,7 +49,7 @@ export async function startLivenessprobe(options: LivenessprobeOptions = {}): Pr
     code,
     serving: async () => {
       await until(() => world.logged().includes('"ServeMux listening"'));
-      while (!(await answers(port))) await settle();
+      await until(() => answers(port));
     },
     ask: (path = '/healthz', init = {}) => ask(port, path, init),
     [Symbol.asyncDispose]: async () => {
@@ -76,13 +71,4 @@ export async function answers(port: number): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

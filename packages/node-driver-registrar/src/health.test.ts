@@ -3,8 +3,9 @@ import { rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { relative } from 'node:path';
 import { serveRegistration } from '@csi-sidecars/csi';
+import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { type RegistrarOptions, freePort, startRegistrar, until } from '../testing/registrar-fixture.ts';
+import { type RegistrarOptions, startRegistrar } from '../testing/registrar-fixture.ts';
 
 async function startHealthy(options: RegistrarOptions = {}) {
   const port = await freePort();
@@ -88,7 +89,10 @@ describe('/healthz', () => {
     await using registrar = await startHealthy({ registration: (folder) => relative(process.cwd(), `${folder}/reg`) });
     const answer = registrar.ask();
     const { clock } = registrar.world;
-    await until(() => registrar.world.logged().includes('Health check failed') || (void clock.advance(250), false));
+    await until(async () => {
+      await clock.advance(250);
+      return registrar.world.logged().includes('Health check failed');
+    });
     const [status, body] = await answer;
     expect([status, clock.monotonicMs() >= 30_000]).toEqual([500, true]);
     expect(body).toContain(`error connecting to node-registrar socket ${registrar.socket}: context deadline exceeded`);

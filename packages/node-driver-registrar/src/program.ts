@@ -13,19 +13,15 @@ export interface RegistrarProgramDeps extends ProcessDeps {
   readonly platform: Platform;
 }
 
-/** An exec probe of many manifests, from the days when a file told of the registration. */
-const probeMode = 'kubelet-registration-probe';
-
 export function runRegistrarProgram(deps: RegistrarProgramDeps): Promise<number> {
   const { world, lifecycle, files, platform } = deps;
   const start = { order: ['gates', 'version'], versionLine: 'omitted' } as const;
   return runProgram(deps, { program, start }, async ({ values, log }) => {
-    if (values['kubelet-registration-path'] === '') throw new ExitError(exitCodes.failure, messages.pathRequired);
-    if (values.mode === probeMode) return exitCodes.success;
-    log.info(0, 'Version', { version: world.version });
-    log.info(0, 'Running node-driver-registrar', { mode: values.mode });
     const read = readSettings(values);
     if (read.kind === 'refused') throw new ExitError(exitCodes.failure, read.message);
+    if (read.kind === 'probe') return exitCodes.success;
+    log.info(0, 'Version', { version: world.version });
+    log.info(0, 'Running node-driver-registrar', { mode: values.mode });
     if (values['connection-timeout'] !== 0) log.info(0, messages.connectionTimeoutIgnored);
     return await runRegistrar(
       {

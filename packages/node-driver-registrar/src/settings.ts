@@ -21,9 +21,16 @@ export interface HttpSettings {
 
 export type ReadSettings =
   | { readonly kind: 'settings'; readonly settings: RegistrarSettings }
+  /** Nothing is to be done, and that is success. */
+  | { readonly kind: 'probe' }
   | { readonly kind: 'refused'; readonly message: string };
 
+/** An exec probe of many manifests, from the days when a file told of the registration. */
+const probeMode = 'kubelet-registration-probe';
+
 export function readSettings(values: NodeDriverRegistrarValues): ReadSettings {
+  if (values['kubelet-registration-path'] === '') return { kind: 'refused', message: messages.pathRequired };
+  if (values.mode === probeMode) return { kind: 'probe' };
   const port = values['health-port'];
   const endpoint = values['http-endpoint'];
   if (port > 0 && endpoint !== '') return { kind: 'refused', message: messages.exclusiveEndpoints };

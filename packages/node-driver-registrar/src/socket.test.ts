@@ -13,8 +13,9 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { type Place, driverName, kubeletAt, namedDriver, startRegistrar, until } from '../testing/registrar-fixture.ts';
+import { type Place, driverName, kubeletAt, namedDriver, startRegistrar } from '../testing/registrar-fixture.ts';
 import { staleAction } from './stale-socket.ts';
 
 /** A socket file whose server is gone. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the command line to the driver's name. */
 import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { fakeWorld } from '@csi-sidecars/sidecar/testing';
 import { csiError, serveCsi } from '@csi-sidecars/csi/testing';
-import { freePort, namedDriver, startRegistrar, until } from '../testing/registrar-fixture.ts';
+import { namedDriver, startRegistrar } from '../testing/registrar-fixture.ts';
 import { runRegistrarProgram } from './program.ts';
 import { systemSocketFiles } from './socket-files.ts';
 
@@ -273,8 +274,8 @@ type Registrar = Awaited<ReturnType<typeof startRegistrar>>;
 
 /** Time passes as fast as the sockets allow. */
 async function advanceUntil(registrar: Registrar, isTrue: () => boolean): Promise<void> {
-  await until(() => {
-    if (!isTrue()) void registrar.world.clock.advance(50);
+  await until(async () => {
+    if (!isTrue()) await registrar.world.clock.advance(50);
     return isTrue();
   });
 }

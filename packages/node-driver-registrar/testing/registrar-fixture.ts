@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A registrar between a driver and a kubelet, all on real sockets in a folder of its own, in virtual time. */
 import { mkdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { Client, type ServiceError, credentials } from '@grpc/grpc-js';
 import { type RegistrationMethods, codecOf } from '@csi-sidecars/csi';
 import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
-import { settle } from '@csi-sidecars/runtime/testing';
+import { until } from '@csi-sidecars/runtime/testing';
 import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
 import { runRegistrarProgram } from '../src/program.ts';
 import { type SocketFiles, systemSocketFiles } from '../src/socket-files.ts';
@@ -42,10 +41,6 @@ export interface RunningRegistrar extends Place, AsyncDisposable {
   readonly published: () => Promise<void>;
   /** SIGTERM, as the lifecycle passes it on; resolves with the exit code. */
   readonly stop: () => Promise<number>;
-}
-
-export async function until(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await settle();
 }
 
 export function namedDriver(name: string = driverName): Handlers {
@@ -118,13 +113,4 @@ export function kubeletAt(socket: string): Kubelet {
       ),
     [Symbol.dispose]: () => client.close(),
   };
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -112,3 +112,8 @@ export class FakeClock implements Clock {
 export async function settle(): Promise<void> {
   await setImmediate();
 }
+
+/** Lets everything happen that happens without time passing, sockets included, until it is so. */
+export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isTrue())) await settle();
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 export { createTestAuthority } from './certificates.ts';
 export type { CertificateSubject, TestAuthority, TestCertificate } from './certificates.ts';
-export { FakeClock, settle } from './fake-clock.ts';
+export { FakeClock, settle, until } from './fake-clock.ts';
+export { freePort } from './free-port.ts';
 export { type Life, mortal, mortalCall } from './life.ts';
 export { memoryFiles } from './memory-files.ts';
 export type { MemoryFiles } from './memory-files.ts';

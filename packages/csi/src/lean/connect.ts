@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The channels of the programs that run on every node: CSI's Identity service, and kubelet's plugin registration. The same
- * connection as everybody's (channel/), over a gRPC that costs a tenth of the memory: docs/adr/0004.
+ * connection as everybody's (channel/), over a gRPC that costs a fraction of the memory: docs/adr/0006.
  */
 import type { CsiChannel } from '../channel/channel.ts';
 import { type ConnectCsiDeps, type ConnectCsiOptions, connectThrough } from '../channel/connect-through.ts';

@@ -7,7 +7,7 @@
  * Guarantees: header blocks are decoded in order even of streams that are over; the peer's windows are never exceeded;
  * what violates the protocol ends the connection with GOAWAY and a reason, and never throws into the socket.
  *
- * Why not `node:http2`: see docs/adr/0004. Not here: gRPC (unary-client.ts, unary-server.ts), push, priorities.
+ * Why not `node:http2`: see docs/adr/0006. Not here: gRPC (unary-client.ts, unary-server.ts), push, priorities.
  */
 import type { Socket } from 'node:net';
 import {

@@ -28,7 +28,8 @@ import { runProgram } from './run-program.ts';
 import type { StartOptions, StartValues, Started } from './start.ts';
 import type { ScrapedMetrics, World } from './world.ts';
 
-export interface ControllerValues extends StartValues, ElectionValues, KubeApiValues, EndpointValues {
+export interface ControllerValues
+  extends Omit<StartValues, 'http-endpoint'>, ElectionValues, KubeApiValues, EndpointValues {
   readonly master?: string;
 }
 export type ControllerGate = 'ReleaseLeaderElectionOnExit';

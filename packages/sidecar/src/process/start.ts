@@ -21,7 +21,7 @@ import type { ProcessWorld } from './world.ts';
 /** What every program has on its command line. */
 export interface StartValues extends LoggingValues {
   readonly version?: boolean;
-  readonly 'http-endpoint': string;
+  readonly 'http-endpoint'?: string;
   readonly 'metrics-address'?: string;
   readonly 'feature-gates'?: GateSettings;
 }
@@ -87,7 +87,7 @@ export async function start<V extends StartValues, G extends string>(
       world.stdout(`${world.argv0} ${world.version}\n`);
       return ended(0);
     }
-    if (step === 'endpoints' && values['http-endpoint'] !== '' && (values['metrics-address'] ?? '') !== '') {
+    if (step === 'endpoints' && (values['http-endpoint'] ?? '') !== '' && (values['metrics-address'] ?? '') !== '') {
       log.error(undefined, 'Only one of `--metrics-address` and `--http-endpoint` can be set');
       return ended(exitCodes.failure);
     }

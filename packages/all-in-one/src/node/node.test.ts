@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+import { existsSync, mkdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { serveCsi } from '@csi-sidecars/csi/testing';
+import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
+import { livenessprobeProgram } from '@csi-sidecars/livenessprobe';
+import { nodeDriverRegistrarProgram } from '@csi-sidecars/node-driver-registrar';
+import { freePort, until } from '@csi-sidecars/runtime/testing';
+import { fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { describe, expect, it } from 'vitest';
+import { nodeProgram } from './flags.ts';
+import { runNode } from './node.ts';
+
+async function startNode(args: readonly string[] = []) {
+  const driver = await serveCsi({
+    '/csi.v1.Identity/GetPluginInfo': () => ({ name: 'a.example.com' }),
+    '/csi.v1.Identity/Probe': () => ({ ready: { value: true } }),
+  });
+  const registration = join(dirname(driver.path), 'reg');
+  mkdirSync(registration);
+  const ports = { registrar: await freePort(), livenessprobe: await freePort() };
+  const world = fakeWorld({
+    args: [
+      `--csi-address=${driver.path}`,
+      '--kubelet-registration-path=/p/csi.sock',
+      `--plugin-registration-path=${registration}`,
+      `--registrar-http-endpoint=127.0.0.1:${ports.registrar}`,
+      `--livenessprobe-http-endpoint=127.0.0.1:${ports.livenessprobe}`,
+      ...args,
+    ],
+  });
+  const code = runNode({ world, lifecycle: world.lifecycle, files: systemSocketFiles(), platform: 'unix' });
+  const ask = async (port: number, path = '/healthz'): Promise<string> => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
+    return response === undefined ? 'refused' : `${response.status} ${await response.text()}`;
+  };
+  return {
+    world,
+    driver,
+    ports,
+    code,
+    ask,
+    socket: join(registration, 'a.example.com-reg.sock'),
+    [Symbol.asyncDispose]: async () => {
+      world.stop();
+      await code.catch(() => undefined);
+      await driver[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('the command line', () => {
+  it('given the flags of both programs, then all are there, and what both have is prefixed', () => {
+    const shared = Object.keys(livenessprobeProgram.flags).filter((name) => name in nodeDriverRegistrarProgram.flags);
+    const same = new Set([
+      'csi-address',
+      'automaxprocs',
+      'v',
+      'vmodule',
+      'logging-format',
+      'log-flush-frequency',
+      ...shared.filter((name) => /^log-(text|json)-/.test(name)),
+    ]);
+    const expected = [nodeDriverRegistrarProgram, livenessprobeProgram].flatMap(({ name, flags }) =>
+      Object.keys(flags).map((flag) =>
+        shared.includes(flag) && !same.has(flag) ? `${name.replace('csi-node-driver-', '')}-${flag}` : flag,
+      ),
+    );
+    expect(new Set(Object.keys(nodeProgram.flags))).toEqual(new Set(expected));
+  });
+
+  it.each([
+    [['--kubelet-registration-path='], 1, 'kubelet-registration-path is a required parameter'],
+    [['--registrar-health-port=1'], 1, 'Only one of `--health-port` and `--http-endpoint` can be set'],
+    [['--livenessprobe-health-port=1'], 1, 'can be explicitly set'],
+    [['--metrics-path=/healthz'], 2, 'this path is that of the health check'],
+    [['--http-endpoint=:1'], 2, 'flag provided but not defined: -http-endpoint'],
+    [['--mode=kubelet-registration-probe'], 0, ''],
+    [['--version'], 0, ''],
+  ] as const)('given %o, then the process ends before anything runs', async (args, ...[code, text]) => {
+    await using node = await startNode(args);
+    expect(await node.code).toBe(code);
+    expect(node.world.logged()).toContain(text);
+  });
+});
+
+describe('two programs in one process', () => {
+  it('given both, then each has its listener, and a stop ends both in order', async () => {
+    await using node = await startNode();
+    await until(async () => (await node.ask(node.ports.registrar)) === '200 ok');
+    await until(async () => (await node.ask(node.ports.livenessprobe)) === '200 ok');
+    expect(await node.ask(node.ports.livenessprobe, '/metrics')).toContain('csi_sidecar_operations_seconds');
+    expect(await node.ask(node.ports.registrar, '/metrics')).toContain('404');
+    node.world.stop();
+    expect(await node.code).toBe(0);
+    expect(existsSync(node.socket)).toBe(false);
+    expect(await node.ask(node.ports.livenessprobe)).toBe('refused');
+  });
+
+  it('given a registrar that fails, then it is started again alone, and livenessprobe does not notice', async () => {
+    const taken = createServer();
+    const port = await freePort();
+    await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
+    await using node = await startNode([`--registrar-http-endpoint=127.0.0.1:${port}`]);
+    await until(() => node.world.logged().includes('will be started again'));
+    await until(async () => (await node.ask(node.ports.livenessprobe)) === '200 ok');
+    expect(existsSync(node.socket)).toBe(false);
+    await new Promise((resolve) => taken.close(resolve));
+    await node.world.clock.advance(1_000);
+    await until(() => existsSync(node.socket));
+    expect(node.world.logged()).toContain('part="registrar"');
+    expect(await node.ask(node.ports.livenessprobe)).toBe('200 ok');
+  });
+});

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Runs one part of the process, again and again until the signal aborts: what ends a container elsewhere ends only the part
+ * here, and the pauses are kubelet's idea of them. They double, and begin anew after a run that was long enough.
+ */
+import { ConnectError } from '@csi-sidecars/csi';
+import type { Clock, Logger } from '@csi-sidecars/runtime';
+import { ExitError, exitCodes } from '@csi-sidecars/sidecar';
+
+export interface Part {
+  readonly name: string;
+  /** Resolves with an exit code; rejects with an ExitError, or with a defect. */
+  readonly run: (log: Logger, signal: AbortSignal) => Promise<number>;
+}
+
+export interface SuperviseDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const firstPauseMs = 1_000;
+const longestPauseMs = 120_000;
+/** A run that lasted is no failure to start. */
+const lastedMs = 120_000;
+
+/** Resolves with the exit code of the run that the signal ended. */
+export async function supervise(deps: SuperviseDeps, part: Part, signal: AbortSignal): Promise<number> {
+  const { clock } = deps;
+  const log = deps.log.with({ part: part.name });
+  let pauseMs = firstPauseMs;
+  while (!signal.aborted) {
+    const startedMs = clock.monotonicMs();
+    const code = await runOnce(part, log, signal);
+    if (signal.aborted) return code;
+    if (clock.monotonicMs() - startedMs >= lastedMs) pauseMs = firstPauseMs;
+    log.warn('A part of the process has ended and will be started again', { code, pauseSeconds: pauseMs / 1000 });
+    try {
+      await clock.sleep(pauseMs, signal);
+    } catch {
+      break;
+    }
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+  return exitCodes.success;
+}
+
+async function runOnce({ run }: Part, log: Logger, signal: AbortSignal): Promise<number> {
+  try {
+    return await run(log, signal);
+  } catch (error) {
+    const cause = error instanceof ExitError ? error.cause : error;
+    // A stop found it on its way to the driver: that is no failure.
+    if (signal.aborted && cause instanceof ConnectError && cause.kind === 'canceled') return exitCodes.success;
+    log.error(cause, error instanceof ExitError ? error.message : 'A part of the process failed');
+    return error instanceof ExitError ? error.code : exitCodes.failure;
+  }
+}
