@@ -13,7 +13,7 @@ import type { DriverDoor, DriverOptions } from '../driver/driver.ts';
 import type { ControllerName } from '../processes/program.ts';
 import type { ScenarioContext } from '../scenarios/context.ts';
 import { aCsiDriver } from '../scenarios/objects.ts';
-import { controllerPod, nodePod, type DriverPlacement } from './manifests.ts';
+import { controllerPod, nodePod, registrarName, type DriverPlacement } from './manifests.ts';
 import { startPod, untilReady } from './pod-life.ts';
 
 export interface Deployment {
@@ -36,6 +36,16 @@ export async function deployNodeSide(ctx: ScenarioContext, options: DriverOption
   return deployment;
 }
 
+/** The driver's pod without a registrar: it answers, and kubelet knows nothing of it. */
+export async function deployDriverOnly(ctx: ScenarioContext): Promise<Deployment> {
+  const deployment = await prepareDriver(ctx, {});
+  const pod = nodePod(nodePodName, deployment.placement);
+  const containers = pod.spec!.containers.filter(({ name }) => name !== registrarName);
+  await startPod(ctx, { ...pod, spec: { ...pod.spec, containers } });
+  await untilReady(ctx, nodePodName);
+  return deployment;
+}
+
 /** All of it: volumes are provisioned, attached and mounted. */
 export async function deployAll(ctx: ScenarioContext, options: DriverOptions = {}): Promise<Deployment> {
   const deployment = await deployNodeSide(ctx, options);
@@ -50,10 +60,7 @@ export async function deployAll(ctx: ScenarioContext, options: DriverOptions = {
 }
 
 /** Everything but the pods. */
-export async function prepareDriver(
-  ctx: ScenarioContext,
-  { settings, flags = [] }: DriverOptions,
-): Promise<Deployment> {
+async function prepareDriver(ctx: ScenarioContext, { settings, flags = [] }: DriverOptions): Promise<Deployment> {
   const { driverName } = ctx;
   const node = nodeOf(ctx);
   const folder = join(node.kubeletRoot, 'plugins', driverName);

@@ -26,6 +26,7 @@ export interface DriverPlacement {
 /** Pods of the driver have it, and outlive those of its users. */
 export const csiLabel = { key: 'component', value: 'csi-driver' } as const;
 
+export const registrarName = 'node-driver-registrar';
 const loopback = '127.0.0.1';
 
 const confined: NonNullable<Container['securityContext']> = {
@@ -115,7 +116,7 @@ function driver({ kubeletRoot, args, ports }: DriverPlacement): Container {
 
 function registrar({ folder, ports }: DriverPlacement): Container {
   return {
-    name: 'node-driver-registrar',
+    name: registrarName,
     image: imageOf('csi-node-driver-registrar'),
     args: [
       '--v=5',

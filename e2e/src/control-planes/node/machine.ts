@@ -17,9 +17,8 @@ const neededPrograms: Readonly<Record<string, string>> = {
   unshare: 'util-linux',
 };
 
-/** Throws with a sentence for people when the machine may not or cannot be a node. */
-export function checkMachine(env: Environment): void {
-  checkConsent(env);
+/** Throws with a sentence for people when the machine cannot be a node. */
+export function checkMachine(): void {
   if (process.platform !== 'linux') throw new Error('control plane "node" needs Linux');
   if (process.getuid?.() !== 0) throw new Error('control plane "node" needs root');
   const kubelet = pidOf('kubelet');

@@ -9,6 +9,7 @@ import { basename, join } from 'node:path';
 import { mountsBelow } from '../../nodes/mounts-below.ts';
 import { kubeletRoot } from './kubelet.ts';
 import { openCgroups, type NodeCgroups } from './cgroups.ts';
+import { restoreKernelSettings } from './kernel-settings.ts';
 import { detach, loopDevicesOver } from './loop-devices.ts';
 
 export interface NodePlace {
@@ -42,6 +43,7 @@ export function killAll({ cgroups }: Pick<NodePlace, 'cgroups'>): void {
 /** Once no process is left: the mounts have gone with the last one. */
 export function removeAll({ work, cgroups }: NodePlace): void {
   loopDevicesOver(statesBelow(work)).forEach(detach);
+  restoreKernelSettings(work);
   cgroups.remove();
   rmSync(work, { recursive: true, force: true });
 }

@@ -25,7 +25,7 @@ import { containerdPlan, importImages } from './containerd.ts';
 import { removePods } from './drain.ts';
 import { kubeletPlan, kubeletRoot, podLogs } from './kubelet.ts';
 import { noteKernelSettings } from './kernel-settings.ts';
-import { checkMachine } from './machine.ts';
+import { checkConsent, checkMachine } from './machine.ts';
 import { createPrivateMounts, type PrivateMounts } from './private-mounts.ts';
 import { abandonedPlaces, killAll, placePrefix, remainsOf, removeAll, type NodePlace } from './remains.ts';
 
@@ -45,7 +45,9 @@ const hasteMs = 500;
 const readyWithinMs = 60_000;
 
 export async function startNode({ clock, folder, env }: NodeOptions): Promise<ControlPlane> {
-  checkMachine(env);
+  checkConsent(env);
+  await removeAbandoned(clock);
+  checkMachine();
   const tools = await ensureTools(nodeTools, { clock });
   await using opening = new AsyncDisposableStack();
   const local = opening.use(await startLocal({ clock, folder, extraArgs: loadArgs }));
@@ -105,12 +107,8 @@ async function openPlace(
   { clock, folder }: Pick<NodeOptions, 'clock' | 'folder'>,
   stack: AsyncDisposableStack,
 ): Promise<{ readonly place: NodePlace; readonly mounts: PrivateMounts }> {
-  for (const abandoned of abandonedPlaces()) {
-    process.stderr.write(`node: taking away what a run that was killed has left (${abandoned.work})\n`);
-    await removeByForce(abandoned, clock);
-  }
-  stack.defer(noteKernelSettings());
   const work = mkdtempSync(join(tmpdir(), placePrefix(process.pid)));
+  noteKernelSettings(work);
   const place: NodePlace = { work, cgroups: createCgroups(basename(work)) };
   const inHaste = (): void => removeInHaste(place);
   process.on('exit', inHaste);
@@ -140,6 +138,13 @@ function removeInHaste(place: NodePlace): void {
     removeAll(place);
   } catch {
     process.stderr.write(`node: something is left in ${place.work}; the next run takes it away\n`);
+  }
+}
+
+async function removeAbandoned(clock: Clock): Promise<void> {
+  for (const abandoned of abandonedPlaces()) {
+    process.stderr.write(`node: taking away what a run that was killed has left (${abandoned.work})\n`);
+    await removeByForce(abandoned, clock);
   }
 }
 

@@ -7,21 +7,19 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { csiNodes, nodes } from '@csi-sidecars/runtime';
 import {
+  deployDriverOnly,
   deployNodeSide,
   isRegistered,
-  nodePodName,
-  prepareDriver,
   registrationFolder,
   untilRegistered,
   type Deployment,
 } from '../../deployment/deploy.ts';
-import { nodePod, registrarPod } from '../../deployment/manifests.ts';
+import { registrarName as registrar, registrarPod } from '../../deployment/manifests.ts';
 import { containerOf, startPod, untilPod, untilReady } from '../../deployment/pod-life.ts';
 import { outputOf } from '../../deployment/pod-output.ts';
 import type { ScenarioContext } from '../context.ts';
 import type { Scenario } from '../scenario.ts';
 
-const registrar = 'node-driver-registrar';
 const nodeIdAnnotation = 'csi.volume.kubernetes.io/nodeid';
 
 export const registration: readonly Scenario[] = [
@@ -51,8 +49,7 @@ export const registration: readonly Scenario[] = [
     title: 'registrar SIGTERM: exit 0, the registration socket is removed and kubelet forgets the driver',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const { node, placement } = await prepareDriver(ctx, {});
-      await startDriverOnly(ctx, placement);
+      const { node, placement } = await deployDriverOnly(ctx);
       await startPod(ctx, registrarPod('registrar', placement));
       await untilRegistered(ctx);
 
@@ -71,9 +68,8 @@ export const registration: readonly Scenario[] = [
     title: 'a stale registration socket is replaced; a file in its place is left untouched, and the registrar exits 1',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const { node, placement } = await prepareDriver(ctx, {});
+      const { node, placement } = await deployDriverOnly(ctx);
       const path = socketOf(ctx, { node });
-      await startDriverOnly(ctx, placement);
 
       ctx.cleanUp.defer(() => rmSync(path, { force: true }));
       writeFileSync(path, 'not a socket');
@@ -93,8 +89,7 @@ export const registration: readonly Scenario[] = [
     title: 'kubelet refuses the registration: the registrar exits 1 and says why',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const { node, placement } = await prepareDriver(ctx, {});
-      await startDriverOnly(ctx, placement);
+      const { node, placement } = await deployDriverOnly(ctx);
       const pod = registrarPod('registrar', placement);
       const [container] = pod.spec!.containers;
       const elsewhere = `${placement.folder}/nobody.sock`;
@@ -114,15 +109,6 @@ export const registration: readonly Scenario[] = [
 
 function phaseIs(phase: string): (pod: { readonly status?: { readonly phase?: string } }) => boolean {
   return ({ status }) => status?.phase === phase;
-}
-
-/** The driver's pod without a registrar. */
-async function startDriverOnly(ctx: ScenarioContext, placement: Deployment['placement']): Promise<void> {
-  const pod = nodePod(nodePodName, placement);
-  const containers = pod.spec!.containers.filter(({ name }) => name !== registrar);
-  await startPod(ctx, { ...pod, spec: { ...pod.spec, containers } });
-  await untilReady(ctx, nodePodName);
-  await ctx.eventually('the driver listens', () => existsSync(join(placement.folder, 'csi.sock')));
 }
 
 function socketOf({ driverName }: ScenarioContext, { node }: Pick<Deployment, 'node'>): string {

@@ -4,9 +4,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
-import { deployAll } from '../../deployment/deploy.ts';
+import { deployAll, deployDriverOnly, registrationFolder, untilRegistered } from '../../deployment/deploy.ts';
 import { endPod } from '../../deployment/pod-life.ts';
 import { createCalls, deletedIds } from '../../driver/calls.ts';
+import { findProgram } from '../../processes/program.ts';
+import { supervise } from '../../processes/supervised-process.ts';
 import { claimed } from '../../workload/user-pods.ts';
 import {
   createClaim,
@@ -148,6 +150,42 @@ export const nodeVolumes: readonly Scenario[] = [
       const spec = { persistentVolumeReclaimPolicy: 'Delete' };
       await ctx.api.patch({ resource: persistentVolumes, ref: { name } }, { type: 'merge', body: { spec } });
       await untilVolumeGone(ctx, name);
+    },
+  },
+  {
+    id: 'M-06',
+    title: 'sidecars as processes of the machine beside a driver in a container: a pod writes, the next one reads',
+    needs: ['kubelet'],
+    run: async (ctx) => {
+      const { node, driver, placement } = await deployDriverOnly(ctx);
+      const { command, args } = findProgram('csi-node-driver-registrar', ctx.world.env);
+      const registrar = await supervise(
+        {
+          name: 'csi-node-driver-registrar',
+          command,
+          args: [
+            ...args,
+            `--csi-address=unix://${driver.socket}`,
+            `--kubelet-registration-path=${placement.folder}/csi.sock`,
+            `--plugin-registration-path=${registrationFolder(node)}`,
+          ],
+          logFile: `${ctx.folder}/csi-node-driver-registrar.log`,
+        },
+        ctx.world.clock,
+      );
+      ctx.cleanUp.use(registrar);
+      await untilRegistered(ctx);
+      await ctx.startProvisioner();
+      await ctx.startAttacher();
+      await createClaim(ctx, await createClass(ctx));
+
+      await startUser(ctx, { name: 'writer', volume: claimed('claim'), script: writes(file) });
+      const written = await untilSaid(ctx, 'writer', 'sum');
+      await endPod(ctx, 'writer');
+      await startUser(ctx, { name: 'reader', volume: claimed('claim'), script: reads(file) });
+      assert.equal(await untilSaid(ctx, 'reader', 'sum'), written);
+      await endPod(ctx, 'reader');
+      assert.deepEqual(registrar.exits, []);
     },
   },
 ];
