@@ -147,6 +147,14 @@ describe('the start', () => {
   });
 });
 
+it('[attacher#86] given the driver ends, then so does the attacher: the next one asks anew what the driver can', async () => {
+  await using attacher = await run();
+  await vi.waitFor(() => expect(attacher.world.server.openWatches()).toBe(3));
+  attacher.driver.stop();
+  expect(await attacher.code).toBe(1);
+  expect(attacher.world.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
+});
+
 describe('the election', () => {
   const args = ['--leader-election', '--leader-election-namespace=ns'];
 

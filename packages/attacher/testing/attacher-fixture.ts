@@ -16,11 +16,11 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   createFakeApiServer,
+  createLife,
   type FakeApiServer,
   FakeClock,
   type Fault,
   type FaultRule,
-  type Life,
   mortal,
   mortalCall,
   recordingLogger,
@@ -107,18 +107,8 @@ export async function anAttacher(options: FixtureOptions = {}): Promise<Fixture>
   const random = seededRandom(2);
   const logger = recordingLogger();
   const metrics = recordingMetrics();
-  const stop = new AbortController();
-  const death = new AbortController();
-  const kill = (): void => {
-    death.abort();
-    stop.abort(new Error('crashed'));
-  };
-  const life: Life = {
-    death: death.signal,
-    interrupt: (operation, moment) => {
-      if (!death.signal.aborted && options.interrupt?.(operation, moment) === 'crash') kill();
-    },
-  };
+  const life = createLife(options.interrupt);
+  const { stop } = life;
   const api = createApiClient(
     { transport: mortal(withFaults(server.transport, { clock, decide: script(faults) }), life), clock, logger },
     { userAgent: 'csi-attacher/test', qps: -1, burst: 1 },
@@ -160,7 +150,7 @@ export async function anAttacher(options: FixtureOptions = {}): Promise<Fixture>
       await watching;
     },
     crash: () => {
-      kill();
+      life.end();
       return world;
     },
   });

@@ -18,10 +18,10 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   createFakeApiServer,
+  createLife,
   type FakeApiServer,
   FakeClock,
   type FaultRule,
-  type Life,
   mortal,
   mortalCall,
   recordingLogger,
@@ -99,20 +99,10 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
   const random = seededRandom(2);
   const logger = recordingLogger();
   const metrics = recordingMetrics();
-  const stop = new AbortController();
-  const death = new AbortController();
-  const kill = (): void => {
-    death.abort();
-    stop.abort(new Error('crashed'));
-  };
-  const life: Life = {
-    death: death.signal,
-    interrupt: (operation, moment) => {
-      if (!death.signal.aborted && options.interrupt?.(operation, moment) === 'crash') kill();
-    },
-  };
-  const events = recordedEvents(death.signal);
-  const driverEvents = recordedEvents(death.signal);
+  const life = createLife(options.interrupt);
+  const { stop } = life;
+  const events = recordedEvents(life.death);
+  const driverEvents = recordedEvents(life.death);
   const api = createApiClient(
     {
       transport: mortal(withFaults(server.transport, { clock, decide: script(faults) }), life),
@@ -162,7 +152,7 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
       await Promise.all([running, watching]);
     },
     crash: () => {
-      kill();
+      life.end();
       return world;
     },
   });

@@ -3,7 +3,7 @@ export { createTestAuthority } from './certificates.ts';
 export type { CertificateSubject, TestAuthority, TestCertificate } from './certificates.ts';
 export { FakeClock, settle, until } from './fake-clock.ts';
 export { freePort } from './free-port.ts';
-export { type Life, mortal, mortalCall } from './life.ts';
+export { createLife, type Life, mortal, mortalCall, type MortalLife } from './life.ts';
 export { memoryFiles } from './memory-files.ts';
 export type { MemoryFiles } from './memory-files.ts';
 export { recordingLogger } from './recording-logger.ts';

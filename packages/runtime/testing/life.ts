@@ -8,6 +8,32 @@ export interface Life {
   readonly interrupt: (operation: string, moment: 'before' | 'after') => void;
 }
 
+export interface MortalLife extends Life {
+  /** Of what lives: aborts in good order when a test says so, and when the life ends. */
+  readonly stop: AbortController;
+  end(): void;
+}
+
+/** `interrupt` says `crash` where the life is to end. */
+export function createLife(
+  interrupt?: (operation: string, moment: 'before' | 'after') => 'crash' | undefined,
+): MortalLife {
+  const stop = new AbortController();
+  const death = new AbortController();
+  const end = (): void => {
+    death.abort();
+    stop.abort(new Error('crashed'));
+  };
+  return {
+    stop,
+    end,
+    death: death.signal,
+    interrupt: (operation, moment) => {
+      if (!death.signal.aborted && interrupt?.(operation, moment) === 'crash') end();
+    },
+  };
+}
+
 /** Requests of a dead process never leave, and answers never reach it. */
 export function mortal(transport: Transport, life: Life): Transport {
   return (request) => {

@@ -63,6 +63,21 @@ describe('the order of writes', () => {
     expect(a.volume()?.metadata?.finalizers).toEqual(['other/x', finalizer]);
   });
 
+  it.each([{ known: [] }, { known: ['other/x'] }, { known: ['b/x', 'a/y'] }])(
+    '[attacher#110] given a volume with the finalizers $known, then ours comes after them, in one request',
+    async ({ known }) => {
+      const a = await attacherWith(anAttachment(), aVolume({ finalizers: known }), aCsiNode());
+      expect(a.volume()?.metadata?.finalizers).toEqual([...known, finalizer]);
+      expect(a.bodies()[0]).toEqual({
+        metadata: {
+          uid: 'uid-of-pv1',
+          finalizers: [finalizer],
+          '$setElementOrder/finalizers': [...known, finalizer],
+        },
+      });
+    },
+  );
+
   it('[attacher#4] given an inline volume, then no PersistentVolume is touched', async () => {
     const a = await attacherWith(
       anAttachment(inline({ csi, accessModes: ['ReadWriteOnce'] })),
