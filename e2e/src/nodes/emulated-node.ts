@@ -32,42 +32,56 @@ const make = async (path: string): Promise<void> => void (await mkdir(path, { re
 
 const noEvents: EventRecorder = { record: () => undefined, flush: async () => undefined };
 
-/** Resolves when the node is in the API and the driver is registered on it. Both go when the scenario ends. */
 export async function addEmulatedNode(ctx: ScenarioContext, options: EmulatedNodeOptions): Promise<NodeEmulator> {
+  const [node] = await addEmulatedNodes(ctx, [options]);
+  return node!;
+}
+
+/** Resolves when the nodes are in the API and their drivers registered. All of it goes when the scenario ends. */
+export async function addEmulatedNodes(
+  ctx: ScenarioContext,
+  list: readonly EmulatedNodeOptions[],
+): Promise<readonly NodeEmulator[]> {
   const { api, cleanUp, world } = ctx;
-  const { name, driver, root } = options;
   const base = { client: api, clock: world.clock, random: systemRandom(), logger: silentLogger };
+  // What they watch is the same.
   const informers = createInformerFactory(base);
-  const emulator = createNodeEmulator(
-    { ...base, informers, recorder: noEvents },
-    { name, drivers: [driver], statusReportMs, ...(root !== undefined && { root, folders: { make } }) },
+  const emulators = list.map(({ name, driver, root }) =>
+    createNodeEmulator(
+      { ...base, informers, recorder: noEvents },
+      { name, drivers: [driver], statusReportMs, ...(root !== undefined && { root, folders: { make } }) },
+    ),
   );
-  // Not the scenario's own signal: after a failure the node must still unmount what it mounted.
+  // Not the scenario's own signal: after a failure the nodes must still unmount what they mounted.
   const life = linkSignals([]);
-  const running = Promise.all([emulator.run(life.signal), informers.start(life.signal)]).catch((error: unknown) => {
+  const runs = emulators.map((emulator) => emulator.run(life.signal));
+  const running = Promise.all([...runs, informers.start(life.signal)]).catch((error: unknown) => {
     if (!life.signal.aborted) throw error;
   });
   cleanUp.defer(async () => {
-    await drain(ctx, emulator).catch(() => undefined); // after a failure as much as can be had
+    await drain(ctx, emulators).catch(() => undefined); // after a failure as much as can be had
     life[Symbol.dispose]();
     await informers.shutdown();
     await running;
-    await ctx.remove(nodes, name);
+    for (const { name } of list) await ctx.remove(nodes, name);
   });
-  await ctx.eventually(`node ${name} has its driver`, async () => {
-    const csiNode = await api.get(csiNodes, { name });
-    return csiNode.spec.drivers.some((entry) => entry.name === driver.name);
-  });
-  return emulator;
+  for (const { name, driver } of list) {
+    await ctx.eventually(`node ${name} has its driver`, async () => {
+      const csiNode = await api.get(csiNodes, { name });
+      return csiNode.spec.drivers.some((entry) => entry.name === driver.name);
+    });
+  }
+  return emulators;
 }
 
 /** No pod of the scenario is left, and so nothing is mounted. */
-async function drain(ctx: ScenarioContext, node: NodeEmulator): Promise<void> {
+async function drain(ctx: ScenarioContext, emulators: readonly NodeEmulator[]): Promise<void> {
   const { api, namespace, world } = ctx;
   for (const { metadata } of (await api.list(pods, { namespace })).items) {
     await api.delete(pods, { namespace, name: metadata?.name ?? '' }, { gracePeriodSeconds: 0 });
   }
   const patience = { clock: world.clock, factor: world.timeFactor, signal: new AbortController().signal };
-  const check = (): boolean => [...node.mounts().values()].every((paths) => paths.length === 0);
+  const check = (): boolean =>
+    emulators.every((node) => [...node.mounts().values()].every((paths) => paths.length === 0));
   await eventually(patience, { what: 'nothing is mounted', timeoutMs: 10_000, check });
 }

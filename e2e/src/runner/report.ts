@@ -26,11 +26,11 @@ export function countsOf(results: readonly Result[]): Counts {
   };
 }
 
-export function lineOf({ id, title, outcome, ranMs }: Result): string {
+export function lineOf({ id, title, outcome, ranMs, notes = [] }: Result): string {
   const name = `${id.padEnd(5)} ${title}`;
   switch (outcome.kind) {
     case 'passed':
-      return `ok    ${name} (${(ranMs / 1000).toFixed(1)} s)${outcome.seen === 'half' ? ', driver not asked' : ''}`;
+      return `ok    ${name} (${(ranMs / 1000).toFixed(1)} s)${outcome.seen === 'half' ? ', driver not asked' : ''}${notes.map((note) => `\n${indented(note)}`).join('')}`;
     case 'failed':
       return [
         `FAIL  ${name} (${(ranMs / 1000).toFixed(1)} s)`,
@@ -50,13 +50,14 @@ export function summaryOf({ passed, failed, notApplicable, improvements }: Count
 }
 
 export function writeReport(path: string, results: readonly Result[]): void {
-  const scenarios = results.map(({ id, title, outcome, ranMs, memory }) => ({
+  const scenarios = results.map(({ id, title, outcome, ranMs, notes, memory }) => ({
     id,
     title,
     outcome: outcome.kind,
     ...('error' in outcome && { error: messageOf(outcome.error) }),
     ...(outcome.kind === 'not applicable' && { missing: outcome.missing }),
     ranMs: Math.round(ranMs),
+    ...(notes !== undefined && { notes }),
     ...(memory !== undefined && { memory }),
   }));
   writeFileSync(path, `${JSON.stringify({ ...countsOf(results), scenarios }, undefined, 2)}\n`);

@@ -8,6 +8,8 @@ export interface Result {
   readonly title: string;
   readonly outcome: Outcome;
   readonly ranMs: number;
+  /** What the scenario has measured. */
+  readonly notes?: readonly string[];
   /** Of the programs under test, at the end. */
   readonly memory?: Readonly<Record<string, Memory>>;
 }

@@ -52,6 +52,7 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
   const startedMs = clock.monotonicMs();
   let outcome: Outcome;
   let memory: Result['memory'];
+  let notes: Result['notes'];
   let details: string | undefined;
   try {
     const limit = { parent, ms: scenarioLimitMs * timeFactor };
@@ -67,6 +68,7 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
         throw error;
       } finally {
         memory = memoryIn(ctx);
+        if (ctx.notes.length > 0) ({ notes } = ctx);
       }
     });
   } catch (error) {
@@ -75,7 +77,14 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
         ? { kind: 'improvement', over: scenario.upstream, error }
         : { kind: 'failed', error, ...(details !== undefined && { details }) };
   }
-  return { id, title, outcome, ranMs: clock.monotonicMs() - startedMs, ...(memory !== undefined && { memory }) };
+  return {
+    id,
+    title,
+    outcome,
+    ranMs: clock.monotonicMs() - startedMs,
+    ...(notes !== undefined && { notes }),
+    ...(memory !== undefined && { memory }),
+  };
 }
 
 async function play(ctx: ScenarioContext, scenario: Scenario): Promise<Outcome> {

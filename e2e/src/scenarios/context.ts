@@ -80,6 +80,9 @@ export interface ScenarioContext {
   remove(resource: Resource, name: string): Promise<void>;
   eventually<T>(what: string, check: Wait<T>['check'], timeoutMs?: number): Promise<T>;
   consistently(window: Window): Promise<void>;
+  /** A number or two for people, beside the result. */
+  note(text: string): void;
+  readonly notes: readonly string[];
   /** For what a scenario opens itself. */
   readonly cleanUp: AsyncDisposableStack;
 }
@@ -102,6 +105,7 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
   cleanUp.defer(() => deleteIfThere(api, namespaces, { name: namespace }));
 
   let halfSeen = false;
+  const notes: string[] = [];
   const theDriver = (): DriverInstance => {
     if (driver === undefined) throw new Error('this scenario has started no driver');
     return driver;
@@ -165,6 +169,8 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
     eventually: (what, check, timeoutMs) =>
       eventually(patience, { what, check, ...(timeoutMs !== undefined && { timeoutMs }) }),
     consistently: (window) => consistently(patience, window),
+    note: (text) => void notes.push(text),
+    notes,
   };
   return context;
 }

@@ -5,7 +5,7 @@
  * requests of programs behind a proxy with faults, whose headers it passes on.
  */
 import { readFileSync } from 'node:fs';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TransportError, type Transport, type TransportFailure } from '@csi-sidecars/runtime';
 
@@ -35,8 +35,10 @@ export function directTransport({ server, caFile, client }: DirectTarget): Direc
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     // Without a length of its own a body would be sent in chunks.
     const length = body === undefined ? {} : { 'content-length': body.byteLength };
-    const outgoing = open(`${server}${path}`, { method, agent, signal, headers: { ...headers, ...length } }, resolve);
+    // Without the signal: it would end up at the socket, and end that one after others have begun to use it.
+    const outgoing = open(`${server}${path}`, { method, agent, headers: { ...headers, ...length } }, resolve);
     outgoing.once('error', (cause) => reject(toTransportError(cause, signal)));
+    endWith(outgoing, signal);
     outgoing.end(body);
     return promise.then((incoming) => ({
       status: incoming.statusCode ?? 0,
@@ -45,6 +47,13 @@ export function directTransport({ server, caFile, client }: DirectTarget): Direc
     }));
   };
   return { transport, [Symbol.dispose]: () => agent.destroy() };
+}
+
+function endWith(outgoing: ClientRequest, signal: AbortSignal): void {
+  const end = (): void => void outgoing.destroy(new Error('the request was aborted'));
+  if (signal.aborted) return end();
+  signal.addEventListener('abort', end, { once: true });
+  outgoing.once('close', () => signal.removeEventListener('abort', end));
 }
 
 async function* bodyOf(incoming: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {

@@ -7,7 +7,7 @@ import type { DriverInstance } from '../../driver/driver.ts';
 import { openChannel } from '../../nodes/mounting-node.ts';
 import type { ScenarioContext } from '../context.ts';
 import {
-  addPaperNode,
+  addPaperNodes,
   attachmentsOf,
   createAttachment,
   makeVolume,
@@ -15,6 +15,7 @@ import {
   releaseVolume,
   startAttachable,
   type HandMadeVolume,
+  type VolumeParts,
 } from './steps.ts';
 
 const convergeMs = 120_000;
@@ -26,16 +27,24 @@ export interface Fleet {
   readonly volumes: readonly HandMadeVolume[];
 }
 
+export interface FleetOptions {
+  readonly nodes: number;
+  readonly volumes: number;
+  /** By `volume-0` and so on. */
+  readonly volumeParts?: (what: string) => VolumeParts;
+}
+
 export async function openFleet(
   ctx: ScenarioContext,
-  { nodes: nodeCount, volumes: volumeCount }: { readonly nodes: number; readonly volumes: number },
+  { nodes: nodeCount, volumes: volumeCount, volumeParts = () => ({}) }: FleetOptions,
 ): Promise<Fleet> {
-  const counted = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
-  const nodes = await Promise.all(counted(nodeCount).map((index) => addPaperNode(ctx, `node-${index}`)));
+  const named = (what: string, count: number): readonly string[] =>
+    Array.from({ length: count }, (_, index) => `${what}-${index}`);
+  const nodes = await addPaperNodes(ctx, named('node', nodeCount));
   const driver = await startAttachable(ctx, { nodes: nodes.map(({ name }) => nodeIdOf(name)) });
   const channel = await openChannel(ctx);
   const volumes = await Promise.all(
-    counted(volumeCount).map((index) => makeVolume(ctx, { channel, what: `volume-${index}` })),
+    named('volume', volumeCount).map((what) => makeVolume(ctx, { channel, what }, volumeParts(what))),
   );
   return { driver, channel, nodes, volumes };
 }

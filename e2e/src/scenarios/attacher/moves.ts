@@ -19,6 +19,7 @@ import {
   holdersOf,
   makeVolume,
   nodeIdOf,
+  outOfService,
   releaseVolume,
   startAttachable,
   untilAttached,
@@ -27,7 +28,6 @@ import {
 } from './steps.ts';
 
 const mebibytes = 4;
-const outOfService = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
 
 async function startTwoNodes(ctx: ScenarioContext) {
   const names = [ctx.nameOf('one'), ctx.nameOf('two')] as const;

@@ -14,11 +14,14 @@ import {
 } from '@csi-sidecars/runtime';
 import { paperDriver, type NodeEmulator } from '@csi-sidecars/sim';
 import type { DriverInstance } from '../../driver/driver.ts';
-import { addEmulatedNode } from '../../nodes/emulated-node.ts';
+import { addEmulatedNodes } from '../../nodes/emulated-node.ts';
 import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
 import { findVolume, untilVolumeGone } from '../provisioner/steps.ts';
 
 export const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
+
+/** Takes a volume from a node at once, whatever the node does. */
+export const outOfService = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
 
 const callMs = 30_000;
 
@@ -40,10 +43,18 @@ export function nodeIdOf(nodeName: string): string {
   return `id-of-${nodeName}`;
 }
 
-/** Registered in the API and nothing more: for attachments that no pod asks for. */
+/** Nodes that mount nothing: of the driver only the API knows. */
+export async function addPaperNodes(ctx: ScenarioContext, what: readonly string[]): Promise<readonly NodeEmulator[]> {
+  const names = what.map((each) => ctx.nameOf(each));
+  return await addEmulatedNodes(
+    ctx,
+    names.map((name) => ({ name, driver: paperDriver(ctx.driverName, { nodeId: nodeIdOf(name) }) })),
+  );
+}
+
 export async function addPaperNode(ctx: ScenarioContext, what: string): Promise<NodeEmulator> {
-  const name = ctx.nameOf(what);
-  return await addEmulatedNode(ctx, { name, driver: paperDriver(ctx.driverName, { nodeId: nodeIdOf(name) }) });
+  const [node] = await addPaperNodes(ctx, [what]);
+  return node!;
 }
 
 export interface HandMadeVolume {

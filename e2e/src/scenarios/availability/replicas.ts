@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Several replicas of one sidecar on one machine, each with a host name of its own, and who of them leads. */
+import type { Method } from '@csi-sidecars/csi';
 import { leases } from '@csi-sidecars/runtime';
+import { callsOf } from '../../driver/calls.ts';
 import type { ControllerName } from '../../processes/program.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { leaseName } from '../../rbac/profiles.ts';
@@ -63,6 +65,28 @@ export async function startReplica(
     ...(server !== undefined && { server }),
     ...(make !== undefined && { make }),
   });
+}
+
+export interface HandOver {
+  readonly from: string;
+  readonly goneMs: number;
+}
+
+/** The leader dies, the other leads, the dead one comes back as standby. */
+export async function takeTurns(ctx: ScenarioContext, replicas: readonly Replica[]): Promise<HandOver> {
+  const leader = await untilLed(ctx, replicas);
+  await leader.process.destroy();
+  const goneMs = ctx.world.clock.nowMs();
+  await untilLed(ctx, replicas, { by: (name) => name !== leader.name });
+  await leader.process.start();
+  return { from: leader.name, goneMs };
+}
+
+/** Of the driver, than there are now: work goes on. */
+export async function untilMoreCalls(ctx: ScenarioContext, method: Method, more: number): Promise<void> {
+  const count = async (): Promise<number> => (await callsOf(ctx.driver, method)).length;
+  const before = await count();
+  await ctx.eventually(`${more} more calls of ${method}`, async () => (await count()) >= before + more, 60_000);
 }
 
 export async function holderOf(ctx: ScenarioContext, program: ControllerName): Promise<string> {

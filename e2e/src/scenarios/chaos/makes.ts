@@ -8,17 +8,12 @@ import { leases } from '@csi-sidecars/runtime';
 import { callsOf, createCalls } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
 import { createClaims } from '../availability/claims.ts';
-import { startReplicas, untilLed, type Replica } from '../availability/replicas.ts';
+import { startReplicas, takeTurns, untilLed, untilMoreCalls, type HandOver } from '../availability/replicas.ts';
 import { createClass } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { assertOneVolumeEach, claimsOf, deleteClaimsInsistently, untilNothingIsLeft } from './volumes.ts';
 
 const claims = 200;
-
-interface HandOver {
-  readonly from: string;
-  readonly goneMs: number;
-}
 
 export const makes: readonly Scenario[] = [
   {
@@ -42,9 +37,9 @@ export const makes: readonly Scenario[] = [
       const leaderAt = (atMs: number): string => handOvers.find(({ goneMs }) => goneMs >= atMs)?.from ?? first.name;
 
       await createClaims(ctx, await createClass(ctx), claims);
-      await untilMoreCalls(ctx, 'CreateVolume', 50);
+      await untilMoreCalls(ctx, '/csi.v1.Controller/CreateVolume', 50);
       await handOver();
-      await untilMoreCalls(ctx, 'CreateVolume', 50);
+      await untilMoreCalls(ctx, '/csi.v1.Controller/CreateVolume', 50);
       await handOver();
       await assertOneVolumeEach(ctx, claims);
 
@@ -54,10 +49,10 @@ export const makes: readonly Scenario[] = [
           .filter(({ metadata }) => maker(makers.get(`pvc-${metadata?.uid}`)?.at(-1) ?? ''))
           .map(({ metadata }) => metadata?.name ?? '');
       await deleteClaimsInsistently(ctx, await madeBy((name) => name !== first.name));
-      await untilMoreCalls(ctx, 'DeleteVolume', 10);
+      await untilMoreCalls(ctx, '/csi.v1.Controller/DeleteVolume', 10);
       await handOver();
       await deleteClaimsInsistently(ctx, await madeBy((name) => name === first.name));
-      await untilMoreCalls(ctx, 'DeleteVolume', 20);
+      await untilMoreCalls(ctx, '/csi.v1.Controller/DeleteVolume', 20);
       await handOver();
       await untilNothingIsLeft(ctx);
 
@@ -82,26 +77,6 @@ export const makes: readonly Scenario[] = [
     },
   },
 ];
-
-/** The leader dies, the other leads, the dead one comes back as standby. */
-async function takeTurns(ctx: ScenarioContext, replicas: readonly Replica[]): Promise<HandOver> {
-  const leader = await untilLed(ctx, replicas);
-  await leader.process.destroy();
-  const goneMs = ctx.world.clock.nowMs();
-  await untilLed(ctx, replicas, { by: (name) => name !== leader.name });
-  await leader.process.start();
-  return { from: leader.name, goneMs };
-}
-
-async function untilMoreCalls(
-  ctx: ScenarioContext,
-  method: 'CreateVolume' | 'DeleteVolume',
-  more: number,
-): Promise<void> {
-  const count = async (): Promise<number> => (await callsOf(ctx.driver, `/csi.v1.Controller/${method}`)).length;
-  const before = await count();
-  await ctx.eventually(`${more} more calls of ${method}`, async () => (await count()) >= before + more, 60_000);
-}
 
 /** By volume name, the leaders that asked for it, in order. */
 async function makersOf(

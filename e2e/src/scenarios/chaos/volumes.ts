@@ -89,7 +89,8 @@ export async function untilNothingIsLeft(ctx: ScenarioContext): Promise<void> {
   );
 }
 
-async function insist(
+/** Works on each until the API server, which may be away, has taken it. */
+export async function insist(
   ctx: ScenarioContext,
   names: readonly string[],
   work: (name: string) => Promise<unknown>,
@@ -108,7 +109,7 @@ async function insist(
   );
 }
 
-async function unless(isHarmless: (error: unknown) => boolean, work: Promise<unknown>): Promise<void> {
+export async function unless(isHarmless: (error: unknown) => boolean, work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {

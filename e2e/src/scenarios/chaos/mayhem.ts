@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Kills that disturb work: each planned kill strikes while a part of the work is done and the driver is slow, and waits for a
+ * call to be under way (but for the API server's, which is disturbed anyway).
+ */
+import assert from 'node:assert/strict';
+import type { DriverInstance } from '../../driver/driver.ts';
+import type { SupervisedProcess } from '../../processes/supervised-process.ts';
+import type { ScenarioContext } from '../context.ts';
+import { callsHit, type Kill, type PlannedKill } from './kills.ts';
+
+export interface MayhemOptions {
+  readonly sidecar: SupervisedProcess;
+  /** The calls that change something: these are slow, and these are what kills are to hit. */
+  readonly methods: readonly string[];
+}
+
+/** A part of the work, as large as all others. */
+export interface Part {
+  readonly index: number;
+  readonly of: number;
+}
+
+export interface Mayhem {
+  /** Oldest first. */
+  readonly kills: readonly Kill[];
+  /** As many parts as kills, one kill in each. */
+  disturb(planned: readonly PlannedKill[], work: (part: Part) => Promise<void>): Promise<void>;
+  /** The last victim may have been the driver. From now on nothing is slow. */
+  calm(): Promise<void>;
+  /** That enough kills have hit a call; resolves with a sentence about it. */
+  assertHits(): Promise<string>;
+}
+
+export function share<T>(list: readonly T[], { index, of }: Part): readonly T[] {
+  return list.slice(Math.floor((index * list.length) / of), Math.floor(((index + 1) * list.length) / of));
+}
+
+export function createMayhem(ctx: ScenarioContext, { sidecar, methods }: MayhemOptions): Mayhem {
+  const { driver } = ctx;
+  const kills: Kill[] = [];
+  return {
+    kills,
+    disturb: async (planned, work) => {
+      for (const [index, kill] of planned.entries()) {
+        await slowDown(ctx, methods, kill);
+        const [done] = await Promise.all([strike(ctx, kill, sidecar), work({ index, of: planned.length })]);
+        kills.push(done);
+      }
+    },
+    calm: async () => {
+      await ctx.eventually('the driver is back', async () => {
+        await driver.control.clearFaults();
+        return true;
+      });
+    },
+    assertHits: async () => {
+      const calls = await driver.control.calls();
+      const changing = calls.filter(({ method }) => methods.some((name) => method.endsWith(`/${name}`)));
+      const hits = callsHit(kills, changing);
+      const hitting = (victim: Kill['victim']): number =>
+        kills.filter((kill, index) => kill.victim === victim && hits[index]!.length > 0).length;
+      assert.equal(kills.length, 20);
+      for (const victim of ['driver', 'sidecar'] as const) {
+        assert.ok(hitting(victim) >= 5, `${hitting(victim)} kills of the ${victim} hit a call`);
+      }
+      assert.equal(driver.process.exits.length, kills.filter(({ victim }) => victim === 'driver').length);
+      return `${kills.length} kills; ${hitting('driver')} of the driver and ${hitting('sidecar')} of the sidecar hit calls, of ${changing.length} in all`;
+    },
+  };
+}
+
+/** Every call takes so long from now on, also of a driver that has just come back. */
+async function slowDown(ctx: ScenarioContext, methods: readonly string[], { delays }: PlannedKill): Promise<void> {
+  const { control } = ctx.driver;
+  await ctx.eventually('the driver takes fault rules', async () => {
+    await control.clearFaults();
+    for (const method of methods) {
+      await control.addFault({ method, at: 'during', action: { kind: 'delay', ms: delays.beforeMs } });
+      await control.addFault({ method, at: 'after', action: { kind: 'delay', ms: delays.afterMs } });
+    }
+    return true;
+  });
+}
+
+async function strike(ctx: ScenarioContext, planned: PlannedKill, sidecar: SupervisedProcess): Promise<Kill> {
+  const { clock, controlPlane } = ctx.world;
+  const { victim, afterMs } = planned;
+  const bornMs = clock.nowMs();
+  await clock.sleep(afterMs, ctx.signal);
+  if (victim !== 'kube-apiserver') await untilCallIsOpen(ctx, bornMs);
+  const atMs = clock.nowMs();
+  switch (victim) {
+    case 'driver':
+      await ctx.driver.process.kill();
+      break;
+    case 'sidecar':
+      await sidecar.kill();
+      break;
+    case 'kube-apiserver':
+      await controlPlane.components.get(victim)?.kill();
+  }
+  const goneMs = clock.nowMs();
+  if (victim === 'kube-apiserver') {
+    await clock.sleep(afterMs, ctx.signal);
+    await controlPlane.components.get(victim)?.start();
+  }
+  return { victim, atMs, goneMs };
+}
+
+/** Calls that began earlier may belong to a driver that is dead. */
+async function untilCallIsOpen(ctx: ScenarioContext, bornMs: number): Promise<void> {
+  await ctx.eventually('a call is under way', async () =>
+    (await openCalls(ctx.driver)).some((beganAtMs) => beganAtMs > bornMs),
+  );
+}
+
+async function openCalls({ control }: DriverInstance): Promise<readonly number[]> {
+  const calls = await control.calls();
+  return calls.filter(({ outcome }) => outcome === undefined).map(({ beganAtMs }) => beganAtMs);
+}
