@@ -43,8 +43,6 @@ export const attachmentChaos: readonly Scenario[] = [
       const [one, two, three, lost, deleted] = fleet.nodes as readonly NodeEmulator[] as Five;
       const sidecar = await ctx.startAttacher({
         args: [
-          '--leader-election',
-          `--leader-election-namespace=${ctx.namespace}`,
           '--worker-threads=5',
           '--timeout=5s',
           '--retry-interval-start=200ms',
