@@ -9,7 +9,7 @@ import type { Scenario } from '../scenario.ts';
 import { attachAll, detachAll, openFleet, releaseAll } from './fleet.ts';
 
 const attachments = 200;
-const workers = 20;
+const workers = 10;
 const latencyMs = 200;
 const idealMs = (attachments * latencyMs) / workers;
 
@@ -29,7 +29,6 @@ export const load: readonly Scenario[] = [
     needs: ['driver-faults', 'driver-journal', 'driver-settings', 'audit'],
     serial: true,
     run: async (ctx) => {
-      const { clock, timeFactor } = ctx.world;
       const fleet = await openFleet(ctx, { nodes: 5, volumes: attachments });
       const { driver } = fleet;
       await driver.control.addFault({
@@ -38,9 +37,7 @@ export const load: readonly Scenario[] = [
         action: { kind: 'delay', ms: latencyMs },
       });
       await ctx.startAttacher({ args: [`--worker-threads=${workers}`, '--kube-api-qps=500', '--kube-api-burst=1000'] });
-      const startedMs = clock.monotonicMs();
       await attachAll(ctx, fleet);
-      const tookMs = clock.monotonicMs() - startedMs;
 
       const calls = await publishCalls(driver);
       assert.equal(calls.length, attachments);
@@ -49,8 +46,10 @@ export const load: readonly Scenario[] = [
         ownRequests(ctx).filter(({ code }) => code === 409),
         [],
       );
-      // Twice the ideal, and what this machine needs for everything that is not the driver.
-      const limitMs = (2 * idealMs + 5000) * timeFactor;
+      const tookMs = Math.max(...calls.map(({ endedAtMs = 0 }) => endedAtMs)) - (calls[0]?.beganAtMs ?? 0);
+      ctx.note(`${tookMs} ms from the first call to the last answer; ${idealMs} ms if the workers never wait`);
+      // The ideal three times, and what a machine that does all of this at once needs for everything that is not the driver.
+      const limitMs = (3 * idealMs + 10_000) * ctx.world.timeFactor;
       assert.ok(tookMs <= limitMs, `${attachments} attachments took ${tookMs} ms, more than ${limitMs} ms`);
       await detachAll(ctx);
       assert.equal((await unpublishCalls(driver)).length, attachments);

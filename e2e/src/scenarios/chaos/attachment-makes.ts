@@ -78,7 +78,11 @@ export const attachmentMakes: readonly Scenario[] = [
       await untilNoneAttached(ctx);
       const unpublished = await unpublishCalls(driver);
       assert.equal(leadersOf(unpublished), 2);
-      assert.deepEqual(holdingsOf({ published: await publishCalls(driver), unpublished }), { breaches: [], left: [] });
+      assert.deepEqual(holdingsOf({ published: await publishCalls(driver), unpublished }), {
+        breaches: [],
+        early: [],
+        left: [],
+      });
       await releaseAll(ctx, fleet);
 
       const { items } = await ctx.api.list(leases, { namespace: ctx.namespace });

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who may have had a volume attached, by the driver's journal: from the moment that somebody asks to attach it to a node (unless
- * the driver refuses) until the driver has said that it is detached from there. Stricter than what the driver remembers: a call
- * that never got its answer counts as attached. Pure.
+ * Who had a volume attached, by the driver's journal.
+ *
+ * For certain: from the answer that it is attached to a node until the next call that is to detach it from there. Two nodes at
+ * once are a breach. Perhaps: from the first call that is to attach it (unless it was refused) until the answer that it is
+ * detached. Who asks for another node meanwhile asks early, and leaves it to the driver to refuse, as CSI demands of it. Pure.
  */
 import type { PublishCall, UnpublishCall } from '../../driver/calls.ts';
 
-export interface Breach {
+export interface Meeting {
   readonly volume: string;
-  /** Had it, or may have had it. */
+  /** Has it, or may have it. */
   readonly holder: string;
-  /** Was to get it meanwhile. */
+  /** Gets it, or is to get it. */
   readonly other: string;
   readonly atMs: number;
 }
 
 export interface Holdings {
-  readonly breaches: readonly Breach[];
-  /** Volumes that somebody may still have attached. */
+  /** Two nodes had the volume for certain. */
+  readonly breaches: readonly Meeting[];
+  /** A node was to get the volume that another might have. */
+  readonly early: readonly Meeting[];
+  /** Volumes that somebody may still have. */
   readonly left: readonly string[];
 }
 
@@ -26,56 +31,78 @@ export interface AttachCalls {
   readonly unpublished: readonly UnpublishCall[];
 }
 
+type What = 'detached' | 'detach' | 'attach' | 'attached';
+
 interface Moment {
   readonly atMs: number;
+  readonly what: What;
   readonly volume: string;
   readonly node: string;
-  /** Of a detachment: attaching that began later is not undone by it. */
+  /** Of the call. */
   readonly beganAtMs: number;
-  readonly kind: 'lost' | 'asked';
-  readonly isRefused: boolean;
 }
 
-export function holdingsOf({ published, unpublished }: AttachCalls): Holdings {
-  const holders = new Map<string, Map<string, number>>();
-  const breaches: Breach[] = [];
-  for (const moment of momentsOf({ published, unpublished })) {
-    const { volume, node, atMs, beganAtMs } = moment;
-    const nodes = holders.get(volume) ?? new Map<string, number>();
-    holders.set(volume, nodes);
-    if (moment.kind === 'lost') {
-      if ((nodes.get(node) ?? Infinity) <= beganAtMs) nodes.delete(node);
-      continue;
+/** Node -> when the call began that made it a holder. */
+type Holders = Map<string, number>;
+
+export function holdingsOf(calls: AttachCalls): Holdings {
+  const perhaps = new Map<string, Holders>();
+  const certainly = new Map<string, Holders>();
+  const [breaches, early]: [Meeting[], Meeting[]] = [[], []];
+  for (const moment of momentsOf(calls)) {
+    const { volume, node, beganAtMs } = moment;
+    const mayHave = holdersOf(perhaps, volume);
+    const has = holdersOf(certainly, volume);
+    switch (moment.what) {
+      case 'attach':
+        early.push(...othersThan(moment, mayHave));
+        mayHave.set(node, beganAtMs);
+        break;
+      case 'attached':
+        // Not if it was to be detached since the call began: then nobody knows which came last.
+        if (mayHave.get(node) !== beganAtMs) break;
+        breaches.push(...othersThan(moment, has));
+        has.set(node, beganAtMs);
+        break;
+      case 'detach':
+        has.delete(node);
+        break;
+      case 'detached':
+        if ((mayHave.get(node) ?? Infinity) <= beganAtMs) mayHave.delete(node);
     }
-    for (const holder of nodes.keys()) if (holder !== node) breaches.push({ volume, holder, other: node, atMs });
-    if (!moment.isRefused) nodes.set(node, atMs);
   }
-  return { breaches, left: [...holders].filter(([, nodes]) => nodes.size > 0).map(([volume]) => volume) };
+  return { breaches, early, left: [...perhaps].filter(([, nodes]) => nodes.size > 0).map(([volume]) => volume) };
 }
 
-/** In the order in which they happened; what ends in a millisecond ends before what begins in it. */
+function holdersOf(all: Map<string, Holders>, volume: string): Holders {
+  const holders = all.get(volume) ?? new Map<string, number>();
+  all.set(volume, holders);
+  return holders;
+}
+
+function othersThan({ volume, node, atMs }: Moment, holders: Holders): readonly Meeting[] {
+  const others = [...holders.keys()].filter((holder) => holder !== node);
+  return others.map((holder) => ({ volume, holder, other: node, atMs }));
+}
+
+const order: readonly What[] = ['detached', 'detach', 'attach', 'attached'];
+
+/** As they happened; in the same millisecond what takes away comes first. */
 function momentsOf({ published, unpublished }: AttachCalls): readonly Moment[] {
-  const asked = published.map(({ request, beganAtMs, outcome }): Moment => ({
-    atMs: beganAtMs,
-    volume: request.volume_id,
-    node: request.node_id,
-    beganAtMs,
-    kind: 'asked',
-    isRefused: outcome?.kind === 'refused',
-  }));
-  const lost = unpublished.flatMap(({ request, beganAtMs, endedAtMs, outcome }): readonly Moment[] =>
-    outcome?.kind === 'answered'
-      ? [
-          {
-            atMs: endedAtMs ?? beganAtMs,
-            volume: request.volume_id,
-            node: request.node_id,
-            beganAtMs,
-            kind: 'lost',
-            isRefused: false,
-          },
-        ]
-      : [],
-  );
-  return [...lost, ...asked].toSorted((a, b) => a.atMs - b.atMs);
+  const moments = [
+    ...published
+      .filter(({ outcome }) => outcome?.kind !== 'refused')
+      .flatMap((call) => momentsOfCall(call, ['attach', 'attached'])),
+    ...unpublished.flatMap((call) => momentsOfCall(call, ['detach', 'detached'])),
+  ];
+  return moments.toSorted((a, b) => a.atMs - b.atMs || order.indexOf(a.what) - order.indexOf(b.what));
+}
+
+function momentsOfCall(
+  { request, beganAtMs, endedAtMs, outcome }: PublishCall | UnpublishCall,
+  [begin, end]: readonly [What, What],
+): readonly Moment[] {
+  const base = { volume: request.volume_id, node: request.node_id, beganAtMs };
+  const began = { ...base, what: begin, atMs: beganAtMs };
+  return outcome?.kind === 'answered' ? [began, { ...base, what: end, atMs: endedAtMs ?? beganAtMs }] : [began];
 }
