@@ -1,40 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * Every write and every call of every flow, and every trouble that it can meet: in the end it is as if nothing had happened.
- * Points are found by a run without trouble, so a write that is new is a point that is new.
- */
-import { describe, expect, it } from 'vitest';
+import { describePoints } from './describe-points.ts';
 import { flows } from './flows.ts';
-import { runFlow } from './run-flow.ts';
-import { troublesOf } from './trouble.ts';
 
-const file = 'e2e/src/simulation/crash-points.test.ts';
-const limitMs = 30_000;
-
-for (const flow of flows) {
-  const calm = await runFlow(flow);
-  const points = calm.operations.flatMap((operation, index) =>
-    troublesOf(operation).map(([name, trouble]) => ({ operation, name, strike: { index, trouble } })),
-  );
-
-  describe(`${flow.name}: ${calm.operations.length} writes and calls, ${points.length} points`, () => {
-    it(`${flow.name} without trouble`, () => {
-      expect(points.length).toBeGreaterThan(0);
-      expect({ leaked: calm.leaked, breaches: calm.breaches }).toEqual({ leaked: [], breaches: [] });
-    });
-
-    for (const { operation, name, strike } of points) {
-      const title = `${flow.name} point ${strike.index}: ${name} ${operation.name}`;
-      it(title, { timeout: limitMs }, async () => {
-        const { leaked, breaches, state } = await runFlow(flow, strike);
-        const replay = `replay: npx vitest run ${file} -t '${title}'`;
-        const isOpen = flow.openWindows?.includes(`${name} ${operation.name}`) === true;
-        expect({ leaks: leaked.length, breaches, state: isOpen ? calm.state : state }, replay).toEqual({
-          leaks: isOpen ? 1 : 0,
-          breaches: [],
-          state: calm.state,
-        });
-      });
-    }
-  });
-}
+await describePoints(flows, 'e2e/src/simulation/crash-points.test.ts');

@@ -6,12 +6,17 @@
  */
 import type { PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
 import { persistentVolumeClaims, persistentVolumes, pods } from '@csi-sidecars/runtime';
+import type { SidecarProgram } from './sidecar-process.ts';
 import { driverName, namespace, type World } from './world.ts';
 
 export interface Flow {
   readonly name: string;
+  /** Default csi-provisioner. */
+  readonly program?: SidecarProgram;
   /** One node in each. Default none. */
   readonly zones?: readonly string[];
+  /** Nodes that the driver attaches volumes to. Default none: it cannot. */
+  readonly attachTo?: readonly string[];
   /** Undisturbed, and no part of the enumeration. */
   readonly prepare: (world: World) => Promise<void> | void;
   readonly act: (world: World) => Promise<void>;

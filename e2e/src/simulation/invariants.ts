@@ -9,16 +9,10 @@
  * PersistentVolume that is Bound to it; nothing is being deleted; no guard is left.
  */
 import { persistentVolumeClaims, persistentVolumes, type KubeObject } from '@csi-sidecars/runtime';
-import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
-import type { DriverModel } from '@csi-sidecars/test-driver';
+import { unguardedAttachments, unsettledAttachments, type Stage } from './attachment-invariants.ts';
 
 /** On a claim while its volume may exist without a PersistentVolume. */
 export const claimGuard = 'provisioner.storage.kubernetes.io/provisioning-protection';
-
-export interface Stage {
-  readonly server: FakeApiServer;
-  readonly driver: DriverModel;
-}
 
 export interface StepChecks {
   afterStep(): void;
@@ -30,7 +24,13 @@ export function createStepChecks({ server, driver }: Stage): StepChecks {
   const recorded = new Set<string>();
   const breaches = new Set<string>();
   const handles = (): ReadonlySet<string> =>
-    new Set(server.objects.list(persistentVolumes).map(({ spec }) => spec?.csi?.volumeHandle ?? ''));
+    new Set(
+      server.objects
+        .list(persistentVolumes)
+        // The others outlive their objects.
+        .filter(({ spec }) => spec?.persistentVolumeReclaimPolicy !== 'Retain')
+        .map(({ spec }) => spec?.csi?.volumeHandle ?? ''),
+    );
   return {
     afterStep() {
       const known = handles();
@@ -42,6 +42,7 @@ export function createStepChecks({ server, driver }: Stage): StepChecks {
         if (recorded.has(id) && !known.has(id)) breaches.add(`volume ${name} exists, its PersistentVolume is gone`);
       }
       for (const handle of known) recorded.add(handle);
+      for (const breach of unguardedAttachments({ server, driver })) breaches.add(breach);
     },
     beforeDeleteVolume(handle) {
       const volume = server.objects.list(persistentVolumes).find(({ spec }) => spec?.csi?.volumeHandle === handle);
@@ -79,7 +80,8 @@ export function checkWhenQuiet({ server, driver }: Stage): QuietState {
     const handle = volume.spec?.csi?.volumeHandle ?? '';
     if (recorded.has(handle)) breaches.push(`two PersistentVolumes record ${handle}`);
     recorded.add(handle);
-    if (volume.status?.phase !== 'Bound') breaches.push(`PersistentVolume ${name} is ${volume.status?.phase ?? 'new'}`);
+    const wanted = volume.spec?.claimRef === undefined ? 'Available' : 'Bound';
+    if (volume.status?.phase !== wanted) breaches.push(`PersistentVolume ${name} is ${volume.status?.phase ?? 'new'}`);
     if (isDeleting(volume)) breaches.push(`PersistentVolume ${name} is still being deleted`);
     if (!held.has(handle)) breaches.push(`PersistentVolume ${name} has no volume`);
   }
@@ -87,7 +89,7 @@ export function checkWhenQuiet({ server, driver }: Stage): QuietState {
     .volumes()
     .filter(({ id }) => !recorded.has(id))
     .map(({ name }) => name);
-  return { leaked, breaches };
+  return { leaked, breaches: [...breaches, ...unsettledAttachments({ server, driver })] };
 }
 
 function isDeleting({ metadata }: KubeObject): boolean {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A container of csi-provisioner that is restarted: each of its processes is another candidate for the Lease. */
 import { createLeaderElector, leases, OrderlyStop, silentLogger, type Random } from '@csi-sidecars/runtime';
-import { startProcess, type ProvisionerProcess } from './provisioner-process.ts';
+import { provisioner } from './programs.ts';
+import { startProcess, type SidecarProcess } from './sidecar-process.ts';
 import type { Operation, Trouble } from './trouble.ts';
 import { namespace, type World } from './world.ts';
 
@@ -30,7 +31,7 @@ const restartMs = 1000;
 export function keepReplica(world: World, { name, random, note, decide, onDeath }: ReplicaOptions): Replica {
   const { clock, sim } = world;
   const defects: string[] = [];
-  let current: ProvisionerProcess | undefined;
+  let current: SidecarProcess | undefined;
   let asked = new AbortController();
   let isOver = false;
 
@@ -38,7 +39,7 @@ export function keepReplica(world: World, { name, random, note, decide, onDeath 
     if (isOver) return;
     if (!world.isDriverUp) return later();
     const identity = `${name}-${random.uuid()}`;
-    const process = startProcess({
+    const process = startProcess(provisioner, {
       clock,
       random,
       transport: sim.server.transport,

@@ -6,7 +6,8 @@
 import { seededRandom } from '@csi-sidecars/runtime/testing';
 import type { Flow } from './flows.ts';
 import { checkWhenQuiet } from './invariants.ts';
-import { startProcess, type ProvisionerProcess } from './provisioner-process.ts';
+import { provisioner } from './programs.ts';
+import { startProcess, type SidecarProcess, type SidecarProgram } from './sidecar-process.ts';
 import type { Operation, Trouble } from './trouble.ts';
 import { createWorld, type World } from './world.ts';
 
@@ -30,11 +31,14 @@ const quietSteps = 11;
 const stepLimit = 120;
 
 export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
-  const world = createWorld(flow.zones === undefined ? {} : { zones: flow.zones });
+  const { program = provisioner, zones = [] } = flow;
+  const world = createWorld({ zones, attachTo: flow.attachTo ?? [] });
   const operations: Operation[] = [];
   let isArmed = false;
   let steps = 0;
-  const keeper = keepRunning(world, (operation, details) => {
+  const keeper = keepRunning(world, program, (operation, details) => {
+    // It is asked for ever, and changes nothing.
+    if (operation.name === 'ListVolumes') return undefined;
     steps += 1;
     if (operation.name === 'DeleteVolume') world.checks.beforeDeleteVolume(String(details['volume_id']));
     if (!isArmed) return undefined;
@@ -67,17 +71,18 @@ interface Keeper {
 /** One process at a time, for as long as the world is there. */
 function keepRunning(
   world: World,
+  program: SidecarProgram,
   onOperation: (operation: Operation, details: Readonly<Record<string, unknown>>) => Trouble | undefined,
 ): Keeper {
   const defects: string[] = [];
-  let current: ProvisionerProcess | undefined;
+  let current: SidecarProcess | undefined;
   let isOver = false;
   let births = 0;
 
   function start(): void {
     if (isOver) return;
     if (!world.isDriverUp) return later();
-    const process = startProcess({
+    const process = startProcess(program, {
       clock: world.clock,
       random: seededRandom(++births),
       transport: world.sim.server.transport,

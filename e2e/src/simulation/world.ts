@@ -3,7 +3,12 @@
  * What outlives a process: the simulated cluster, the driver's model, virtual time, and the checks that hold at every step.
  * Users act on it by `sim.client` and wait by `until`.
  */
-import { persistentVolumeClaims, persistentVolumes, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  volumeAttachments,
+  type PersistentVolumeClaim,
+} from '@csi-sidecars/runtime';
 import {
   FakeClock,
   script,
@@ -23,7 +28,14 @@ const zoneKey = 'topology.example.com/zone';
 export interface WorldOptions {
   /** Zones with one node each. Default none: the driver has no topology then. */
   readonly zones?: readonly string[];
+  /** Names of nodes that volumes are attached to. Default none: the driver cannot attach then. */
+  readonly attachTo?: readonly string[];
   readonly seed?: number;
+}
+
+/** What the driver calls a node. */
+export function nodeIdOf(name: string): string {
+  return `id-${name}`;
 }
 
 export interface World {
@@ -49,24 +61,36 @@ export interface World {
 }
 
 const driverRestartMs = 500;
+const attachCapabilities = ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] as const;
 
-export function createWorld({ zones = [], seed = 1 }: WorldOptions = {}): World {
+export function createWorld({ zones = [], attachTo = [], seed = 1 }: WorldOptions = {}): World {
   const clock = new FakeClock();
-  const nodes = zones.map((zone) => ({
-    name: `node-${zone}`,
-    drivers: [paperDriver(driverName, { nodeId: `id-${zone}`, topology: { [zoneKey]: zone } })],
-  }));
+  const nodes = [
+    ...zones.map((zone) => ({
+      name: `node-${zone}`,
+      drivers: [paperDriver(driverName, { nodeId: `id-${zone}`, topology: { [zoneKey]: zone } })],
+    })),
+    ...attachTo.map((name) => ({ name, drivers: [paperDriver(driverName, { nodeId: nodeIdOf(name) })] })),
+  ];
   const sim = startSim({ clock, random: seededRandom(seed), nodes });
   const { server, client } = sim;
   const plugin = allCapabilities.plugin.filter(
     (name) => zones.length > 0 || name !== 'VOLUME_ACCESSIBILITY_CONSTRAINTS',
   );
-  const capabilities = { ...allCapabilities, plugin, controller: ['CREATE_DELETE_VOLUME', 'MODIFY_VOLUME'] as const };
+  const controller = [
+    'CREATE_DELETE_VOLUME' as const,
+    'MODIFY_VOLUME' as const,
+    ...(attachTo.length > 0 ? attachCapabilities : []),
+  ];
+  const capabilities = { ...allCapabilities, plugin, controller };
   const driver = createDriverModel({
     clock,
     settings: {
       capabilities,
-      nodes: zones.map((zone) => ({ id: `id-${zone}`, segments: { [zoneKey]: zone }, maxVolumes: 0 })),
+      nodes: [
+        ...zones.map((zone) => ({ id: `id-${zone}`, segments: { [zoneKey]: zone }, maxVolumes: 0 })),
+        ...attachTo.map((name) => ({ id: nodeIdOf(name), segments: {}, maxVolumes: 0 })),
+      ],
     },
   });
   const checks = createStepChecks({ server, driver });
@@ -139,7 +163,16 @@ export function createWorld({ zones = [], seed = 1 }: WorldOptions = {}): World 
           };
           return { volume: name, ...known, ...rest, phase: status?.phase };
         }),
-        ...driver.volumes().map(({ name, phase, capacityBytes }) => ({ held: name, phase, bytes: `${capacityBytes}` })),
+        ...server.objects.list(volumeAttachments).map(({ metadata, spec, status }) => {
+          const { name, finalizers, annotations } = metadata ?? {};
+          return { attachment: name, finalizers, annotations: inOrder(annotations), spec, status };
+        }),
+        ...driver.volumes().map(({ name, phase, capacityBytes, attachments }) => ({
+          held: name,
+          phase,
+          bytes: `${capacityBytes}`,
+          on: attachments.map(({ nodeId }) => nodeId),
+        })),
       ].map((line) => JSON.stringify(line));
       const named = [...names].reduce(
         (text, [uid, name]) => text.replaceAll(uid, `<uid of ${name}>`),

@@ -50,10 +50,13 @@ export function directTransport({ server, caFile, client }: DirectTarget): Direc
 }
 
 function endWith(outgoing: ClientRequest, signal: AbortSignal): void {
-  const end = (): void => void outgoing.destroy(new Error('the request was aborted'));
+  const end = (): void => void outgoing.destroy();
   if (signal.aborted) return end();
+  const forget = (): void => signal.removeEventListener('abort', end);
   signal.addEventListener('abort', end, { once: true });
-  outgoing.once('close', () => signal.removeEventListener('abort', end));
+  outgoing.once('close', forget);
+  // From then on the socket may be another request's, although this one has not closed yet.
+  outgoing.once('response', (incoming) => incoming.once('end', forget));
 }
 
 async function* bodyOf(incoming: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {

@@ -40,10 +40,12 @@ export const attachmentChaos: readonly Scenario[] = [
     restarts: true,
     run: async (ctx) => {
       const fleet = await openFleet(ctx, { nodes: 5, volumes, volumeParts: (what) => claimedBy(ctx, what) });
-      const [one, two, three, lost, deleted] = fleet.nodes as readonly NodeEmulator[] as Five;
+      const [one, two, three, lost, deleted] = fleet.nodes;
+      assert.ok(one !== undefined && two !== undefined && three !== undefined);
+      assert.ok(lost !== undefined && deleted !== undefined);
       const sidecar = await ctx.startAttacher({
         args: [
-          '--worker-threads=5',
+          '--worker-threads=20',
           '--timeout=5s',
           '--retry-interval-start=200ms',
           '--retry-interval-max=2s',
@@ -55,7 +57,9 @@ export const attachmentChaos: readonly Scenario[] = [
       await Promise.all(names.map((name) => ctx.create(persistentVolumeClaims, claimOf(ctx, name))));
       const random = seededRandom(ctx.world.seed);
       const plan = planKills(random);
-      const mayhem = createMayhem(ctx, { sidecar, methods: ['ControllerPublishVolume', 'ControllerUnpublishVolume'] });
+      const methods = ['ControllerPublishVolume', 'ControllerUnpublishVolume'];
+      // A kill takes a while, and is to hit calls all the same.
+      const mayhem = createMayhem(ctx, { sidecar, methods, slowness: 3 });
       const fleetOfPods = createPods(ctx);
 
       await mayhem.disturb(plan.slice(0, kills.attaching), (part) =>
@@ -105,8 +109,6 @@ export const attachmentChaos: readonly Scenario[] = [
     },
   },
 ];
-
-type Five = readonly [NodeEmulator, NodeEmulator, NodeEmulator, NodeEmulator, NodeEmulator];
 
 function claimedBy({ namespace }: ScenarioContext, what: string): object {
   return { spec: { storageClassName: '', claimRef: { namespace, name: what } } };

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * One csi-provisioner process in the simulation: the real loops, client, caches and events over the world's API server and
- * driver. It starts with an empty memory and can die at any moment.
+ * One process of a sidecar in the simulation: the real loops, client, caches and events over the world's API server and
+ * driver. It starts with an empty memory and can die at any moment. Which sidecar it is is said by its program.
  *
  * Guarantees: what a dead process had not sent never takes effect, and what it was waiting for never reaches it.
  */
-import type { CsiChannel } from '@csi-sidecars/csi';
-import { createProvisioner, type ProvisionerSettings } from '@csi-sidecars/provisioner';
+import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
   createApiClient,
-  createEventRecorder,
   createInformerFactory,
   createWorkQueueMetrics,
   noMetrics,
   silentLogger,
   type ApiClient,
   type Clock,
+  type InformerFactory,
+  type Logger,
+  type Metrics,
   type Random,
   type StartGate,
   type Transport,
+  type WorkQueueMetrics,
 } from '@csi-sidecars/runtime';
 import { withFaults, type Fault, type FaultTarget } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
@@ -40,7 +42,7 @@ export interface ProcessDeps {
   readonly onOverlap: (volume: string) => void;
 }
 
-export interface ProvisionerProcess {
+export interface SidecarProcess {
   /** Aborts when it dies, for whatever reason. */
   readonly death: AbortSignal;
   readonly kill: (why: string) => void;
@@ -51,23 +53,26 @@ export interface ProvisionerProcess {
   readonly work: (signal: AbortSignal, gate?: StartGate) => Promise<void>;
 }
 
-const settings: ProvisionerSettings = {
-  volumeNamePrefix: 'pvc',
-  volumeNameUuidLength: undefined,
-  workerThreads: 100,
-  retryIntervalStartMs: 1000,
-  retryIntervalMaxMs: 300_000,
-  timeoutMs: 10_000,
-  strictTopology: false,
-  immediateTopology: true,
-  extraCreateMetadata: false,
-  controllerPublishReadonly: false,
-  defaultFsType: '',
-  identity: 'simulated',
-  features: { topology: true, volumeAttributesClass: true, crossNamespaceVolumeDataSource: false },
-};
+/** What a sidecar is given. */
+export interface Parts {
+  readonly client: ApiClient;
+  readonly api: ApiClient;
+  readonly channel: CsiChannel;
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly queueMetrics: WorkQueueMetrics;
+  readonly gate?: StartGate;
+}
 
-export function startProcess(deps: ProcessDeps): ProvisionerProcess {
+export interface SidecarProgram {
+  readonly name: string;
+  readonly create: (parts: Parts, driver: DriverFacts) => { run(signal: AbortSignal): Promise<void> };
+}
+
+export function startProcess(program: SidecarProgram, deps: ProcessDeps): SidecarProcess {
   const { clock, random, driver } = deps;
   const end = new AbortController();
   const death = end.signal;
@@ -125,13 +130,13 @@ export function startProcess(deps: ProcessDeps): ProvisionerProcess {
 
   const client = createApiClient(
     { transport: mortal, clock, logger: silentLogger },
-    { userAgent: 'csi-provisioner', qps: -1, burst: 1 },
+    { userAgent: program.name, qps: -1, burst: 1 },
   );
   const base = { client, clock, random, logger: silentLogger };
   const work = async (signal: AbortSignal, gate?: StartGate): Promise<void> => {
     const informers = createInformerFactory(base);
     const { capabilities, name } = driver.settings;
-    const provisioner = createProvisioner(
+    const sidecar = program.create(
       {
         ...base,
         api: client,
@@ -139,20 +144,15 @@ export function startProcess(deps: ProcessDeps): ProvisionerProcess {
         informers,
         metrics: noMetrics,
         queueMetrics: createWorkQueueMetrics(noMetrics),
-        events: createEventRecorder(base, { component: name }),
-        driverEvents: createEventRecorder(base, { component: 'external-provisioner' }),
         ...(gate === undefined ? {} : { gate }),
       },
       {
-        driver: {
-          name,
-          pluginCapabilities: new Set(capabilities.plugin.map(String)),
-          controllerCapabilities: new Set(capabilities.controller.map(String)),
-        },
-        settings,
+        name,
+        pluginCapabilities: new Set(capabilities.plugin.map(String)),
+        controllerCapabilities: new Set(capabilities.controller.map(String)),
       },
     );
-    await Promise.all([informers.start(signal), provisioner.run(signal)]);
+    await Promise.all([informers.start(signal), sidecar.run(signal)]);
   };
   return { death, kill, client, requested, work };
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The sidecars of the simulation, with their default settings. */
+import { createAttacher } from '@csi-sidecars/attacher';
+import { someSettings as someAttacherSettings } from '@csi-sidecars/attacher/testing';
+import { createProvisioner } from '@csi-sidecars/provisioner';
+import { someSettings as someProvisionerSettings } from '@csi-sidecars/provisioner/testing';
+import { createEventRecorder } from '@csi-sidecars/runtime';
+import type { SidecarProgram } from './sidecar-process.ts';
+
+export const provisioner: SidecarProgram = {
+  name: 'csi-provisioner',
+  create: (parts, driver) =>
+    createProvisioner(
+      {
+        ...parts,
+        events: createEventRecorder(parts, { component: driver.name }),
+        driverEvents: createEventRecorder(parts, { component: 'external-provisioner' }),
+      },
+      { driver, settings: someProvisionerSettings() },
+    ),
+};
+
+export const attacher: SidecarProgram = {
+  name: 'csi-attacher',
+  create: (parts, driver) => createAttacher(parts, { driver, settings: someAttacherSettings() }),
+};
