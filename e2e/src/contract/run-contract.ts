@@ -16,6 +16,7 @@ import {
   type Resource,
 } from '@csi-sidecars/runtime';
 import { admissionChecks } from './admission.ts';
+import { attachmentChecks } from './attachments.ts';
 import { customResourceChecks } from './custom-resources.ts';
 import { discoveryChecks } from './discovery.ts';
 import { lifecycleChecks } from './lifecycle.ts';
@@ -29,6 +30,7 @@ import type { ContractCheck, ContractEnv } from './check.ts';
 export const contract: readonly ContractCheck[] = [
   ...objectChecks,
   ...patchChecks,
+  ...attachmentChecks,
   ...lifecycleChecks,
   ...listChecks,
   ...watchChecks,
