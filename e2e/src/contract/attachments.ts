@@ -12,7 +12,7 @@ const nodeId = 'contract.example.com/node-id';
 
 export const attachmentChecks: readonly ContractCheck[] = [
   {
-    name: 'a strategic patch with a UID adds a finalizer and an annotation; with another UID it is a Conflict',
+    name: 'a strategic patch with a UID adds a finalizer and an annotation; with another UID it is Invalid',
     async run(client, env) {
       const ref = { name: env.name('attach') };
       const metadata = { ...ref, finalizers: [foreign] };
@@ -23,7 +23,7 @@ export const attachmentChecks: readonly ContractCheck[] = [
           type: 'strategic',
           body: { metadata: { uid: wantedUid, finalizers: [finalizer], annotations: { [nodeId]: 'here' } } },
         });
-      await refused(patch('00000000-0000-0000-0000-000000000000'), { status: 409, reason: 'Conflict' });
+      await refused(patch('00000000-0000-0000-0000-000000000000'), { status: 422, reason: 'Invalid' });
       const patched = await patch(uid);
       assert.deepEqual(patched.metadata?.finalizers?.toSorted(), [finalizer, foreign]);
       assert.equal(patched.metadata?.annotations?.[nodeId], 'here');

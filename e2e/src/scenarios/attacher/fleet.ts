@@ -15,7 +15,6 @@ import {
   releaseVolume,
   startAttachable,
   type HandMadeVolume,
-  type VolumeParts,
 } from './steps.ts';
 
 const convergeMs = 120_000;
@@ -30,22 +29,18 @@ export interface Fleet {
 export interface FleetOptions {
   readonly nodes: number;
   readonly volumes: number;
-  /** By `volume-0` and so on. */
-  readonly volumeParts?: (what: string) => VolumeParts;
 }
 
 export async function openFleet(
   ctx: ScenarioContext,
-  { nodes: nodeCount, volumes: volumeCount, volumeParts = () => ({}) }: FleetOptions,
+  { nodes: nodeCount, volumes: volumeCount }: FleetOptions,
 ): Promise<Fleet> {
   const named = (what: string, count: number): readonly string[] =>
     Array.from({ length: count }, (_, index) => `${what}-${index}`);
   const nodes = await addPaperNodes(ctx, named('node', nodeCount));
   const driver = await startAttachable(ctx, { nodes: nodes.map(({ name }) => nodeIdOf(name)) });
   const channel = await openChannel(ctx);
-  const volumes = await Promise.all(
-    named('volume', volumeCount).map((what) => makeVolume(ctx, { channel, what }, volumeParts(what))),
-  );
+  const volumes = await Promise.all(named('volume', volumeCount).map((what) => makeVolume(ctx, { channel, what })));
   return { driver, channel, nodes, volumes };
 }
 

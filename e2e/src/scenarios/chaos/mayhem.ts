@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Kills that disturb work: each planned kill strikes while a part of the work is done and the driver is slow, and waits for a
- * call to be under way (but for the API server's, which is disturbed anyway).
+ * Kills that disturb work: each planned kill strikes while a part of the work is done and the driver is slow, and waits a while
+ * for a call to be under way (but for the API server's, which is disturbed anyway). What it has hit is counted afterwards.
  */
 import assert from 'node:assert/strict';
 import type { DriverInstance } from '../../driver/driver.ts';
@@ -13,9 +13,10 @@ export interface MayhemOptions {
   readonly sidecar: SupervisedProcess;
   /** The calls that change something: these are slow, and these are what kills are to hit. */
   readonly methods: readonly string[];
-  /** How many times longer than planned they take. Default 1. */
-  readonly slowness?: number;
 }
+
+const patienceMs = 5000;
+const pollMs = 20;
 
 /** A part of the work, as large as all others. */
 export interface Part {
@@ -38,17 +39,14 @@ export function share<T>(list: readonly T[], { index, of }: Part): readonly T[] 
   return list.slice(Math.floor((index * list.length) / of), Math.floor(((index + 1) * list.length) / of));
 }
 
-export function createMayhem(ctx: ScenarioContext, { sidecar, methods, slowness = 1 }: MayhemOptions): Mayhem {
+export function createMayhem(ctx: ScenarioContext, { sidecar, methods }: MayhemOptions): Mayhem {
   const { driver } = ctx;
   const kills: Kill[] = [];
   return {
     kills,
     disturb: async (planned, work) => {
       for (const [index, kill] of planned.entries()) {
-        await slowDown(ctx, methods, {
-          beforeMs: kill.delays.beforeMs * slowness,
-          afterMs: kill.delays.afterMs * slowness,
-        });
+        await slowDown(ctx, methods, kill.delays);
         const [done] = await Promise.all([strike(ctx, kill, sidecar), work({ index, of: planned.length })]);
         kills.push(done);
       }
@@ -117,11 +115,15 @@ async function strike(ctx: ScenarioContext, planned: PlannedKill, sidecar: Super
   return { victim, atMs, goneMs };
 }
 
-/** Calls that began earlier may belong to a driver that is dead. */
+/** For a while. Calls that began earlier may belong to a driver that is dead. */
 async function untilCallIsOpen(ctx: ScenarioContext, bornMs: number): Promise<void> {
-  await ctx.eventually('a call is under way', async () =>
-    (await openCalls(ctx.driver)).some((beganAtMs) => beganAtMs > bornMs),
-  );
+  const { clock } = ctx.world;
+  const deadlineMs = clock.monotonicMs() + patienceMs;
+  while (clock.monotonicMs() < deadlineMs) {
+    const open = await openCalls(ctx.driver).catch(() => []);
+    if (open.some((beganAtMs) => beganAtMs > bornMs)) return;
+    await clock.sleep(pollMs, ctx.signal);
+  }
 }
 
 async function openCalls({ control }: DriverInstance): Promise<readonly number[]> {

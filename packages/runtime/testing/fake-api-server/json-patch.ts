@@ -27,7 +27,8 @@ function applyOperation(root: MutableJson, operation: unknown): void {
     case 'remove':
       return void take(root, path);
     case 'test':
-      if (!sameJson(read(root, path), operation['value'])) throw unprocessablePatch();
+      // What is absent passes for null.
+      if (!sameJson(child(locate(root, path)) ?? null, operation['value'])) throw unprocessablePatch();
       return undefined;
     case 'move':
       return insert(root, path, take(root, String(operation['from'])));
