@@ -101,9 +101,13 @@ async function strike(ctx: ScenarioContext, planned: PlannedKill, sidecar: Super
     case 'driver':
       await ctx.driver.process.kill();
       break;
-    case 'sidecar':
-      await sidecar.kill();
-      break;
+    case 'sidecar': {
+      // It does nothing from the signal on, however long it takes until its end is known.
+      const dying = sidecar.kill();
+      const goneMs = clock.nowMs();
+      await dying;
+      return { victim, atMs, goneMs };
+    }
     case 'kube-apiserver':
       await controlPlane.components.get(victim)?.kill();
   }
