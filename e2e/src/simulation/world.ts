@@ -164,8 +164,9 @@ export function createWorld({ zones = [], attachTo = [], seed = 1 }: WorldOption
           return { volume: name, ...known, ...rest, phase: status?.phase };
         }),
         ...server.objects.list(volumeAttachments).map(({ metadata, spec, status }) => {
-          const { name, finalizers, annotations } = metadata ?? {};
-          return { attachment: name, finalizers, annotations: inOrder(annotations), spec, status };
+          // Its name is made of volume and node, so it says nothing more.
+          const { finalizers, annotations } = metadata ?? {};
+          return { attachment: spec, finalizers, annotations: inOrder(annotations), status };
         }),
         ...driver.volumes().map(({ name, phase, capacityBytes, attachments }) => ({
           held: name,
