@@ -14,13 +14,10 @@ import {
   silentLogger,
   type ApiClient,
   type Clock,
-  type InformerFactory,
-  type Logger,
-  type Metrics,
   type Random,
   type StartGate,
   type Transport,
-  type WorkQueueMetrics,
+  type ControllerPorts,
 } from '@csi-sidecars/runtime';
 import { withFaults, type Fault, type FaultTarget } from '@csi-sidecars/runtime/testing';
 import type { DriverModel } from '@csi-sidecars/test-driver';
@@ -54,17 +51,9 @@ export interface SidecarProcess {
 }
 
 /** What a sidecar is given. */
-export interface Parts {
+export interface Parts extends ControllerPorts {
   readonly client: ApiClient;
-  readonly api: ApiClient;
   readonly channel: CsiChannel;
-  readonly informers: InformerFactory;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly queueMetrics: WorkQueueMetrics;
-  readonly gate?: StartGate;
 }
 
 export interface SidecarProgram {

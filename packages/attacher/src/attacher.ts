@@ -8,22 +8,15 @@
  */
 import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
-  type ApiClient,
-  type Clock,
   createWorkQueue,
-  type InformerFactory,
-  type Logger,
-  type Metrics,
   openGate,
-  type Random,
   type RateLimiter,
   retryLimiter,
   runWhenSynced,
   runWorkers,
-  type StartGate,
   type WorkersOptions,
   type WorkQueueDeps,
-  type WorkQueueMetrics,
+  type ControllerPorts,
 } from '@csi-sidecars/runtime';
 import { attachmentHandler, createAttachReconcile, csiNodeHandler, laneOf } from './attach/controller.ts';
 import { createAttachMemory } from './attach/memory.ts';
@@ -42,18 +35,8 @@ import type { AttacherSettings } from './settings.ts';
 import { createTrivialReconcile, trivialHandler } from './trivial/controller.ts';
 import { watchedAttachments, watchedCsiNodes, watchedVolumes } from './watched.ts';
 
-export interface AttacherDeps {
-  readonly api: ApiClient;
+export interface AttacherDeps extends ControllerPorts {
   readonly channel: CsiChannel;
-  readonly informers: InformerFactory;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  /** Once per registry, shared with the other controllers of the process. */
-  readonly queueMetrics: WorkQueueMetrics;
-  /** Asked before each reconcile. Default: always open. */
-  readonly gate?: StartGate;
 }
 
 export interface AttacherOptions {

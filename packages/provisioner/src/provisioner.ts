@@ -8,24 +8,17 @@
  */
 import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
-  type ApiClient,
-  type Clock,
   createWorkQueue,
   defaultControllerLimiter,
   type EventRecorder,
-  type InformerFactory,
-  type Logger,
-  type Metrics,
   OrderlyStop,
-  type Random,
   type RateLimiter,
   retryLimiter,
   runWhenSynced,
   runWorkers,
-  type StartGate,
   storageClasses,
   toObjectKey,
-  type WorkQueueMetrics,
+  type ControllerPorts,
 } from '@csi-sidecars/runtime';
 import type { ClaimUid } from './claim/claim-facts.ts';
 import { claimHandler, createClaimReconcile } from './claim/controller.ts';
@@ -39,22 +32,12 @@ import { attachmentHandler, createVolumeReconcile, volumeHandler } from './volum
 import type { VolumeName } from './volume/state.ts';
 import { watchedAttachments, watchedClaims, watchedCsiNodes, watchedNodes, watchedVolumes } from './watched.ts';
 
-export interface ProvisionerDeps {
-  readonly api: ApiClient;
+export interface ProvisionerDeps extends ControllerPorts {
   readonly channel: CsiChannel;
-  readonly informers: InformerFactory;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  /** Once per registry, shared with the other controllers of the process. */
-  readonly queueMetrics: WorkQueueMetrics;
   /** Source component `<driver>_<hostname>_<uuid>`. */
   readonly events: EventRecorder;
   /** Source component `external-provisioner`. */
   readonly driverEvents: EventRecorder;
-  /** Asked before each reconcile. Default: always open. */
-  readonly gate?: StartGate;
 }
 
 export interface ProvisionerOptions {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What every controller of a process is given, whatever it controls. */
+import type { ApiClient } from '../api/client.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { Random } from '../clock/random.ts';
+import type { InformerFactory } from '../informer/factory.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { WorkQueueMetrics } from '../workqueue/queue-metrics.ts';
+import type { StartGate } from './start-gate.ts';
+
+export interface ControllerPorts {
+  readonly api: ApiClient;
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Once per registry, shared with the other controllers of the process. */
+  readonly queueMetrics: WorkQueueMetrics;
+  /** Asked before each reconcile. Default: always open. */
+  readonly gate?: StartGate;
+}
