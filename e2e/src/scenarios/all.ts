@@ -7,6 +7,8 @@ import { moves } from './attacher/moves.ts';
 import { apiServer } from './availability/api-server.ts';
 import { clientGo } from './availability/client-go.ts';
 import { leaders } from './availability/leaders.ts';
+import { attachmentChaos } from './chaos/attachments.ts';
+import { attachmentMakes } from './chaos/attachment-makes.ts';
 import { chaos } from './chaos/chaos.ts';
 import { makes } from './chaos/makes.ts';
 import { disturbances } from './node/disturbances.ts';
@@ -38,7 +40,9 @@ export const allScenarios: readonly Scenario[] = [
   ...apiServer,
   ...secrecy,
   ...chaos,
+  ...attachmentChaos,
   ...makes,
+  ...attachmentMakes,
   ...inCluster,
   ...nodeVolumes,
   ...registration,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Many hand-made volumes and nodes that only the API knows: attachments in number, without pods. */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import { volumeAttachments } from '@csi-sidecars/runtime';
+import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import type { NodeEmulator } from '@csi-sidecars/sim';
 import type { DriverInstance } from '../../driver/driver.ts';
 import { openChannel } from '../../nodes/mounting-node.ts';
@@ -10,11 +10,12 @@ import {
   addPaperNodes,
   attachmentsOf,
   createAttachment,
+  deleteFromDriver,
   makeVolume,
   nodeIdOf,
-  releaseVolume,
   startAttachable,
   type HandMadeVolume,
+  type VolumeParts,
 } from './steps.ts';
 
 const convergeMs = 120_000;
@@ -29,18 +30,22 @@ export interface Fleet {
 export interface FleetOptions {
   readonly nodes: number;
   readonly volumes: number;
+  /** By `volume-0` and so on. */
+  readonly volumeParts?: (what: string) => VolumeParts;
 }
 
 export async function openFleet(
   ctx: ScenarioContext,
-  { nodes: nodeCount, volumes: volumeCount }: FleetOptions,
+  { nodes: nodeCount, volumes: volumeCount, volumeParts = () => ({}) }: FleetOptions,
 ): Promise<Fleet> {
   const named = (what: string, count: number): readonly string[] =>
     Array.from({ length: count }, (_, index) => `${what}-${index}`);
   const nodes = await addPaperNodes(ctx, named('node', nodeCount));
   const driver = await startAttachable(ctx, { nodes: nodes.map(({ name }) => nodeIdOf(name)) });
   const channel = await openChannel(ctx);
-  const volumes = await Promise.all(named('volume', volumeCount).map((what) => makeVolume(ctx, { channel, what })));
+  const volumes = await Promise.all(
+    named('volume', volumeCount).map((what) => makeVolume(ctx, { channel, what }, volumeParts(what))),
+  );
   return { driver, channel, nodes, volumes };
 }
 
@@ -84,5 +89,16 @@ export async function untilNoneAttached(ctx: ScenarioContext): Promise<void> {
 }
 
 export async function releaseAll(ctx: ScenarioContext, { volumes, channel }: Fleet): Promise<void> {
-  await Promise.all(volumes.map((volume) => releaseVolume(ctx, volume, channel)));
+  const names = new Set(volumes.map(({ name }) => name));
+  await Promise.all([...names].map((name) => ctx.remove(persistentVolumes, name)));
+  // One question for all: to ask for each would be most of the API server's work.
+  await ctx.eventually(
+    'the volume objects are gone',
+    async () => {
+      const { items } = await ctx.api.list(persistentVolumes);
+      return !items.some(({ metadata }) => names.has(metadata?.name ?? ''));
+    },
+    convergeMs,
+  );
+  await Promise.all(volumes.map((volume) => deleteFromDriver(ctx, volume, channel)));
 }

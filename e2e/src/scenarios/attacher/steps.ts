@@ -99,13 +99,17 @@ export async function makeVolume(
 }
 
 /** Nobody has it attached any more. */
-export async function releaseVolume(
+export async function releaseVolume(ctx: ScenarioContext, volume: HandMadeVolume, channel: CsiChannel): Promise<void> {
+  await ctx.remove(persistentVolumes, volume.name);
+  await untilVolumeGone(ctx, volume.name);
+  await deleteFromDriver(ctx, volume, channel);
+}
+
+export async function deleteFromDriver(
   ctx: ScenarioContext,
-  { handle, name }: HandMadeVolume,
+  { handle }: HandMadeVolume,
   channel: CsiChannel,
 ): Promise<void> {
-  await ctx.remove(persistentVolumes, name);
-  await untilVolumeGone(ctx, name);
   await channel.call(
     '/csi.v1.Controller/DeleteVolume',
     { volume_id: handle },

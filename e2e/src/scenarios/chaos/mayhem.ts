@@ -13,6 +13,8 @@ export interface MayhemOptions {
   readonly sidecar: SupervisedProcess;
   /** The calls that change something: these are slow, and these are what kills are to hit. */
   readonly methods: readonly string[];
+  /** How many times longer than planned they take. Default 1. */
+  readonly slowness?: number;
 }
 
 const patienceMs = 5000;
@@ -39,14 +41,17 @@ export function share<T>(list: readonly T[], { index, of }: Part): readonly T[] 
   return list.slice(Math.floor((index * list.length) / of), Math.floor(((index + 1) * list.length) / of));
 }
 
-export function createMayhem(ctx: ScenarioContext, { sidecar, methods }: MayhemOptions): Mayhem {
+export function createMayhem(ctx: ScenarioContext, { sidecar, methods, slowness = 1 }: MayhemOptions): Mayhem {
   const { driver } = ctx;
   const kills: Kill[] = [];
   return {
     kills,
     disturb: async (planned, work) => {
       for (const [index, kill] of planned.entries()) {
-        await slowDown(ctx, methods, kill.delays);
+        await slowDown(ctx, methods, {
+          beforeMs: kill.delays.beforeMs * slowness,
+          afterMs: kill.delays.afterMs * slowness,
+        });
         const [done] = await Promise.all([strike(ctx, kill, sidecar), work({ index, of: planned.length })]);
         kills.push(done);
       }
