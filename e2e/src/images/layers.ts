@@ -5,6 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
 import { build } from 'esbuild';
 import { repositoryRoot, type Program } from '../processes/program.ts';
 import { layerOf, type Layer } from './docker-archive.ts';
@@ -13,7 +14,7 @@ import type { TarEntry } from './tar.ts';
 
 export const nodePath = '/nodejs/bin/node';
 
-/** The Node.js of package.json, users, and an empty /tmp. */
+/** The Node.js of package.json, users, the authorities that Node.js trusts, and an empty /tmp. */
 export function runtimeLayer(): Layer {
   return layerOf([
     ...withLibraries(`${repositoryRoot}/node_modules/node/bin/node`, nodePath),
@@ -23,6 +24,8 @@ export function runtimeLayer(): Layer {
     ),
     text('etc/group', 'root:x:0:\nnonroot:x:65532:\n'),
     text('etc/nsswitch.conf', 'hosts: files dns\n'),
+    text('etc/ssl/certs/ca-certificates.crt', `${rootCertificates.join('\n')}\n`),
+    text('usr/share/doc/csi-sidecars/LICENSE', readFileSync(`${repositoryRoot}/LICENSE`, 'utf8')),
     { kind: 'folder', path: 'tmp', mode: 0o1777 },
   ]);
 }
