@@ -114,7 +114,7 @@ const checks: readonly Check[] = [
       writeFileSync(probe, heapProbe);
       const { stderr } = spawnSync(process.execPath, ['--require', probe, path, '--help'], { encoding: 'utf8' });
       const found = /^young generation: (\d+) MiB.*$/m.exec(stderr);
-      return Number(found?.[1]) <= 4 ? undefined : (found?.[0] ?? stderr.slice(-400));
+      return Number(found?.[1]) <= 8 ? undefined : (found?.[0] ?? stderr.slice(-400));
     },
   },
   {

@@ -10,6 +10,7 @@ import { build } from 'esbuild';
 import { repositoryRoot, type Program } from '../processes/program.ts';
 import { layerOf, type Layer } from './docker-archive.ts';
 import { machineProgram, whereIs, withLibraries } from './machine-programs.ts';
+import { librariesOf, noticesOf, sbomOf } from './notices.ts';
 import type { TarEntry } from './tar.ts';
 
 export const nodePath = '/nodejs/bin/node';
@@ -33,8 +34,14 @@ export function runtimeLayer(): Layer {
 /** One executable file at the root, whose first line names the image's Node.js. Upstream's programs are files as well. */
 export function programLayer({ name, origin, command, args }: Program): Layer {
   if (origin === 'source') throw new Error(`${name} is not built: run "npm run build" first`);
-  const content = origin === 'upstream' ? readFileSync(command) : withInterpreter(readFileSync(args[0]!, 'utf8'));
-  return layerOf([{ kind: 'file', path: name, content, mode: 0o755 }]);
+  if (origin === 'upstream')
+    return layerOf([{ kind: 'file', path: name, content: readFileSync(command), mode: 0o755 }]);
+  const libraries = librariesOf(name);
+  return layerOf([
+    { kind: 'file', path: name, content: withInterpreter(readFileSync(args[0]!, 'utf8')), mode: 0o755 },
+    text(`usr/share/doc/${name}/THIRD-PARTY-NOTICES`, noticesOf(libraries)),
+    text(`usr/share/doc/${name}/sbom.cdx.json`, sbomOf(name, libraries)),
+  ]);
 }
 
 /** What the test driver runs to mount, format and copy. */
