@@ -113,17 +113,18 @@ export const basics: readonly Scenario[] = [
     needs: ['driver-settings'],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
-      await ctx.startProvisioner();
-      await createClaim(ctx, await createClass(ctx));
-      const { volume } = await untilBound(ctx);
-      const name = volume.metadata?.name ?? '';
+      const claim = await createClaim(ctx, await createClass(ctx));
+      const name = `pvc-${claim.metadata?.uid}`;
       const attachment = ctx.nameOf('attachment');
+      // Before csi-provisioner starts, so that its cache holds it: two watches are not ordered among each other.
       await ctx.create(volumeAttachments, {
         apiVersion: 'storage.k8s.io/v1',
         kind: 'VolumeAttachment',
         metadata: { name: attachment },
         spec: { attacher: ctx.driverName, nodeName: ctx.nameOf('node'), source: { persistentVolumeName: name } },
       });
+      await ctx.startProvisioner();
+      const { volume } = await untilBound(ctx);
 
       await deleteClaim(ctx);
       await ctx.eventually('the volume object is released', async () => {
