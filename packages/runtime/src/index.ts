@@ -58,6 +58,8 @@ export { createEventRecorder } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorderDeps, EventRecorderOptions } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
 export { addedFinalizer, removedFinalizer } from './finalizer/finalizer-patch.ts';
+export { addFinalizer, removeFinalizer } from './finalizer/write-finalizer.ts';
+export type { FinalizerDeps, FinalizerTarget } from './finalizer/write-finalizer.ts';
 export { filterHandler } from './informer/filter-handler.ts';
 export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
 export type { ObjectName } from './informer/key.ts';

@@ -4,7 +4,7 @@
  * request.
  */
 import {
-  addedFinalizer,
+  addFinalizer,
   type ApiClient,
   type Informer,
   type PersistentVolume,
@@ -22,31 +22,18 @@ export interface GuardDeps {
 }
 
 export async function guardVolume(
-  deps: GuardDeps,
+  { api, volumes, finalizer, guarding }: GuardDeps,
   volume: PersistentVolume,
   signal: AbortSignal,
 ): Promise<Partial<Pick<AttachState, 'guarding' | 'volume'>>> {
-  const { guarding } = deps;
   const name = volume.metadata?.name ?? '';
+  const target = { resource: persistentVolumes, object: volume, finalizer };
+  const add = (): Promise<PersistentVolume> => addFinalizer({ api, informer: volumes }, target, signal);
   try {
-    const underWay = guarding.get(name) ?? add(deps, volume, signal).finally(() => guarding.delete(name));
+    const underWay = guarding.get(name) ?? add().finally(() => guarding.delete(name));
     guarding.set(name, underWay);
     return { guarding: 'done', volume: { kind: 'found', volume: await underWay } };
   } catch (error) {
     return { guarding: { failure: toError(error).message } };
   }
-}
-
-async function add(
-  { api, volumes, finalizer }: GuardDeps,
-  volume: PersistentVolume,
-  signal: AbortSignal,
-): Promise<PersistentVolume> {
-  const patched = await api.patch(
-    { resource: persistentVolumes, ref: { name: volume.metadata?.name ?? '' } },
-    { type: 'strategic', body: { metadata: addedFinalizer(volume, finalizer) } },
-    { signal },
-  );
-  volumes.remember(patched);
-  return patched;
 }

@@ -7,7 +7,7 @@ import {
   type Logger,
   type PersistentVolume,
   persistentVolumes,
-  removedFinalizer,
+  removeFinalizer,
   toError,
 } from '@csi-sidecars/runtime';
 import { finalizerOf } from '../names.ts';
@@ -31,14 +31,9 @@ export async function release(
   signal: AbortSignal,
 ): Promise<Pick<ReleaseState, 'release'>> {
   const { name = '' } = volume.metadata ?? {};
-  const metadata = removedFinalizer(volume, finalizerOf(driverName));
+  const target = { resource: persistentVolumes, object: volume, finalizer: finalizerOf(driverName) };
   try {
-    const patched = await api.patch(
-      { resource: persistentVolumes, ref: { name } },
-      { type: 'strategic', body: { metadata } },
-      { signal },
-    );
-    volumes.remember(patched);
+    await removeFinalizer({ api, informer: volumes }, target, signal);
     logger.info(2, 'Removed finalizer from PersistentVolume', { PersistentVolume: name });
     return { release: 'done' };
   } catch (error) {

@@ -2,14 +2,14 @@
 /** One action of the volume loop done, and what was learned from it. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import {
-  addedFinalizer,
+  addFinalizer,
   type ApiClient,
   type Informer,
   isNotFound,
   type Logger,
   type PersistentVolume,
   persistentVolumes,
-  removedFinalizer,
+  removeFinalizer,
   toError,
 } from '@csi-sidecars/runtime';
 import { volumeFinalizer } from '../names.ts';
@@ -66,15 +66,10 @@ async function patchFinalizer(
   { change, signal }: FinalizerPatch,
 ): Promise<{ readonly volume: PersistentVolume } | { readonly result: 'gone' | { readonly failure: Error } }> {
   const { name = '' } = volume.metadata ?? {};
-  const metadata = (change === 'add' ? addedFinalizer : removedFinalizer)(volume, volumeFinalizer);
+  const write = change === 'add' ? addFinalizer : removeFinalizer;
+  const target = { resource: persistentVolumes, object: volume, finalizer: volumeFinalizer };
   try {
-    const patched = await api.patch(
-      { resource: persistentVolumes, ref: { name } },
-      { type: 'strategic', body: { metadata } },
-      { signal },
-    );
-    volumes.remember(patched);
-    return { volume: patched };
+    return { volume: await write({ api, informer: volumes }, target, signal) };
   } catch (error) {
     if (isNotFound(error)) return { result: 'gone' };
     const failure = new Error(`failed to ${change} the finalizer on volume ${name}: ${toError(error).message}`, {

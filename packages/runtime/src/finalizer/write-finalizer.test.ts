@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { createFakeApiServer, FakeClock, type FakeApiServer, seededRandom } from '../../testing/index.ts';
+import { createApiClient } from '../api/create-client.ts';
+import { isInvalid, isNotFound } from '../api/error-predicates.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../api/objects.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../api/resource.ts';
+import { silentLogger } from '../log/logger.ts';
+import { addFinalizer, type FinalizerDeps, removeFinalizer } from './write-finalizer.ts';
+
+const finalizer = 'test.io/ours';
+
+interface World<T extends PersistentVolume | PersistentVolumeClaim> extends FinalizerDeps<T> {
+  readonly server: FakeApiServer;
+  readonly remembered: readonly T[];
+}
+
+function createWorld<T extends PersistentVolume | PersistentVolumeClaim>(): World<T> {
+  const clock = new FakeClock();
+  const server = createFakeApiServer({ clock, random: seededRandom(1) });
+  const { transport } = server;
+  const api = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
+  const remembered: T[] = [];
+  return { server, api, remembered, informer: { remember: (object) => void remembered.push(object) } };
+}
+
+function aVolume(server: FakeApiServer, metadata: PersistentVolume['metadata'] = {}): PersistentVolume {
+  return server.seed({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: 'pv1', ...metadata } });
+}
+
+it('given other finalizers, when ours is added, then it comes last, in one patch, and the informer has the answer', async () => {
+  const world = createWorld<PersistentVolume>();
+  const object = aVolume(world.server, { finalizers: ['z.io/a', 'a.io/b'] });
+  const stored = await addFinalizer(world, { resource: persistentVolumes, object, finalizer });
+  expect(stored.metadata?.finalizers).toEqual(['z.io/a', 'a.io/b', finalizer]);
+  expect(world.server.writes().map(({ verb, path, code }) => [verb, path, code])).toEqual([
+    ['patch', '/api/v1/persistentvolumes/pv1', 200],
+  ]);
+  expect(world.remembered).toEqual([stored]);
+});
+
+it('given what is known is old, when ours is removed, then what others have changed since stays', async () => {
+  const world = createWorld<PersistentVolume>();
+  const object = aVolume(world.server, { finalizers: ['a.io/b', finalizer, 'c.io/d'] });
+  world.server.objects.change(persistentVolumes, { name: 'pv1' }, (volume) => ({
+    ...volume,
+    metadata: { ...volume.metadata, finalizers: [finalizer, 'e.io/f'] },
+  }));
+  const stored = await removeFinalizer(world, { resource: persistentVolumes, object, finalizer });
+  expect(stored.metadata?.finalizers).toEqual(['e.io/f']);
+  expect(world.remembered).toEqual([stored]);
+});
+
+it('given a namespaced object, then it is found in its namespace', async () => {
+  const world = createWorld<PersistentVolumeClaim>();
+  const metadata = { namespace: 'team', name: 'data' };
+  const object: PersistentVolumeClaim = world.server.seed({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata,
+  });
+  const stored = await addFinalizer(world, { resource: persistentVolumeClaims, object, finalizer });
+  expect([stored.metadata?.namespace, stored.metadata?.finalizers]).toEqual(['team', [finalizer]]);
+});
+
+it.each([
+  { change: 'added', write: addFinalizer },
+  { change: 'removed', write: removeFinalizer },
+])(
+  'given none or another object of the name, when ours is $change, then it is refused and nothing is remembered',
+  async ({ write }) => {
+    const world = createWorld<PersistentVolume>();
+    const object = aVolume(world.server, { finalizers: [finalizer] });
+    world.server.objects.remove(persistentVolumes, { name: 'pv1' });
+    const target = { resource: persistentVolumes, object, finalizer };
+    expect(isNotFound(await write(world, target).catch((error: unknown) => error))).toBe(true);
+    const other = aVolume(world.server, { finalizers: [finalizer] });
+    expect(isInvalid(await write(world, target).catch((error: unknown) => error))).toBe(true);
+    expect(world.server.objects.get(persistentVolumes, { name: 'pv1' })).toEqual(other);
+    expect(world.remembered).toEqual([]);
+  },
+);
+
+it('given an aborted signal, then nothing is sent', async () => {
+  const world = createWorld<PersistentVolume>();
+  const object = aVolume(world.server);
+  const adding = addFinalizer(world, { resource: persistentVolumes, object, finalizer }, AbortSignal.abort());
+  await expect(adding).rejects.toThrow();
+  expect(world.server.writes()).toEqual([]);
+});
