@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { codecOf } from '@csi-sidecars/csi';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
-import { newVolume } from '../../test/calls.ts';
+import { newVolume } from '../../testing/calls.ts';
 import { openDriver } from '../core/driver.ts';
 import { defaultSettings } from '../core/settings.ts';
 import { FaultBox } from '../faults/fault-box.ts';

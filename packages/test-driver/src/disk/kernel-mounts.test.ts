@@ -13,8 +13,8 @@ import type {
   ResponseOf,
   VolumeCapabilityInput,
 } from '@csi-sidecars/csi';
-import { block, codeOf as codeOfCall, mount, newVolume } from '../../test/calls.ts';
-import { runProgram, temporaryFolder } from '../../test/program.ts';
+import { block, codeOf as codeOfCall, mount, newVolume } from '../../testing/calls.ts';
+import { runProgram, temporaryFolder } from '../../testing/program.ts';
 
 /** Growing ext4 in use is a privilege of its own, which containers often lack. */
 const capSysResource = 1n << 24n;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { settle } from '@csi-sidecars/runtime/testing';
-import { bench, codeOf, newVolume } from '../../test/calls.ts';
+import { bench, codeOf, newVolume } from '../../testing/calls.ts';
 import type { FaultRule } from '../index.ts';
 
 const create = '/csi.v1.Controller/CreateVolume';

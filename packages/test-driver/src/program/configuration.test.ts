@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { gib } from '../../test/calls.ts';
+import { gib } from '../../testing/calls.ts';
 import { allCapabilities, defaultSettings } from '../index.ts';
 import { configure } from './configuration.ts';
 import { parseFlags, usage } from './flags.ts';

@@ -3,8 +3,8 @@ import { lstat, mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/pr
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CsiChannel, Method, RequestOf, ResponseOf } from '@csi-sidecars/csi';
-import { codeOf, mount, newVolume } from '../../test/calls.ts';
-import { connect, runProgram, temporaryFolder } from '../../test/program.ts';
+import { codeOf, mount, newVolume } from '../../testing/calls.ts';
+import { connect, runProgram, temporaryFolder } from '../../testing/program.ts';
 import type { DriverControl } from '../index.ts';
 import { startTestDriver } from './start.ts';
 

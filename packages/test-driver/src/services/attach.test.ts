@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import type { ControllerPublishVolumeRequestInput } from '@csi-sidecars/csi';
-import { bench, block, mount, newVolume, without, type Bench } from '../../test/calls.ts';
+import { bench, block, mount, newVolume, without, type Bench } from '../../testing/calls.ts';
 import type { Settings } from '../index.ts';
 
 const publish = '/csi.v1.Controller/ControllerPublishVolume';

@@ -7,7 +7,7 @@
 import { describe, expect, it } from 'vitest';
 import { codecOf, type DecodedRequestOf, type Method, type RequestOf, type ResponseInputOf } from '@csi-sidecars/csi';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
-import { gib, mount, newVolume } from '../../test/calls.ts';
+import { gib, mount, newVolume } from '../../testing/calls.ts';
 import { openDriver, type Driver } from '../core/driver.ts';
 import { defaultSettings } from '../core/settings.ts';
 import { MemoryDisk } from '../model/memory-disk.ts';

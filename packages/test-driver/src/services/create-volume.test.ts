@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
-import { bench, block, gib, mount, newVolume, without } from '../../test/calls.ts';
+import { bench, block, gib, mount, newVolume, without } from '../../testing/calls.ts';
 import type { Settings } from '../index.ts';
 
 const create = '/csi.v1.Controller/CreateVolume';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { bench, without } from '../../test/calls.ts';
+import { bench, without } from '../../testing/calls.ts';
 import { allCapabilities } from '../index.ts';
 
 it('[hostpath-driver#1] given a driver without any settings, when asked who it is, then it has a name and a version', async () => {

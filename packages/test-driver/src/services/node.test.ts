@@ -5,7 +5,7 @@ import type {
   NodeStageVolumeRequestInput,
   VolumeCapability_AccessMode_Mode,
 } from '@csi-sidecars/csi';
-import { bench, block, gib, mount, newVolume, without, type Bench } from '../../test/calls.ts';
+import { bench, block, gib, mount, newVolume, without, type Bench } from '../../testing/calls.ts';
 import type { Settings } from '../index.ts';
 
 const attach = '/csi.v1.Controller/ControllerPublishVolume';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { bench, gib, newVolume, type Bench } from '../../test/calls.ts';
+import { bench, gib, newVolume, type Bench } from '../../testing/calls.ts';
 import type { Settings } from '../index.ts';
 
 const cut = '/csi.v1.Controller/CreateSnapshot';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { settle } from '@csi-sidecars/runtime/testing';
-import { bench, block, codeOf as codeOfCall, gib, mount, newVolume, without } from '../../test/calls.ts';
+import { bench, block, codeOf as codeOfCall, gib, mount, newVolume, without } from '../../testing/calls.ts';
 import { allCapabilities } from '../index.ts';
 
 const list = '/csi.v1.Controller/ListVolumes';
