@@ -20,7 +20,7 @@ import {
   type ControllerPorts,
 } from '@csi-sidecars/runtime';
 import { withFaults, type Fault, type FaultTarget } from '@csi-sidecars/runtime/testing';
-import type { DriverModel } from '@csi-sidecars/test-driver';
+import { factsOf, type DriverModel } from '@csi-sidecars/test-driver';
 import type { Operation, Trouble } from './trouble.ts';
 
 export interface ProcessDeps {
@@ -124,7 +124,6 @@ export function startProcess(program: SidecarProgram, deps: ProcessDeps): Sideca
   const base = { client, clock, random, logger: silentLogger };
   const work = async (signal: AbortSignal, gate?: StartGate): Promise<void> => {
     const informers = createInformerFactory(base);
-    const { capabilities, name } = driver.settings;
     const sidecar = program.create(
       {
         ...base,
@@ -135,11 +134,7 @@ export function startProcess(program: SidecarProgram, deps: ProcessDeps): Sideca
         queueMetrics: createWorkQueueMetrics(noMetrics),
         ...(gate === undefined ? {} : { gate }),
       },
-      {
-        name,
-        pluginCapabilities: new Set(capabilities.plugin.map(String)),
-        controllerCapabilities: new Set(capabilities.controller.map(String)),
-      },
+      factsOf(driver.settings),
     );
     await Promise.all([informers.start(signal), sidecar.run(signal)]);
   };

@@ -1,23 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
-import type { DriverFacts } from '@csi-sidecars/csi';
+import { aDriver, driverName } from '@csi-sidecars/csi/testing';
 import type { CSINode, PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
 import { annotations, finalizerOf } from '../src/names.ts';
 import type { AttacherSettings } from '../src/settings.ts';
 
-export const driverName = 'test.csi.example.com';
+export { aDriver, driverName };
 export const finalizer: string = finalizerOf(driverName);
 const deletedAt = '2026-01-01T00:00:00Z';
-
-export function aDriver(
-  capabilities: { readonly plugin?: readonly string[]; readonly controller?: readonly string[] } = {},
-): DriverFacts {
-  return {
-    name: driverName,
-    pluginCapabilities: new Set(capabilities.plugin ?? ['CONTROLLER_SERVICE']),
-    controllerCapabilities: new Set(capabilities.controller ?? ['PUBLISH_UNPUBLISH_VOLUME']),
-  };
-}
 
 export function someSettings(settings: Partial<AttacherSettings> = {}): AttacherSettings {
   return {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+export { aDriver, driverName } from './a-driver.ts';
 export { csiError, fakeCsiChannel, hang } from './fake-channel.ts';
 export type { Answer, FakeCsiChannel, RecordedCall, Reply } from './fake-channel.ts';
 export { serveCsi } from './serve.ts';

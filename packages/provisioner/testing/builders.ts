@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
-import type { DriverFacts } from '@csi-sidecars/csi';
+import { aDriver, driverName } from '@csi-sidecars/csi/testing';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { annotations, claimGuard, volumeFinalizer } from '../src/names.ts';
 import type { ProvisionerSettings } from '../src/settings.ts';
 
-export const driverName = 'test.csi.example.com';
-
-export function aDriver(
-  capabilities: { plugin?: readonly string[]; controller?: readonly string[] } = {},
-): DriverFacts {
-  return {
-    name: driverName,
-    pluginCapabilities: new Set(capabilities.plugin ?? ['CONTROLLER_SERVICE']),
-    controllerCapabilities: new Set(capabilities.controller ?? ['CREATE_DELETE_VOLUME']),
-  };
-}
+export { aDriver, driverName };
 
 export function someSettings(settings: Partial<ProvisionerSettings> = {}): ProvisionerSettings {
   return {

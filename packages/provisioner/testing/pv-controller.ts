@@ -6,7 +6,8 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '@csi-sidecars/runtime';
-import type { Fixture, World } from './provisioner-fixture.ts';
+import type { World } from '@csi-sidecars/test-driver/testing';
+import type { Fixture } from './provisioner-fixture.ts';
 
 /** Binds and releases, as kube-controller-manager would, and lets claims go that nothing holds. */
 export function playController({ server }: World): void {

@@ -2,7 +2,7 @@
 /** A deletion that is finished before the watch has told so. */
 import { silentLogger, type PersistentVolume } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { aVolume } from '../../testing/builders.ts';
+import { aDriver, aVolume } from '../../testing/builders.ts';
 import { volumeFinalizer } from '../names.ts';
 import { createVolumeReconcile, type VolumeLoopDeps } from './controller.ts';
 
@@ -15,13 +15,7 @@ it('given a finished deletion, when the cache still shows the volume, then it is
     logger: silentLogger,
     timeoutMs: 1000,
     caches: { volumes: { get: () => cached }, classes: { get: () => undefined }, attachments: undefined },
-    context: {
-      driver: {
-        name: cached.spec?.csi?.driver,
-        pluginCapabilities: new Set(['CONTROLLER_SERVICE']),
-        controllerCapabilities: new Set(['CREATE_DELETE_VOLUME']),
-      },
-    },
+    context: { driver: aDriver() },
     events: { record: () => undefined },
     metrics: { deleted: () => undefined, deleteFailed: () => undefined },
     volumes: { remember: () => undefined },

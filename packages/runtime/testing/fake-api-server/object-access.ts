@@ -4,6 +4,9 @@ import { collectionId, groupVersion, type ResourceType } from './resource-type.t
 import { copyJson } from './json.ts';
 import { keyOf, type StoredMeta, type StoredObject } from './store.ts';
 import { notFound } from './status.ts';
+import { objectPath } from '../../src/api/resource-path.ts';
+import { parseRoute } from './route.ts';
+import { remove } from './delete.ts';
 import { timestamp, type ObjectView, type WriteDeps } from './write-request.ts';
 import type { KubeObject } from '../../src/api/objects.ts';
 import type { ObjectRef } from '../../src/api/client.ts';
@@ -15,19 +18,23 @@ export interface ObjectAccess extends ObjectView {
   readonly seed: <T extends KubeObject>(object: T) => T;
   /** Replaces an object by what `change` makes of it, as another client would; the version moves on. */
   readonly change: <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, change: (object: T) => T) => T;
+  /** As a user deletes: at once without finalizers, else it is marked. */
+  readonly delete: (resource: Resource, ref: ObjectRef) => void;
   /** Removes it at once, whatever its finalizers say. */
   readonly remove: (resource: Resource, ref: ObjectRef) => void;
 }
 
-export function createObjectAccess(
-  deps: Pick<WriteDeps, 'store' | 'clock' | 'random'>,
-  types: readonly ResourceType[],
-): ObjectAccess {
+export function createObjectAccess(deps: WriteDeps, types: readonly ResourceType[]): ObjectAccess {
   const { store, clock, random } = deps;
 
+  function typeOf(kind: string | undefined, version: string | undefined): ResourceType {
+    const type = types.find((each) => each.kind === kind && groupVersion(each) === version);
+    if (type === undefined) throw new Error(`unknown kind ${version ?? ''} ${kind ?? ''}`);
+    return type;
+  }
+
   function seed<T extends KubeObject>(object: T): T {
-    const type = types.find((each) => each.kind === object.kind && groupVersion(each) === object.apiVersion);
-    if (type === undefined) throw new Error(`unknown kind ${object.apiVersion ?? ''} ${object.kind ?? ''}`);
+    const type = typeOf(object.kind, object.apiVersion);
     const name = object.metadata?.name;
     if (name === undefined) throw new Error('an object to seed needs a name');
     const identity = { uid: random.uuid(), creationTimestamp: timestamp(clock) };
@@ -50,6 +57,10 @@ export function createObjectAccess(
       const current = collection.get(key);
       if (current === undefined) throw notFound(resource, ref.name);
       return collection.put(key, copyJson(change(current as unknown as T)) as unknown as StoredObject) as unknown as T;
+    },
+    delete(resource, ref) {
+      const type = typeOf(resource.kind, groupVersion(resource));
+      remove(deps, { type, route: parseRoute('DELETE', objectPath(resource, ref)) }, {});
     },
     remove: (resource, ref) => void store.collection(collectionId(resource)).remove(keyOf(ref.namespace, ref.name)),
   };

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { DriverFacts } from '@csi-sidecars/csi';
+import type { Settings } from '../core/settings.ts';
+
+/** What a controller learns of a driver with these settings when it starts. */
+export function factsOf({ name, capabilities }: Pick<Settings, 'name' | 'capabilities'>): DriverFacts {
+  return {
+    name,
+    pluginCapabilities: new Set(capabilities.plugin.map(String)),
+    controllerCapabilities: new Set(capabilities.controller.map(String)),
+  };
+}

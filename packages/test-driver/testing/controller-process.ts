@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The process of a controller in a test: real client, caches and queues in a world that outlives it. */
+import type { CsiChannel } from '@csi-sidecars/csi';
+import {
+  type ControllerPorts,
+  createApiClient,
+  createInformerFactory,
+  createWorkQueueMetrics,
+  OrderlyStop,
+} from '@csi-sidecars/runtime';
+import {
+  createLife,
+  mortal,
+  mortalCall,
+  recordingLogger,
+  type RecordingLogger,
+  recordingMetrics,
+  type RecordingMetrics,
+  script,
+  seededRandom,
+  settle,
+  withFaults,
+} from '@csi-sidecars/runtime/testing';
+import type { World } from './controller-world.ts';
+import { callsOf, requestsOf, writesOf } from './records.ts';
+
+export interface ProcessOptions {
+  /** `csi-provisioner` */
+  readonly name: string;
+  /** Asked around every API write and every call to the driver; `crash` ends the process there. Default: never. */
+  readonly interrupt: ((operation: string, moment: 'before' | 'after') => 'crash' | undefined) | undefined;
+}
+
+export interface ControllerProcess {
+  /** What its controller is given. */
+  readonly ports: ControllerPorts & { readonly channel: CsiChannel };
+  /** Aborts when it crashes. */
+  readonly death: AbortSignal;
+  /** Starts caches and controller, and lets happen what can happen at once. */
+  run(controller: { run(signal: AbortSignal): Promise<void> }): Promise<RunningController>;
+}
+
+export interface RunningController extends World {
+  readonly metrics: RecordingMetrics;
+  readonly logger: RecordingLogger;
+  /** What was written so far: `patch volumeattachments/status va1 200`, in order. */
+  writes(): readonly string[];
+  /** What the driver was asked and said: `ControllerPublishVolume volume-1 id-of-node1 OK`, in order. */
+  calls(): readonly string[];
+  /** As sent to the driver. */
+  requests(method: string): readonly Readonly<Record<string, unknown>>[];
+  /** Lets everything that can happen at this moment happen. */
+  settle(): Promise<void>;
+  /** The process stops in good order. */
+  stop(): Promise<void>;
+  /** The process is gone from one moment to the next: nothing it started is heard of again. */
+  crash(): World;
+}
+
+export function createProcess(world: World, { name, interrupt }: ProcessOptions): ControllerProcess {
+  const { clock, server, driver, faults } = world;
+  const random = seededRandom(2);
+  const logger = recordingLogger();
+  const metrics = recordingMetrics();
+  const life = createLife(interrupt);
+  const { stop, death } = life;
+  const api = createApiClient(
+    { transport: mortal(withFaults(server.transport, { clock, decide: script(faults) }), life), clock, logger },
+    { userAgent: `${name}/test`, qps: -1, burst: 1 },
+  );
+  const informers = createInformerFactory({ client: api, clock, random, logger, objects: 'frozen' });
+  const connection = driver.channel();
+  const channel: CsiChannel = {
+    ...connection,
+    call: (...call) => mortalCall(() => connection.call(...call), { ...life, operation: call[0] }),
+  };
+  const settleAll = async (): Promise<void> => {
+    for (let turn = 0; turn < 30; turn++) await settle();
+    await clock.advance(0);
+  };
+  return {
+    ports: { api, channel, informers, clock, random, logger, metrics, queueMetrics: createWorkQueueMetrics(metrics) },
+    death,
+    async run(controller) {
+      const watching = informers.start(stop.signal);
+      const running = controller.run(stop.signal);
+      await settleAll();
+      return {
+        ...world,
+        metrics,
+        logger,
+        writes: () => writesOf(server),
+        calls: () => callsOf(driver),
+        requests: (method) => requestsOf(driver, method),
+        settle: settleAll,
+        async stop() {
+          stop.abort(new OrderlyStop());
+          await running;
+          await informers.shutdown();
+          await watching;
+        },
+        crash() {
+          life.end();
+          return world;
+        },
+      };
+    },
+  };
+}
