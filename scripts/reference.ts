@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Writes docs/reference/flags.md from the programs' own tables. `npm run check` fails when the page is not up to date. */
+/** Writes docs/reference/{flags,rbac}.md from the programs' own tables. `npm run check` fails when a page is not up to date. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 // Relative on purpose: the tables are not part of the packages' doors.
@@ -8,6 +8,9 @@ import { nodeProgram } from '../packages/all-in-one/src/node/flags.ts';
 import { livenessprobeProgram } from '../packages/livenessprobe/src/flags.ts';
 import { nodeDriverRegistrarProgram } from '../packages/node-driver-registrar/src/flags.ts';
 import { provisionerProgram } from '../packages/provisioner/src/flags.ts';
+import { clusterRules as attacherRules } from '@csi-sidecars/attacher';
+import { clusterRules as provisionerRules } from '@csi-sidecars/provisioner';
+import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { resizerProgram, snapshotControllerProgram, snapshotterProgram } from '@csi-sidecars/sidecar';
 import type { Flags, Gate } from '@csi-sidecars/sidecar';
 
@@ -55,14 +58,43 @@ function section(program: (typeof programs)[number]): string {
   ].join('\n');
 }
 
-const page = [
+const flagsPage = [
   '# Flags',
   '',
   'Generated from the tables of the programs (`npm run generate`). Durations use Go syntax (`1m30s`).',
   '',
   programs.map(section).join('\n\n'),
   '',
-].join('\n');
+];
+
+const ruleTable = (title: string, rules: readonly UsedRule[]): readonly string[] => [
+  `## ${title}`,
+  '',
+  '| API group | Resources | Verbs | When |',
+  '|---|---|---|---|',
+  ...rules.map(({ apiGroups, resources, verbs, when = 'always' }) =>
+    ['', apiGroups.map((group) => group || 'core').join(', '), resources.join(', '), verbs.join(', '), when, '']
+      .join(' | ')
+      .trim(),
+  ),
+  '',
+];
+
+const rbacPage = [
+  '# Permissions',
+  '',
+  'Generated from the tables of the programs (`npm run generate`): what each uses, and no more.',
+  '',
+  "Upstream's stock roles grant it, but for three: secrets, which they leave to whoever needs them; VolumeAttributesClasses in",
+  'that of csi-provisioner, without which claims that name such a class are not provisioned; and events in that of',
+  'csi-attacher, without which only those about the election are missed.',
+  '',
+  ...ruleTable('csi-provisioner: ClusterRole', provisionerRules),
+  ...ruleTable('csi-attacher: ClusterRole', attacherRules),
+  ...ruleTable('Leader election: Role in the namespace of the Lease', leaseRules),
+];
+
 const folder = join(import.meta.dirname, '..', 'docs', 'reference');
 mkdirSync(folder, { recursive: true });
-writeFileSync(join(folder, 'flags.md'), page);
+writeFileSync(join(folder, 'flags.md'), flagsPage.join('\n'));
+writeFileSync(join(folder, 'rbac.md'), rbacPage.join('\n'));

@@ -3,15 +3,8 @@
  * Questions put to a list of audited requests: what was refused, which rights were used, how many requests a volume cost,
  * which shapes of requests there were. Pure.
  */
+import type { PolicyRule } from '@csi-sidecars/runtime';
 import type { AuditedRequest } from './read-audit.ts';
-
-/** One rule of a Role or ClusterRole. */
-export interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
 
 /** A right as RBAC writes it: `update persistentvolumeclaims`, `patch volumeattachments/status.storage.k8s.io`. */
 export type Right = string;

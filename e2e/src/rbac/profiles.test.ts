@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { clusterRules as attacherRules } from '@csi-sidecars/attacher';
+import { clusterRules as provisionerRules } from '@csi-sidecars/provisioner';
+import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { rightsGranted } from '../audit/analyse.ts';
 import { accountOf, extraRules, rbacObjects, rulesOf, type RbacProfile, type RbacSubject } from './profiles.ts';
@@ -66,3 +69,20 @@ it('given a need beyond the profile, then it is a role and a binding of their ow
     'ClusterRoleBinding p-19-csi-provisioner-secrets',
   ]);
 });
+
+it.each<{ subject: RbacSubject; used: readonly UsedRule[]; inReserve: RegExp }>([
+  { subject: 'external-attacher', used: attacherRules, inReserve: /^$/ },
+  // Not used yet: the sweep for orphaned snapshot finalizers, storage capacity.
+  {
+    subject: 'external-provisioner',
+    used: provisionerRules,
+    inReserve: /volumesnapshot|csistoragecapacities|pods|apps/,
+  },
+])(
+  'given profile minimal of $subject, then it grants what the program uses but secrets, and no more',
+  ({ subject, used, inReserve }) => {
+    const granted = rightsGranted(rulesOf(rbacObjects({ profile: 'minimal', subject }, placement)));
+    const needed = [...rightsGranted([...used, ...leaseRules])].filter((right) => right !== 'get secrets');
+    expect([...granted].filter((right) => !inReserve.test(right)).sort()).toEqual(needed.sort());
+  },
+);

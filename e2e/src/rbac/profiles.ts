@@ -7,8 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
-import type { KubeObject, ObjectMeta } from '@csi-sidecars/runtime';
-import type { PolicyRule } from '../audit/analyse.ts';
+import type { KubeObject, ObjectMeta, PolicyRule } from '@csi-sidecars/runtime';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 
 export type RbacProfile = 'stock' | 'minimal';

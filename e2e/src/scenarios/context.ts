@@ -13,9 +13,9 @@ import {
   type CSIDriver,
   type KubeObject,
   type ObjectRef,
+  type PolicyRule,
   type Resource,
 } from '@csi-sidecars/runtime';
-import type { PolicyRule } from '../audit/analyse.ts';
 import { startDriver, type DriverDoor, type DriverInstance, type DriverOptions } from '../driver/driver.ts';
 import type { ControllerName } from '../processes/program.ts';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';

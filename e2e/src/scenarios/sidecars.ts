@@ -4,8 +4,8 @@
  * the rules of the chosen profile, and with nothing else in its environment.
  */
 import { join } from 'node:path';
+import type { PolicyRule } from '@csi-sidecars/runtime';
 import { kubeconfigOf } from '../accounts/kubeconfig-of.ts';
-import type { PolicyRule } from '../audit/analyse.ts';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 import { findProgram, type ControllerName } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';

@@ -39,6 +39,7 @@ export { ApiError } from './api/errors.ts';
 export type { StatusDetails } from './api/errors.ts';
 export { parseJson, stringifyJson } from './api/json.ts';
 export type * from './api/objects.ts';
+export type { PolicyRule, UsedRule } from './api/policy-rule.ts';
 export { readSecret } from './api/read-secret.ts';
 export * from './api/resource.ts';
 export { backoffConflictRetry, defaultConflictRetry, retryOnConflict } from './api/retry-on-conflict.ts';
@@ -130,6 +131,7 @@ export { createLeaderElector } from './lease/leader-elector.ts';
 export type { LeaderElectionDeps, LeaderElector, LeadingWork } from './lease/leader-elector.ts';
 export { leaseIdentity, leaseName, leaseNamespace, sanitizedName } from './lease/names.ts';
 export type { LeaseNamespaceSources } from './lease/names.ts';
+export { leaseRules } from './lease/rules.ts';
 // For programs: ports and what implements them.
 export type { ClusterConfig } from './api/cluster/cluster-config.ts';
 export { connectCluster } from './api/cluster/connect-cluster.ts';

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** P-18 to P-20: what a claim and its class make of a CreateVolume request. */
 import assert from 'node:assert/strict';
-import { secrets, volumeAttributesClasses } from '@csi-sidecars/runtime';
-import type { PolicyRule } from '../../audit/analyse.ts';
+import { type PolicyRule, secrets, volumeAttributesClasses } from '@csi-sidecars/runtime';
 import { createCalls } from '../../driver/calls.ts';
 import type { Scenario } from '../scenario.ts';
 import { createClaim, createClass, untilBound, untilEvent } from './steps.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { createElectionWorld, leaseVerbs } from '../../testing/election/election-world.ts';
+import { createElectionWorld } from '../../testing/election/election-world.ts';
 import { leaseName } from './names.ts';
 
 const other = { holderIdentity: 'b', leaseDurationSeconds: 15, leaseTransitions: 3 };
@@ -32,7 +32,7 @@ describe('taking the lease', () => {
   });
 
   it('[runtime#131] given a record that does not change for its duration, then it is taken with one more transition', async () => {
-    const { clock, candidate, seedLease, lease, writes } = createElectionWorld({ verbs: ['get', 'create', 'update'] });
+    const { clock, candidate, seedLease, lease, writes } = createElectionWorld({ without: ['watch'] });
     seedLease({ ...other, renewTime: written });
     const a = candidate('a');
     await clock.advance(14_999);
@@ -115,7 +115,7 @@ describe('taking the lease', () => {
   });
 
   it('[runtime#151] given no right on leases, then attempts go on for ever, each with an error line, and the process is healthy', async () => {
-    const { clock, candidate, server } = createElectionWorld({ verbs: [] });
+    const { clock, candidate, server } = createElectionWorld({ without: ['get', 'create', 'update', 'watch'] });
     const a = candidate('a');
     await clock.advance(600_000);
     const attempts = server.requests.filter(({ verb }) => verb === 'get');
@@ -179,11 +179,11 @@ describe('taking the lease', () => {
 
 describe('watching the lease', () => {
   it('[runtime#149] [common#44] given a released Lease, then a standby that watches leads at once, one that may not within its retry interval', async () => {
-    for (const [verbs, withinMs] of [
-      [leaseVerbs, 1],
-      [['get', 'create', 'update'], 11_000],
+    for (const [without, withinMs] of [
+      [[], 1],
+      [['watch'], 11_000],
     ] as const) {
-      const { clock, candidate, lease } = createElectionWorld({ verbs });
+      const { clock, candidate, lease } = createElectionWorld({ without });
       const a = candidate('a', { releaseOnExit: true });
       await clock.advance(100);
       const b = candidate('b');

@@ -12,8 +12,9 @@ import type { LeaderElectionOptions } from '../../src/lease/election-config.ts';
 import { createElectionMetrics } from '../../src/lease/election-report.ts';
 import type { ElectionResult } from '../../src/lease/election-state.ts';
 import { createLeaderElector, type LeaderElector } from '../../src/lease/leader-elector.ts';
+import { leaseRules } from '../../src/lease/rules.ts';
 import { OrderlyStop } from '../../src/process/orderly-stop.ts';
-import { createFakeApiServer, type AccessRule, type FakeApiServer } from '../fake-api-server/index.ts';
+import { createFakeApiServer, type FakeApiServer } from '../fake-api-server/index.ts';
 import { FakeClock } from '../fake-clock.ts';
 import { script, withFaults, type DecideFault, type FaultRule, type FaultTarget } from '../faults/index.ts';
 import { recordingLogger, type RecordingLogger } from '../recording-logger.ts';
@@ -59,20 +60,18 @@ export interface Candidate {
 
 const place = { namespace: 'kube-system', name: 'driver-lease' };
 
-/** The rights of the stock roles; `watch` and `list` can be left out. */
-export const leaseVerbs = ['get', 'create', 'update', 'list', 'watch'] as const;
+export interface ElectionWorldOptions {
+  /** What candidates may not do with Leases, of all that election uses. */
+  readonly without?: readonly string[];
+}
 
-export function createElectionWorld(options: { readonly verbs?: readonly string[] } = {}): ElectionWorld {
+export function createElectionWorld({ without = [] }: ElectionWorldOptions = {}): ElectionWorld {
   const clock = new FakeClock();
-  const rule: AccessRule = {
-    apiGroups: ['coordination.k8s.io'],
-    resources: ['leases'],
-    verbs: options.verbs ?? leaseVerbs,
-  };
+  const rules = leaseRules.map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => !without.includes(verb)) }));
   const server = createFakeApiServer({
     clock,
     random: seededRandom(1),
-    authenticate: ({ userAgent }) => ({ user: userAgent, rules: [rule] }),
+    authenticate: ({ userAgent }) => ({ user: userAgent, rules }),
   });
   let seed = 1;
   return {

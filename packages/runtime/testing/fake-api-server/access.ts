@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** RBAC in small: who asks is found by bearer token or user agent, what they may do by ClusterRole-like rules. */
 import { forbidden, Refusal } from './status.ts';
+import type { PolicyRule } from '../../src/api/policy-rule.ts';
 import type { Resource } from '../../src/api/resource.ts';
 import type { Route } from './route.ts';
 
-export interface AccessRule {
-  readonly apiGroups: readonly string[];
-  /** `persistentvolumeclaims/status` for a sub-resource; `*` for all. */
-  readonly resources: readonly string[];
-  readonly verbs: readonly string[];
-  readonly resourceNames?: readonly string[];
+export interface AccessRule extends PolicyRule {
   /** The rule of a Role: only in this namespace. Absent: everywhere. */
   readonly namespace?: string;
 }
