@@ -6,7 +6,7 @@
 import {
   csiDrivers,
   csiNodes,
-  isNotFound,
+  ignoreNotFound,
   namespaces,
   persistentVolumes,
   storageClasses,
@@ -101,11 +101,8 @@ async function cleanUp(client: ApiClient, prefix: string): Promise<void> {
 }
 
 async function discard(client: ApiClient, resource: Resource, name: string): Promise<void> {
-  try {
-    const held = await client.delete(resource, { name });
-    if (held === undefined) return;
-    await client.patch({ resource, ref: { name } }, { type: 'merge', body: { metadata: { finalizers: null } } });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  const held = await client.delete(resource, { name }).catch(ignoreNotFound);
+  if (held === undefined) return;
+  const unheld = { type: 'merge', body: { metadata: { finalizers: null } } } as const;
+  await client.patch({ resource, ref: { name } }, unheld).catch(ignoreNotFound);
 }

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isNotFound, persistentVolumeClaims, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
+import { ignoreNotFound, persistentVolumeClaims, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
 import type { DriverInstance } from '../driver/driver.ts';
 import { createCalls, deletedIds } from '../driver/calls.ts';
 import { eventually, type Patience } from '../scenarios/eventually.ts';
@@ -82,20 +82,11 @@ export async function show({ stage, driver, dataFolder, namespace, display, pati
     () =>
       until('volume object, record and data are gone', async () => {
         if ((await driver.control.volumes()).length > 0 || findFolder(dataFolder, handle) !== undefined) return false;
-        return await isGone(() => api.get(persistentVolumes, { name: volume.metadata?.name ?? '' }));
+        const ref = { name: volume.metadata?.name ?? '' };
+        return (await api.get(persistentVolumes, ref).catch(ignoreNotFound)) === undefined;
       }),
     () => 'no PersistentVolume, no volume in the driver, no data on disk',
   );
-}
-
-async function isGone(read: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await read();
-    return false;
-  } catch (error) {
-    if (isNotFound(error)) return true;
-    throw error;
-  }
 }
 
 function findFolder(dataFolder: string, handle: string): string | undefined {

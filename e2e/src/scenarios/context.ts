@@ -7,7 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   csiDrivers,
-  isNotFound,
+  ignoreNotFound,
   namespaces,
   type ApiClient,
   type CSIDriver,
@@ -176,9 +176,5 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
 }
 
 async function deleteIfThere(api: ApiClient, resource: Resource, ref: ObjectRef): Promise<void> {
-  try {
-    await api.delete(resource, ref);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  await api.delete(resource, ref).catch(ignoreNotFound);
 }

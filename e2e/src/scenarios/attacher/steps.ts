@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import type { CsiChannel } from '@csi-sidecars/csi';
 import {
-  isNotFound,
+  ignoreNotFound,
   persistentVolumes,
   volumeAttachments,
   type PersistentVolume,
@@ -134,12 +134,7 @@ export async function createAttachment(
 }
 
 export async function findAttachment(ctx: ScenarioContext, name: string): Promise<VolumeAttachment | undefined> {
-  try {
-    return await ctx.api.get(volumeAttachments, { name });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await ctx.api.get(volumeAttachments, { name }).catch(ignoreNotFound);
 }
 
 export async function untilAttached(ctx: ScenarioContext, name: string, timeoutMs?: number): Promise<VolumeAttachment> {

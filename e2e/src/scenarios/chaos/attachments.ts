@@ -6,8 +6,7 @@
 import assert from 'node:assert/strict';
 import {
   csiNodes,
-  isAlreadyExists,
-  isNotFound,
+  ignoreNotFound,
   nodes as nodeResource,
   persistentVolumeClaims,
   pods,
@@ -16,7 +15,7 @@ import {
 import { seededRandom } from '@csi-sidecars/runtime/testing';
 import type { NodeEmulator } from '@csi-sidecars/sim';
 import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
-import { openFleet, releaseAll, untilNoneAttached, type Fleet } from '../attacher/fleet.ts';
+import { openFleet, releaseAll, untilNoneAttached } from '../attacher/fleet.ts';
 import { attachmentsOf, nodeIdOf, outOfService } from '../attacher/steps.ts';
 import type { ScenarioContext } from '../context.ts';
 import { aClaim, aPod } from '../objects.ts';
@@ -24,7 +23,7 @@ import type { Scenario } from '../scenario.ts';
 import { holdingsOf } from './holders.ts';
 import { planKills } from './kills.ts';
 import { createMayhem, share } from './mayhem.ts';
-import { insist, unless } from './volumes.ts';
+import { deleteClaimsInsistently, insist, unlessThere } from './volumes.ts';
 
 const volumes = 300;
 /** Of the twenty: while volumes are attached, while they move, and while they are detached. */
@@ -105,7 +104,8 @@ export const attachmentChaos: readonly Scenario[] = [
       // The attach/detach controller takes a volume whose detachment has failed for one that is free.
       ctx.note(`${early.length} times a volume was asked for that another node might have: the driver decides`);
       lost.thaw();
-      await cleanAway(ctx, fleet, names);
+      await deleteClaimsInsistently(ctx, names);
+      await releaseAll(ctx, fleet);
     },
   },
 ];
@@ -142,13 +142,15 @@ function createPods(ctx: ScenarioContext): Pods {
     await insist(ctx, names, async (name) => {
       const node = choose(index.get(name) ?? 0);
       const pod = aPod(podOf(name), name, { nodeName: node.name, terminationGracePeriodSeconds: 30 });
-      await unless(isAlreadyExists, ctx.create(pods, pod));
+      await unlessThere(ctx.create(pods, pod));
       places.set(name, node);
     });
   };
   const end = async (names: readonly string[], how: 'graceful' | 'forced' = 'graceful'): Promise<void> => {
     const options = how === 'forced' ? { gracePeriodSeconds: 0 } : {};
-    await insist(ctx, names, (name) => unless(isNotFound, api.delete(pods, { namespace, name: podOf(name) }, options)));
+    await insist(ctx, names, (name) =>
+      api.delete(pods, { namespace, name: podOf(name) }, options).catch(ignoreNotFound),
+    );
     for (const name of names) places.delete(name);
   };
   return {
@@ -192,10 +194,4 @@ async function deleteNode(ctx: ScenarioContext, node: NodeEmulator): Promise<voi
   const remove = (resource: Resource): Promise<void> => insist(ctx, [name], () => ctx.remove(resource, name));
   await remove(csiNodes);
   await remove(nodeResource);
-}
-
-async function cleanAway(ctx: ScenarioContext, fleet: Fleet, names: readonly string[]): Promise<void> {
-  const { api, namespace } = ctx;
-  await insist(ctx, names, (name) => unless(isNotFound, api.delete(persistentVolumeClaims, { namespace, name })));
-  await releaseAll(ctx, fleet);
 }

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import {
   isAlreadyExists,
-  isNotFound,
   persistentVolumeClaims,
   persistentVolumes,
   type PersistentVolume,
@@ -11,7 +10,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { createCalls } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
-import { createClaim, deleteClaim } from '../provisioner/steps.ts';
+import { createClaim } from '../provisioner/steps.ts';
 
 const convergeMs = 120_000;
 
@@ -21,11 +20,11 @@ export async function createClaimsInsistently(
   className: string,
   names: readonly string[],
 ): Promise<void> {
-  await insist(ctx, names, (name) => unless(isAlreadyExists, createClaim(ctx, className, { name })));
+  await insist(ctx, names, (name) => unlessThere(createClaim(ctx, className, { name })));
 }
 
 export async function deleteClaimsInsistently(ctx: ScenarioContext, names: readonly string[]): Promise<void> {
-  await insist(ctx, names, (name) => unless(isNotFound, deleteClaim(ctx, name)));
+  await insist(ctx, names, (name) => ctx.remove(persistentVolumeClaims, name));
 }
 
 export async function claimsOf({ api, namespace }: ScenarioContext): Promise<readonly PersistentVolumeClaim[]> {
@@ -109,10 +108,11 @@ export async function insist(
   );
 }
 
-export async function unless(isHarmless: (error: unknown) => boolean, work: Promise<unknown>): Promise<void> {
+/** An answer that never came may have been a yes. */
+export async function unlessThere(creation: Promise<unknown>): Promise<void> {
   try {
-    await work;
+    await creation;
   } catch (error) {
-    if (!isHarmless(error)) throw error;
+    if (!isAlreadyExists(error)) throw error;
   }
 }

@@ -2,7 +2,7 @@
 /** Steps that scenarios of the provisioner share: a class, a claim, and the moments of their lives. */
 import {
   events,
-  isNotFound,
+  ignoreNotFound,
   persistentVolumeClaims,
   persistentVolumes,
   storageClasses,
@@ -59,12 +59,7 @@ export async function untilVolumeGone(ctx: ScenarioContext, name: string): Promi
 }
 
 export async function findVolume(ctx: ScenarioContext, name: string): Promise<PersistentVolume | undefined> {
-  try {
-    return await ctx.api.get(persistentVolumes, { name });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await ctx.api.get(persistentVolumes, { name }).catch(ignoreNotFound);
 }
 
 export async function eventsOf(ctx: ScenarioContext, reason: string): Promise<readonly Event[]> {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ApiClient } from '../api/client.ts';
-import { isAlreadyExists, isNamespaceTerminating, isNotFound } from '../api/error-predicates.ts';
+import { isAlreadyExists, isNamespaceTerminating } from '../api/error-predicates.ts';
 import { ApiError } from '../api/errors.ts';
+import { ignoreNotFound } from '../api/ignore-not-found.ts';
 import type { Event } from '../api/objects.ts';
 import { events } from '../api/resource.ts';
 import { TransportError } from '../api/transport.ts';
@@ -41,15 +42,8 @@ export async function writeEvent(
   async function patch(): Promise<Event | undefined> {
     const { name = '', namespace } = event.metadata;
     const { count, lastTimestamp, message } = event;
-    try {
-      return await client.patch(
-        { resource: events, ref: { namespace, name } },
-        { type: 'strategic', body: { count, lastTimestamp, message } },
-        options,
-      );
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const target = { resource: events, ref: { namespace, name } };
+    const body = { count, lastTimestamp, message };
+    return await client.patch(target, { type: 'strategic', body }, options).catch(ignoreNotFound);
   }
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A node as the cluster sees it: its Node object with a Ready condition that is reported again and again, and its lease. */
 import {
+  ignoreNotFound,
   isAlreadyExists,
-  isNotFound,
   leases,
   nodes,
   type ApiClient,
   type Clock,
-  type Lease,
   type Logger,
   type StartGate,
 } from '@csi-sidecars/runtime';
@@ -90,15 +89,11 @@ export async function reportNodeStatus(
     const conditions = [{ type: 'Ready', lastHeartbeatTime: toTime(clock.nowMs()) }];
     await persistently(
       deps,
-      () => patchStatus(client, { nodeName, status: { conditions } }, signal).catch(unlessGone),
+      // Somebody may have deleted the node under the kubelet.
+      () => patchStatus(client, { nodeName, status: { conditions } }, signal).catch(ignoreNotFound),
       signal,
     );
   }
-}
-
-/** Somebody has deleted the node under the kubelet. */
-function unlessGone(error: unknown): void {
-  if (!isNotFound(error)) throw error;
 }
 
 async function patchStatus(
@@ -123,12 +118,7 @@ async function renew({ client, clock }: HeartbeatDeps, nodeName: string, signal:
   const renewTime = toMicroTime(clock.nowMs());
   const spec = { holderIdentity: nodeName, leaseDurationSeconds, renewTime };
   const ref = { namespace: leaseNamespace, name: nodeName };
-  const current = await client.get(leases, ref, { signal }).catch(absent);
+  const current = await client.get(leases, ref, { signal }).catch(ignoreNotFound);
   if (current === undefined) await client.create(leases, { metadata: ref, spec }, { signal });
   else await client.update(leases, { ...current, spec: { ...current.spec, ...spec } }, { signal });
-}
-
-function absent(error: unknown): Lease | undefined {
-  if (isNotFound(error)) return undefined;
-  throw error;
 }

@@ -7,7 +7,7 @@
  */
 import {
   done,
-  isNotFound,
+  ignoreNotFound,
   persistentVolumeClaims,
   persistentVolumes,
   storageClasses,
@@ -154,12 +154,7 @@ export function createVolumeBinding(deps: SimDeps): SimController {
     if (name === '') return undefined;
     const cached = claims.lister.get(toObjectKey(namespace, name));
     if (cached !== undefined && cached.metadata?.uid === uid) return cached;
-    try {
-      return await client.get(persistentVolumeClaims, { namespace, name }, { signal });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    return await client.get(persistentVolumeClaims, { namespace, name }, { signal }).catch(ignoreNotFound);
   }
 
   async function setStatus(
