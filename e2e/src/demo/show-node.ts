@@ -6,7 +6,7 @@
 import { csiNodes, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { deployAll, isRegistered, nodePodName } from '../deployment/deploy.ts';
 import { nodeDigest } from '../deployment/node-digest.ts';
-import { endPod } from '../deployment/pod-life.ts';
+import { endPod } from '../scenarios/pod-life.ts';
 import { createCalls, deletedIds } from '../driver/calls.ts';
 import type { ScenarioContext } from '../scenarios/context.ts';
 import { mebibytes, reads, startUser, untilSaid, writes } from '../scenarios/node/user-steps.ts';

@@ -14,7 +14,7 @@ import type { ControllerName } from '../processes/program.ts';
 import type { ScenarioContext } from '../scenarios/context.ts';
 import { aCsiDriver } from '../scenarios/objects.ts';
 import { controllerPod, nodePod, registrarName, type DriverPlacement } from './manifests.ts';
-import { startPod, untilReady } from './pod-life.ts';
+import { startPod, untilReady } from '../scenarios/pod-life.ts';
 
 export interface Deployment {
   readonly node: RealNode;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Pods of scenarios on emulated nodes: they run as soon as their volume is mounted, and end when it is unmounted. */
+/** Pods of scenarios on emulated nodes: they run as soon as their volume is mounted, and go when it is unmounted. */
 import assert from 'node:assert/strict';
-import { isNotFound, pods } from '@csi-sidecars/runtime';
+import { pods } from '@csi-sidecars/runtime';
 import type { NodeEmulator } from '@csi-sidecars/sim';
 import type { ScenarioContext } from './context.ts';
 import { aPod } from './objects.ts';
@@ -19,15 +19,6 @@ export async function createPod(ctx: ScenarioContext, { name, node, claim = 'cla
   await ctx.create(pods, aPod(name, claim, { nodeSelector, terminationGracePeriodSeconds: 30 }));
 }
 
-export async function untilRunning(ctx: ScenarioContext, name: string, timeoutMs?: number): Promise<void> {
-  const { namespace } = ctx;
-  await ctx.eventually(
-    `pod ${name} runs`,
-    async () => (await ctx.api.get(pods, { namespace, name })).status?.phase === 'Running',
-    timeoutMs,
-  );
-}
-
 /** Of the only volume that is mounted there. */
 export function mountedAt(node: Pick<NodeEmulator, 'mounts'>): string {
   const [path] = [...node.mounts().values()].flat();
@@ -38,17 +29,4 @@ export function mountedAt(node: Pick<NodeEmulator, 'mounts'>): string {
 /** Without a word to its node: as when nobody believes that the node comes back. */
 export async function deletePod(ctx: ScenarioContext, name: string): Promise<void> {
   await ctx.api.delete(pods, { namespace: ctx.namespace, name }, { gracePeriodSeconds: 0 });
-}
-
-export async function endPod(ctx: ScenarioContext, name: string): Promise<void> {
-  const { api, namespace } = ctx;
-  await api.delete(pods, { namespace, name });
-  await ctx.eventually(`pod ${name} is gone`, async () => {
-    try {
-      await api.get(pods, { namespace, name });
-      return false;
-    } catch (error) {
-      return isNotFound(error);
-    }
-  });
 }

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { persistentVolumes, secrets, volumeAttachments } from '@csi-sidecars/runtime';
 import { callsOf, publishCalls, unpublishCalls } from '../../driver/calls.ts';
 import { addMountingNode, openChannel } from '../../nodes/mounting-node.ts';
-import { createPod, endPod, untilRunning } from '../pods.ts';
+import { endPod, untilRunning } from '../pod-life.ts';
+import { createPod } from '../pods.ts';
 import {
   createClaim,
   createClass,

@@ -5,7 +5,8 @@ import { csiNodes } from '@csi-sidecars/runtime';
 import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
 import { startApiProxy } from '../../faults/api-proxy.ts';
 import { addMountingNode, openChannel } from '../../nodes/mounting-node.ts';
-import { createPod, deletePod, endPod, untilRunning } from '../pods.ts';
+import { endPod, untilRunning } from '../pod-life.ts';
+import { createPod, deletePod } from '../pods.ts';
 import { createClaim, createClass, untilBound, untilEvent } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import {

@@ -7,7 +7,8 @@ import type { DriverInstance } from '../../driver/driver.ts';
 import { addMountingNode, openChannel } from '../../nodes/mounting-node.ts';
 import { checksumOf, writeData } from '../../workload/workload.ts';
 import type { ScenarioContext } from '../context.ts';
-import { createPod, deletePod, endPod, mountedAt, untilRunning } from '../pods.ts';
+import { endPod, untilRunning } from '../pod-life.ts';
+import { createPod, deletePod, mountedAt } from '../pods.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import {

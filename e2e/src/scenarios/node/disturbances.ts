@@ -2,7 +2,7 @@
 /** N-: parts of the node are killed or hang while a pod writes: it writes on, and pods started right afterwards mount. */
 import assert from 'node:assert/strict';
 import { deployAll, isRegistered, nodePodName, untilRegistered, type Deployment } from '../../deployment/deploy.ts';
-import { containerOf, endPod, getPod, untilPod } from '../../deployment/pod-life.ts';
+import { containerOf, endPod, getPod, untilPod } from '../pod-life.ts';
 import { request } from '../../suite-client/request.ts';
 import { claimed } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';

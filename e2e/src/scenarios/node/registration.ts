@@ -15,7 +15,7 @@ import {
   type Deployment,
 } from '../../deployment/deploy.ts';
 import { registrarName as registrar, registrarPod } from '../../deployment/manifests.ts';
-import { containerOf, startPod, untilPod, untilReady } from '../../deployment/pod-life.ts';
+import { containerOf, startPod, untilPod, untilReady } from '../pod-life.ts';
 import { outputOf } from '../../deployment/pod-output.ts';
 import type { ScenarioContext } from '../context.ts';
 import type { Scenario } from '../scenario.ts';

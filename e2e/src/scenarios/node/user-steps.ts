@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What scenarios do with user pods: start one, wait until its script has said something, end it. */
 import { nodeOf } from '../../deployment/deploy.ts';
-import { getPod, startPod } from '../../deployment/pod-life.ts';
+import { getPod, startPod } from '../pod-life.ts';
 import { outputOf } from '../../deployment/pod-output.ts';
 import { aUserPod, container, type UserPod } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';

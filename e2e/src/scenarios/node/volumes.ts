@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { deployAll, deployDriverOnly, registrationFolder, untilRegistered } from '../../deployment/deploy.ts';
-import { endPod } from '../../deployment/pod-life.ts';
+import { endPod } from '../pod-life.ts';
 import { createCalls, deletedIds } from '../../driver/calls.ts';
 import { findProgram } from '../../processes/program.ts';
 import { supervise } from '../../processes/supervised-process.ts';

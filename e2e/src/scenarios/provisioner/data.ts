@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { createCalls } from '../../driver/calls.ts';
 import { addMountingNode } from '../../nodes/mounting-node.ts';
 import { checksumOf, writeData } from '../../workload/workload.ts';
-import { createPod, endPod, mountedAt, untilRunning } from '../pods.ts';
+import { endPod, untilRunning } from '../pod-life.ts';
+import { createPod, mountedAt } from '../pods.ts';
 import type { Scenario } from '../scenario.ts';
 import { createClaim, createClass, untilBound } from './steps.ts';
 

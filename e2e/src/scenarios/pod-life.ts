@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The life of a real pod as seen from the API: started, running, ready, ended; kubelet removes it once its volumes are unmounted. */
-import { isNotFound, pods, type Pod } from '@csi-sidecars/runtime';
-import type { ScenarioContext } from '../scenarios/context.ts';
-import { eventually } from '../scenarios/eventually.ts';
+/** The life of a pod as seen from the API: started, running, ready, ended; kubelet removes it once its volumes are unmounted. */
+import { ignoreNotFound, pods, type Pod } from '@csi-sidecars/runtime';
+import type { ScenarioContext } from './context.ts';
+import { eventually } from './eventually.ts';
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
@@ -26,8 +26,8 @@ function atAnyTime(ctx: ScenarioContext): Ending {
   };
 }
 
-export async function untilRunning(ctx: ScenarioContext, name: string): Promise<Pod> {
-  return await untilPod(ctx, { name, what: 'runs', check: ({ status }) => status?.phase === 'Running' });
+export async function untilRunning(ctx: ScenarioContext, name: string, timeoutMs?: number): Promise<void> {
+  await untilPod(ctx, { name, what: 'runs', check: ({ status }) => status?.phase === 'Running', timeoutMs });
 }
 
 export async function untilReady(ctx: ScenarioContext, name: string): Promise<Pod> {
@@ -44,7 +44,7 @@ export interface PodWait {
   /** What it should do, for the message: "pod x runs". */
   readonly what: string;
   readonly check: (pod: Pod) => boolean | undefined;
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
 }
 
 export async function untilPod(ctx: ScenarioContext, { name, what, check, timeoutMs }: PodWait): Promise<Pod> {
@@ -68,14 +68,10 @@ type Ending = Pick<ScenarioContext, 'api' | 'namespace' | 'remove' | 'eventually
 export async function endPod(ctx: Ending, name: string): Promise<void> {
   const { api, namespace } = ctx;
   await ctx.remove(pods, name);
-  await ctx.eventually(`pod ${name} is gone`, async () => {
-    try {
-      await api.get(pods, { namespace, name });
-      return false;
-    } catch (error) {
-      return isNotFound(error);
-    }
-  });
+  await ctx.eventually(
+    `pod ${name} is gone`,
+    async () => (await api.get(pods, { namespace, name }).catch(ignoreNotFound)) === undefined,
+  );
 }
 
 export function containerOf({ metadata, status }: Pod, name: string): ContainerStatus {
