@@ -8,15 +8,13 @@
  */
 import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
+  type Controller,
+  type ControllerPorts,
   createWorkQueue,
-  openGate,
   type RateLimiter,
   retryLimiter,
   runWhenSynced,
   runWorkers,
-  type WorkersOptions,
-  type WorkQueueDeps,
-  type ControllerPorts,
 } from '@csi-sidecars/runtime';
 import { attachmentHandler, createAttachReconcile, csiNodeHandler, laneOf } from './attach/controller.ts';
 import { createAttachMemory } from './attach/memory.ts';
@@ -44,17 +42,12 @@ export interface AttacherOptions {
   readonly settings: AttacherSettings;
 }
 
-export interface Attacher {
-  /** Until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
-export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Attacher {
+export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Controller {
   return canAttach(options.driver) ? createRealAttacher(deps, options) : createTrivialAttacher(deps, options);
 }
 
-function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Attacher {
-  const { api, channel, clock, informers, logger } = deps;
+function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Controller {
+  const { api, channel, clock, informers, logger, gate } = deps;
   const watched = { driverName: driver.name, resyncMs: settings.resyncMs };
   const attachments = informers.informer(watchedAttachments(watched));
   const volumes = informers.informer(watchedVolumes(watched));
@@ -63,7 +56,7 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
   const memory = createAttachMemory();
   const runs = createAttachmentRuns();
 
-  const queue = createWorkQueue<AttachmentName>(queueDepsOf(deps), {
+  const queue = createWorkQueue<AttachmentName>(deps, {
     name: queueNames.attachments,
     rateLimiter: limiterOf(deps, settings),
     lanes: {
@@ -99,7 +92,7 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
   const enqueue = (name: AttachmentName): void => queue.add(name);
   attachments.addHandler(attachmentHandler({ caches, finalizer, enqueue, forget: (name) => queue.forget(name) }));
   attachments.addHandler(runs.handler);
-  const releaseQueue = createWorkQueue<VolumeName>(queueDepsOf(deps), {
+  const releaseQueue = createWorkQueue<VolumeName>(deps, {
     name: queueNames.volumes,
     rateLimiter: limiterOf(deps, settings),
   });
@@ -123,7 +116,7 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
         caches,
         runs,
         enqueue: (name) => queue.add(toAttachmentName(name)),
-        gate: deps.gate ?? openGate,
+        gate,
       },
       { maxEntries: settings.maxEntries, timeoutMs: settings.timeoutMs, pauseMs: settings.reconcileSyncMs },
       signal,
@@ -134,7 +127,7 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
       runWhenSynced(
         { logger, informers: [attachments, volumes, csiNodes] },
         async () => {
-          const options = workersOf(deps, settings);
+          const options = { logger, gate, workers: settings.workerThreads };
           await Promise.all([
             runWorkers({ ...options, queue, reconcile: runs.record(reconcile) }, signal),
             runWorkers({ ...options, queue: releaseQueue, reconcile: reconcileRelease }, signal),
@@ -147,11 +140,11 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
 }
 
 /** Neither PersistentVolumes nor nodes matter then; upstream watches the former all the same. */
-function createTrivialAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Attacher {
-  const { api, informers, logger } = deps;
+function createTrivialAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Controller {
+  const { api, informers, logger, gate } = deps;
   const watched = { driverName: driver.name, resyncMs: settings.resyncMs };
   const attachments = informers.informer(watchedAttachments(watched));
-  const queue = createWorkQueue<string>(queueDepsOf(deps), {
+  const queue = createWorkQueue<string>(deps, {
     name: queueNames.attachments,
     rateLimiter: limiterOf(deps, settings),
   });
@@ -167,7 +160,7 @@ function createTrivialAttacher(deps: AttacherDeps, { driver, settings }: Attache
     run: (signal) =>
       runWhenSynced(
         { logger, informers: [attachments] },
-        () => runWorkers({ ...workersOf(deps, settings), queue, reconcile }, signal),
+        () => runWorkers({ logger, gate, workers: settings.workerThreads, queue, reconcile }, signal),
         signal,
       ),
   };
@@ -176,18 +169,7 @@ function createTrivialAttacher(deps: AttacherDeps, { driver, settings }: Attache
 /** As upstream names them. */
 const queueNames = { attachments: 'csi-attacher-va', volumes: 'csi-attacher-pv' } as const;
 
-function queueDepsOf({ clock, queueMetrics }: AttacherDeps): WorkQueueDeps {
-  return { clock, metrics: queueMetrics };
-}
-
 /** Each queue has failures of its own. */
 function limiterOf({ random }: AttacherDeps, settings: AttacherSettings): RateLimiter<string> {
   return retryLimiter({ startMs: settings.retryIntervalStartMs, maxMs: settings.retryIntervalMaxMs, random });
-}
-
-function workersOf(
-  { logger, gate }: AttacherDeps,
-  { workerThreads }: AttacherSettings,
-): Pick<WorkersOptions<string>, 'logger' | 'workers' | 'gate'> {
-  return { logger, workers: workerThreads, ...(gate === undefined ? {} : { gate }) };
 }

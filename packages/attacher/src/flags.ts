@@ -5,21 +5,18 @@ import {
   gatesFlag,
   intFlag,
   releaseOnExitGate,
+  retryFlags,
   standardFlags,
   stringFlag,
   uintFlag,
 } from '@csi-sidecars/sidecar';
-import type { Gate, GateSettings, ProgramFlags, StandardValues } from '@csi-sidecars/sidecar';
+import type { Gate, GateSettings, ProgramFlags, RetryValues, StandardValues } from '@csi-sidecars/sidecar';
 
-export interface AttacherValues extends StandardValues {
+export interface AttacherValues extends StandardValues, RetryValues {
   /** Milliseconds. */
   readonly resync: number;
   /** Milliseconds. */
   readonly timeout: number;
-  /** Milliseconds. */
-  readonly 'retry-interval-start': number;
-  /** Milliseconds. */
-  readonly 'retry-interval-max': number;
   readonly 'worker-threads': number;
   readonly 'max-entries': number;
   readonly 'default-fstype': string;
@@ -42,13 +39,9 @@ export const attacherProgram: ProgramFlags<AttacherValues, AttacherGate> = {
   gates,
   flags: {
     ...standardFlags,
+    ...retryFlags('attach or detach'),
     resync: durationFlag(600_000, 'Resync interval of the controller; 0 disables.'),
     timeout: durationFlag(15_000, 'Timeout for waiting for attaching or detaching the volume.'),
-    'retry-interval-start': durationFlag(
-      1_000,
-      'Initial retry interval of a failed attach or detach; doubles with each failure.',
-    ),
-    'retry-interval-max': durationFlag(300_000, 'Maximum retry interval of a failed attach or detach.'),
     'worker-threads': uintFlag(10, 'Number of worker threads per queue.'),
     'max-entries': intFlag(0, 'Maximum entries per page in ListVolumes; 0: no limit.'),
     'default-fstype': stringFlag('', 'Default file system type of volumes that name none.'),

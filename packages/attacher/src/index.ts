@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 export { createAttacher } from './attacher.ts';
-export type { Attacher, AttacherDeps, AttacherOptions } from './attacher.ts';
+export type { AttacherDeps, AttacherOptions } from './attacher.ts';
 export { clusterRules } from './rbac.ts';
 export type { AttacherSettings } from './settings.ts';

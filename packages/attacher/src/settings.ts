@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the command line decides, after parsing: plain data that every loop may read. */
-export interface AttacherSettings {
-  /** Of each queue. */
-  readonly workerThreads: number;
-  readonly retryIntervalStartMs: number;
-  readonly retryIntervalMaxMs: number;
+import type { LoopSettings } from '@csi-sidecars/runtime';
+
+export interface AttacherSettings extends LoopSettings {
   /** Deadline of one publish or unpublish call. */
   readonly timeoutMs: number;
   /** Everything is looked at again this often; 0: never. */

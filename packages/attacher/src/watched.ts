@@ -22,7 +22,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
-import { inTreePluginOf, isInTree } from '@csi-sidecars/volume';
+import { isInTree, replacesPlugin } from '@csi-sidecars/volume';
 import { finalizerOf } from './names.ts';
 
 export interface WatchedOptions {
@@ -55,7 +55,7 @@ function trimForeign({ metadata, spec }: VolumeAttachment): VolumeAttachment | u
 
 export function watchedVolumes({ driverName, resyncMs }: WatchedOptions): InformerOptions<PersistentVolume> {
   const finalizer = finalizerOf(driverName);
-  const replacesPlugin = inTreePluginOf(driverName) !== undefined;
+  const mayServeInTree = replacesPlugin(driverName);
   return {
     resource: persistentVolumes,
     resyncMs,
@@ -65,7 +65,7 @@ export function watchedVolumes({ driverName, resyncMs }: WatchedOptions): Inform
         const isOurs =
           volume.spec?.csi?.driver === driverName ||
           volume.metadata?.finalizers?.includes(finalizer) === true ||
-          (replacesPlugin && isInTree(volume));
+          (mayServeInTree && isInTree(volume));
         return isOurs ? trimVolume(volume) : undefined;
       },
     },

@@ -7,7 +7,6 @@ export type { Code, CodeName } from './codes.ts';
 export type * from './gen/csi.ts';
 export type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from './methods.ts';
 // For programs.
-export { capabilityNames } from './identity/driver-facts.ts';
 export { connectCsi } from './channel/connect.ts';
 export type { ConnectCsiDeps, ConnectCsiOptions } from './channel/connect-through.ts';
 export { ConnectError } from './channel/connection.ts';

@@ -7,20 +7,17 @@ import {
   gatesFlag,
   intFlag,
   releaseOnExitGate,
+  retryFlags,
   standardFlags,
   stringFlag,
   uintFlag,
 } from '@csi-sidecars/sidecar';
-import type { Gate, GateSettings, ProgramFlags, StandardValues } from '@csi-sidecars/sidecar';
+import type { Gate, GateSettings, ProgramFlags, RetryValues, StandardValues } from '@csi-sidecars/sidecar';
 
-export interface ProvisionerValues extends StandardValues {
+export interface ProvisionerValues extends StandardValues, RetryValues {
   readonly master: string;
   readonly 'volume-name-prefix': string;
   readonly 'volume-name-uuid-length': number;
-  /** Milliseconds. */
-  readonly 'retry-interval-start': number;
-  /** Milliseconds. */
-  readonly 'retry-interval-max': number;
   readonly 'worker-threads': number;
   readonly 'cloning-protection-threads': number;
   /** Milliseconds. */
@@ -70,17 +67,13 @@ export const provisionerProgram: ProgramFlags<ProvisionerValues, ProvisionerGate
   gates,
   flags: {
     ...standardFlags,
+    ...retryFlags('provisioning or deletion'),
     master: stringFlag('', 'API server URL.'),
     'volume-name-prefix': stringFlag('pvc', 'Prefix of the name of a created volume.'),
     'volume-name-uuid-length': intFlag(
       -1,
       'Characters of the claim UID (without dashes) in a volume name; -1: the whole UID.',
     ),
-    'retry-interval-start': durationFlag(
-      1_000,
-      'Initial retry interval of failed provisioning or deletion. It doubles with each failure, up to retry-interval-max.',
-    ),
-    'retry-interval-max': durationFlag(300_000, 'Maximum retry interval of failed provisioning or deletion.'),
     'worker-threads': uintFlag(100, 'Number of simultaneous CSI calls, for claims and for volumes each.'),
     'cloning-protection-threads': uintFlag(1, 'Number of workers that remove cloning finalizers.'),
     'snapshot-orphan-sweep-interval': durationFlag(

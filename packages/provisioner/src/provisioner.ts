@@ -8,6 +8,8 @@
  */
 import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
+  type Controller,
+  type ControllerPorts,
   createWorkQueue,
   defaultControllerLimiter,
   type EventRecorder,
@@ -18,7 +20,6 @@ import {
   runWorkers,
   storageClasses,
   toObjectKey,
-  type ControllerPorts,
 } from '@csi-sidecars/runtime';
 import type { ClaimUid } from './claim/claim-facts.ts';
 import { claimHandler, createClaimReconcile } from './claim/controller.ts';
@@ -45,15 +46,10 @@ export interface ProvisionerOptions {
   readonly settings: ProvisionerSettings;
 }
 
-export interface Provisioner {
-  /** Until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 const saveWorkers = 4;
 
-export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: ProvisionerOptions): Provisioner {
-  const { api, channel, clock, informers, logger, random, events, driverEvents } = deps;
+export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: ProvisionerOptions): Controller {
+  const { api, channel, clock, informers, logger, random, gate, events, driverEvents } = deps;
   const supportsTopology =
     settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
   const claims = informers.informer(watchedClaims(driver.name));
@@ -77,10 +73,9 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
     maxMs: settings.retryIntervalMaxMs,
     random,
   });
-  const queueDeps = { clock, metrics: deps.queueMetrics };
-  const claimQueue = createWorkQueue<ClaimUid>(queueDeps, { name: 'claims', rateLimiter });
-  const volumeQueue = createWorkQueue<VolumeName>(queueDeps, { name: 'volumes', rateLimiter });
-  const saveQueue = createWorkQueue<UnsavedKey>(queueDeps, {
+  const claimQueue = createWorkQueue<ClaimUid>(deps, { name: 'claims', rateLimiter });
+  const volumeQueue = createWorkQueue<VolumeName>(deps, { name: 'volumes', rateLimiter });
+  const saveQueue = createWorkQueue<UnsavedKey>(deps, {
     name: 'unsavedpvs',
     rateLimiter: defaultControllerLimiter(clock),
   });
@@ -125,8 +120,7 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
       runWhenSynced(
         { logger, informers: caches },
         async () => {
-          const gate = deps.gate === undefined ? {} : { gate: deps.gate };
-          const options = { logger, workers: settings.workerThreads, ...gate };
+          const options = { logger, gate, workers: settings.workerThreads };
           await Promise.all([
             runWorkers({ ...options, queue: claimQueue, reconcile: reconcileClaim }, signal),
             runWorkers({ ...options, queue: volumeQueue, reconcile: reconcileVolume }, signal),

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the command line decides, after parsing: plain data that every loop may read. */
-export interface ProvisionerSettings {
+import type { LoopSettings } from '@csi-sidecars/runtime';
+
+export interface ProvisionerSettings extends LoopSettings {
   readonly volumeNamePrefix: string;
   /** Undefined: the claim's UID unchanged. */
   readonly volumeNameUuidLength: number | undefined;
-  readonly workerThreads: number;
-  readonly retryIntervalStartMs: number;
-  readonly retryIntervalMaxMs: number;
   /** Deadline of one CSI call. */
   readonly timeoutMs: number;
   readonly strictTopology: boolean;

@@ -47,6 +47,7 @@ export { backoffConflictRetry, defaultConflictRetry, retryOnConflict } from './a
 export type { ConflictRetry } from './api/retry-on-conflict.ts';
 export { timestamp } from './api/timestamp.ts';
 export { toError } from './api/to-error.ts';
+export type { Controller, LoopSettings } from './controller/controller.ts';
 export type { ControllerPorts } from './controller/controller-ports.ts';
 export { done, dropped, requeueAfter, retry } from './controller/reconcile.ts';
 export type { Outcome, Reconcile } from './controller/reconcile.ts';

@@ -25,10 +25,11 @@ export {
   gatesFlag,
   loggingFlags,
   releaseOnExitGate,
+  retryFlags,
   standardFlags,
   versionFlag,
 } from './programs/shared-flags.ts';
-export type { LoggingValues, StandardValues } from './programs/shared-flags.ts';
+export type { LoggingValues, RetryValues, StandardValues } from './programs/shared-flags.ts';
 export { snapshotControllerProgram } from './programs/snapshot-controller.ts';
 export { snapshotterProgram } from './programs/snapshotter.ts';
 // Logs and metrics. The metrics registry and the JSON format are imported lazily, from their own files.

@@ -2,7 +2,14 @@
 export { toAccessMode } from './access-modes.ts';
 export type { AccessModeSupport, CsiAccessMode } from './access-modes.ts';
 export { isDnsLabel, isDnsSubdomain } from './dns-names.ts';
-export { inTreePluginOf, isInTree, repairVolumeHandle, toCsiVolume, toInlineCsiVolume } from './in-tree/translate.ts';
+export {
+  inTreePluginOf,
+  isInTree,
+  repairVolumeHandle,
+  replacesPlugin,
+  toCsiVolume,
+  toInlineCsiVolume,
+} from './in-tree/translate.ts';
 export type { CsiVolume } from './in-tree/translate.ts';
 export type { CsiSource } from './in-tree/provider.ts';
 export { toNodeAffinity } from './node-affinity.ts';

@@ -15,7 +15,7 @@ export interface ComparisonDeps extends ListDeps {
   readonly runs: AttachmentRuns;
   readonly enqueue: (attachmentName: string) => void;
   /** Asked before each pass. Default: always open. */
-  readonly gate?: StartGate;
+  readonly gate?: StartGate | undefined;
 }
 
 export interface ComparisonOptions extends ListOptions {

@@ -57,7 +57,7 @@ describe('capabilities', () => {
     driver.answer('/csi.v1.Controller/ControllerGetCapabilities', {
       capabilities: [{ rpc: { type: 'UNKNOWN' } }, { rpc: { type: 4711 } }, { rpc: { type: 'EXPAND_VOLUME' } }],
     });
-    expect(await getControllerCapabilities(driver, call)).toEqual(new Set(['UNKNOWN', 4711, 'EXPAND_VOLUME']));
+    expect(await getControllerCapabilities(driver, call)).toEqual(new Set(['UNKNOWN', '4711', 'EXPAND_VOLUME']));
   });
 
   it('given a driver without the service, then the error passes through', async () => {

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a sidecar asks a driver before it works with it. Errors of the calls pass through; the time limit is the caller's. */
 import type { CsiCallOptions, CsiChannel } from '../channel/channel.ts';
-import type {
-  ControllerServiceCapability_RPC_Type,
-  GroupControllerServiceCapability_RPC_Type,
-  PluginCapability_Service_Type,
-} from '../gen/csi.ts';
 
 /** Throws when the driver has no name. The name's syntax is not checked. */
 export async function getDriverName(channel: CsiChannel, options: CsiCallOptions): Promise<string> {
@@ -14,17 +9,17 @@ export async function getDriverName(channel: CsiChannel, options: CsiCallOptions
   return name;
 }
 
+/** As in the CSI declaration, e.g. `CREATE_DELETE_VOLUME`. What this version does not know is a number in digits. */
+export type CapabilityNames = ReadonlySet<string>;
+
 /** Absent means ready. */
 export async function probe(channel: CsiChannel, options: CsiCallOptions): Promise<boolean> {
   const { ready } = await channel.call('/csi.v1.Identity/Probe', {}, options);
   return ready?.value ?? true;
 }
 
-/** Entries without a service type (volume expansion among them) are skipped; unknown numbers are kept. */
-export async function getPluginCapabilities(
-  channel: CsiChannel,
-  options: CsiCallOptions,
-): Promise<ReadonlySet<PluginCapability_Service_Type>> {
+/** Entries without a service type are skipped, volume expansion among them. */
+export async function getPluginCapabilities(channel: CsiChannel, options: CsiCallOptions): Promise<CapabilityNames> {
   const { capabilities } = await channel.call('/csi.v1.Identity/GetPluginCapabilities', {}, options);
   return typesOf(capabilities.map(({ service }) => service));
 }
@@ -32,7 +27,7 @@ export async function getPluginCapabilities(
 export async function getControllerCapabilities(
   channel: CsiChannel,
   options: CsiCallOptions,
-): Promise<ReadonlySet<ControllerServiceCapability_RPC_Type>> {
+): Promise<CapabilityNames> {
   const { capabilities } = await channel.call('/csi.v1.Controller/ControllerGetCapabilities', {}, options);
   return typesOf(capabilities.map(({ rpc }) => rpc));
 }
@@ -40,12 +35,12 @@ export async function getControllerCapabilities(
 export async function getGroupControllerCapabilities(
   channel: CsiChannel,
   options: CsiCallOptions,
-): Promise<ReadonlySet<GroupControllerServiceCapability_RPC_Type>> {
+): Promise<CapabilityNames> {
   const method = '/csi.v1.GroupController/GroupControllerGetCapabilities';
   const { capabilities } = await channel.call(method, {}, options);
   return typesOf(capabilities.map(({ rpc }) => rpc));
 }
 
-function typesOf<T>(entries: readonly ({ readonly type: T } | undefined)[]): ReadonlySet<T> {
-  return new Set(entries.flatMap((entry) => (entry ? [entry.type] : [])));
+function typesOf(entries: readonly ({ readonly type: string | number } | undefined)[]): CapabilityNames {
+  return new Set(entries.flatMap((entry) => (entry ? [String(entry.type)] : [])));
 }

@@ -24,7 +24,7 @@ function aFixture({ reconcile, workers = 1, gate }: FixtureOptions) {
   const outcomes: string[] = [];
   const runs: string[] = [];
   const queue = createWorkQueue<string>(
-    { clock, metrics: createWorkQueueMetrics(metrics) },
+    { clock, queueMetrics: createWorkQueueMetrics(metrics) },
     { name: 'q', rateLimiter: itemExponential({ baseMs: 1000, maxMs: 300_000 }) },
   );
   let ended = false;

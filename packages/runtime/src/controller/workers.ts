@@ -29,7 +29,7 @@ export interface WorkersOptions<Key extends string> {
   /** Causes of retries and defects are logged here, so that a reconcile does not have to. */
   readonly logger: Logger;
   /** Asked before each reconcile. Default: always open. */
-  readonly gate?: StartGate;
+  readonly gate?: StartGate | undefined;
   /** Told after each reconcile, for metrics. */
   readonly onOutcome?: (outcome: Outcome['kind'] | 'defect') => void;
 }

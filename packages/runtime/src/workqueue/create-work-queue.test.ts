@@ -11,7 +11,7 @@ function aFixture(names: readonly string[] = ['claims']) {
   const families = createWorkQueueMetrics(metrics);
   const queues = names.map((name) =>
     createWorkQueue<string>(
-      { clock, metrics: families },
+      { clock, queueMetrics: families },
       { name, rateLimiter: itemExponential({ baseMs: 1000, maxMs: 300_000 }) },
     ),
   );
@@ -135,7 +135,7 @@ describe('metrics', () => {
     const { clock, metrics, families, value } = aFixture();
     const withLanes = (name: string) =>
       createWorkQueue<string>(
-        { clock, metrics: families },
+        { clock, queueMetrics: families },
         {
           name,
           rateLimiter: itemExponential({ baseMs: 1000, maxMs: 1000 }),

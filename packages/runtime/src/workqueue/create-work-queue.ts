@@ -9,7 +9,7 @@ import type { RateLimiter, WorkQueue } from './workqueue.ts';
 export interface WorkQueueDeps {
   readonly clock: Clock;
   /** From `createWorkQueueMetrics`, once per registry. */
-  readonly metrics?: WorkQueueMetrics;
+  readonly queueMetrics?: WorkQueueMetrics;
 }
 
 export interface WorkQueueOptions<Key extends string> {
@@ -25,10 +25,10 @@ export interface WorkQueueOptions<Key extends string> {
  * and adds are ignored.
  */
 export function createWorkQueue<Key extends string>(
-  { clock, metrics }: WorkQueueDeps,
+  { clock, queueMetrics }: WorkQueueDeps,
   { name = '', rateLimiter, lanes }: WorkQueueOptions<Key>,
 ): WorkQueue<Key> {
-  const instruments = metrics?.forQueue(name);
+  const instruments = queueMetrics?.forQueue(name);
   const backlog = lanes === undefined ? undefined : new FairLanes<Key>(lanes);
   const queue = new KeyedQueue<Key>(clock, { instruments, backlog });
   const delayed = new DelayedAdds<Key>(clock, (key) => queue.add(key));

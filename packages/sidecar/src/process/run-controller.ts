@@ -23,7 +23,7 @@ import { metricsRoute } from '../metrics/route.ts';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
 import { type ElectionValues, runUnderLease } from './election.ts';
-import { exitCodes, orExit } from './exit.ts';
+import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
 import type { StartOptions, StartValues, Started } from './start.ts';
 import type { ScrapedMetrics, World } from './world.ts';
@@ -57,6 +57,8 @@ export interface ControllerBody<V, G extends string, Opened> {
   readonly start?: StartOptions;
   /** Finds mistakes before anything is opened; throws an ExitError. */
   readonly check?: (started: Started<V, G>, env: World['env']) => void;
+  /** Why this command line cannot be run, for the log; undefined when it can. Asked after `check`. */
+  readonly refused?: (values: V) => string | undefined;
   /** Default: `--kubeconfig`. */
   readonly kubeconfig?: (values: V, env: World['env']) => string;
   /** When the configuration of the cluster cannot work; default 1. */
@@ -106,6 +108,8 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const { clock, random, env } = world;
   const { signal } = lifecycle;
   body.check?.(started, env);
+  const refused = body.refused?.(values);
+  if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
   await using stack = new AsyncDisposableStack();
 
   const connect = () =>

@@ -4,10 +4,10 @@ import { boolFlag, durationFlag, intFlag, stringFlag } from '../flags/flag.ts';
 import type { GateSettings } from '../flags/flag.ts';
 import type { Gate } from '../flags/gates.ts';
 import type { ProgramFlags } from './program.ts';
-import { gatesFlag, releaseOnExitGate, standardFlags } from './shared-flags.ts';
-import type { StandardValues } from './shared-flags.ts';
+import { gatesFlag, releaseOnExitGate, retryFlags, standardFlags } from './shared-flags.ts';
+import type { RetryValues, StandardValues } from './shared-flags.ts';
 
-export interface ResizerValues extends StandardValues {
+export interface ResizerValues extends StandardValues, RetryValues {
   readonly master: string;
   /** Milliseconds. */
   readonly 'resync-period': number;
@@ -19,10 +19,6 @@ export interface ResizerValues extends StandardValues {
   readonly 'resize-timeout': number;
   /** Milliseconds. */
   readonly 'modify-timeout': number;
-  /** Milliseconds. */
-  readonly 'retry-interval-start': number;
-  /** Milliseconds. */
-  readonly 'retry-interval-max': number;
   readonly 'handle-volume-inuse-error': boolean;
   readonly 'feature-gates': GateSettings;
 }
@@ -47,6 +43,7 @@ export const resizerProgram: ProgramFlags<ResizerValues, ResizerGate> = {
   gates,
   flags: {
     ...standardFlags,
+    ...retryFlags('resize'),
     master: stringFlag('', 'API server URL.'),
     'resync-period': durationFlag(600_000, 'Resync period of the informers.'),
     workers: intFlag(10, 'Concurrency per controller.'),
@@ -54,11 +51,6 @@ export const resizerProgram: ProgramFlags<ResizerValues, ResizerGate> = {
     timeout: durationFlag(10_000, 'Timeout of CSI calls.'),
     'resize-timeout': durationFlag(10_000, 'Timeout of CSI calls of the resizer; ignored where --timeout is given.'),
     'modify-timeout': durationFlag(10_000, 'Timeout of CSI calls of the modifier; ignored where --timeout is given.'),
-    'retry-interval-start': durationFlag(
-      1_000,
-      'Initial retry interval of a failed resize; doubles with each failure.',
-    ),
-    'retry-interval-max': durationFlag(300_000, 'Maximum retry interval of a failed resize.'),
     'handle-volume-inuse-error': boolFlag(
       true,
       'Watch pods and hold back expansion of volumes in use that failed before.',

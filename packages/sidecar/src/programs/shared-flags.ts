@@ -107,6 +107,24 @@ export const endpointFlags: FlagsOf<EndpointValues> = {
   'metrics-path': stringFlag('/metrics', 'The HTTP path where prometheus metrics are exposed.'),
 };
 
+export interface RetryValues {
+  /** Milliseconds. */
+  readonly 'retry-interval-start': number;
+  /** Milliseconds. */
+  readonly 'retry-interval-max': number;
+}
+
+/** `what` fails: an `attach or detach`. */
+export function retryFlags(what: string): FlagsOf<RetryValues> {
+  return {
+    'retry-interval-start': durationFlag(
+      second,
+      `Initial retry interval of a failed ${what}; doubles with each failure, up to retry-interval-max.`,
+    ),
+    'retry-interval-max': durationFlag(300 * second, `Maximum retry interval of a failed ${what}.`),
+  };
+}
+
 /** What every sidecar that talks to the API server and to a driver has. */
 export interface StandardValues extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues {
   readonly automaxprocs: boolean;

@@ -12,20 +12,24 @@ import {
   leaderElectionFlags,
   loggingFlags,
   releaseOnExitGate,
+  retryFlags,
   versionFlag,
 } from './shared-flags.ts';
-import type { EndpointValues, KubeApiValues, LeaderElectionValues, LoggingValues } from './shared-flags.ts';
+import type {
+  EndpointValues,
+  KubeApiValues,
+  LeaderElectionValues,
+  LoggingValues,
+  RetryValues,
+} from './shared-flags.ts';
 
-export interface SnapshotControllerValues extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues {
+export interface SnapshotControllerValues
+  extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues, RetryValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
   /** Milliseconds. */
   readonly 'resync-period': number;
   readonly 'worker-threads': number;
-  /** Milliseconds. */
-  readonly 'retry-interval-start': number;
-  /** Milliseconds. */
-  readonly 'retry-interval-max': number;
   readonly 'enable-distributed-snapshotting': boolean;
   readonly 'prevent-volume-mode-conversion': boolean;
   /** Milliseconds. */
@@ -49,12 +53,11 @@ export const snapshotControllerProgram: ProgramFlags<SnapshotControllerValues, S
     ...leaderElectionFlags,
     ...kubeApiFlags,
     ...endpointFlags,
+    ...retryFlags('snapshot'),
     automaxprocs: automaxprocsFlag,
     version: versionFlag,
     'resync-period': durationFlag(900_000, 'Resync interval of the controller.'),
     'worker-threads': intFlag(10, 'Number of worker threads per queue.'),
-    'retry-interval-start': durationFlag(1_000, 'Initial retry interval; doubles with each failure.'),
-    'retry-interval-max': durationFlag(300_000, 'Maximum retry interval.'),
     'enable-distributed-snapshotting': boolFlag(
       false,
       'Let node-local snapshotters handle snapshots of their volumes.',

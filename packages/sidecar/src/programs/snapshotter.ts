@@ -4,10 +4,10 @@ import { boolFlag, durationFlag, intFlag, stringFlag } from '../flags/flag.ts';
 import type { GateSettings } from '../flags/flag.ts';
 import type { Gate } from '../flags/gates.ts';
 import type { ProgramFlags } from './program.ts';
-import { gatesFlag, releaseOnExitGate, standardFlags } from './shared-flags.ts';
-import type { StandardValues } from './shared-flags.ts';
+import { gatesFlag, releaseOnExitGate, retryFlags, standardFlags } from './shared-flags.ts';
+import type { RetryValues, StandardValues } from './shared-flags.ts';
 
-export interface SnapshotterValues extends StandardValues {
+export interface SnapshotterValues extends StandardValues, RetryValues {
   /** Milliseconds. */
   readonly 'resync-period': number;
   readonly 'snapshot-name-prefix': string;
@@ -18,10 +18,6 @@ export interface SnapshotterValues extends StandardValues {
   /** Milliseconds. */
   readonly timeout: number;
   readonly 'extra-create-metadata': boolean;
-  /** Milliseconds. */
-  readonly 'retry-interval-start': number;
-  /** Milliseconds. */
-  readonly 'retry-interval-max': number;
   readonly 'node-deployment': boolean;
   readonly 'feature-gates': GateSettings;
 }
@@ -39,6 +35,7 @@ export const snapshotterProgram: ProgramFlags<SnapshotterValues, SnapshotterGate
   gates,
   flags: {
     ...standardFlags,
+    ...retryFlags('snapshot'),
     'resync-period': durationFlag(900_000, 'Resync interval of the controller.'),
     'snapshot-name-prefix': stringFlag('snapshot', 'Prefix of the name of a created snapshot.'),
     'snapshot-name-uuid-length': intFlag(-1, 'Length of the UUID in a snapshot name; -1: not truncated.'),
@@ -47,11 +44,6 @@ export const snapshotterProgram: ProgramFlags<SnapshotterValues, SnapshotterGate
     'worker-threads': intFlag(10, 'Number of worker threads per queue.'),
     timeout: durationFlag(60_000, 'Timeout of CSI calls of one operation.'),
     'extra-create-metadata': boolFlag(false, 'Add snapshot metadata to the parameters of create requests.'),
-    'retry-interval-start': durationFlag(
-      1_000,
-      'Initial retry interval of a failed snapshot; doubles with each failure.',
-    ),
-    'retry-interval-max': durationFlag(300_000, 'Maximum retry interval of a failed snapshot.'),
     'node-deployment': boolFlag(false, 'Distributed snapshotting: one replica per node.'),
     'feature-gates': gatesFlag(gates),
   },

@@ -2,7 +2,14 @@
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import type { PersistentVolumeSpec } from './provider.ts';
-import { inTreePluginOf, isInTree, repairVolumeHandle, toCsiVolume, toInlineCsiVolume } from './translate.ts';
+import {
+  inTreePluginOf,
+  isInTree,
+  repairVolumeHandle,
+  replacesPlugin,
+  toCsiVolume,
+  toInlineCsiVolume,
+} from './translate.ts';
 
 const pvWith = (spec: PersistentVolumeSpec, metadata: PersistentVolume['metadata'] = {}): PersistentVolume => ({
   metadata: { name: 'pv1', ...metadata },
@@ -279,6 +286,7 @@ describe('drivers in the place of a plugin', () => {
   it('given a driver name, when asked, then the plugin that it replaced', () => {
     expect(inTreePluginOf('pd.csi.storage.gke.io')).toBe('kubernetes.io/gce-pd');
     expect(inTreePluginOf('pxd.portworx.com')).toBe('kubernetes.io/portworx-volume');
+    expect([replacesPlugin('pd.csi.storage.gke.io'), replacesPlugin('hostpath.csi.k8s.io')]).toEqual([true, false]);
     expect(inTreePluginOf('hostpath.csi.k8s.io')).toBeUndefined();
     expect(inTreePluginOf('constructor')).toBeUndefined();
   });

@@ -27,6 +27,10 @@ export function inTreePluginOf(driverName: string): string | undefined {
   return rows.find(({ driver }) => driver === driverName)?.plugin;
 }
 
+export function replacesPlugin(driverName: string): boolean {
+  return inTreePluginOf(driverName) !== undefined;
+}
+
 /** The volume belongs to an in-tree plugin with a CSI driver in its place, whichever driver that is. */
 export function isInTree({ spec }: PersistentVolume): boolean {
   return fields.some((field) => spec?.[field] !== undefined);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/** csi-provisioner as a program: what is its own between the first argument and the exit code. */
+import { type DriverFacts, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
+import { createEventRecorder, type EventRecorder, type LeadingWork } from '@csi-sidecars/runtime';
+import {
+  ExitError,
+  exitCodes,
+  orExit,
+  overCaches,
+  type ProgramDeps,
+  runSidecar,
+  type SidecarContext,
+} from '@csi-sidecars/sidecar';
+import { replacesPlugin } from '@csi-sidecars/volume';
+import { attributesClassSupport } from './attributes-class-support.ts';
+import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
+import { createProvisioner } from './provisioner.ts';
+import { refusedFlags, toSettings } from './read-settings.ts';
+import type { ProvisionerSettings } from './settings.ts';
+
+type Context = SidecarContext<ProvisionerValues, ProvisionerGate>;
+
+export function runProvisioner(deps: ProgramDeps): Promise<number> {
+  return runSidecar<ProvisionerValues, ProvisionerGate>(deps, provisionerProgram, {
+    // Upstream ends through its fatal logger wherever its library does not end first.
+    start: { gateExitCode: exitCodes.fatal },
+    httpExitCode: exitCodes.fatal,
+    clientExitCode: exitCodes.fatal,
+    check: ({ values }, env) => {
+      if (values['node-deployment'] && (env['NODE_NAME'] ?? '') === '') {
+        throw new ExitError(
+          exitCodes.fatal,
+          'The NODE_NAME environment variable must be set when using --enable-node-deployment.',
+        );
+      }
+    },
+    refused: refusedFlags,
+    kubeconfig: (values, env) => env['KUBECONFIG'] || values.kubeconfig,
+    driver: ({ timeout }) => ({
+      probeTimeoutMs: timeout,
+      nameTimeoutMs: timeout,
+      nameExitCode: exitCodes.fatal,
+      isMigrated: replacesPlugin,
+    }),
+    prepare: async (context) => {
+      const driver = await askDriver(context);
+      const settings = toSettings(context.started.values, await featuresOf(context), identityOf(context));
+      return { lockName: driver.name.replaceAll('/', '-'), run: provisioning(context, driver, settings) };
+    },
+  });
+}
+
+/** What is missing does not stop the start; it fails each attempt, with an event that names it. */
+async function askDriver({ channel, name, started, signal }: Context): Promise<DriverFacts> {
+  const call = { timeoutMs: started.values.timeout, signal };
+  return await orExit(
+    'Failed to get the capabilities of the CSI driver',
+    async () => ({
+      name,
+      pluginCapabilities: await getPluginCapabilities(channel, call),
+      controllerCapabilities: await getControllerCapabilities(channel, call),
+    }),
+    exitCodes.fatal,
+  );
+}
+
+async function featuresOf({ started, client, log, signal }: Context): Promise<ProvisionerSettings['features']> {
+  const { gates, givenGates } = started;
+  const isAbsent =
+    !givenGates.has('VolumeAttributesClass') && (await attributesClassSupport(client, signal)) === 'absent';
+  if (isAbsent && gates.VolumeAttributesClass) {
+    const message =
+      'Disabling VolumeAttributesClass feature gate because the VolumeAttributesClass v1 API is not available';
+    log.info(0, message);
+  }
+  return {
+    topology: gates.Topology,
+    volumeAttributesClass: gates.VolumeAttributesClass && !isAbsent,
+    crossNamespaceVolumeDataSource: gates.CrossNamespaceVolumeDataSource,
+  };
+}
+
+/** Written into the attributes of every volume: which process made it. */
+function identityOf({ clock, random, name }: Context): string {
+  return `${Math.trunc(clock.nowMs())}-${Math.trunc(random.next() * 10_000)}-${name}`;
+}
+
+function provisioning(context: Context, driver: DriverFacts, settings: ProvisionerSettings): LeadingWork {
+  const { channel, world, name } = context;
+  return overCaches(context, (ports) => {
+    const recorderOf = (component: string): EventRecorder =>
+      createEventRecorder({ ...ports, client: ports.api }, { component });
+    const events = recorderOf(`${name}_${world.hostName}_${ports.random.uuid()}`);
+    const driverEvents = recorderOf('external-provisioner');
+    const provisioner = createProvisioner({ ...ports, channel, events, driverEvents }, { driver, settings });
+    return {
+      run: (signal) => provisioner.run(signal),
+      // What was done under the lease is told under it.
+      end: async () => void (await Promise.all([events.flush(), driverEvents.flush()])),
+    };
+  });
+}
