@@ -19,6 +19,6 @@ export type { RbacSubject } from './rbac/profiles.ts';
 export { describe } from './scenarios/artifacts.ts';
 export { eventually } from './scenarios/eventually.ts';
 export type { Patience } from './scenarios/eventually.ts';
-export { aClaim, aStorageClass } from './scenarios/objects.ts';
+export { aClaim, anAttachment, aStorageClass, aVolume } from './scenarios/objects.ts';
 export { underHostName } from './scenarios/world.ts';
 export type { Environment } from './tools/locate.ts';

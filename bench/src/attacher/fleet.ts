@@ -4,6 +4,7 @@
  * bench writes itself, as nobody else here has pods to run.
  */
 import { connectCsi } from '@csi-sidecars/csi';
+import { anAttachment, aVolume } from '@csi-sidecars/e2e';
 import { csiNodes, persistentVolumes, silentLogger, volumeAttachments } from '@csi-sidecars/runtime';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import type { Place } from '../side-by-side/place.ts';
@@ -43,17 +44,8 @@ export async function createVolumes({ stand, driver }: Place, names: readonly st
         { name, volume_capabilities },
         { timeoutMs: callMs, signal: patience.signal },
       );
-      await api.create(persistentVolumes, {
-        apiVersion: 'v1',
-        kind: 'PersistentVolume',
-        metadata: { name },
-        spec: {
-          capacity: { storage: '1Gi' },
-          accessModes: ['ReadWriteOnce'],
-          persistentVolumeReclaimPolicy: 'Retain',
-          csi: { driver: driver.name, volumeHandle: volume?.volume_id ?? '' },
-        },
-      });
+      const csi = { driver: driver.name, volumeHandle: volume?.volume_id ?? '' };
+      await api.create(persistentVolumes, aVolume(name, csi));
     });
   } finally {
     channel.close();
@@ -64,16 +56,9 @@ export async function createVolumes({ stand, driver }: Place, names: readonly st
 export async function attach(place: Place, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const acceptedAtMs = new Map<string, number>();
   await inParallel(names.entries(), concurrency, async ([index, name]) => {
-    await place.stand.api.create(volumeAttachments, {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'VolumeAttachment',
-      metadata: { name },
-      spec: {
-        attacher: place.driver.name,
-        nodeName: nodeName(place, nodeIds[index % nodeIds.length] ?? ''),
-        source: { persistentVolumeName: name },
-      },
-    });
+    const node = nodeName(place, nodeIds[index % nodeIds.length] ?? '');
+    const wanted = { attacher: place.driver.name, volumeName: name, nodeName: node };
+    await place.stand.api.create(volumeAttachments, anAttachment(name, wanted));
     acceptedAtMs.set(name, place.stand.clock.monotonicMs());
   });
   return acceptedAtMs;

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The objects that scenarios create, complete but for what a scenario is about. */
-import type { CSIDriver, PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
+import type {
+  CSIDriver,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+  VolumeAttachment,
+} from '@csi-sidecars/runtime';
 
 type Parts<T> = Partial<T>;
 
@@ -30,6 +37,44 @@ export function aClaim(
       resources: { requests: { storage: '1Gi' } },
       ...spec,
     },
+  };
+}
+
+type VolumeSpec = NonNullable<PersistentVolume['spec']>;
+
+/** Made by hand, for a volume of the storage that outlives it. */
+export function aVolume(
+  name: string,
+  csi: NonNullable<VolumeSpec['csi']>,
+  spec: Parts<VolumeSpec> = {},
+): PersistentVolume {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      persistentVolumeReclaimPolicy: 'Retain',
+      ...spec,
+      csi,
+    },
+  };
+}
+
+export interface WantedAttachment {
+  readonly attacher: string;
+  readonly volumeName: string;
+  readonly nodeName: string;
+}
+
+/** As the attach/detach controller asks for it. */
+export function anAttachment(name: string, { attacher, volumeName, nodeName }: WantedAttachment): VolumeAttachment {
+  return {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'VolumeAttachment',
+    metadata: { name },
+    spec: { attacher, nodeName, source: { persistentVolumeName: volumeName } },
   };
 }
 

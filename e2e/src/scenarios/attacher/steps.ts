@@ -16,6 +16,7 @@ import { paperDriver, type NodeEmulator } from '@csi-sidecars/sim';
 import type { DriverInstance } from '../../driver/driver.ts';
 import { addEmulatedNodes } from '../../nodes/emulated-node.ts';
 import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
+import { anAttachment, aVolume } from '../objects.ts';
 import { findVolume, untilVolumeGone } from '../provisioner/steps.ts';
 
 export const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
@@ -83,18 +84,7 @@ export async function makeVolume(
     { timeoutMs: callMs, signal: ctx.signal },
   );
   const handle = volume?.volume_id ?? '';
-  await ctx.create(persistentVolumes, {
-    apiVersion: 'v1',
-    kind: 'PersistentVolume',
-    metadata: { name },
-    spec: {
-      capacity: { storage: '1Gi' },
-      accessModes: ['ReadWriteOnce'],
-      persistentVolumeReclaimPolicy: 'Retain',
-      ...spec,
-      csi: { driver: ctx.driverName, volumeHandle: handle, ...csi },
-    },
-  });
+  await ctx.create(persistentVolumes, aVolume(name, { driver: ctx.driverName, volumeHandle: handle, ...csi }, spec));
   return { handle, name };
 }
 
@@ -117,19 +107,17 @@ export async function deleteFromDriver(
   );
 }
 
-/** As the attach/detach controller asks for it, under a name of the scenario's own. */
+/** Under a name of the scenario's own. */
 export async function createAttachment(
   ctx: ScenarioContext,
   volumeName: string,
   node: Pick<NodeEmulator, 'name'>,
 ): Promise<string> {
   const name = `${volumeName}-on-${node.name}`;
-  await ctx.create(volumeAttachments, {
-    apiVersion: 'storage.k8s.io/v1',
-    kind: 'VolumeAttachment',
-    metadata: { name },
-    spec: { attacher: ctx.driverName, nodeName: node.name, source: { persistentVolumeName: volumeName } },
-  });
+  await ctx.create(
+    volumeAttachments,
+    anAttachment(name, { attacher: ctx.driverName, volumeName, nodeName: node.name }),
+  );
   return name;
 }
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { createCalls, deletedIds } from '../../driver/calls.ts';
+import { anAttachment, aVolume } from '../objects.ts';
 import type { Scenario } from '../scenario.ts';
 import { createClaim, createClass, deleteClaim, findVolume, untilBound, untilEvent, untilVolumeGone } from './steps.ts';
 
@@ -117,12 +118,8 @@ export const basics: readonly Scenario[] = [
       const name = `pvc-${claim.metadata?.uid}`;
       const attachment = ctx.nameOf('attachment');
       // Before csi-provisioner starts, so that its cache holds it: two watches are not ordered among each other.
-      await ctx.create(volumeAttachments, {
-        apiVersion: 'storage.k8s.io/v1',
-        kind: 'VolumeAttachment',
-        metadata: { name: attachment },
-        spec: { attacher: ctx.driverName, nodeName: ctx.nameOf('node'), source: { persistentVolumeName: name } },
-      });
+      const attached = { attacher: ctx.driverName, volumeName: name, nodeName: ctx.nameOf('node') };
+      await ctx.create(volumeAttachments, anAttachment(attachment, attached));
       await ctx.startProvisioner();
       const { volume } = await untilBound(ctx);
 
@@ -154,18 +151,12 @@ export const basics: readonly Scenario[] = [
       await ctx.startProvisioner();
       const className = await createClass(ctx);
       const name = ctx.nameOf('static');
+      const csi = { driver: ctx.driverName, volumeHandle: 'made-by-hand' };
+      const policy = { persistentVolumeReclaimPolicy: 'Delete', storageClassName: className };
       await ctx.create(persistentVolumes, {
-        apiVersion: 'v1',
-        kind: 'PersistentVolume',
+        ...aVolume(name, csi, policy),
         // Without it the controller-manager looks for a plugin of its own and gives the volume up as Failed.
         metadata: { name, annotations: { [provisionedBy]: ctx.driverName } },
-        spec: {
-          capacity: { storage: '1Gi' },
-          accessModes: ['ReadWriteOnce'],
-          persistentVolumeReclaimPolicy: 'Delete',
-          storageClassName: className,
-          csi: { driver: ctx.driverName, volumeHandle: 'made-by-hand' },
-        },
       });
       await createClaim(ctx, className, { spec: { volumeName: name } });
       await untilBound(ctx);
