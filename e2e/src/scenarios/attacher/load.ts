@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A-13, A-17: many attachments at once: how long they take, and what each of them costs the API server. */
 import assert from 'node:assert/strict';
-import { isServiceAccount, rightOf, tally } from '../../audit/analyse.ts';
-import type { AuditedRequest } from '../../audit/read-audit.ts';
+import { rightOf, tally } from '../../audit/analyse.ts';
 import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
-import type { ScenarioContext } from '../context.ts';
+import { ownRequests } from '../own-requests.ts';
 import type { Scenario } from '../scenario.ts';
 import { attachAll, detachAll, openFleet, releaseAll } from './fleet.ts';
 
@@ -82,11 +81,3 @@ export const load: readonly Scenario[] = [
     },
   },
 ];
-
-/** Of the programs under test of this scenario. */
-function ownRequests({ world, namespace }: ScenarioContext): readonly AuditedRequest[] {
-  const prefix = `system:serviceaccount:${namespace}:`;
-  return (world.controlPlane.audit?.() ?? []).filter(
-    (request) => isServiceAccount(request) && request.user.startsWith(prefix),
-  );
-}

@@ -2,10 +2,10 @@
 /** P-25: many claims at once, and what each of them costs the API server. */
 import assert from 'node:assert/strict';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
-import { isServiceAccount } from '../../audit/analyse.ts';
 import type { AuditedRequest } from '../../audit/read-audit.ts';
 import { createCalls } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
+import { ownRequests } from '../own-requests.ts';
 import type { Scenario } from '../scenario.ts';
 import { createClaim, createClass } from './steps.ts';
 
@@ -46,13 +46,7 @@ export const load: readonly Scenario[] = [
   },
 ];
 
-function ownWrites({ world, namespace }: ScenarioContext): readonly AuditedRequest[] {
+function ownWrites(ctx: ScenarioContext): readonly AuditedRequest[] {
   const verbs = new Set(['create', 'update', 'patch', 'delete']);
-  return (world.controlPlane.audit?.() ?? []).filter(
-    (request) =>
-      isServiceAccount(request) &&
-      request.user.startsWith(`system:serviceaccount:${namespace}:`) &&
-      verbs.has(request.verb) &&
-      request.resource !== 'leases',
-  );
+  return ownRequests(ctx).filter(({ verb, resource }) => verbs.has(verb) && resource !== 'leases');
 }
