@@ -3,18 +3,12 @@
 import assert from 'node:assert/strict';
 import { persistentVolumes, secrets, volumeAttachments } from '@csi-sidecars/runtime';
 import { callsOf, publishCalls, unpublishCalls } from '../../driver/calls.ts';
-import { addMountingNode, openChannel } from '../../nodes/mounting-node.ts';
+import { openChannel } from '../../nodes/mounting-node.ts';
 import { endPod, untilRunning } from '../pod-life.ts';
 import { createPod } from '../pods.ts';
-import {
-  createClaim,
-  createClass,
-  deleteClaim,
-  findVolume,
-  untilBound,
-  untilVolumeGone,
-} from '../provisioner/steps.ts';
+import { deleteClaim, findVolume, untilVolumeGone } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
+import { readyOnOneNode } from './ready-for-pods.ts';
 import {
   addPaperNode,
   createAttachment,
@@ -40,14 +34,7 @@ export const basics: readonly Scenario[] = [
     upstream: 'publishes a second time when its cache is behind its own writes',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     run: async (ctx) => {
-      const name = ctx.nameOf('node');
-      const id = nodeIdOf(name);
-      const driver = await startAttachable(ctx, { nodes: [id], settings: { publishContext } });
-      const node = await addMountingNode(ctx, { name, socket: driver.socketOf(id) });
-      await ctx.startProvisioner();
-      await ctx.startAttacher();
-      await createClaim(ctx, await createClass(ctx));
-      const { volume } = await untilBound(ctx);
+      const { driver, node, id, volume } = await readyOnOneNode(ctx, { driver: { settings: { publishContext } } });
       await createPod(ctx, { name: 'pod', node });
       await untilRunning(ctx, 'pod');
 
@@ -79,14 +66,7 @@ export const basics: readonly Scenario[] = [
       'the volume of a pod that ends is detached once, after it was unmounted; its object is released when it goes',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     run: async (ctx) => {
-      const name = ctx.nameOf('node');
-      const id = nodeIdOf(name);
-      const driver = await startAttachable(ctx, { nodes: [id] });
-      const node = await addMountingNode(ctx, { name, socket: driver.socketOf(id) });
-      await ctx.startProvisioner();
-      await ctx.startAttacher();
-      await createClaim(ctx, await createClass(ctx));
-      const { volume } = await untilBound(ctx);
+      const { driver, node, volume } = await readyOnOneNode(ctx);
       const volumeName = volume.metadata?.name ?? '';
       await createPod(ctx, { name: 'pod', node });
       await untilRunning(ctx, 'pod');

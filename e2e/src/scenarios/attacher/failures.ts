@@ -9,6 +9,7 @@ import { endPod, untilRunning } from '../pod-life.ts';
 import { createPod, deletePod } from '../pods.ts';
 import { createClaim, createClass, untilBound, untilEvent } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
+import { quickRetries, readyOnOneNode } from './ready-for-pods.ts';
 import {
   addPaperNode,
   attachmentsOf,
@@ -34,14 +35,7 @@ export const failures: readonly Scenario[] = [
       'publishing fails three times, each time told with its message and time, then the pod runs and no error is left',
     needs: ['scheduler', ...needs],
     run: async (ctx) => {
-      const name = ctx.nameOf('node');
-      const id = nodeIdOf(name);
-      const driver = await startAttachable(ctx, { nodes: [id] });
-      const node = await addMountingNode(ctx, { name, socket: driver.socketOf(id) });
-      await ctx.startProvisioner();
-      await ctx.startAttacher({ args: ['--retry-interval-start=500ms', '--retry-interval-max=1s'] });
-      await createClaim(ctx, await createClass(ctx));
-      await untilBound(ctx);
+      const { driver, node } = await readyOnOneNode(ctx, { args: quickRetries });
       const fail = async (message: string): Promise<string> =>
         await driver.control.addFault({
           method: 'ControllerPublishVolume',
@@ -83,14 +77,7 @@ export const failures: readonly Scenario[] = [
       'publishing hangs for ever and the pod goes: the attachment stays until the driver says that it is unpublished',
     needs: ['scheduler', ...needs],
     run: async (ctx) => {
-      const name = ctx.nameOf('node');
-      const id = nodeIdOf(name);
-      const driver = await startAttachable(ctx, { nodes: [id] });
-      const node = await addMountingNode(ctx, { name, socket: driver.socketOf(id) });
-      await ctx.startProvisioner();
-      await ctx.startAttacher({ args: ['--timeout=1s', '--retry-interval-start=500ms', '--retry-interval-max=1s'] });
-      await createClaim(ctx, await createClass(ctx));
-      const { volume } = await untilBound(ctx);
+      const { driver, node, id, volume } = await readyOnOneNode(ctx, { args: ['--timeout=1s', ...quickRetries] });
       await driver.control.addFault({ method: 'ControllerPublishVolume', action: { kind: 'hang' } });
       const refusal = await driver.control.addFault({
         method: 'ControllerUnpublishVolume',
@@ -184,7 +171,7 @@ export const failures: readonly Scenario[] = [
       };
       assert.equal(await allocatable(), 5);
       await ctx.startProvisioner();
-      await ctx.startAttacher({ args: ['--retry-interval-start=500ms', '--retry-interval-max=1s'] });
+      await ctx.startAttacher({ args: quickRetries });
       await createClaim(ctx, await createClass(ctx));
       await untilBound(ctx);
 

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { csiNodes, nodes as nodeResource } from '@csi-sidecars/runtime';
 import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
 import type { DriverInstance } from '../../driver/driver.ts';
-import { addMountingNode, openChannel } from '../../nodes/mounting-node.ts';
-import { checksumOf, writeData } from '../../workload/workload.ts';
+import { openChannel } from '../../nodes/mounting-node.ts';
+import { checksumOf, writeData, type Written } from '../../workload/workload.ts';
 import type { ScenarioContext } from '../context.ts';
 import { endPod, untilRunning } from '../pod-life.ts';
 import { createPod, deletePod, mountedAt } from '../pods.ts';
-import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
+import { quickRetries, readyOnOneNode, readyOnTwoNodes, type ReadyNodes } from './ready-for-pods.ts';
 import {
   addPaperNode,
   attachmentsOf,
@@ -30,16 +30,16 @@ import {
 
 const mebibytes = 4;
 
-async function startTwoNodes(ctx: ScenarioContext) {
-  const names = [ctx.nameOf('one'), ctx.nameOf('two')] as const;
-  const driver = await startAttachable(ctx, { nodes: names.map(nodeIdOf) });
-  const add = (name: string) => addMountingNode(ctx, { name, socket: driver.socketOf(nodeIdOf(name)) });
-  const [one, two] = [await add(names[0]), await add(names[1])];
-  await ctx.startProvisioner();
-  await ctx.startAttacher({ args: ['--retry-interval-start=500ms', '--retry-interval-max=1s'] });
-  await createClaim(ctx, await createClass(ctx));
-  await untilBound(ctx);
-  return { driver, one, two };
+interface WrittenOnOne extends ReadyNodes {
+  readonly written: Written;
+}
+
+/** Two nodes, and on the first of them the pod `before` that has written. */
+async function writeOnOneOfTwo(ctx: ScenarioContext): Promise<WrittenOnOne> {
+  const ready = await readyOnTwoNodes(ctx, { args: quickRetries });
+  await createPod(ctx, { name: 'before', node: ready.one });
+  await untilRunning(ctx, 'before');
+  return { ...ready, written: await writeData(mountedAt(ready.one), 'data', mebibytes) };
 }
 
 /** The second node got the volume after the first had lost it. */
@@ -61,10 +61,7 @@ export const moves: readonly Scenario[] = [
     title: 'a pod moves to another node: its volume is attached there after it was detached here, with its data',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     run: async (ctx) => {
-      const { driver, one, two } = await startTwoNodes(ctx);
-      await createPod(ctx, { name: 'before', node: one });
-      await untilRunning(ctx, 'before');
-      const written = await writeData(mountedAt(one), 'data', mebibytes);
+      const { driver, one, two, written } = await writeOnOneOfTwo(ctx);
 
       await createPod(ctx, { name: 'after', node: two });
       await endPod(ctx, 'before');
@@ -80,10 +77,7 @@ export const moves: readonly Scenario[] = [
     title: 'a node is lost and declared out of service: its volume is taken from it and the data is there on another',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     run: async (ctx) => {
-      const { driver, one, two } = await startTwoNodes(ctx);
-      await createPod(ctx, { name: 'before', node: one });
-      await untilRunning(ctx, 'before');
-      const written = await writeData(mountedAt(one), 'data', mebibytes);
+      const { driver, one, two, written } = await writeOnOneOfTwo(ctx);
       const lost = await untilAttachmentOn(ctx, one);
 
       one.freeze();
@@ -116,14 +110,7 @@ export const moves: readonly Scenario[] = [
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     restarts: true,
     run: async (ctx) => {
-      const name = ctx.nameOf('node');
-      const id = nodeIdOf(name);
-      const driver = await startAttachable(ctx, { nodes: [id] });
-      const node = await addMountingNode(ctx, { name, socket: driver.socketOf(id) });
-      await ctx.startProvisioner();
-      const attacher = await ctx.startAttacher();
-      await createClaim(ctx, await createClass(ctx));
-      const { volume } = await untilBound(ctx);
+      const { driver, node, id, attacher, volume } = await readyOnOneNode(ctx);
       await createPod(ctx, { name: 'pod', node });
       await untilRunning(ctx, 'pod');
       const attachment = (await untilAttachmentOn(ctx, node)).metadata?.name ?? '';
@@ -134,8 +121,8 @@ export const moves: readonly Scenario[] = [
         return (await findAttachment(ctx, attachment))?.metadata?.deletionTimestamp !== undefined;
       });
       node.freeze();
-      await ctx.remove(csiNodes, name);
-      await ctx.remove(nodeResource, name);
+      await ctx.remove(csiNodes, node.name);
+      await ctx.remove(nodeResource, node.name);
       assert.deepEqual(await holdersOf(driver, volume.spec?.csi?.volumeHandle ?? ''), [id]);
       await attacher.start();
 
