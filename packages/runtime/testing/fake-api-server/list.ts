@@ -7,6 +7,7 @@ import { badRequest, expired, forbiddenField, internal, invalid, tooLargeResourc
 import { collectionId, type ResourceType } from './resource-type.ts';
 import { fieldSelector, labelSelector, type Predicate } from './selectors.ts';
 import { keyOf, type Store, type StoredObject } from './store.ts';
+import type { Resource } from '../../src/api/resource.ts';
 import type { Route } from './route.ts';
 
 export interface ListAnswer {
@@ -14,7 +15,8 @@ export interface ListAnswer {
   readonly metadata: object;
 }
 
-const listOptions = {
+/** What the query of a list or watch is to the server: its refusals name it. */
+export const listOptions: Resource = {
   group: 'meta.k8s.io',
   version: 'v1',
   plural: 'listoptions',

@@ -10,7 +10,7 @@
 import { expired, forbiddenField, invalid, statusBody, tooLargeResourceVersion, type Refusal } from './status.ts';
 import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
 import { encodeJson } from './json.ts';
-import { parseRevision, selection } from './list.ts';
+import { listOptions, parseRevision, selection } from './list.ts';
 import { represent, type Representation } from './representation.ts';
 import { TransportError } from '../../src/api/transport.ts';
 import type { Change, Collection, Store, StoredObject } from './store.ts';
@@ -228,14 +228,6 @@ function planStart(deps: WatchDeps, request: WatchRequest, selects: Predicate): 
   const outcome = { initial: [], cursor, marksEnd: false };
   return cursor === undefined ? { ...outcome, refusal: tooOld(asked, collection) } : outcome;
 }
-
-const listOptions = {
-  group: 'meta.k8s.io',
-  version: 'v1',
-  plural: 'listoptions',
-  kind: 'ListOptions',
-  namespaced: false,
-};
 
 function checkWatchOptions(deps: WatchDeps, query: URLSearchParams): void {
   const match = query.get('resourceVersionMatch') ?? '';
