@@ -73,6 +73,9 @@ export type ComponentName =
   | 'containerd'
   | 'kubelet';
 
+/** Of a control plane without a node. */
+export type LocalComponentName = Exclude<ComponentName, 'containerd' | 'kubelet'>;
+
 /** This machine as a node, with a mount table of its own. */
 export interface RealNode {
   readonly name: string;

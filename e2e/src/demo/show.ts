@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ignoreNotFound, persistentVolumeClaims, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
 import type { DriverInstance } from '../driver/driver.ts';
 import { createCalls, deletedIds } from '../driver/calls.ts';
-import { eventually, type Patience } from '../scenarios/eventually.ts';
+import { eventually, type Patience } from '../eventually.ts';
 import { aClaim, aStorageClass } from '../scenarios/objects.ts';
 import type { Display } from './display.ts';
 import type { Stage } from './stage.ts';

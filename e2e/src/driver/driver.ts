@@ -13,7 +13,7 @@ import {
   type TestDriverCommand,
 } from '@csi-sidecars/test-driver';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
-import { eventually, type Patience } from '../scenarios/eventually.ts';
+import { eventually, type Patience } from '../eventually.ts';
 import type { Environment } from '../tools/locate.ts';
 
 /** What a running driver is known by, wherever it runs. */

@@ -15,7 +15,7 @@ import {
   type EventRecorder,
 } from '@csi-sidecars/runtime';
 import { createNodeEmulator, type NodeDriver, type NodeEmulator } from '@csi-sidecars/sim';
-import { eventually } from '../scenarios/eventually.ts';
+import { eventually } from '../eventually.ts';
 import type { ScenarioContext } from '../scenarios/context.ts';
 
 export interface EmulatedNodeOptions {

@@ -20,7 +20,7 @@ import { startDriver, type DriverDoor, type DriverInstance, type DriverOptions }
 import type { ControllerName } from '../processes/program.ts';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 import type { SupervisedProcess } from '../processes/supervised-process.ts';
-import { consistently, eventually, type Patience, type Wait, type Window } from './eventually.ts';
+import { consistently, eventually, type Patience, type Wait, type Window } from '../eventually.ts';
 import { aCsiDriver } from './objects.ts';
 import { createSidecars, type SidecarOptions, type Sidecars } from './sidecars.ts';
 import type { World } from './world.ts';

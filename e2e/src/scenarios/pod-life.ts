@@ -2,7 +2,7 @@
 /** The life of a pod as seen from the API: started, running, ready, ended; kubelet removes it once its volumes are unmounted. */
 import { ignoreNotFound, pods, type Pod } from '@csi-sidecars/runtime';
 import type { ScenarioContext } from './context.ts';
-import { eventually } from './eventually.ts';
+import { eventually } from '../eventually.ts';
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 

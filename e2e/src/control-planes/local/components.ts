@@ -4,11 +4,9 @@
  * 127.0.0.1. What is not said here is left at its default, so that the API behaves as in a cluster.
  */
 import type { ToolName } from '../../tools/catalogue.ts';
-import type { ComponentName } from '../control-plane.ts';
+import type { ComponentName, LocalComponentName } from '../control-plane.ts';
 import { adminCall, host, type Layout } from './layout.ts';
 import { request, type Call } from '../../suite-client/request.ts';
-
-export type LocalComponentName = Exclude<ComponentName, 'containerd' | 'kubelet'>;
 
 export const componentTools: readonly (LocalComponentName & ToolName)[] = [
   'etcd',

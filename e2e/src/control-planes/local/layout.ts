@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CertificateSubject } from '@csi-sidecars/runtime/testing';
 import { createCertificates, loopbackHosts, type KeyPair } from '../certificates.ts';
-import type { LocalComponentName } from './components.ts';
+import type { LocalComponentName } from '../control-plane.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
 import { auditPolicy } from './audit-policy.ts';
 import { freePorts } from './free-ports.ts';

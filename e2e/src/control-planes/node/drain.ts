@@ -4,7 +4,7 @@
  * them. Scenarios take away their own; this is for those that failed.
  */
 import { pods, type ApiClient, type Clock } from '@csi-sidecars/runtime';
-import { eventually } from '../../scenarios/eventually.ts';
+import { eventually } from '../../eventually.ts';
 
 const withinMs = 30_000;
 

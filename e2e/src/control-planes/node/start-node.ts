@@ -14,7 +14,7 @@ import { whereIs } from '../../images/machine-programs.ts';
 import type { ToolName } from '../../tools/catalogue.ts';
 import { ensureTools } from '../../tools/ensure-tools.ts';
 import type { Environment } from '../../tools/locate.ts';
-import { eventually } from '../../scenarios/eventually.ts';
+import { eventually } from '../../eventually.ts';
 import type { ControlPlane, RealNode } from '../control-plane.ts';
 import { createComponent, type LocalComponent } from '../local/component.ts';
 import { loadArgs, type ComponentPlan } from '../local/components.ts';
