@@ -32,7 +32,7 @@ export function createListScanner(): ListScanner {
   let place: 'envelope' | 'items' = 'envelope';
   let inString = false;
   let escaped = false;
-  /** Nesting; inside an item it counts from the item. */
+  /** Nesting, of the envelope. */
   let depth = 0;
   /** Whether a string at depth 1 would be a key. */
   let keyExpected = false;
@@ -44,6 +44,7 @@ export function createListScanner(): ListScanner {
   let envelopeBytes = 0;
   /** The beginning of an item whose end was not seen yet. */
   let pieces: Uint8Array[] = [];
+  let inside: InsideItem = outermost;
 
   const keepEnvelope = (from: number): void => {
     envelope.push(chunk.slice(from, at));
@@ -91,31 +92,19 @@ export function createListScanner(): ListScanner {
     afterItemsKey &&= byte === colon;
   };
 
-  /** The hot loop: locals only, no calls. Leaves `at` behind the comma or bracket that ends the item. */
+  /** Leaves `at` behind the comma or bracket that ends the item. */
   const readItem = (): Uint8Array | undefined => {
     const { length } = chunk;
     let from = at;
-    if (pieces.length === 0) while (from < length && chunk[from]! <= space) from += 1;
-    let [end, string, skip, nesting] = [from, inString, escaped, pieces.length === 0 ? 0 : depth];
-    for (; end < length; end += 1) {
-      const byte = chunk[end]!;
-      if (string) {
-        if (skip) skip = false;
-        else if (byte === backslash) skip = true;
-        else if (byte === quote) string = false;
-      } else if (byte === quote) {
-        string = true;
-      } else if (byte === openBrace || byte === openBracket) {
-        nesting += 1;
-      } else if (nesting > 0) {
-        if (byte === closeBrace || byte === closeBracket) nesting -= 1;
-      } else if (byte === comma || byte === closeBracket) {
-        break;
-      }
+    if (pieces.length === 0) {
+      while (from < length && chunk[from]! <= space) from += 1;
+      inside = outermost;
     }
+    const followed = followItem(chunk, from, inside);
+    inside = followed;
+    const { end } = followed;
     const part = chunk.subarray(from, end);
     at = end + 1;
-    [inString, escaped, depth] = [string, skip, nesting];
     if (end === length) {
       if (part.length > 0) pieces.push(part);
       return undefined;
@@ -162,4 +151,44 @@ export function createListScanner(): ListScanner {
       }
     },
   };
+}
+
+/** Where inside an item a chunk ended. */
+interface InsideItem {
+  readonly inString: boolean;
+  /** Behind a backslash. */
+  readonly escaped: boolean;
+  readonly depth: number;
+}
+
+const outermost: InsideItem = { inString: false, escaped: false, depth: 0 };
+
+/**
+ * Goes on to the comma or bracket that ends the item, or to the end of the bytes. The hot loop: most bytes are in strings, so
+ * these have a loop of their own; all is in locals; and it is no closure, for which every constant would be a variable.
+ */
+function followItem(bytes: Uint8Array, from: number, inside: InsideItem): InsideItem & { readonly end: number } {
+  const { length } = bytes;
+  let { inString, escaped, depth } = inside;
+  let end = from;
+  for (; end < length; end += 1) {
+    if (inString) {
+      if (!escaped) while (end < length && bytes[end] !== quote && bytes[end] !== backslash) end += 1;
+      if (end === length) break;
+      inString = escaped || bytes[end] !== quote;
+      escaped = !escaped && bytes[end] === backslash;
+      continue;
+    }
+    const byte = bytes[end]!;
+    if (byte === quote) {
+      inString = true;
+    } else if (byte === openBrace || byte === openBracket) {
+      depth += 1;
+    } else if (depth > 0) {
+      if (byte === closeBrace || byte === closeBracket) depth -= 1;
+    } else if (byte === comma || byte === closeBracket) {
+      break;
+    }
+  }
+  return { inString, escaped, depth, end };
 }
