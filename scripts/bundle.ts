@@ -9,6 +9,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
+import { clientNodeWithoutTransport } from './client-node.ts';
 
 /** The oldest Node.js that must be able to parse the file in order to say what it needs. */
 const parseTarget = 'node18';
@@ -55,24 +56,7 @@ const result = await build({
     // Some libraries locate themselves by it; CommonJS has none.
     'import.meta.url': 'importMetaUrl',
   },
-  plugins: [
-    {
-      // client-node's index pulls in 800 generated models; its modules have no side effects, so what is unused may go.
-      name: 'client-node-without-side-effects',
-      setup(plugin) {
-        plugin.onResolve({ filter: /^@kubernetes\/client-node/ }, async (args) => {
-          if (args.pluginData === 'resolved') return undefined;
-          const resolved = await plugin.resolve(args.path, {
-            kind: args.kind,
-            resolveDir: args.resolveDir,
-            importer: args.importer,
-            pluginData: 'resolved',
-          });
-          return { ...resolved, sideEffects: false };
-        });
-      },
-    },
-  ],
+  plugins: [clientNodeWithoutTransport],
 });
 chmodSync(outfile, 0o755);
 // A package scope of its own: an extensionless file below `"type": "module"` would be taken for an ES module.

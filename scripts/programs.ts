@@ -7,6 +7,7 @@ import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { neverReachedModules } from './client-node.ts';
 
 const root = join(import.meta.dirname, '..');
 /** What tells a program from the others, as far as it can be seen from outside. */
@@ -58,6 +59,13 @@ const heapProbe = `process.on('exit', () => {
   process.stderr.write('young generation: ' + young.space_size / 2 ** 20 + ' MiB beside ' + kept.length + '\\n');
 });`;
 
+const kubeconfigWithProvider = {
+  'current-context': 'here',
+  contexts: [{ name: 'here', context: { cluster: 'c', user: 'u' } }],
+  clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
+  users: [{ name: 'u', user: { 'auth-provider': { name: 'oidc' } } }],
+};
+
 /** A node binary of another major version in PATH, if the machine has one. */
 function olderNode(): string | undefined {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
@@ -76,13 +84,19 @@ const checks: readonly Check[] = [
     run: ({ text }) => (text.startsWith('#!/usr/bin/env node\n') ? undefined : text.slice(0, 40)),
   },
   {
-    title: 'holds no generated models of client-node',
+    title: 'holds of client-node what reads kubeconfig files, and none of its generated models and transport',
     run: ({ name }) => {
       const { inputs } = JSON.parse(readFileSync(join(root, 'dist', `${name}.meta.json`), 'utf8')) as {
         inputs: Record<string, unknown>;
       };
-      const models = Object.keys(inputs).filter((path) => /client-node\/dist\/gen\/(models|apis)\//.test(path));
-      return models.length === 0 ? undefined : `${models.length} of them, e.g. ${models[0]}`;
+      const unwanted = [
+        '@kubernetes/client-node/dist/gen',
+        ...neverReachedModules.filter((path) => !path.startsWith('.')),
+      ];
+      const found = Object.keys(inputs).filter((input) =>
+        unwanted.some((path) => input.includes(`node_modules/${path}/`)),
+      );
+      return found.length === 0 ? undefined : `${found.length} files, e.g. ${found[0]}`;
     },
   },
   {
@@ -105,6 +119,17 @@ const checks: readonly Check[] = [
       const result = start(program, ['--kubeconfig=/nonexistent/kubeconfig', '--csi-address=/nonexistent/csi.sock']);
       if (result.status === 0 || result.status === null) return `exit code ${result.status}`;
       return result.stderr.includes('/nonexistent/kubeconfig') ? undefined : result.stderr.slice(0, 400);
+    },
+  },
+  {
+    title: 'reads a kubeconfig: an auth provider in it is one clear line and a failure',
+    needs: 'cluster',
+    run: (program) => {
+      const kubeconfig = join(dirname(program.path), 'kubeconfig');
+      writeFileSync(kubeconfig, JSON.stringify(kubeconfigWithProvider));
+      const result = start(program, [`--kubeconfig=${kubeconfig}`, '--csi-address=/nonexistent/csi.sock']);
+      if (result.status === 0 || result.status === null) return `exit code ${result.status}`;
+      return /no Auth Provider found for name \\?"oidc/.test(result.stderr) ? undefined : result.stderr.slice(0, 400);
     },
   },
   {

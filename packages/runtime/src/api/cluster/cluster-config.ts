@@ -34,4 +34,20 @@ export interface ExecPlugin {
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly apiVersion: string;
+  /** What to tell those whose machine lacks the command. */
+  readonly installHint?: string | undefined;
+  /** For a plugin that asks what cluster it is for. */
+  readonly cluster?: ExecCluster | undefined;
+}
+
+/** As the plugin gets it. */
+export interface ExecCluster {
+  readonly server: string;
+  readonly 'tls-server-name'?: string;
+  readonly 'insecure-skip-tls-verify'?: true;
+  readonly 'certificate-authority-data'?: string;
+  readonly 'proxy-url'?: string;
+  readonly 'disable-compression'?: true;
+  /** Whatever the kubeconfig says of this cluster for plugins. */
+  readonly config?: unknown;
 }

@@ -34,21 +34,22 @@ function contextFindings({ contextName, contextExists }: Chosen): string[] {
 }
 
 async function clusterFindings(files: Files, { clusterName, cluster }: Chosen): Promise<string[]> {
-  if (Object.values(cluster).every((value) => value === undefined || value === '' || value === false)) {
+  const { name: _name, ...settings } = cluster;
+  if (Object.values(settings).every((value) => value === undefined || value === '' || value === false)) {
     return [emptyCluster];
   }
   const findings: string[] = [];
-  if ((cluster.server ?? '') === '') {
+  if (cluster.server === '') {
     findings.push(
       clusterName === '' ? 'default cluster has no server defined' : `no server found for cluster "${clusterName}"`,
     );
   }
-  const proxy = cluster['proxy-url'] ?? '';
+  const proxy = cluster.proxyUrl ?? '';
   const proxyFault = proxy === '' ? undefined : faultOf(() => parseProxyUrl(proxy));
   // Unlike client-go's, the text leaves the address out: it may hold a password.
   if (proxyFault !== undefined) findings.push(`invalid 'proxy-url' for cluster "${clusterName}": ${proxyFault}`);
-  const path = cluster['certificate-authority'] ?? '';
-  if (path !== '' && (cluster['certificate-authority-data'] ?? '') !== '') {
+  const path = cluster.caFile ?? '';
+  if (path !== '' && (cluster.caData ?? '') !== '') {
     findings.push(
       `certificate-authority-data and certificate-authority are both specified for ${clusterName}. certificate-authority-data will override.`,
     );
@@ -76,8 +77,8 @@ async function userFindings(files: Files, { userName, user }: Chosen): Promise<s
 type NamedUser = Pick<Chosen, 'userName' | 'user'>;
 
 async function certificateFindings(files: Files, { userName, user }: NamedUser): Promise<string[]> {
-  const [certificate = '', certificateData = ''] = [user['client-certificate'], user['client-certificate-data']];
-  const [key = '', keyData = ''] = [user['client-key'], user['client-key-data']];
+  const [certificate = '', certificateData = ''] = [user.certFile, user.certData];
+  const [key = '', keyData = ''] = [user.keyFile, user.keyData];
   if (certificate === '' && certificateData === '') return [];
   const findings: string[] = [];
   if (certificate !== '' && certificateData !== '') {
@@ -106,7 +107,7 @@ function execFindings({ userName, user }: NamedUser): string[] {
   const { exec } = user;
   if (exec === undefined || exec === null) return [];
   const findings: string[] = [];
-  if ((user['auth-provider'] ?? null) !== null) {
+  if ((user.authProvider ?? null) !== null) {
     findings.push(`authProvider cannot be provided in combination with an exec plugin for ${userName}`);
   }
   if ((exec.command ?? '') === '') {
@@ -114,6 +115,14 @@ function execFindings({ userName, user }: NamedUser): string[] {
   }
   if ((exec.apiVersion ?? '') === '') {
     findings.push(`apiVersion must be specified for ${userName} to use exec authentication plugin`);
+  }
+  if ((exec.env ?? []).some(({ name }) => (name ?? '') === '')) {
+    findings.push(`env variable name must be specified for ${userName} to use exec authentication plugin`);
+  }
+  const mode = exec.interactiveMode ?? '';
+  // Unlike client-go, we take it for granted that a plugin of version v1 that says nothing can do without input.
+  if (!['', 'Never', 'IfAvailable', 'Always'].includes(mode)) {
+    findings.push(`invalid interactiveMode for ${userName}: ${JSON.stringify(mode)}`);
   }
   return findings;
 }

@@ -1,41 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The kubeconfig format, as far as it is read, and the part of a file that its current context chooses. */
+/**
+ * A kubeconfig file, and the part of it that its current context chooses. client-node's `KubeConfig` reads the entries, chooses
+ * among them and resolves paths. It is handed the parsed document rather than the text, because its own `loadFromString`
+ * differs from client-go where a user would notice; every difference is closed here:
+ * - a file that is empty, or holds several documents: nothing, or the first one; client-node throws;
+ * - an entry that nobody uses and that is incomplete: ignored; client-node refuses the whole file, or drops the entry;
+ * - a cluster without a server, which `--master` may name: kept; client-node refuses it;
+ * - `tokenFile` and the extensions of a cluster: kept; client-node leaves them out. `token-file`, which it reads: not known;
+ * - a relative command of an exec plugin: relative to the file; client-node resolves the paths of certificates only.
+ */
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type * as clientNode from '@kubernetes/client-node/dist/config_types.js';
 import { dirname, isAbsolute, join } from 'node:path';
 import { type Files, readText } from './files.ts';
 
-export interface Kubeconfig {
-  readonly 'current-context'?: string;
-  readonly contexts?: readonly { readonly name: string; readonly context?: Context | null }[] | null;
-  readonly clusters?: readonly { readonly name: string; readonly cluster?: Cluster | null }[] | null;
-  readonly users?: readonly { readonly name: string; readonly user?: AuthInfo | null }[] | null;
+export interface Cluster extends clientNode.Cluster {
+  readonly disableCompression?: unknown;
+  readonly extensions?: unknown;
 }
 
-export interface Context {
-  readonly cluster?: string;
-  readonly user?: string;
-}
-
-export interface Cluster {
-  readonly server?: string;
-  readonly 'certificate-authority'?: string;
-  readonly 'certificate-authority-data'?: string;
-  readonly 'insecure-skip-tls-verify'?: boolean;
-  readonly 'tls-server-name'?: string;
-  readonly 'proxy-url'?: string;
-}
-
-export interface AuthInfo {
-  readonly token?: string;
+export interface User extends clientNode.User {
   readonly tokenFile?: string;
-  readonly username?: string;
-  readonly password?: string;
-  readonly 'client-certificate'?: string;
-  readonly 'client-certificate-data'?: string;
-  readonly 'client-key'?: string;
-  readonly 'client-key-data'?: string;
-  readonly as?: string;
-  readonly 'auth-provider'?: { readonly name?: string } | null;
   readonly exec?: Exec | null;
+  readonly authProvider?: { readonly name?: string } | null;
 }
 
 export interface Exec {
@@ -43,6 +30,9 @@ export interface Exec {
   readonly args?: readonly string[] | null;
   readonly env?: readonly { readonly name: string; readonly value: string }[] | null;
   readonly apiVersion?: string;
+  readonly installHint?: string;
+  readonly interactiveMode?: string;
+  readonly provideClusterInfo?: boolean;
 }
 
 /** The current context and what it refers to; what is missing is empty. Paths are absolute, or relative as ours are. */
@@ -52,29 +42,98 @@ export interface Chosen {
   readonly clusterName: string;
   readonly cluster: Cluster;
   readonly userName: string;
-  readonly user: AuthInfo;
+  readonly user: User;
 }
 
+/** What no file says. */
+export const nothingChosen: Chosen = {
+  contextName: '',
+  contextExists: false,
+  clusterName: '',
+  cluster: { name: '', server: '', skipTLSVerify: false },
+  userName: '',
+  user: { name: '' },
+};
+
+/** Loads client-node, so: out of cluster only. */
 export async function readKubeconfig(files: Files, path: string): Promise<Chosen> {
-  return resolvePaths(choose(await parse(files, path)), dirname(path));
+  const document = await parse(files, path);
+  const [{ KubeConfig }, reader] = await Promise.all([
+    import('@kubernetes/client-node/dist/config.js'),
+    import('@kubernetes/client-node/dist/config_types.js'),
+  ]);
+  const config = new KubeConfig();
+  config.loadFromOptions({
+    currentContext: document['current-context'] ?? '',
+    contexts: named(document.contexts).map(({ name, context }) => ({ cluster: '', user: '', ...said(context), name })),
+    clusters: named(document.clusters).flatMap(({ name, cluster }) => {
+      const { server, 'disable-compression': disableCompression, extensions, ...fields } = said(cluster);
+      // It cuts a slash off the end of the server, so that this one stands for none.
+      const given = typeof server === 'string' && server !== '' ? server : '/';
+      const read = reader.newClusters([{ name, cluster: { ...fields, server: given } }]);
+      return read.map((entry) => ({ ...entry, disableCompression, extensions }));
+    }),
+    users: named(document.users).flatMap(({ name, user }) => {
+      const { tokenFile, 'token-file': _unknown, ...fields } = said(user);
+      return reader.newUsers([{ name, user: fields }]).map((entry) => ({ ...entry, tokenFile }));
+    }),
+  });
+  config.makePathsAbsolute(dirname(path));
+  return chosenFrom(config, dirname(path));
 }
 
-export function choose(config: Kubeconfig): Chosen {
-  const contextName = config['current-context'] ?? '';
-  const found = config.contexts?.find(({ name }) => name === contextName);
-  const clusterName = found?.context?.cluster ?? '';
-  const userName = found?.context?.user ?? '';
+function chosenFrom(config: KubeConfig, folder: string): Chosen {
+  const contextName = config.getCurrentContext();
+  const context = config.getContextObject(contextName);
   return {
     contextName,
-    contextExists: found !== undefined,
-    clusterName,
-    cluster: config.clusters?.find(({ name }) => name === clusterName)?.cluster ?? {},
-    userName,
-    user: config.users?.find(({ name }) => name === userName)?.user ?? {},
+    contextExists: context !== null,
+    clusterName: context?.cluster ?? '',
+    cluster: config.getCurrentCluster() ?? nothingChosen.cluster,
+    userName: context?.user ?? '',
+    user: withPaths(config.getCurrentUser() ?? nothingChosen.user, folder),
   };
 }
 
-async function parse(files: Files, path: string): Promise<Kubeconfig> {
+function withPaths(user: User, folder: string): User {
+  const resolve = (path: string): string => (path === '' || isAbsolute(path) ? path : join(folder, path));
+  const { tokenFile, exec } = user;
+  return {
+    ...user,
+    ...(typeof tokenFile === 'string' && { tokenFile: resolve(tokenFile) }),
+    // A command without a slash is looked up in PATH.
+    ...(exec?.command?.includes('/') === true && { exec: { ...exec, command: resolve(exec.command) } }),
+  };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Entry {
+  readonly name: string;
+  readonly context?: Fields | null;
+  readonly cluster?: Fields | null;
+  readonly user?: Fields | null;
+}
+
+type Entries = readonly (Entry | null)[] | null;
+
+interface Document {
+  readonly 'current-context'?: string | null;
+  readonly contexts?: Entries;
+  readonly clusters?: Entries;
+  readonly users?: Entries;
+}
+
+function named(entries: Entries | undefined): readonly Entry[] {
+  return Array.isArray(entries) ? entries.filter((entry: Entry | null) => (entry?.name ?? '') !== '') : [];
+}
+
+/** Null, in YAML, is as good as not there. */
+function said(fields: Fields | null | undefined): Fields {
+  return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value !== null));
+}
+
+async function parse(files: Files, path: string): Promise<Document> {
   let text: string;
   try {
     text = await readText(files, path);
@@ -86,7 +145,6 @@ async function parse(files: Files, path: string): Promise<Kubeconfig> {
   const { loadAll } = await import('js-yaml');
   let parsed: unknown;
   try {
-    // The first document, as Go does it; an empty file has none.
     parsed = loadAll(text)[0];
   } catch (error) {
     throw unreadable(path, error);
@@ -98,23 +156,4 @@ async function parse(files: Files, path: string): Promise<Kubeconfig> {
 /** Without a cause, and with the first line only: the rest of a YAML error quotes the file, which holds secrets. */
 function unreadable(path: string, error: unknown): Error {
   return new Error(`error loading config file "${path}": ${(error as Error).message.split('\n', 1)[0]}`);
-}
-
-function resolvePaths(chosen: Chosen, folder: string): Chosen {
-  const resolve = <T extends object>(object: T, names: readonly (keyof T & string)[]): T => {
-    const changed: Record<string, string> = {};
-    for (const name of names) {
-      const path = object[name];
-      if (typeof path === 'string' && path !== '' && !isAbsolute(path)) changed[name] = join(folder, path);
-    }
-    return { ...object, ...changed };
-  };
-  const user = resolve(chosen.user, ['client-certificate', 'client-key', 'tokenFile']);
-  // A command without a slash is looked up in PATH.
-  const exec = user.exec?.command?.includes('/') === true ? resolve(user.exec, ['command']) : user.exec;
-  return {
-    ...chosen,
-    cluster: resolve(chosen.cluster, ['certificate-authority']),
-    user: { ...user, ...(exec !== undefined && { exec }) },
-  };
 }

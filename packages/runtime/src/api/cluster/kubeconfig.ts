@@ -6,9 +6,10 @@
 import { parseEndpoint } from '../connection/endpoint.ts';
 import { parseProxyUrl } from '../connection/proxy.ts';
 import type { ClusterConfig, Pem, TlsSettings, User } from './cluster-config.ts';
+import { execPluginOf } from './exec-settings.ts';
 import type { Files } from './files.ts';
 import { confirmUsable } from './kubeconfig-checks.ts';
-import { type AuthInfo, type Chosen, choose, type Cluster, type Exec, readKubeconfig } from './kubeconfig-format.ts';
+import { type Chosen, nothingChosen, readKubeconfig } from './kubeconfig-format.ts';
 
 export interface KubeconfigSource {
   /** Empty: nothing is known but the server. */
@@ -18,17 +19,18 @@ export interface KubeconfigSource {
 }
 
 export async function loadKubeconfig(files: Files, { path, master }: KubeconfigSource): Promise<ClusterConfig> {
-  const chosen = withServer(path === '' ? choose({}) : await readKubeconfig(files, path), master);
+  const chosen = withServer(path === '' ? nothingChosen : await readKubeconfig(files, path), master);
   await confirmUsable(files, chosen);
-  const { cluster, user } = chosen;
-  const endpoint = parseEndpoint(cluster.server ?? '', 'http');
-  const proxy = cluster['proxy-url'] ?? '';
+  const { cluster } = chosen;
+  const endpoint = parseEndpoint(cluster.server, 'http');
+  const proxy = cluster.proxyUrl ?? '';
+  const tls = tlsOf(chosen);
   return {
     endpoint,
-    tls: tlsOf(cluster, user),
+    tls,
     proxy: proxy === '' ? undefined : parseProxyUrl(proxy),
     // Nobody is told who we are over plain http; client-go does the same.
-    user: endpoint.scheme === 'http' ? { kind: 'anonymous' } : await userOf(files, user),
+    user: endpoint.scheme === 'http' ? { kind: 'anonymous' } : await userOf(files, chosen, tls),
   };
 }
 
@@ -36,15 +38,15 @@ function withServer(chosen: Chosen, master: string): Chosen {
   return master === '' ? chosen : { ...chosen, cluster: { ...chosen.cluster, server: master } };
 }
 
-function tlsOf(cluster: Cluster, user: AuthInfo): TlsSettings {
-  const authorities = pemOf(cluster['certificate-authority-data'], cluster['certificate-authority']);
-  const certificate = pemOf(user['client-certificate-data'], user['client-certificate']);
-  const key = pemOf(user['client-key-data'], user['client-key']);
-  const verify = cluster['insecure-skip-tls-verify'] === true ? 'nothing' : 'server';
+function tlsOf({ cluster, user }: Chosen): TlsSettings {
+  const authorities = pemOf(cluster.caData, cluster.caFile);
+  const certificate = pemOf(user.certData, user.certFile);
+  const key = pemOf(user.keyData, user.keyFile);
+  const verify = cluster.skipTLSVerify ? 'nothing' : 'server';
   if (verify === 'nothing' && authorities !== undefined) {
     throw new Error('specifying a root certificates file with the insecure flag is not allowed');
   }
-  const serverName = cluster['tls-server-name'] ?? '';
+  const serverName = cluster.tlsServerName ?? '';
   return {
     authorities,
     identity: certificate !== undefined && key !== undefined ? { certificate, key } : undefined,
@@ -58,11 +60,11 @@ function pemOf(data: string | undefined, path: string | undefined): Pem | undefi
   return path === undefined || path === '' ? undefined : { kind: 'file', path };
 }
 
-async function userOf(files: Files, user: AuthInfo): Promise<User> {
-  if ((user.as ?? '') !== '') throw new Error('impersonation (`as` in the kubeconfig) is not supported');
-  const provider = user['auth-provider'] ?? undefined;
+async function userOf(files: Files, { cluster, user }: Chosen, tls: TlsSettings): Promise<User> {
+  if ((user.impersonateUser ?? '') !== '') throw new Error('impersonation (`as` in the kubeconfig) is not supported');
+  const provider = user.authProvider ?? undefined;
   if (provider !== undefined) throw new Error(`no Auth Provider found for name "${provider.name ?? ''}"`);
-  const { token = '', tokenFile = '', username = '', password = '' } = user;
+  const { token = '', tokenFile = '', username = '', password = '', exec } = user;
   if (tokenFile !== '') {
     // It has to be there, even if its content is not needed yet.
     if (token === '') await files.read(tokenFile);
@@ -75,9 +77,7 @@ async function userOf(files: Files, user: AuthInfo): Promise<User> {
       authorization: () => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
     };
   }
-  return user.exec === undefined || user.exec === null ? { kind: 'anonymous' } : pluginOf(user.exec);
-}
-
-function pluginOf({ command = '', args, env, apiVersion = '' }: Exec): User {
-  return { kind: 'plugin', plugin: { command, args: args ?? [], env: env ?? [], apiVersion } };
+  // Who shows a certificate is known by it, to client-go as well: its plugin is not asked.
+  if (exec === undefined || exec === null || tls.identity !== undefined) return { kind: 'anonymous' };
+  return { kind: 'plugin', plugin: await execPluginOf(files, cluster, exec) };
 }

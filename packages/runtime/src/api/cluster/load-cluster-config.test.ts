@@ -149,6 +149,48 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     });
   });
 
+  it('given an exec plugin that asks what cluster it is for, then it is told what the file says, authority included', async () => {
+    const exec = '{ apiVersion: client.authentication.k8s.io/v1, command: login, provideClusterInfo: true }';
+    const { config } = await loadFile(
+      {
+        cluster: `{ server: "https://api:6443", certificate-authority: ca.crt, tls-server-name: kubernetes, proxy-url: "http://proxy",
+          disable-compression: true,
+          extensions: [{ name: other, extension: 1 }, { name: client.authentication.k8s.io/exec, extension: { audience: us } }] }`,
+        user: `{ exec: ${exec} }`,
+      },
+      { '/etc/kube/ca.crt': 'ca' },
+    );
+    expect(config?.user.kind === 'plugin' && config.user.plugin.cluster).toEqual({
+      server: 'https://api:6443',
+      'tls-server-name': 'kubernetes',
+      'certificate-authority-data': Buffer.from('ca').toString('base64'),
+      'proxy-url': 'http://proxy',
+      'disable-compression': true,
+      config: { audience: 'us' },
+    });
+    const unverified = await loadFile({
+      cluster: '{ server: "https://api", insecure-skip-tls-verify: true }',
+      user: `{ exec: ${exec} }`,
+    });
+    expect(unverified.config?.user.kind === 'plugin' && unverified.config.user.plugin.cluster).toEqual({
+      server: 'https://api',
+      'insecure-skip-tls-verify': true,
+    });
+  });
+
+  it('given an exec plugin beside a certificate or a token, then the plugin is not asked', async () => {
+    const exec = 'exec: { apiVersion: client.authentication.k8s.io/v1, command: login }';
+    const certificate = await loadFile({
+      user: `{ client-certificate-data: eA==, client-key-data: eA==, ${exec} }`,
+    });
+    expect([certificate.config?.user, certificate.config?.tls.identity?.key.kind]).toEqual([
+      { kind: 'anonymous' },
+      'inline',
+    ]);
+    const token = await loadFile({ user: `{ token: t, ${exec} }` });
+    expect(token.config?.user.kind).toBe('header');
+  });
+
   it('given insecure-skip-tls-verify, then nothing is verified', async () => {
     const { config } = await loadFile({ cluster: '{ server: "https://api", insecure-skip-tls-verify: true }' });
     expect(config?.tls.verify).toBe('nothing');
@@ -157,6 +199,12 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
   it('given --master, then it overrides the server; alone it is all that is known', async () => {
     const overridden = await loadFile({ user: '{ token: t }' }, {}, 'https://other');
     expect([overridden.config?.endpoint.host, overridden.config?.user.kind]).toEqual(['other', 'header']);
+    const completed = await loadFile(
+      { cluster: '{ certificate-authority: ca.crt }' },
+      { '/etc/kube/ca.crt': ca },
+      'https://other',
+    );
+    expect(completed.config?.tls.authorities).toEqual({ kind: 'file', path: '/etc/kube/ca.crt' });
     const alone = await load({}, { master: '127.0.0.1:8080' });
     expect(alone.config).toEqual({
       endpoint: { scheme: 'http', host: '127.0.0.1', port: 8080, basePath: '' },
@@ -206,6 +254,25 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
       then: 'invalid configuration: [command must be specified for u to use exec authentication plugin, apiVersion must be specified for u to use exec authentication plugin]',
     },
     {
+      given: 'a plugin that is told nonsense',
+      parts: {
+        user: '{ exec: { apiVersion: v1, command: login, env: [{ value: x }], interactiveMode: Sometimes } }',
+      },
+      then: 'invalid configuration: [env variable name must be specified for u to use exec authentication plugin, invalid interactiveMode for u: "Sometimes"]',
+    },
+    {
+      given: 'a plugin of a version that is not known',
+      parts: { user: '{ exec: { apiVersion: client.authentication.k8s.io/v1alpha1, command: login } }' },
+      then: 'exec plugin: invalid apiVersion "client.authentication.k8s.io/v1alpha1"',
+    },
+    {
+      given: 'a plugin and an auth provider',
+      parts: {
+        user: '{ auth-provider: { name: oidc }, exec: { apiVersion: client.authentication.k8s.io/v1, command: login } }',
+      },
+      then: 'invalid configuration: authProvider cannot be provided in combination with an exec plugin for u',
+    },
+    {
       given: 'an auth provider',
       parts: { user: '{ auth-provider: { name: gcp } }' },
       then: 'no Auth Provider found for name "gcp"',
@@ -234,6 +301,34 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
   it.each(refused)('given $given, then it is refused with the text of client-go', async ({ parts, then }) => {
     const { error } = await loadFile(parts);
     expect(error?.replace(/^\w+: /, '')).toBe(then);
+  });
+
+  it('given a plugin that needs somebody to ask, then it is refused with the text of client-go', async () => {
+    const { error } = await loadFile({
+      user: '{ exec: { apiVersion: client.authentication.k8s.io/v1, command: login, interactiveMode: Always } }',
+    });
+    // The second on a terminal, which tests may have.
+    expect(error).toMatch(
+      /^Error: exec plugin cannot support interactive mode: standard input is (not a terminal$|unavailable)/,
+    );
+  });
+
+  it('given what client-go overlooks, in entries that nobody uses and beside them, then so do we', async () => {
+    const { config, error } = await load(
+      {
+        '/k': `
+current-context: here
+contexts: [null, { name: empty }, { name: here, context: { cluster: c, user: u, namespace: null } }]
+clusters: [{}, { name: none, cluster: null }, { name: odd, cluster: { server: 7 } }, { name: c, cluster: { server: "https://api", proxy-url: null } }]
+users: [{ name: nobody }, { name: u, user: { token-file: /no/such, username: null, client-key: null, exec: null } }]
+preferences: {}
+---
+current-context: elsewhere
+`,
+      },
+      { kubeconfig: '/k' },
+    );
+    expect([config?.endpoint.host, config?.user, error]).toEqual(['api', { kind: 'anonymous' }, undefined]);
   });
 
   it('given a file that does not exist, or is no YAML, then the error names it and quotes nothing', async () => {
