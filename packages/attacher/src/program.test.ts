@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole program over a real driver socket, with an API server in memory and virtual time. */
-import { type CsiServer, type Handlers, csiError, serveCsi } from '@csi-sidecars/csi/testing';
-import { type Lease, leases } from '@csi-sidecars/runtime';
+import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
+import { type KubeObject, type Lease, leases } from '@csi-sidecars/runtime';
 import { settle } from '@csi-sidecars/runtime/testing';
-import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { type DrivenProgram, fakeWorld, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { aCsiNode, anAttachment, aVolume, driverName } from '../testing/builders.ts';
 import { runAttacher } from './program.ts';
@@ -19,51 +19,25 @@ const healthy: Handlers = {
   '/csi.v1.Controller/ControllerUnpublishVolume': () => ({}),
 };
 
-type UntypedHandler = (request: unknown, call: unknown) => unknown;
-
-interface Running extends AsyncDisposable {
-  readonly world: FakeWorld;
-  readonly driver: CsiServer;
-  readonly code: Promise<number>;
-  /** Short names, in order. */
-  readonly calls: () => readonly string[];
-}
-
-async function run(handlers: Handlers = {}, args: readonly string[] = [], lease?: Lease['spec']): Promise<Running> {
-  const calls: string[] = [];
-  const all = Object.entries({ ...healthy, ...handlers }) as unknown as [string, UntypedHandler][];
-  const recorded = all.map(([method, handler]): [string, UntypedHandler] => [
-    method,
-    (request, call) => {
-      calls.push(method.split('/').at(-1) ?? '');
-      return handler(request, call);
-    },
-  ]);
-  const driver = await serveCsi(Object.fromEntries(recorded));
-  const world = fakeWorld({ args: [`--csi-address=${driver.path}`, ...args] });
-  if (lease !== undefined) {
-    world.server.seed<Lease>({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: leaseRef, spec: lease });
-  }
-  const code = runAttacher({ world, lifecycle: world.lifecycle });
-  return {
-    world,
-    driver,
-    code,
-    calls: () => calls,
-    [Symbol.asyncDispose]: async () => {
-      world.stop();
-      await Promise.race([code.catch(() => 0), settle()]);
-      await driver[Symbol.asyncDispose]();
-    },
-  };
+function run(
+  handlers: Handlers = {},
+  args: readonly string[] = [],
+  seed: readonly KubeObject[] = [],
+): Promise<DrivenProgram> {
+  return runOverDriver(runAttacher, { handlers: { ...healthy, ...handlers }, args, seed });
 }
 
 const leaseRef = { namespace: 'ns', name: 'external-attacher-leader-test-csi-example-com' };
-const otherLeader: NonNullable<Lease['spec']> = {
-  holderIdentity: 'pod-2',
-  leaseDurationSeconds: 15,
-  acquireTime: '2026-01-01T00:00:00.000000Z',
-  renewTime: '2026-01-01T00:00:00.000000Z',
+const otherLeader: Lease = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: leaseRef,
+  spec: {
+    holderIdentity: 'pod-2',
+    leaseDurationSeconds: 15,
+    acquireTime: '2026-01-01T00:00:00.000000Z',
+    renewTime: '2026-01-01T00:00:00.000000Z',
+  },
 };
 
 const started = ['Probe', 'GetPluginInfo', 'GetPluginCapabilities', 'ControllerGetCapabilities'];
@@ -159,7 +133,7 @@ describe('the election', () => {
   const args = ['--leader-election', '--leader-election-namespace=ns'];
 
   it('[attacher#148] given another leader, then only the lease is asked for, and the driver is not called', async () => {
-    await using standby = await run({}, args, otherLeader);
+    await using standby = await run({}, args, [otherLeader]);
     await vi.waitFor(() => expect(standby.calls()).toEqual(started));
     await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
     await standby.world.clock.advance(5_000);
@@ -168,7 +142,7 @@ describe('the election', () => {
   });
 
   it('flaw 21: given a standby, when it is signalled, then it ends at once', async () => {
-    await using standby = await run({}, args, otherLeader);
+    await using standby = await run({}, args, [otherLeader]);
     await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
     standby.world.stop();
     expect(await standby.code).toBe(1);

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 
 export { fakeWorld } from './fake-world.ts';
 export type { FakeWorld, FakeWorldOptions } from './fake-world.ts';
+export { runOverDriver } from './run-over-driver.ts';
+export type { DrivenOptions, DrivenProgram } from './run-over-driver.ts';
 
 export interface RealArgumentList {
   /** Whose deployment it is. */

@@ -2,9 +2,15 @@
 /** A whole sidecar over a real driver socket and a real HTTP port, with an API server in memory and virtual time. */
 import { type LeadingWork, type Lease, events, leases } from '@csi-sidecars/runtime';
 import { settle } from '@csi-sidecars/runtime/testing';
-import { type CsiServer, type Handlers, csiError, serveCsi } from '@csi-sidecars/csi/testing';
+import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { type FakeWorld, type FakeWorldOptions, fakeWorld } from '../../testing/index.ts';
+import {
+  type DrivenProgram,
+  type FakeWorld,
+  type FakeWorldOptions,
+  fakeWorld,
+  runOverDriver,
+} from '../../testing/index.ts';
 import { type SampleGate, type SampleValues, sampleProgram } from '../../testing/sample-program.ts';
 import { ExitError } from './exit.ts';
 import { type SidecarBody, type SidecarContext, runSidecar } from './run-sidecar.ts';
@@ -18,10 +24,7 @@ const healthy: Handlers = {
   '/csi.v1.Identity/GetPluginInfo': () => ({ name: driverName }),
 };
 
-interface Running extends AsyncDisposable {
-  readonly world: FakeWorld;
-  readonly driver: CsiServer;
-  readonly code: Promise<number>;
+interface Running extends DrivenProgram {
   /** Resolves when the work has begun. */
   readonly working: Promise<Context & { readonly port: number }>;
 }
@@ -40,15 +43,8 @@ async function run(
     readonly lease?: Lease['spec'];
   },
 ): Promise<Running> {
-  const driver = await serveCsi({ ...healthy, ...options.handlers });
-  const world = fakeWorld({ ...options, args: [`--csi-address=${driver.path}`, ...(options.args ?? [])] });
-  if (options.lease) {
-    const metadata = { namespace: 'default', name: 'external-attacher-leader-a-example-com' };
-    const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: options.lease };
-    world.server.seed(lease);
-  }
   const working = Promise.withResolvers<Context & { readonly port: number }>();
-  const code = runSidecar(depsOf(world), sampleProgram, {
+  const body: Body = {
     driver: (values) => ({ probeTimeoutMs: values.timeout, nameTimeoutMs: 1000 }),
     prepare: async (context) => ({
       lockName: `external-attacher-leader-${context.name}`,
@@ -58,18 +54,18 @@ async function run(
       },
     }),
     ...options.body,
-  });
-  return {
-    world,
-    driver,
-    code,
-    working: working.promise,
-    [Symbol.asyncDispose]: async () => {
-      world.stop();
-      await Promise.race([code.catch(() => 0), settle()]);
-      await driver[Symbol.asyncDispose]();
-    },
   };
+  const running = await runOverDriver((deps) => runSidecar(deps, sampleProgram, body), {
+    ...options,
+    handlers: { ...healthy, ...options.handlers },
+    seed: options.lease === undefined ? [] : [aLease(options.lease)],
+  });
+  return { ...running, working: working.promise };
+}
+
+function aLease(spec: NonNullable<Lease['spec']>): Lease {
+  const metadata = { namespace: 'default', name: 'external-attacher-leader-a-example-com' };
+  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
 }
 
 function depsOf(world: FakeWorld) {
