@@ -33,6 +33,9 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
+/** Of a frame among those of its stream, in one direction. */
+export type Position = 'last' | 'more';
+
 /** What ends a connection, with the code that the peer is told. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
@@ -82,6 +85,10 @@ export function createFrameReader(): FrameReader {
       }
     },
   };
+}
+
+export function positionOf({ flags: bits }: Frame): Position {
+  return (bits & flags.endStream) === 0 ? 'more' : 'last';
 }
 
 /** The payload without padding and priority. */

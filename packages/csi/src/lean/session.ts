@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * One end of an HTTP/2 connection (RFC 9113), as much of it as unary gRPC on a local socket needs: settings, streams,
- * header blocks, flow control in both directions, pings, resets, the end. Both roles; a client's streams are begun here,
- * a server's by the peer.
+ * One end of an HTTP/2 connection (RFC 9113), as much of it as unary gRPC on a local socket needs: settings, streams, pings,
+ * resets, the end. Both roles; a client's streams are begun here, a server's by the peer.
  *
  * Guarantees: header blocks are decoded in order even of streams that are over; the peer's windows are never exceeded;
  * what violates the protocol ends the connection with GOAWAY and a reason, and never throws into the socket.
  *
- * Why not `node:http2`: see docs/adr/0006. Not here: gRPC (unary-client.ts, unary-server.ts), push, priorities.
+ * Why not `node:http2`: see docs/adr/0006. Not here: blocks of several frames (header-blocks.ts), the peer's windows
+ * (outgoing.ts), gRPC (unary-client.ts, unary-server.ts), push, priorities.
  */
 import type { Socket } from 'node:net';
 import {
   type Frame,
+  type Position,
   ProtocolViolation,
   bodyOf,
   createFrameReader,
@@ -19,9 +20,11 @@ import {
   errorCodes,
   flags,
   frameTypes,
-  maxFrameBytes,
+  positionOf,
 } from './frames.ts';
-import { type Header, createHeaderDecoder, encodeHeaders } from './hpack.ts';
+import { type HeaderBlock, createHeaderBlocks } from './header-blocks.ts';
+import type { Header } from './hpack.ts';
+import { createOutgoing, type SendFrame } from './outgoing.ts';
 
 export type Role = 'client' | 'server';
 
@@ -36,8 +39,6 @@ export interface SessionEvents {
   readonly onClosed: (reason: string) => void;
 }
 
-export type Position = 'last' | 'more';
-
 export interface Session {
   /** A client's next stream; undefined when the peer is going away. */
   readonly begin: () => number | undefined;
@@ -51,55 +52,31 @@ export interface Session {
 }
 
 const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
-const defaultWindow = 65_535;
-const largestWindow = 2 ** 31 - 1;
 const settingIds = { enablePush: 2, initialWindow: 4, maxFrame: 5 } as const;
-/** Of one header block. Ours are some hundred bytes. */
-const maxHeaderBytes = 64 * 1024;
-
-/** What is to be sent on a stream and does not fit the windows yet. */
-interface Outgoing {
-  window: number;
-  waiting: Buffer;
-  position: Position;
-  /** What follows the data. */
-  trailers: readonly Header[] | undefined;
-}
-
-/** Streams of which the peer has more to say are `open`. */
-interface Streams {
-  readonly open: Set<number>;
-  readonly outgoing: Map<number, Outgoing>;
-}
+const noPush = Buffer.from([0, settingIds.enablePush, 0, 0, 0, 0]);
 
 export function openSession(socket: Socket, role: Role, events: SessionEvents): Session {
   const frames = createFrameReader();
-  const decoder = createHeaderDecoder();
-  const streams: Streams = { open: new Set(), outgoing: new Map() };
+  const blocks = createHeaderBlocks();
+  /** Streams of which the peer has more to say. */
+  const open = new Set<number>();
   let prefaceLeft = role === 'server' ? preface : '';
   let ready = false;
   let closed = false;
   let goingAway = false;
   let nextStream = 1;
   let lastPeerStream = 0;
-  let block:
-    | { readonly stream: number; readonly parts: Buffer[]; bytes: number; readonly position: Position }
-    | undefined;
-  let window = defaultWindow;
-  let initialWindow = defaultWindow;
-  let peerFrameBytes = maxFrameBytes;
-
-  const send = (type: number, head: { readonly stream: number; readonly flags?: number }, payload: Buffer): void => {
+  const send: SendFrame = (type, head, payload) => {
     if (!closed) socket.write(encodeFrame({ type, flags: 0, ...head, payload }));
   };
-  const settings = role === 'client' ? Buffer.from([0, settingIds.enablePush, 0, 0, 0, 0]) : Buffer.alloc(0);
+  const outgoing = createOutgoing(send);
 
   function end(reason: string): void {
     if (closed) return;
     closed = true;
     socket.destroy();
-    streams.open.clear();
-    streams.outgoing.clear();
+    open.clear();
+    outgoing.clear();
     events.onClosed(reason);
   }
 
@@ -128,16 +105,14 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
 
   function take(frame: Frame): void {
     if (!ready && frame.type !== frameTypes.settings) throw new ProtocolViolation('settings must come first');
-    if (block !== undefined && (frame.type !== frameTypes.continuation || frame.stream !== block.stream)) {
-      throw new ProtocolViolation('a header block was interrupted');
-    }
+    blocks.admit(frame);
     switch (frame.type) {
       case frameTypes.settings:
         return takeSettings(frame);
       case frameTypes.headers:
         return takeHeaders(frame);
       case frameTypes.continuation:
-        return takeBlock(frame, frame.payload);
+        return takeBlock(blocks.take(frame));
       case frameTypes.data:
         return takeData(frame);
       case frameTypes.windowUpdate:
@@ -169,19 +144,15 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     for (let at = 0; at < payload.length; at += 6) {
       const value = payload.readUInt32BE(at + 2);
       const id = payload.readUInt16BE(at);
-      if (id === settingIds.maxFrame) peerFrameBytes = value;
-      if (id === settingIds.initialWindow) {
-        if (value > largestWindow) throw new ProtocolViolation('window too large', errorCodes.flowControlError);
-        for (const outgoing of streams.outgoing.values()) outgoing.window += value - initialWindow;
-        initialWindow = value;
-      }
+      if (id === settingIds.maxFrame) outgoing.setMaxFrame(value);
+      if (id === settingIds.initialWindow) outgoing.setInitialWindow(value);
     }
     send(frameTypes.settings, { stream: 0, flags: flags.ack }, Buffer.alloc(0));
     if (!ready) {
       ready = true;
       events.onReady();
     }
-    flush();
+    outgoing.flush();
   }
 
   function takeHeaders(frame: Frame): void {
@@ -190,109 +161,61 @@ export function openSession(socket: Socket, role: Role, events: SessionEvents): 
     if (role === 'server' && stream > lastPeerStream) {
       if (stream % 2 === 0) throw new ProtocolViolation('not a stream of a client');
       lastPeerStream = stream;
-      streams.open.add(stream);
+      open.add(stream);
     }
-    block = { stream, parts: [], bytes: 0, position: (frame.flags & flags.endStream) === 0 ? 'more' : 'last' };
-    takeBlock(frame, bodyOf(frame));
+    takeBlock(blocks.take(frame));
   }
 
-  function takeBlock({ flags: bits }: Frame, part: Buffer): void {
-    if (block === undefined) throw new ProtocolViolation('a continuation of nothing');
-    block.parts.push(part);
-    block.bytes += part.length;
-    if (block.bytes > maxHeaderBytes) throw new ProtocolViolation('headers too long', errorCodes.enhanceYourCalm);
-    if ((bits & flags.endHeaders) === 0) return;
-    const { stream, parts, position } = block;
-    block = undefined;
-    const headers = decoder.decode(Buffer.concat(parts));
-    if (!streams.open.has(stream)) return;
-    if (position === 'last') streams.open.delete(stream);
+  function takeBlock(block: HeaderBlock | undefined): void {
+    if (block === undefined || !open.has(block.stream)) return;
+    const { stream, headers, position } = block;
+    if (position === 'last') open.delete(stream);
     events.onHeaders(stream, headers, position);
   }
 
   function takeData(frame: Frame): void {
     const { stream, payload } = frame;
     if (stream === 0) throw new ProtocolViolation('data without a stream');
-    const position: Position = (frame.flags & flags.endStream) === 0 ? 'more' : 'last';
-    const isOpen = streams.open.has(stream);
+    const position = positionOf(frame);
+    const isOpen = open.has(stream);
     if (payload.length > 0) {
       // What came has been taken: both windows stay as they were.
       send(frameTypes.windowUpdate, { stream: 0 }, uint32s(payload.length));
       if (isOpen && position === 'more') send(frameTypes.windowUpdate, { stream }, uint32s(payload.length));
     }
     if (!isOpen) return;
-    if (position === 'last') streams.open.delete(stream);
+    if (position === 'last') open.delete(stream);
     events.onData(stream, bodyOf(frame), position);
   }
 
   function takeWindowUpdate({ stream, payload }: Frame): void {
     if (payload.length !== 4) throw new ProtocolViolation('window update of a wrong length', errorCodes.frameSizeError);
-    const increment = payload.readUInt32BE(0) & largestWindow;
-    const outgoing = streams.outgoing.get(stream);
-    if (stream === 0) window += increment;
-    else if (outgoing !== undefined) outgoing.window += increment;
-    if (window > largestWindow) throw new ProtocolViolation('window too large', errorCodes.flowControlError);
-    flush();
-  }
-
-  function flush(): void {
-    for (const [stream, outgoing] of streams.outgoing) {
-      while (outgoing.waiting.length > 0 && outgoing.window > 0 && window > 0) {
-        const bytes = Math.min(outgoing.waiting.length, outgoing.window, window, peerFrameBytes);
-        const part = outgoing.waiting.subarray(0, bytes);
-        outgoing.waiting = outgoing.waiting.subarray(bytes);
-        outgoing.window -= bytes;
-        window -= bytes;
-        const isLast = outgoing.waiting.length === 0 && outgoing.position === 'last';
-        send(frameTypes.data, { stream, flags: isLast ? flags.endStream : 0 }, part);
-        if (isLast) streams.outgoing.delete(stream);
-      }
-      if (outgoing.waiting.length === 0 && outgoing.trailers !== undefined)
-        sendBlock(stream, outgoing.trailers, 'last');
-    }
-  }
-
-  function sendBlock(stream: number, headers: readonly Header[], position: Position): void {
-    const bits = flags.endHeaders | (position === 'last' ? flags.endStream : 0);
-    send(frameTypes.headers, { stream, flags: bits }, encodeHeaders(headers));
-    if (position === 'last') streams.outgoing.delete(stream);
-    else
-      streams.outgoing.set(stream, { window: initialWindow, waiting: Buffer.alloc(0), position, trailers: undefined });
+    outgoing.widen(stream, payload.readUInt32BE(0) & 0x7fff_ffff);
   }
 
   function forget(stream: number, then: () => void): void {
-    streams.outgoing.delete(stream);
-    if (streams.open.delete(stream)) then();
+    outgoing.forget(stream);
+    if (open.delete(stream)) then();
   }
 
   socket.on('data', receive);
   socket.on('error', (error) => end(error.message));
   socket.on('close', () => end('the connection was closed'));
   if (role === 'client') socket.write(preface, 'latin1');
-  send(frameTypes.settings, { stream: 0 }, settings);
+  send(frameTypes.settings, { stream: 0 }, role === 'client' ? noPush : Buffer.alloc(0));
 
   return {
     begin: () => {
       if (goingAway || closed) return undefined;
       const stream = nextStream;
       nextStream += 2;
-      streams.open.add(stream);
+      open.add(stream);
       return stream;
     },
-    sendHeaders: (stream, headers, position) => {
-      const outgoing = streams.outgoing.get(stream);
-      if (outgoing === undefined || outgoing.waiting.length === 0) sendBlock(stream, headers, position);
-      else outgoing.trailers = headers;
-    },
-    sendData: (stream, bytes, position) => {
-      const outgoing = streams.outgoing.get(stream);
-      if (outgoing === undefined) return;
-      outgoing.waiting = Buffer.concat([outgoing.waiting, bytes]);
-      outgoing.position = position;
-      flush();
-    },
+    sendHeaders: outgoing.sendHeaders,
+    sendData: outgoing.sendData,
     reset: (stream, code) => {
-      if (streams.open.has(stream) || streams.outgoing.has(stream)) {
+      if (open.has(stream) || outgoing.has(stream)) {
         send(frameTypes.resetStream, { stream }, uint32s(code));
       }
       forget(stream, () => undefined);
