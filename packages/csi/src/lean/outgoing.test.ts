@@ -72,6 +72,13 @@ it.each([
   expect(() => violate(recorded().outgoing)).toThrow('window too large');
 });
 
+it.each([0, 16_383, 2 ** 24])(
+  'given frames of %s bytes, which nobody may ask for, then the connection is at fault',
+  (bytes) => {
+    expect(() => recorded().outgoing.setMaxFrame(bytes)).toThrow('frame size out of range');
+  },
+);
+
 it('given any windows, then neither is exceeded, no frame is too long, and all of it arrives in order', () => {
   const widening = fc.tuple(fc.constantFrom(0, 1), fc.integer({ min: 1, max: 40_000 }));
   fc.assert(
@@ -94,7 +101,7 @@ it('given any windows, then neither is exceeded, no frame is too long, and all o
         outgoing.sendHeaders(1, [], 'more');
         if (size > 0) outgoing.sendData(1, bytes, 'more');
         for (const [stream, by] of widenings) {
-          room[stream as 0 | 1] += by;
+          room[stream] += by;
           outgoing.widen(stream, by);
         }
         const arrived = Buffer.concat(parts);

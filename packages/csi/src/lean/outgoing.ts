@@ -33,6 +33,7 @@ export interface Outgoing {
 
 const defaultWindow = 65_535;
 const largestWindow = 2 ** 31 - 1;
+const largestFrame = 2 ** 24 - 1;
 
 /** A stream that has begun and not said its last. */
 interface Saying {
@@ -100,6 +101,8 @@ export function createOutgoing(send: SendFrame): Outgoing {
       initialWindow = bytes;
     },
     setMaxFrame: (bytes) => {
+      // With 0, data would never be through.
+      if (bytes < maxFrameBytes || bytes > largestFrame) throw new ProtocolViolation('frame size out of range');
       peerFrameBytes = bytes;
     },
     flush,
