@@ -15,7 +15,7 @@ const setUp = (...steps: [ScriptedStep, ...ScriptedStep[]]) => {
       reads.push(`${why}@${clock.monotonicMs() / 1000}`);
       await clock.sleep(0);
       if (file.content instanceof Error) throw file.content;
-      return file.content;
+      return { authorization: file.content };
     },
   });
   const script = scriptedTransport(...steps);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who we are to the API server: the Authorization header of every request, read again as tokens rotate.
+ * Who we are to the API server: the Authorization header of every request, or the certificate of a connection that comes with
+ * it, read again as they rotate.
  *
  * Guarantees: any number of concurrent requests cause one read; a failed read keeps the last good token; the token occurs
  * in no error and no log line.
@@ -10,37 +11,65 @@ import type { Logger } from '../log/logger.ts';
 import { type Transport, TransportError, type TransportRequest } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
+export interface Credential {
+  /** The value of the header, if a header says who we are. */
+  readonly authorization?: string | undefined;
+  /** What connections are made with, if an exec plugin printed it; the TLS source asks for it there. */
+  readonly identity?: Identity | undefined;
+}
+
+/** A certificate and its key, as PEM. */
+export interface Identity {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export function isSameCredential(one: Credential, other: Credential): boolean {
+  return (
+    one.authorization === other.authorization &&
+    one.identity?.cert === other.identity?.cert &&
+    one.identity?.key === other.identity?.key
+  );
+}
+
 export interface Credentials {
-  /** The value of the header. A promise while it is being read; rejects with a TransportError if there is none. */
-  readonly authorization: () => string | Promise<string>;
+  /** A promise while it is being read; rejects with a TransportError if there is none. */
+  readonly current: () => Credential | Promise<Credential>;
   /** The server refused what it got: read again, unless that has been done since `sentMs` (monotonic). */
   readonly refused: (sentMs: number) => void;
 }
 
 /** A token is trusted for a minute, less ten seconds so that it does not expire on its way. */
-const freshForMs = 50_000;
+const tokenFreshForMs = 50_000;
 /** After a failed read the old token serves this long before the next try. */
 const retryAfterMs = 10_000;
 
 export interface CachedCredentialsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Gets the header's value. `refused`: what was got last does not work, so do not answer from a cache. */
-  readonly read: (why: 'due' | 'refused') => Promise<string>;
+  /**
+   * `refused`: what was got last does not work, so do not answer from a cache. To answer with the very object of the last time
+   * is to say that nothing was read.
+   */
+  readonly read: (why: 'due' | 'refused') => Promise<Credential>;
+  /** How long it serves before `read` is asked again; 0: for each request. Default: as long as a token from a file. */
+  readonly freshForMs?: number;
 }
 
-export function cachedCredentials({ clock, logger, read }: CachedCredentialsDeps): Credentials {
-  let value: string | undefined;
+export function cachedCredentials(deps: CachedCredentialsDeps): Credentials {
+  const { clock, logger, read, freshForMs = tokenFreshForMs } = deps;
+  let value: Credential | undefined;
   let readMs = -Infinity;
   let dueMs = -Infinity;
   let why: 'due' | 'refused' = 'due';
-  let reading: Promise<string> | undefined;
+  let reading: Promise<Credential> | undefined;
 
-  const renew = async (): Promise<string> => {
+  const renew = async (): Promise<Credential> => {
     const startedMs = clock.monotonicMs();
     try {
-      value = await read(why);
-      readMs = startedMs;
+      const found = await read(why);
+      if (found !== value) readMs = startedMs;
+      value = found;
       dueMs = startedMs + freshForMs;
       why = 'due';
     } catch (error) {
@@ -55,7 +84,7 @@ export function cachedCredentials({ clock, logger, read }: CachedCredentialsDeps
     return value;
   };
   return {
-    authorization: () => {
+    current: () => {
       if (value !== undefined && clock.monotonicMs() < dueMs) return value;
       reading ??= renew().finally(() => {
         reading = undefined;
@@ -78,22 +107,22 @@ export function authenticated(transport: Transport, credentials: Credentials, cl
   return async (request) => {
     if (request.headers['authorization'] !== undefined) return transport(request);
     const sentMs = clock.monotonicMs();
-    const first = await header(credentials, request);
-    const response = await transport(withAuthorization(request, first));
+    const first = await current(credentials, request);
+    const response = await transport(withCredential(request, first));
     if (response.status !== 401) return response;
     credentials.refused(sentMs);
-    const second = await header(credentials, request);
-    if (second === first) return response;
+    const second = await current(credentials, request);
+    if (isSameCredential(second, first)) return response;
     await response.body[Symbol.asyncIterator]().return?.();
-    return transport(withAuthorization(request, second));
+    return transport(withCredential(request, second));
   };
 }
 
-function header(credentials: Credentials, { signal }: TransportRequest): string | Promise<string> {
-  const found = credentials.authorization();
-  return typeof found === 'string' ? found : unlessAborted(found, signal);
+function current(credentials: Credentials, { signal }: TransportRequest): Credential | Promise<Credential> {
+  const found = credentials.current();
+  return found instanceof Promise ? unlessAborted(found, signal) : found;
 }
 
-function withAuthorization(request: TransportRequest, authorization: string): TransportRequest {
-  return { ...request, headers: { ...request.headers, authorization } };
+function withCredential(request: TransportRequest, { authorization }: Credential): TransportRequest {
+  return authorization === undefined ? request : { ...request, headers: { ...request.headers, authorization } };
 }

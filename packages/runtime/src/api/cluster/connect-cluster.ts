@@ -6,10 +6,10 @@ import { authorityOf } from '../connection/endpoint.ts';
 import { healthFromEnvironment } from '../connection/health.ts';
 import { type Environment, proxyFromEnvironment } from '../connection/proxy.ts';
 import { createServerTransport } from '../connection/server-transport.ts';
-import { authenticated, cachedCredentials, type Credentials } from '../credentials.ts';
+import { authenticated, cachedCredentials, type Credential, type Credentials, type Identity } from '../credentials.ts';
 import type { Transport } from '../transport.ts';
 import type { ClusterConfig, User } from './cluster-config.ts';
-import { execPluginReader } from './exec-plugin.ts';
+import { execPlugin } from './exec-plugin.ts';
 import { type Files, readText } from './files.ts';
 import { loadTlsSource } from './tls-source.ts';
 
@@ -34,6 +34,7 @@ export async function connectCluster(deps: ConnectDeps, config: ClusterConfig): 
   if ((env['KUBE_CLIENT_BACKOFF_BASE'] ?? '') !== '' && (env['KUBE_CLIENT_BACKOFF_DURATION'] ?? '') !== '') {
     logger.info(0, 'KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are ignored');
   }
+  const { credentials, issued } = proofOf(deps, config.user);
   const server = createServerTransport(
     { clock },
     {
@@ -41,10 +42,9 @@ export async function connectCluster(deps: ConnectDeps, config: ClusterConfig): 
       proxy: config.proxy ?? proxyFromEnvironment(config.endpoint, env),
       http2: (env['DISABLE_HTTP2'] ?? '') === '' ? 'allowed' : 'disabled',
       health: healthFromEnvironment(env, logger),
-      tls: await loadTlsSource(deps, config.tls),
+      tls: await loadTlsSource({ ...deps, issued }, config.tls),
     },
   );
-  const credentials = credentialsOf(deps, config.user);
   return {
     host: authorityOf(config.endpoint),
     transport: credentials === undefined ? server.send : authenticated(server.send, credentials, clock),
@@ -53,20 +53,31 @@ export async function connectCluster(deps: ConnectDeps, config: ClusterConfig): 
   };
 }
 
-function credentialsOf(deps: ConnectDeps, user: User): Credentials | undefined {
+/** How it is shown who we are: in each request, or by what connections are made with, or both. */
+interface Proof {
+  readonly credentials?: Credentials;
+  readonly issued?: () => Identity | undefined;
+}
+
+function proofOf(deps: ConnectDeps, user: User): Proof {
   switch (user.kind) {
     case 'anonymous':
-      return undefined;
-    case 'header':
-      return { authorization: user.authorization, refused: () => undefined };
+      return {};
+    case 'header': {
+      const credential = { authorization: user.authorization() };
+      return { credentials: { current: () => credential, refused: () => undefined } };
+    }
     case 'tokenFile':
-      return cachedCredentials({ ...deps, read: () => readTokenFile(deps.files, user.path) });
-    case 'plugin':
-      return cachedCredentials({ ...deps, read: execPluginReader(user.plugin) });
+      return { credentials: cachedCredentials({ ...deps, read: () => readTokenFile(deps.files, user.path) }) };
+    case 'plugin': {
+      const { read, issued } = execPlugin(user.plugin);
+      // It keeps what it was told until that expires, so it is asked for each request.
+      return { credentials: cachedCredentials({ ...deps, read, freshForMs: 0 }), issued };
+    }
   }
 }
 
-async function readTokenFile(files: Files, path: string): Promise<string> {
+async function readTokenFile(files: Files, path: string): Promise<Credential> {
   let text: string;
   try {
     text = await readText(files, path);
@@ -75,5 +86,5 @@ async function readTokenFile(files: Files, path: string): Promise<string> {
   }
   const token = text.trim();
   if (token === '') throw new Error(`read empty token from file "${path}"`);
-  return `Bearer ${token}`;
+  return { authorization: `Bearer ${token}` };
 }

@@ -1,25 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Tokens from a kubeconfig's exec plugin. client-node runs the plugin and keeps what it printed until that expires; only
- * that module of it is loaded, when it is needed, because its index brings hundreds of generated models along.
- * Not supported: plugins that print client certificates instead of a token.
+ * Tokens and certificates from a kubeconfig's exec plugin. client-node's `KubeConfig` runs it and keeps what it printed until that
+ * expires. Here: what the plugin is told, what its answer must hold, and client-go's words for what goes wrong.
+ *
+ * Guarantees: no error quotes what the plugin printed as its answer; a plugin that failed runs again at the next request.
+ * Not here: asking people. A plugin gets no input, and what it says on stderr is told only if it fails.
  */
-import type { ExecAuth } from '@kubernetes/client-node/dist/exec_auth.js';
+import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import type { RequestOptions } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import { type Credential, type Identity, isSameCredential } from '../credentials.ts';
 import type { ExecPlugin } from './cluster-config.ts';
 
-/** Reads the Authorization header; for `cachedCredentials`. */
-export function execPluginReader(plugin: ExecPlugin): (why: 'due' | 'refused') => Promise<string> {
-  const { command, args, env, apiVersion } = plugin;
-  const info = { kind: 'ExecCredential', apiVersion, spec: { interactive: false } };
-  const exec = { command, args, env: [...env, { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }] };
-  let runner: ExecAuth | undefined;
-  return async (why) => {
-    const module = await import('@kubernetes/client-node/dist/exec_auth.js');
-    if (runner === undefined || why === 'refused') runner = new module.ExecAuth();
-    const options: { headers?: Record<string, string> } = {};
-    await runner.applyAuthentication({ name: 'user', exec }, options);
-    const authorization = options.headers?.['Authorization'];
-    if (authorization === undefined) throw new Error(`exec plugin ${command} returned no token`);
-    return authorization;
+export interface ExecPluginCredentials {
+  /** For `cachedCredentials`. */
+  readonly read: (why: 'due' | 'refused') => Promise<Credential>;
+  /** The certificate that was read last, for the TLS source. */
+  readonly issued: () => Identity | undefined;
+}
+
+/** The plugin runs at the first `read`. */
+export function execPlugin(plugin: ExecPlugin): ExecPluginCredentials {
+  let runner: Runner | undefined;
+  let last: Credential | undefined;
+  return {
+    issued: () => last?.identity,
+    read: async (why) => {
+      if (why === 'refused') runner = undefined;
+      runner ??= await createRunner(plugin);
+      try {
+        const found = await askFor(runner.config);
+        if (last === undefined || why === 'refused' || !isSameCredential(found, last)) last = found;
+        return last;
+      } catch (error) {
+        const { exitCode } = runner;
+        runner = undefined;
+        throw explained(error, plugin, exitCode());
+      }
+    },
   };
+}
+
+interface Runner {
+  readonly config: KubeConfig;
+  /** How the plugin ended last; null: by a signal. */
+  readonly exitCode: () => number | null | undefined;
+}
+
+async function createRunner({ command, args, env, apiVersion, cluster }: ExecPlugin): Promise<Runner> {
+  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+  const info = { kind: 'ExecCredential', apiVersion, spec: { cluster, interactive: false } };
+  const exec = { command, args, env: [...env, { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }] };
+  let exitCode: number | null | undefined;
+  // client-node leaves the input of a plugin open, so that one that reads it would never end, and keeps the exit code to itself.
+  const run = (file: string, fileArgs: readonly string[], options: SpawnOptions): ChildProcess =>
+    spawn(file, fileArgs, { ...options, stdio: ['ignore', 'pipe', 'pipe'] }).once('close', (code) => {
+      exitCode = code;
+    });
+  const config = new KubeConfig();
+  for (const authenticator of config['authenticators']) {
+    if ('execFn' in authenticator) authenticator.execFn = run;
+  }
+  // Only the user matters: nothing is sent through client-node.
+  config.loadFromClusterAndUser(
+    { name: 'cluster', server: 'https://unused', skipTLSVerify: false },
+    { name: 'user', exec },
+  );
+  return { config, exitCode: () => exitCode };
+}
+
+async function askFor(config: KubeConfig): Promise<Credential> {
+  const headers: Record<string, string> = {};
+  const options: RequestOptions = { headers };
+  await config.applyToHTTPSOptions(options);
+  const { cert, key } = options as { readonly cert?: string; readonly key?: string };
+  const authorization = headers['Authorization'];
+  if (authorization === undefined && cert === undefined && key === undefined) {
+    throw new AnswerError("exec plugin didn't return a token or cert/key pair");
+  }
+  if (cert === undefined && key === undefined) return { authorization };
+  if (cert === undefined || key === undefined) {
+    throw new AnswerError('exec plugin returned only certificate or key, not both');
+  }
+  const identity = { cert, key };
+  try {
+    createSecureContext(identity);
+  } catch (error) {
+    throw new AnswerError(`failed parsing client key/certificate: ${(error as Error).message}`);
+  }
+  return { authorization, identity };
+}
+
+class AnswerError extends Error {
+  override readonly name = 'AnswerError';
+}
+
+function explained(error: unknown, plugin: ExecPlugin, exitCode: number | null | undefined): Error {
+  return new Error(`getting credentials: ${reasonOf(error as Error, plugin, exitCode)}`);
+}
+
+function reasonOf(error: NodeJS.ErrnoException, plugin: ExecPlugin, exitCode: number | null | undefined): string {
+  const { command, installHint = '' } = plugin;
+  if (error instanceof AnswerError) return error.message;
+  if (error.code === 'ENOENT') {
+    return `exec: executable ${command} not found${installHint === '' ? '' : `: ${inOneLine(installHint)}`}`;
+  }
+  if (error.code !== undefined) return `exec: ${error.message}`;
+  if (exitCode !== 0) {
+    // What client-node throws then is what the plugin said on stderr.
+    const said = inOneLine(error.message);
+    const end = exitCode === null ? 'was ended by a signal' : `failed with exit code ${exitCode}`;
+    return `exec: executable ${command} ${end}${said === '' ? '' : `: ${said}`}`;
+  }
+  // These would quote the answer, which holds secrets.
+  return error instanceof SyntaxError ? 'decoding stdout: not JSON' : "exec plugin didn't return a status field";
+}
+
+/** Without what could move a terminal's cursor. */
+function inOneLine(text: string): string {
+  return text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, 1024);
 }

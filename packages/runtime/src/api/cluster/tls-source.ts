@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The certificates to verify the server with and to show it, read again as their files rotate: looked at every five minutes
- * at most, when a request is made. What cannot be read or understood leaves what we have in place.
+ * The certificates to verify the server with and to show it, as they rotate: files are looked at every five minutes at most,
+ * when a request is made; what an exec plugin printed, at each request. What cannot be read or understood leaves what we have
+ * in place.
  */
 import { createSecureContext, getCACertificates, type ConnectionOptions, type SecureContext } from 'node:tls';
 import type { Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { TlsSource } from '../connection/server-transport.ts';
+import type { Identity } from '../credentials.ts';
 import type { TlsSettings } from './cluster-config.ts';
 import type { Files } from './files.ts';
 import { checkCertificates, readPem } from './pem.ts';
@@ -17,16 +19,20 @@ export interface TlsSourceDeps {
   readonly files: Files;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** What an exec plugin printed last, instead of what the settings name: the same object until it prints another one. */
+  readonly issued?: (() => Identity | undefined) | undefined;
 }
 
 interface Material {
   readonly authorities: string | undefined;
-  readonly identity: { readonly cert: string; readonly key: string } | undefined;
+  readonly identity: Identity | undefined;
 }
+
+type Change = 'same' | 'trust' | 'identity';
 
 /** Rejects when what is there at the start cannot be used. */
 export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings): Promise<TlsSource> {
-  const { clock, logger } = deps;
+  const { clock, logger, issued } = deps;
   let material: Material = {
     authorities: await readAuthorities(deps, settings),
     identity: await readIdentity(deps, settings),
@@ -34,7 +40,20 @@ export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings):
   let context: SecureContext | undefined;
   let checkedMs = clock.monotonicMs();
 
-  const check = async (): Promise<'same' | 'trust' | 'identity'> => {
+  const adopt = (after: Material): Change => {
+    const before = material;
+    const identityChanged =
+      after.identity?.cert !== before.identity?.cert || after.identity?.key !== before.identity?.key;
+    material = after;
+    if (!identityChanged && after.authorities === before.authorities) return 'same';
+    context = undefined;
+    if (!identityChanged) return 'trust';
+    if (before.identity !== undefined) {
+      logger.info(1, 'Certificate rotation detected, shutting down client connections to start using new credentials');
+    }
+    return 'identity';
+  };
+  const check = async (): Promise<Change> => {
     const before = material;
     const authorities = await orBefore(
       () => readAuthorities(deps, settings),
@@ -46,13 +65,7 @@ export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings):
       before.identity,
       'Failed to load client certificate',
     );
-    const identityChanged = identity?.cert !== before.identity?.cert || identity?.key !== before.identity?.key;
-    if (!identityChanged && authorities === before.authorities) return 'same';
-    material = { authorities, identity };
-    context = undefined;
-    if (!identityChanged) return 'trust';
-    logger.info(1, 'Certificate rotation detected, shutting down client connections to start using new credentials');
-    return 'identity';
+    return adopt({ authorities, identity });
   };
   const orBefore = async <T>(read: () => Promise<T>, before: T, message: string): Promise<T> => {
     try {
@@ -73,6 +86,9 @@ export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings):
       };
     },
     refresh: () => {
+      if (issued !== undefined && issued() !== material.identity) {
+        return Promise.resolve(adopt({ ...material, identity: issued() }));
+      }
       if (!mayRotate(settings) || clock.monotonicMs() - checkedMs < checkEveryMs) return undefined;
       checkedMs = clock.monotonicMs();
       return check();
@@ -96,9 +112,11 @@ async function readAuthorities({ files }: TlsSourceDeps, { authorities }: TlsSet
 }
 
 /** Both or neither: while the files are being replaced they do not belong together. */
-async function readIdentity({ files }: TlsSourceDeps, { identity }: TlsSettings): Promise<Material['identity']> {
-  if (identity === undefined) return undefined;
-  const pair = { cert: await readPem(files, identity.certificate), key: await readPem(files, identity.key) };
+async function readIdentity({ files, issued }: TlsSourceDeps, settings: TlsSettings): Promise<Identity | undefined> {
+  if (issued !== undefined) return issued();
+  if (settings.identity === undefined) return undefined;
+  const { certificate, key } = settings.identity;
+  const pair = { cert: await readPem(files, certificate), key: await readPem(files, key) };
   createSecureContext(pair);
   return pair;
 }

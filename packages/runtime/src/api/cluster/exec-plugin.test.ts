@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Exec plugins that are real programs, before a real TLS server that wants tokens or demands certificates. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  createTestAuthority,
+  FakeClock,
+  memoryFiles,
+  recordingLogger,
+  startTestServer,
+  type TestExchange,
+} from '../../../testing/index.ts';
+import {
+  answerJson,
+  answerWatches,
+  bodyText,
+  createTransportFixture,
+  rejectionOf,
+} from '../../../testing/transport-fixture.ts';
+import { parseEndpoint } from '../connection/endpoint.ts';
+import type { ExecPlugin } from './cluster-config.ts';
+import { connectCluster } from './connect-cluster.ts';
+
+const fixture = createTransportFixture();
+afterEach(fixture.closeAll);
+
+const clients = createTestAuthority('clients');
+const one = clients.issue({ commonName: 'one' });
+const two = clients.issue({ commonName: 'two' });
+
+const longAgo = '2000-01-01T00:00:00Z';
+const farAway = '2999-01-01T00:00:00Z';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'exec-plugin-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** What the plugin prints from now on. */
+const print = (status: Record<string, unknown>): void => printText(JSON.stringify({ kind: 'ExecCredential', status }));
+const printText = (text: string): void => writeFileSync(join(folder, 'answer'), text);
+const certificate = ({ cert, key }: { cert: string; key: string }): Record<string, string> => ({
+  clientCertificateData: cert,
+  clientKeyData: key,
+});
+/** What the plugin was told, once for each time that it ran. */
+const runs = (): unknown[] => {
+  const path = join(folder, 'runs');
+  if (!existsSync(path)) return [];
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as unknown);
+};
+
+/** Answers with the name in the certificate that is shown, or else with the header. */
+const tellWho = ({ request, response }: TestExchange): void => {
+  const { socket } = request as unknown as { socket: { getPeerCertificate(): { subject?: { CN?: string } } } };
+  answerJson(response, socket.getPeerCertificate().subject?.CN ?? request.headers.authorization ?? 'nobody');
+};
+
+interface SetUp {
+  readonly demands: 'token' | 'certificate';
+  readonly answer?: (exchange: TestExchange) => void;
+  readonly plugin?: Partial<ExecPlugin>;
+}
+
+const setUp = async ({ demands, answer = tellWho, plugin }: SetUp) => {
+  const server = await startTestServer({
+    certificate: fixture.certificate,
+    answer,
+    ...(demands === 'certificate' && { clientAuthority: clients.ca }),
+  });
+  const clock = new FakeClock();
+  const logger = recordingLogger();
+  const connection = await connectCluster(
+    {
+      clock,
+      logger,
+      files: memoryFiles({ '/ca': fixture.authority.ca }),
+      env: { HTTP2_READ_IDLE_TIMEOUT_SECONDS: '0' },
+    },
+    {
+      endpoint: parseEndpoint(`127.0.0.1:${server.port}`, 'https'),
+      tls: { authorities: { kind: 'file', path: '/ca' }, verify: 'server' },
+      user: {
+        kind: 'plugin',
+        plugin: {
+          command: '/bin/sh',
+          // It reads its input to the end first: one that waited for an end that does not come would never answer.
+          args: [
+            '-c',
+            'cat > /dev/null; echo "$KUBERNETES_EXEC_INFO" >> "$1/runs"; cat "$FOLDER/answer"',
+            'sh',
+            folder,
+          ],
+          env: [{ name: 'FOLDER', value: folder }],
+          apiVersion: 'client.authentication.k8s.io/v1',
+          ...plugin,
+        },
+      },
+    },
+  );
+  fixture.onEnd(server.close);
+  fixture.onEnd(connection.close);
+  const send = (path = '/x', headers: Record<string, string> = {}) =>
+    connection.transport({ method: 'GET', path, headers, signal: new AbortController().signal });
+  const who = async (): Promise<string> => JSON.parse(await bodyText(await send())) as string;
+  return { server, clock, logger, send, who };
+};
+
+const told = {
+  kind: 'ExecCredential',
+  apiVersion: 'client.authentication.k8s.io/v1',
+  spec: { interactive: false },
+};
+
+describe('a plugin that prints tokens', () => {
+  it.each([{}, { expirationTimestamp: farAway }])('given a token with %j, then it runs once', async (expiry) => {
+    print({ token: 'one', ...expiry });
+    const { who } = await setUp({ demands: 'token' });
+    expect(await Promise.all([who(), who(), who()])).toEqual(['Bearer one', 'Bearer one', 'Bearer one']);
+    expect(await who()).toBe('Bearer one');
+    expect(runs()).toEqual([told]);
+  });
+
+  it('given a token that has expired, then it runs again, and the connection stays', async () => {
+    print({ token: 'one', expirationTimestamp: longAgo });
+    const { who, server } = await setUp({ demands: 'token' });
+    expect(await who()).toBe('Bearer one');
+    print({ token: 'two', expirationTimestamp: farAway });
+    expect([await who(), await who()]).toEqual(['Bearer two', 'Bearer two']);
+    expect([runs().length, server.wires.length]).toEqual([2, 1]);
+  });
+
+  it('given an Authorization header of the caller, then it does not run', async () => {
+    const { send } = await setUp({ demands: 'token' });
+    expect(await bodyText(await send('/x', { authorization: 'Bearer mine' }))).toBe('"Bearer mine"');
+    expect(runs()).toEqual([]);
+  });
+
+  it('given that it asks what cluster it is for, then it is told', async () => {
+    print({ token: 'one' });
+    const cluster = { server: 'https://api', 'certificate-authority-data': 'Y2E=', config: { audience: 'us' } };
+    const { who } = await setUp({ demands: 'token', plugin: { cluster } });
+    await who();
+    expect(runs()).toEqual([{ ...told, spec: { interactive: false, cluster } }]);
+  });
+});
+
+describe('a plugin that prints certificates', () => {
+  it('given a server that demands one, then connections show it, and it runs once', async () => {
+    print({ ...certificate(one), expirationTimestamp: farAway });
+    const { who, server, logger } = await setUp({ demands: 'certificate' });
+    expect(await Promise.all([who(), who()])).toEqual(['one', 'one']);
+    expect([runs().length, server.wires.length, logger.lines]).toEqual([1, 1, []]);
+  });
+
+  it('given one that has expired, then it runs again, and connections that show the old one are cut', async () => {
+    print({ ...certificate(one), expirationTimestamp: longAgo });
+    const { who, send, logger } = await setUp({
+      demands: 'certificate',
+      answer: (exchange) => (exchange.request.url === '/watch' ? answerWatches : tellWho)(exchange),
+    });
+    const watch = (await send('/watch')).body[Symbol.asyncIterator]();
+    await watch.next();
+    expect(await who()).toBe('one');
+    expect(logger.lines).toEqual([]);
+    print({ ...certificate(two), expirationTimestamp: farAway });
+    expect(await who()).toBe('two');
+    expect(await rejectionOf(watch.next())).toMatchObject({ failure: 'reset' });
+    expect(runs().length).toBe(3);
+    expect(logger.messages()).toEqual([
+      'Certificate rotation detected, shutting down client connections to start using new credentials',
+    ]);
+  });
+
+  it('given one that is refused, then it runs again and the request is sent once more', async () => {
+    print(certificate(one));
+    const { who, clock, server } = await setUp({
+      demands: 'certificate',
+      answer: (exchange) => {
+        if (server.wires.length === 1 && refusing) exchange.response.statusCode = 401;
+        tellWho(exchange);
+      },
+    });
+    let refusing = false;
+    expect(await who()).toBe('one');
+    await clock.advance(1000);
+    refusing = true;
+    print(certificate(two));
+    expect(await who()).toBe('two');
+    expect([runs().length, server.wires.length]).toEqual([2, 2]);
+  });
+
+  it('given that authorities are looked at again, then the certificate stays', async () => {
+    print(certificate(one));
+    const { who, clock, server } = await setUp({ demands: 'certificate' });
+    expect(await who()).toBe('one');
+    await clock.advance(5 * 60_000);
+    expect(await who()).toBe('one');
+    expect([runs().length, server.wires.length]).toEqual([1, 1]);
+  });
+});
+
+describe('a plugin that fails', () => {
+  const failing: readonly {
+    readonly given: string;
+    readonly prints?: string;
+    readonly plugin?: Partial<ExecPlugin>;
+    readonly then: string;
+  }[] = [
+    {
+      given: 'a command that does not exist',
+      plugin: { command: 'no-such-login', installHint: 'Get it:\n  \u001B[1mnowhere' },
+      then: 'exec: executable no-such-login not found: Get it: [1mnowhere',
+    },
+    {
+      given: 'a command that may not be run',
+      plugin: { command: '/dev/null' },
+      then: 'exec: spawn /dev/null EACCES',
+    },
+    {
+      given: 'an exit code',
+      plugin: { args: ['-c', 'echo log in >&2; echo first >&2; exit 3'] },
+      then: 'exec: executable /bin/sh failed with exit code 3: log in first',
+    },
+    {
+      given: 'a signal',
+      plugin: { args: ['-c', 'kill -9 $$'] },
+      then: 'exec: executable /bin/sh was ended by a signal',
+    },
+    { given: 'an answer that is no JSON', prints: 's3cret', then: 'decoding stdout: not JSON' },
+    { given: 'no status', prints: '{"token":"s3cret"}', then: "exec plugin didn't return a status field" },
+    { given: 'nothing in it', prints: '{"status":{}}', then: "exec plugin didn't return a token or cert/key pair" },
+    {
+      given: 'a certificate without a key',
+      prints: '{"status":{"clientCertificateData":"x"}}',
+      then: 'exec plugin returned only certificate or key, not both',
+    },
+  ];
+  it.each(failing)('given $given, then requests fail with one clear line', async ({ prints = '', plugin, then }) => {
+    printText(prints);
+    const { send, server } = await setUp({ demands: 'token', ...(plugin !== undefined && { plugin }) });
+    const error = await rejectionOf(send());
+    expect(error).toMatchObject({ failure: 'credentials', message: `getting credentials: ${then}` });
+    expect(server.wires).toEqual([]);
+  });
+
+  it('given a certificate that is none, then requests fail, and work once it prints another one', async () => {
+    print({ clientCertificateData: 's3cret', clientKeyData: 's3cret' });
+    const { send, who } = await setUp({ demands: 'certificate' });
+    const { message } = (await rejectionOf(send())) as Error;
+    expect(message).toMatch(/^getting credentials: failed parsing client key\/certificate: /);
+    expect(message).not.toContain('s3cret');
+    print(certificate(one));
+    expect(await who()).toBe('one');
+  });
+
+  it('given that it worked before, then what it printed serves on, and it is asked again every ten seconds', async () => {
+    print({ token: 'one', expirationTimestamp: longAgo });
+    const { who, clock, logger } = await setUp({ demands: 'token' });
+    expect(await who()).toBe('Bearer one');
+    printText('');
+    expect([await who(), await who()]).toEqual(['Bearer one', 'Bearer one']);
+    await clock.advance(10_000);
+    print({ token: 'two' });
+    expect(await who()).toBe('Bearer two');
+    expect(runs().length).toBe(3);
+    expect(logger.lines).toEqual([
+      {
+        kind: 'error',
+        message: 'Unable to rotate token',
+        facts: {},
+        error: new Error('getting credentials: decoding stdout: not JSON'),
+      },
+    ]);
+  });
+});
