@@ -15,7 +15,7 @@ import type { RequestMetrics } from './request-metrics.ts';
 import { createRequestLimiter, type RateLimit } from './request-limiter.ts';
 import { collectionPath, listQuery, objectPath, requireNamespace, withQuery } from './resource-path.ts';
 import type { Resource } from './resource.ts';
-import { isStatus } from './response.ts';
+import { isStatus } from './status.ts';
 import { type Call, send } from './send.ts';
 import { throttleLog } from './throttle-log.ts';
 import type { Transport, TransportRequest } from './transport.ts';

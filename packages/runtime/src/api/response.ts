@@ -5,20 +5,13 @@ import type { StatusDetails } from './errors.ts';
 import { ApiError } from './errors.ts';
 import { parseJson } from './json.ts';
 import { parseRetryAfterMs } from './retry-policy.ts';
+import { type Status, isStatus, toApiError } from './status.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';
 
 /** How much of an answer that is no Status is kept in the error. */
 const keptBytes = 2048;
 /** The longest Status that is read. */
 const statusBytes = 1024 * 1024;
-
-interface Status {
-  readonly status?: string;
-  readonly message?: string;
-  readonly reason?: string;
-  readonly code?: number;
-  readonly details?: StatusDetails;
-}
 
 export function isSuccess(response: TransportResponse): boolean {
   return response.status >= 200 && response.status <= 299;
@@ -49,7 +42,7 @@ export async function readValue(
   } catch (cause) {
     throw unexpected(request, response, { problem: 'a body that is not JSON', bytes, cause });
   }
-  if (isStatus(value) && value.status !== 'Success') throw toApiError(value, response);
+  if (isStatus(value) && value.status !== 'Success') throw refusal(value, response);
   return value;
 }
 
@@ -59,7 +52,7 @@ export async function readError(request: TransportRequest, response: TransportRe
   const { bytes } = await readBody(decodedBody(response), json ? statusBytes : keptBytes);
   if (json) {
     const value = parseOrUndefined(bytes);
-    if (isStatus(value)) return toApiError(value, response);
+    if (isStatus(value)) return refusal(value, response);
   }
   return unexpected(request, response, { problem: 'an error', bytes });
 }
@@ -75,20 +68,11 @@ export function mediaType(response: TransportResponse): string | undefined {
   return response.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
 }
 
-export function isStatus(value: unknown): value is Status {
-  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
-}
-
-function toApiError(status: Status, response: TransportResponse): ApiError {
+function refusal(status: Status, response: TransportResponse): ApiError {
   // A refusal inside a 2xx answer carries its own code; of any other answer HTTP's is the truth.
   const code = isSuccess(response) ? (status.code ?? 500) : response.status;
-  const retryAfterMs = parseRetryAfterMs(response.headers['retry-after']);
-  return new ApiError({
-    status: code,
-    message: status.message ?? `the server answered ${code} without a message`,
-    reason: status.reason ?? '',
-    details: withRetryAfter(status.details, retryAfterMs),
-  });
+  const details = withRetryAfter(status.details, parseRetryAfterMs(response.headers['retry-after']));
+  return toApiError({ ...status, code, details }, `the server answered ${code} without a message`);
 }
 
 interface Oddity {

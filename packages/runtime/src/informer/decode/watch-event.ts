@@ -3,9 +3,10 @@
  * A frame of a watch as a value. Decoding never throws: whatever a server or proxy sends is one of the variants, and the
  * caller's own exceptions cannot be mistaken for bad input.
  */
-import { ApiError, type StatusDetails } from '../../api/errors.ts';
+import type { ApiError } from '../../api/errors.ts';
 import { parseJson } from '../../api/json.ts';
 import type { KubeObject } from '../../api/objects.ts';
+import { type Status, toApiError } from '../../api/status.ts';
 import { DecodeError } from './decode-error.ts';
 
 export type WatchEvent =
@@ -55,7 +56,7 @@ export function decodeWatchEvent(frame: Uint8Array, expected: WireKind): WatchEv
       initialEventsEnd: annotations?.[initialEventsEndAnnotation] === 'true',
     };
   }
-  if (type === 'ERROR') return { kind: 'error', error: toApiError(object) };
+  if (type === 'ERROR') return { kind: 'error', error: toApiError(object ?? {}, 'the server ended the watch') };
   return undecodable('unable to decode an event from the watch stream: unknown type', { bytes: frame.length });
 }
 
@@ -69,19 +70,7 @@ export function foreignness(object: unknown, expected: WireKind): string | undef
 
 interface Frame {
   readonly type?: unknown;
-  readonly object?: KubeObject & Partial<Status>;
-}
-
-interface Status {
-  readonly message: string;
-  readonly reason: string;
-  readonly code: number;
-  readonly details: StatusDetails;
-}
-
-function toApiError(status: Partial<Status> | undefined): ApiError {
-  const { code = 500, reason = '', message = 'the server ended the watch', details } = status ?? {};
-  return new ApiError({ status: code, reason, message, details });
+  readonly object?: KubeObject & Status;
 }
 
 function undecodable(message: string, facts: { readonly bytes: number; readonly cause?: unknown }): WatchEvent {
