@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A process that serves one large collection over TLS and HTTP/2, as an API server would: pages, streaming lists, and
- * changes at a given rate. Everything is generated before the first request, so that what is measured is the client.
+ * A process that serves one large collection over TLS and HTTP/2, as an API server would: pages, streaming lists, changes
+ * when its parent says so, and one Lease. Everything is generated before the first request, so that what is measured is the
+ * client. Times are in milliseconds since the epoch, with the resolution of the monotonic clock.
  *
  * Run as `node collection-server.ts <kind> <count>`; tells its parent the port and the authority's certificate.
  */
@@ -29,9 +30,37 @@ const authority = createTestAuthority();
 const { cert, key } = authority.issue({ commonName: 'collection server', hosts: ['127.0.0.1'] });
 const server = createSecureServer({ cert, key });
 
+/** What the parent may ask for. */
+export type Order =
+  /** Of the objects in turn, told to every open watch. Each carries the time when it was sent in its `generateName`. */
+  | { readonly kind: 'change'; readonly perSecond: number; readonly count: number }
+  /** As many in one piece. */
+  | { readonly kind: 'burst'; readonly count: number }
+  /** Every open watch is told that its version is gone: the client has to list again. */
+  | { readonly kind: 'expire' }
+  /** Answered with `connections`. */
+  | { readonly kind: 'connections' };
+
+/** What the parent hears. */
+export type Report =
+  | { readonly kind: 'listening'; readonly port: number; readonly ca: string }
+  | { readonly kind: 'connections'; readonly connections: number }
+  /** The first request for a Lease. */
+  | { readonly kind: 'lease'; readonly atMs: number };
+
+const tell = (report: Report): void => void process.send?.(report);
+const nowMs = (): number => performance.timeOrigin + performance.now();
+
+const watches = new Set<ServerHttp2Stream>();
+let version = count;
+
 server.on('stream', (stream, headers) => {
   stream.on('error', () => undefined);
-  const query = new URL(headers[':path'] ?? '/', 'https://server').searchParams;
+  const { pathname, searchParams: query } = new URL(headers[':path'] ?? '/', 'https://server');
+  if (pathname.includes('/leases')) {
+    serveLease(stream, headers[':method'] ?? 'GET');
+    return;
+  }
   stream.respond({ ':status': 200, 'content-type': 'application/json' });
   if (query.has('watch')) void serveWatch(stream, query);
   else stream.end(page(query));
@@ -50,29 +79,47 @@ async function serveWatch(stream: ServerHttp2Stream, query: URLSearchParams): Pr
     for (const chunk of initialEvents) await write(stream, chunk);
     await write(stream, endMark);
   }
-  // "rate=5000,seconds=3" as a label selector: changes per second, each with the time it was sent in an annotation.
-  const wish = /^rate=(\d+),seconds=(\d+)$/.exec(query.get('labelSelector') ?? '');
-  if (wish !== null) await serveChanges(stream, { perSecond: Number(wish[1]), seconds: Number(wish[2]) });
+  watches.add(stream);
+  stream.on('close', () => watches.delete(stream));
 }
 
-async function serveChanges(stream: ServerHttp2Stream, rate: { perSecond: number; seconds: number }): Promise<void> {
-  const batchMs = 5;
-  const perBatch = (rate.perSecond * batchMs) / 1000;
+function changes(howMany: number): Buffer {
+  const frames: string[] = [];
+  for (let n = 0; n < howMany; n += 1) {
+    const item = items[version % count] ?? '';
+    version += 1;
+    const marks = `"resourceVersion":"${version}","generateName":"${nowMs()}"`;
+    frames.push(`{"type":"MODIFIED","object":${item.replace(/"resourceVersion":"\d+"/, marks)}}\n`);
+  }
+  return Buffer.from(frames.join(''));
+}
+
+async function tellChanges(perSecond: number, total: number): Promise<void> {
+  const batchMs = perSecond < 200 ? 1000 / perSecond : 5;
+  const perBatch = Math.max(1, (perSecond * batchMs) / 1000);
   const startMs = performance.now();
-  for (let batch = 1; batch <= (rate.seconds * 1000) / batchMs; batch += 1) {
-    let text = '';
-    for (let n = (batch - 1) * perBatch; n < batch * perBatch; n += 1) {
-      const version = String(count + n + 1);
-      const sentAt = String(performance.timeOrigin + performance.now());
-      const object = (items[n % count] ?? '').replace(
-        /"resourceVersion":"\d+"/,
-        `"resourceVersion":"${version}","generateName":"${sentAt}"`,
-      );
-      text += `{"type":"MODIFIED","object":${object}}\n`;
-    }
-    await write(stream, Buffer.from(text));
+  for (let batch = 1; batch <= total / perBatch; batch += 1) {
+    tellAll(changes(perBatch));
     await sleep(Math.max(0, startMs + batch * batchMs - performance.now()));
   }
+}
+
+function tellAll(chunk: Buffer): void {
+  for (const stream of watches) stream.write(chunk);
+}
+
+let lease: Record<string, unknown> | undefined;
+
+function serveLease(stream: ServerHttp2Stream, method: string): void {
+  if (lease === undefined && method === 'GET') tell({ kind: 'lease', atMs: nowMs() });
+  const body: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => body.push(chunk));
+  stream.on('end', () => {
+    if (method !== 'GET') lease = JSON.parse(Buffer.concat(body).toString()) as Record<string, unknown>;
+    stream.respond({ ':status': lease === undefined ? 404 : 200, 'content-type': 'application/json' });
+    const missing = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404 };
+    stream.end(JSON.stringify(lease ?? missing));
+  });
 }
 
 function write(stream: ServerHttp2Stream, chunk: Buffer): Promise<void> | undefined {
@@ -86,7 +133,24 @@ function write(stream: ServerHttp2Stream, chunk: Buffer): Promise<void> | undefi
   });
 }
 
-server.listen(0, '127.0.0.1', () => {
-  process.send?.({ port: (server.address() as AddressInfo).port, ca: authority.ca });
+process.on('message', (order: Order) => {
+  switch (order.kind) {
+    case 'change':
+      void tellChanges(order.perSecond, order.count);
+      return;
+    case 'burst':
+      tellAll(changes(order.count));
+      return;
+    case 'expire': {
+      const gone = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Expired', code: 410 };
+      tellAll(Buffer.from(`${JSON.stringify({ type: 'ERROR', object: gone })}\n`));
+      return;
+    }
+    case 'connections':
+      server.getConnections((_error, connections) => tell({ kind: 'connections', connections }));
+  }
 });
 process.on('disconnect', () => process.exit());
+server.listen(0, '127.0.0.1', () => {
+  tell({ kind: 'listening', port: (server.address() as AddressInfo).port, ca: authority.ca });
+});

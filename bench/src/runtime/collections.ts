@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Clients for the measurements: against a collection server of its own, or fed from memory. */
 import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import {
   type ApiClient,
   connectCluster,
@@ -15,6 +14,7 @@ import {
   systemFiles,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
+import type { Order, Report } from './collection-server.ts';
 import { anObject, type Kind } from './objects.ts';
 
 export const resources: Readonly<Record<Kind, Resource>> = {
@@ -24,16 +24,48 @@ export const resources: Readonly<Record<Kind, Resource>> = {
   Pod: pods,
 };
 
-export interface ServedCollection extends AsyncDisposable {
-  readonly client: ApiClient;
+/** Where a collection is served. */
+export interface Address {
+  readonly port: number;
+  readonly ca: string;
 }
 
-/** A server process with `count` objects, and a client connected to it by TLS and HTTP/2. */
-export async function serveCollection(kind: Kind, count: number): Promise<ServedCollection> {
+export interface CollectionServer extends Disposable {
+  readonly address: Address;
+  order(order: Order): void;
+  /** The next report of this kind, from now on. */
+  reported<K extends Report['kind']>(kind: K): Promise<Extract<Report, { readonly kind: K }>>;
+}
+
+/** A server process with `count` objects. */
+export async function startServer(kind: Kind, count: number): Promise<CollectionServer> {
   const child = fork(new URL('./collection-server.ts', import.meta.url), [kind, String(count)], {
     execArgv: ['--max-old-space-size=4096'],
   });
-  const [{ port, ca }] = (await once(child, 'message')) as [{ port: number; ca: string }];
+  const reported = <K extends Report['kind']>(wanted: K): Promise<Extract<Report, { readonly kind: K }>> =>
+    new Promise((resolve) => {
+      const listen = (report: Report): void => {
+        if (report.kind !== wanted) return;
+        child.off('message', listen);
+        resolve(report as Extract<Report, { readonly kind: K }>);
+      };
+      child.on('message', listen);
+    });
+  const address = await reported('listening');
+  return {
+    address,
+    order: (order) => void child.send(order),
+    reported,
+    [Symbol.dispose]: () => child.kill(),
+  };
+}
+
+export interface Connection extends AsyncDisposable {
+  readonly client: ApiClient;
+}
+
+/** By TLS and HTTP/2. */
+export async function connectTo({ port, ca }: Address): Promise<Connection> {
   const deps = { clock: systemClock(), logger: silentLogger, files: systemFiles(), env: {} };
   const connection = await connectCluster(deps, {
     endpoint: { scheme: 'https', host: '127.0.0.1', port, basePath: '' },
@@ -44,13 +76,7 @@ export async function serveCollection(kind: Kind, count: number): Promise<Served
     { ...deps, transport: connection.transport },
     { userAgent: 'bench', qps: -1, burst: 0 },
   );
-  return {
-    client,
-    async [Symbol.asyncDispose]() {
-      await connection.close();
-      child.kill();
-    },
-  };
+  return { client, [Symbol.asyncDispose]: () => connection.close() };
 }
 
 export interface Feed {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the work queue costs: add/get/done pairs per second, bytes per waiting and per delayed key, and reconciles per second
+ * M14: what the work queue costs: add/get/done pairs per second, bytes per waiting and per delayed key, and reconciles per second
  * through the workers. Tells numbers, asserts nothing. Run with `--expose-gc`, or the bytes are an upper bound.
  */
 import {
@@ -13,7 +13,7 @@ import {
   systemClock,
   type WorkQueue,
 } from '@csi-sidecars/runtime';
-import { type Row, tell } from './report.ts';
+import { type Budget, type Row, tell } from './report.ts';
 
 const pairs = 1_000_000;
 const keys: readonly string[] = Array.from({ length: pairs }, (_, index) => `namespace-${index % 100}/claim-${index}`);
@@ -25,8 +25,8 @@ const aQueue = (): WorkQueue<string> =>
   createWorkQueue({ clock }, { rateLimiter: itemExponential({ baseMs: 1000, maxMs: 300_000 }) });
 
 const rows: Row[] = [];
-function report(measure: string, value: number, unit: string): void {
-  rows.push({ measure, value, unit });
+function report(measure: string, value: number, limit: { readonly unit: string; readonly budget?: Budget }): void {
+  rows.push({ measure: `M14 ${measure}`, value, ...limit });
 }
 
 /** Of a million pairs, in as many rounds as it takes. */
@@ -79,22 +79,25 @@ function bytesPerKey(fill: (queue: WorkQueue<string>) => void): number {
   return (after - before) / pairs;
 }
 
-report('add/get/done, empty queue', await perSecond(pairs, shallow), 'pairs/s');
+report('add/get/done, empty queue', await perSecond(pairs, shallow), { unit: 'pairs/s', budget: { atLeast: 500_000 } });
 for (const depth of [10_000, 100_000, 1_000_000]) {
   const rate = await perSecond(depth, () => deep(depth));
-  report(`add/get/done, ${depth.toLocaleString('en')} keys waiting`, rate, 'pairs/s');
+  report(`add/get/done, ${depth.toLocaleString('en')} keys waiting`, rate, {
+    unit: 'pairs/s',
+    budget: { atLeast: 500_000 },
+  });
 }
-report('reconciles through 10 workers', await perSecond(pairs, throughWorkers), 'keys/s');
+report('reconciles through 10 workers', await perSecond(pairs, throughWorkers), { unit: 'keys/s' });
 const waiting = bytesPerKey((queue) => {
   for (const key of keys) queue.add(key);
 });
-report('memory of a waiting key (without the key)', waiting, 'bytes');
+report('memory of a waiting key (without the key)', waiting, { unit: 'B', budget: { atMost: 200 } });
 const delayed = bytesPerKey((queue) => {
   for (const [index, key] of keys.entries()) queue.addAfter(key, 60_000 + index);
 });
-report('memory of a delayed key (without the key)', delayed, 'bytes');
+report('memory of a delayed key (without the key)', delayed, { unit: 'B' });
 const failing = bytesPerKey((queue) => {
   for (const key of keys) queue.addRateLimited(key);
 });
-report('memory of a failed key (delay and counter)', failing, 'bytes');
+report('memory of a failed key (delay and counter)', failing, { unit: 'B' });
 tell(rows);

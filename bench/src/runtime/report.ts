@@ -1,36 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One measured number. Measurements run in processes of their own and tell their rows to whoever started them. */
+/** What was measured. Measurements run in processes of their own and tell their rows to whoever started them. */
+import { median } from '../side-by-side/measures.ts';
+
 export interface Row {
   readonly measure: string;
   readonly value: number;
   readonly unit: string;
-  /** What the number should not exceed, or not fall below. For the reader; nothing is asserted. */
-  readonly budget?: string;
+  /** For the reader; nothing is asserted. */
+  readonly budget?: Budget;
 }
+
+export type Budget = { readonly atMost: number } | { readonly atLeast: number };
 
 export function tell(rows: readonly Row[]): void {
   if (process.send !== undefined) process.send(rows);
   else printTable(rows);
 }
 
+/** Of several runs of one measurement, row by row. */
+export function mediansOf(runs: readonly (readonly Row[])[]): readonly Row[] {
+  const [first = []] = runs;
+  return first.map((row) => ({
+    ...row,
+    value: median(runs.flatMap((rows) => rows.filter(({ measure }) => measure === row.measure)).map(toValue)),
+  }));
+}
+
+const toValue = ({ value }: Row): number => value;
+
 export function printTable(rows: readonly Row[]): void {
   const width = Math.max(...rows.map(({ measure }) => measure.length));
-  for (const { measure, value, unit, budget = '' } of rows) {
-    console.log(`${measure.padEnd(width)}  ${show(value).padStart(12)} ${unit.padEnd(9)} ${budget}`);
+  for (const row of rows) {
+    const { measure, value, unit } = row;
+    console.log(
+      `${measure.padEnd(width)}  ${show(value).padStart(12)} ${unit.padEnd(9)} ${limit(row).padEnd(12)} ${verdict(row)}`,
+    );
   }
 }
 
 /** The same for a page. */
 export function tableOf(rows: readonly Row[]): string {
   const lines = rows.map(
-    ({ measure, value, unit, budget = '' }) =>
-      `| ${measure} | ${show(value)} ${unit} | ${budget.replace('<=', '≤').replace('>=', '≥')} |`,
+    (row) => `| ${row.measure} | ${show(row.value)} ${row.unit} | ${limit(row)} | ${verdict(row)} |`,
   );
-  return ['|  |  | budget |', '| --- | ---: | ---: |', ...lines].join('\n');
+  return ['|  | measured | budget |  |', '| --- | ---: | ---: | --- |', ...lines].join('\n');
+}
+
+function limit({ budget }: Row): string {
+  if (budget === undefined) return '';
+  return 'atMost' in budget ? `≤ ${budget.atMost.toLocaleString('en')}` : `≥ ${budget.atLeast.toLocaleString('en')}`;
+}
+
+function verdict({ value, budget }: Row): string {
+  if (budget === undefined) return '';
+  const kept = 'atMost' in budget ? value <= budget.atMost : value >= budget.atLeast;
+  return kept ? 'ok' : 'over';
 }
 
 function show(value: number): string {
-  const digits = value < 100 ? 1 : 0;
+  const digits = value < 100 && !Number.isInteger(value) ? 1 : 0;
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 

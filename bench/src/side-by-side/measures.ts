@@ -66,7 +66,7 @@ function push<T>(map: Map<string, T[]>, key: string, value: T): void {
 }
 
 /** Of at least one number; the mean of the middle two of an even number. */
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? NaN;

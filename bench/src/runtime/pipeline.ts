@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What a controller puts behind a watch: a cache with two indexes, two handlers that enqueue, a queue and one who takes from it. */
+import {
+  type ApiClient,
+  createInformer,
+  createWorkQueue,
+  type Informer,
+  itemExponential,
+  keyOf,
+  type ObjectKey,
+  type PersistentVolume,
+  persistentVolumes,
+  silentLogger,
+  systemClock,
+  systemRandom,
+} from '@csi-sidecars/runtime';
+
+export interface Pipeline extends AsyncDisposable {
+  readonly informer: Informer<PersistentVolume>;
+  /** Resolves when the last handler was told of this version, with the number of updates it was told of so far. */
+  updated(resourceVersion: string): Promise<number>;
+}
+
+export interface PipelineOptions {
+  readonly onUpdate?: (current: PersistentVolume) => void;
+  /** Default: never. */
+  readonly resyncMs?: number;
+}
+
+export function startPipeline(client: Pick<ApiClient, 'stream'>, options: PipelineOptions = {}): Pipeline {
+  const clock = systemClock();
+  const informer = createInformer<PersistentVolume>(
+    { client, clock, random: systemRandom(), logger: silentLogger },
+    {
+      resource: persistentVolumes,
+      resyncMs: options.resyncMs ?? 0,
+      indexers: {
+        handle: ({ spec }) => [spec?.csi?.volumeHandle ?? ''],
+        claim: ({ spec }) => [`${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`],
+      },
+    },
+  );
+  const queue = createWorkQueue<ObjectKey>(
+    { clock },
+    { rateLimiter: itemExponential({ baseMs: 1000, maxMs: 300_000 }) },
+  );
+  const work = async (): Promise<void> => {
+    for (let key = await queue.get(); key !== undefined; key = await queue.get()) queue.done(key);
+  };
+  const awaited = new Map<string, (updates: number) => void>();
+  let updates = 0;
+  informer.addHandler({ update: (_previous, current) => queue.add(keyOf(current)) });
+  informer.addHandler({
+    update: (_previous, current) => {
+      queue.add(keyOf(current));
+      options.onUpdate?.(current);
+      updates += 1;
+      awaited.get(current.metadata?.resourceVersion ?? '')?.(updates);
+    },
+  });
+  const stop = new AbortController();
+  const running = Promise.all([work(), informer.run(stop.signal)]);
+  return {
+    informer,
+    updated: (resourceVersion) => new Promise((resolve) => awaited.set(resourceVersion, resolve)),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      queue.shutDown();
+      await running;
+    },
+  };
+}
