@@ -4,7 +4,7 @@
  * attachment will do where something has to be taken off a node that is gone. The Node object is never asked.
  */
 import { type CSINode, type Lister, toObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
-import { ok, refuse, type Result } from '@csi-sidecars/volume';
+import { driverOn, ok, refuse, type Result } from '@csi-sidecars/volume';
 import { annotations } from './names.ts';
 
 export interface NodeIdDeps {
@@ -16,7 +16,7 @@ export interface NodeIdDeps {
 export function registeredNodeId({ csiNodes, driverName }: NodeIdDeps, { spec }: VolumeAttachment): Result<string> {
   const csiNode = csiNodes.get(toObjectKey(undefined, spec.nodeName));
   if (csiNode === undefined) return refuse(`csinode.storage.k8s.io "${spec.nodeName}" not found`);
-  const driver = csiNode.spec.drivers.find(({ name }) => name === driverName);
+  const driver = driverOn(csiNode, driverName);
   return driver === undefined
     ? refuse(`CSINode ${spec.nodeName} does not contain driver ${driverName}`)
     : ok(driver.nodeID);

@@ -15,14 +15,14 @@
 import {
   type CSINode,
   csiNodes,
+  identityOf,
   type InformerOptions,
-  type ObjectMeta,
   type PersistentVolume,
   persistentVolumes,
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
-import { isInTree, replacesPlugin } from '@csi-sidecars/volume';
+import { driverOn, isInTree, replacesPlugin } from '@csi-sidecars/volume';
 import { finalizerOf } from './names.ts';
 
 export interface WatchedOptions {
@@ -50,7 +50,7 @@ function trimForeign({ metadata, spec }: VolumeAttachment): VolumeAttachment | u
   const { attacher, source } = spec;
   const { persistentVolumeName } = source;
   if (persistentVolumeName === undefined) return undefined;
-  return { metadata: identity(metadata), spec: { attacher, nodeName: '', source: { persistentVolumeName } } };
+  return { metadata: identityOf(metadata), spec: { attacher, nodeName: '', source: { persistentVolumeName } } };
 }
 
 export function watchedVolumes({ driverName, resyncMs }: WatchedOptions): InformerOptions<PersistentVolume> {
@@ -78,15 +78,11 @@ export function watchedCsiNodes({ driverName, resyncMs }: WatchedOptions): Infor
     resyncMs,
     transform: {
       id: `attacher CSINodes of ${driverName}`,
-      apply: ({ metadata, spec }) => ({
-        metadata: identity(metadata),
-        spec: {
-          // Without any driver the server sends null.
-          drivers: ((spec.drivers as CSINode['spec']['drivers'] | null) ?? [])
-            .filter(({ name }) => name === driverName)
-            .map(({ name, nodeID }) => ({ name, nodeID })),
-        },
-      }),
+      apply: (node) => {
+        const driver = driverOn(node, driverName);
+        const drivers = driver === undefined ? [] : [{ name: driver.name, nodeID: driver.nodeID }];
+        return { metadata: identityOf(node.metadata), spec: { drivers } };
+      },
     },
   };
 }
@@ -97,21 +93,12 @@ function trimVolume(volume: PersistentVolume): PersistentVolume {
   const { capacity: _capacity, nodeAffinity: _affinity, storageClassName: _class, ...kept } = spec ?? {};
   return {
     metadata: {
-      ...identity(metadata),
+      ...identityOf(metadata),
       ...(metadata?.annotations === undefined ? {} : { annotations: metadata.annotations }),
       ...(metadata?.labels === undefined ? {} : { labels: metadata.labels }),
       ...(metadata?.finalizers === undefined ? {} : { finalizers: metadata.finalizers }),
       ...(metadata?.deletionTimestamp === undefined ? {} : { deletionTimestamp: metadata.deletionTimestamp }),
     },
     spec: kept,
-  };
-}
-
-function identity(metadata: ObjectMeta | undefined): ObjectMeta {
-  const { name, uid, resourceVersion } = metadata ?? {};
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
 }

@@ -84,6 +84,8 @@ describe('what is kept', () => {
       metadata: identity,
       spec: { drivers: [ours] },
     });
+    const keyless = { metadata, spec: { drivers: [{ ...ours, topologyKeys: null as never }] } };
+    expect(keep(watchedCsiNodes(driverName), keyless)?.spec.drivers).toEqual([{ ...ours, topologyKeys: [] }]);
     const none = { metadata, spec: { drivers: null as never } };
     expect(keep(watchedCsiNodes(driverName), none)?.spec.drivers).toEqual([]);
     const source = { persistentVolumeName: 'pv' };

@@ -15,10 +15,10 @@
 import {
   type CSINode,
   csiNodes,
+  identityOf,
   type InformerOptions,
   type Node,
   nodes,
-  type ObjectMeta,
   type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
@@ -26,6 +26,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
+import { driverOn, type NodeDriver } from '@csi-sidecars/volume';
 import { isGuarded, isOurs as isOurClaim } from './claim/claim-facts.ts';
 import { annotations } from './names.ts';
 import { isOurs as isOurVolume } from './volume/volume-facts.ts';
@@ -68,7 +69,7 @@ export function watchedAttachments(): InformerOptions<VolumeAttachment> {
         const { persistentVolumeName } = spec.source;
         if (persistentVolumeName === undefined) return undefined;
         const { attacher, nodeName } = spec;
-        return { metadata: identity(metadata), spec: { attacher, nodeName, source: { persistentVolumeName } } };
+        return { metadata: identityOf(metadata), spec: { attacher, nodeName, source: { persistentVolumeName } } };
       },
     },
   };
@@ -79,7 +80,7 @@ export function watchedNodes(): InformerOptions<Node> {
     resource: nodes,
     transform: {
       id: 'provisioner nodes',
-      apply: ({ metadata }) => ({ metadata: { ...identity(metadata), labels: metadata?.labels ?? {} } }),
+      apply: ({ metadata }) => ({ metadata: { ...identityOf(metadata), labels: metadata?.labels ?? {} } }),
     },
   };
 }
@@ -89,17 +90,18 @@ export function watchedCsiNodes(driverName: string): InformerOptions<CSINode> {
     resource: csiNodes,
     transform: {
       id: `provisioner CSINodes of ${driverName}`,
-      apply: ({ metadata, spec }) => ({
-        metadata: identity(metadata),
-        spec: {
-          // Without any driver the server sends null.
-          drivers: ((spec.drivers as CSINode['spec']['drivers'] | null) ?? [])
-            .filter(({ name }) => name === driverName)
-            .map(({ name, nodeID, topologyKeys }) => ({ name, nodeID, topologyKeys: topologyKeys ?? [] })),
-        },
-      }),
+      apply: (node) => {
+        const driver = driverOn(node, driverName);
+        const drivers = driver === undefined ? [] : [trimDriver(driver)];
+        return { metadata: identityOf(node.metadata), spec: { drivers } };
+      },
     },
   };
+}
+
+function trimDriver({ name, nodeID, topologyKeys }: NodeDriver): NodeDriver {
+  // Without any key the server sends null.
+  return { name, nodeID, topologyKeys: topologyKeys ?? [] };
 }
 
 const keptAnnotations = [
@@ -117,7 +119,7 @@ function trimVolume({ metadata, spec, status }: PersistentVolume): PersistentVol
   const { claimRef, csi } = spec ?? {};
   return {
     metadata: {
-      ...identity(metadata),
+      ...identityOf(metadata),
       annotations: Object.fromEntries(kept),
       finalizers: metadata?.finalizers ?? [],
       ...defined('deletionTimestamp', metadata?.deletionTimestamp),
@@ -136,14 +138,6 @@ type ClaimRef = NonNullable<NonNullable<PersistentVolume['spec']>['claimRef']>;
 
 function trimClaimRef({ namespace, name, uid }: ClaimRef): ClaimRef {
   return { ...defined('namespace', namespace), ...defined('name', name), ...defined('uid', uid) };
-}
-
-function identity(metadata: ObjectMeta | undefined): ObjectMeta {
-  return {
-    ...defined('name', metadata?.name),
-    ...defined('uid', metadata?.uid),
-    ...defined('resourceVersion', metadata?.resourceVersion),
-  };
 }
 
 function defined<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {

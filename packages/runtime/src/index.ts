@@ -79,6 +79,7 @@ export type {
 export type { InformerOptions } from './informer/create-informer.ts';
 export type { InformerFactory } from './informer/factory.ts';
 export { namespaceIndex } from './informer/lister.ts';
+export { identityOf } from './informer/transform.ts';
 export type { Transform } from './informer/transform.ts';
 export { OrderlyStop } from './process/orderly-stop.ts';
 export { createWorkQueue } from './workqueue/create-work-queue.ts';

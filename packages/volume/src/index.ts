@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 export { toAccessMode } from './access-modes.ts';
 export type { AccessModeSupport, CsiAccessMode } from './access-modes.ts';
+export { driverOn } from './csi-node.ts';
+export type { NodeDriver } from './csi-node.ts';
 export { isDnsLabel, isDnsSubdomain } from './dns-names.ts';
 export {
   inTreePluginOf,

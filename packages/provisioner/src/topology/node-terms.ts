@@ -7,6 +7,7 @@
  * Equal lists and equal terms are one object as a rule, so that a caller finds most duplicates by identity; not always.
  */
 import type { CSINode, Node } from '@csi-sidecars/runtime';
+import { driverOn } from '@csi-sidecars/volume';
 import { compareText, type Term, toTerm } from './terms.ts';
 
 interface Keys {
@@ -30,7 +31,7 @@ const sharedTerms = new Map<string, Term>();
 export function registeredKeys(csiNode: CSINode, driverName: string): readonly string[] {
   const known = keysOf.get(csiNode);
   if (known !== undefined && known.driverName === driverName) return known.keys;
-  const driver = csiNode.spec.drivers.find(({ name }) => name === driverName);
+  const driver = driverOn(csiNode, driverName);
   const keys = shared(sharedKeys, [...(driver?.topologyKeys ?? [])].sort(compareText));
   keysOf.set(csiNode, { driverName, keys });
   return keys;

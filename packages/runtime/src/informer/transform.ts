@@ -7,7 +7,7 @@
  * empty slot and gives every object a shape of its own.
  */
 import { apiVersionOf, type Resource } from '../api/resource.ts';
-import type { KubeObject } from '../api/objects.ts';
+import type { KubeObject, ObjectMeta } from '../api/objects.ts';
 import type { ServerObject } from './decode/watch-event.ts';
 import { createCompact } from './compact.ts';
 
@@ -20,6 +20,17 @@ export interface Transform<T extends KubeObject> {
   /** Part of an informer's identity: two transforms with one id do the same. */
   readonly id: string;
   readonly apply: (object: T) => T | undefined;
+}
+
+/** The least of its metadata that a transform has to keep of an object. */
+export function identityOf(metadata: ObjectMeta | undefined): ObjectMeta {
+  const { namespace, name, uid, resourceVersion } = metadata ?? {};
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
 }
 
 export interface PrepareOptions<T extends KubeObject> {
