@@ -51,6 +51,8 @@ export type { Controller, LoopSettings } from './controller/controller.ts';
 export type { ControllerPorts } from './controller/controller-ports.ts';
 export { done, dropped, requeueAfter, retry } from './controller/reconcile.ts';
 export type { Outcome, Reconcile } from './controller/reconcile.ts';
+export { runDecisions } from './controller/run-decisions.ts';
+export type { Concluded, Decisions } from './controller/run-decisions.ts';
 export { runWhenSynced } from './controller/run-when-synced.ts';
 export type { SyncedDeps } from './controller/run-when-synced.ts';
 export { openGate } from './controller/start-gate.ts';

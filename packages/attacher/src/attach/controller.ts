@@ -5,6 +5,7 @@ import {
   type Handler,
   type Lister,
   type Reconcile,
+  runDecisions,
   stringifyJson,
   toObjectKey,
   type VolumeAttachment,
@@ -27,22 +28,21 @@ export function createAttachReconcile(deps: AttachLoopDeps): Reconcile<Attachmen
   return async (name, signal) => {
     const attachment = currentAttachment(deps.caches, name);
     const uid = attachment?.metadata?.uid;
-    let state: AttachState = {
+    const initial: AttachState = {
       ...observe(deps.caches, name, uid),
       ...surroundingsOf(deps.caches, attachment),
       ...nothingLearned,
     };
-    const performed = new Set<string>();
-    for (;;) {
-      const action = decide(state, deps.context);
-      if (action.kind === 'conclude') return action.outcome;
-      if (performed.has(action.kind))
-        throw new Error(`attachment ${name}: ${action.kind} was decided twice in one run`);
-      performed.add(action.kind);
-      if (callsDriver(action)) deps.runs.noteCall(name);
-      const learned = await perform(deps, name, { action, signal });
-      state = { ...state, ...learned, ...observe(deps.caches, name, uid) };
-    }
+    const { conclusion } = await runDecisions(initial, {
+      subject: `attachment ${name}`,
+      decide: (state) => decide(state, deps.context),
+      perform: async (action, state) => {
+        if (callsDriver(action)) deps.runs.noteCall(name);
+        const learned = await perform(deps, name, { action, signal });
+        return { ...state, ...learned, ...observe(deps.caches, name, uid) };
+      },
+    });
+    return conclusion.outcome;
   };
 }
 

@@ -5,6 +5,7 @@ import {
   type Handler,
   type PersistentVolume,
   type Reconcile,
+  runDecisions,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
 import { decide } from './decide.ts';
@@ -20,13 +21,14 @@ export interface ReleaseLoopDeps extends PerformDeps {
 /** Assumes that both caches are synced: a VolumeAttachment that is not known yet holds nothing back. */
 export function createReleaseReconcile(deps: ReleaseLoopDeps): Reconcile<VolumeName> {
   return async (name, signal) => {
-    let state = observe(deps.caches, name);
-    if (state === undefined) return done; // F1
-    for (;;) {
-      const action = decide(state, deps.driverName);
-      if (action.kind === 'conclude') return action.outcome;
-      state = { ...state, ...(await release(deps, state, signal)) };
-    }
+    const observed = observe(deps.caches, name);
+    if (observed === undefined) return done; // F1
+    const { conclusion } = await runDecisions(observed, {
+      subject: `volume ${name}`,
+      decide: (state) => decide(state, deps.driverName),
+      perform: async (_release, state) => ({ ...state, ...(await release(deps, state, signal)) }),
+    });
+    return conclusion.outcome;
   };
 }
 

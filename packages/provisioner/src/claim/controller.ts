@@ -8,6 +8,7 @@ import {
   type Lister,
   type PersistentVolumeClaim,
   type Reconcile,
+  runDecisions,
   type StorageClass,
   stringifyJson,
   type EventRecorder,
@@ -40,16 +41,14 @@ export function createClaimReconcile(deps: ClaimLoopDeps): Reconcile<ClaimUid> {
   };
   return async (uid, signal) => {
     const startedMs = deps.clock.monotonicMs();
-    let state = observe(caches, uid);
-    if (state === undefined) return done;
-    const performed = new Set<string>();
-    for (;;) {
-      const action = decide(state, deps.context);
-      if (action.kind === 'conclude') return conclude(deps, state, { conclusion: action, startedMs });
-      if (performed.has(action.kind)) throw new Error(`claim ${uid}: ${action.kind} was decided twice in one run`);
-      performed.add(action.kind);
-      state = { ...state, ...(await perform(deps, state, { action, signal })) };
-    }
+    const observed = observe(caches, uid);
+    if (observed === undefined) return done;
+    const { state, conclusion } = await runDecisions(observed, {
+      subject: `claim ${uid}`,
+      decide: (known) => decide(known, deps.context),
+      perform: async (action, known) => ({ ...known, ...(await perform(deps, known, { action, signal })) }),
+    });
+    return conclude(deps, state, { conclusion, startedMs });
   };
 }
 

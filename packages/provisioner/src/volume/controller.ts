@@ -9,6 +9,7 @@ import {
   type Outcome,
   type PersistentVolume,
   type Reconcile,
+  runDecisions,
   toObjectKey,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
@@ -45,21 +46,19 @@ export function createVolumeReconcile(deps: VolumeLoopDeps): Reconcile<VolumeNam
     if (found !== undefined && finished.has(name) && finished.get(name) === uid) return done;
     finished.delete(name);
     if (found === undefined) return done; // V1
-    let state: VolumeState = { ...found, ...nothingLearned };
-    const performed = new Set<string>();
-    for (;;) {
-      const action = decide(state, deps.context);
-      if (action.kind === 'conclude') {
-        // Only while the cache has it: then its end is still to come, and takes this entry away.
-        if (action.counts === 'success' && observe(deps.caches, name) !== undefined) finished.set(name, uid);
-        return conclude(deps, state, { conclusion: action, startedMs });
-      }
-      if (performed.has(action.kind)) throw new Error(`volume ${name}: ${action.kind} was decided twice in one run`);
-      performed.add(action.kind);
-      state = { ...state, ...(await perform(deps, state, { action, signal })) };
-      // Until the volume is deleted the caches are asked again: the policy may have become Retain while a secret was read.
-      if (state.deletion === 'untried') state = { ...state, ...observe(deps.caches, name) };
-    }
+    const initial: VolumeState = { ...found, ...nothingLearned };
+    const { state, conclusion } = await runDecisions(initial, {
+      subject: `volume ${name}`,
+      decide: (known) => decide(known, deps.context),
+      perform: async (action, known) => {
+        const next: VolumeState = { ...known, ...(await perform(deps, known, { action, signal })) };
+        // Until the volume is deleted the caches are asked again: the policy may have become Retain while a secret was read.
+        return next.deletion === 'untried' ? { ...next, ...observe(deps.caches, name) } : next;
+      },
+    });
+    // Only while the cache has it: then its end is still to come, and takes this entry away.
+    if (conclusion.counts === 'success' && observe(deps.caches, name) !== undefined) finished.set(name, uid);
+    return conclude(deps, state, { conclusion, startedMs });
   };
 }
 
