@@ -10,11 +10,11 @@ export type VolumeSource =
 export function volumeSourceOf({ spec }: VolumeAttachment): Result<VolumeSource> {
   const { persistentVolumeName: name, inlineVolumeSpec: inline } = spec.source;
   if (name !== undefined && inline !== undefined) {
-    return refuse('both InlineCSIVolumeSource and PersistentVolumeName specified in VA source'); // A1
+    return refuse('both InlineCSIVolumeSource and PersistentVolumeName specified in VA source'); // A2, D2
   }
   if (name !== undefined) return ok({ kind: 'persistentVolume', name });
   if (inline !== undefined) return ok({ kind: 'inline', spec: inline });
-  return refuse('neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source'); // A2
+  return refuse('neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source'); // A2, D2
 }
 
-export const volumeNotFound = (name: string): string => `persistentvolume "${name}" not found`; // A4
+export const volumeNotFound = (name: string): string => `persistentvolume "${name}" not found`; // A4, D4

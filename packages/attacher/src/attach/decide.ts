@@ -8,7 +8,7 @@ import { busy, conclude } from './conclude.ts';
 import { decideDetach } from './decide-detach.ts';
 import * as messages from './messages.ts';
 import { toPlan } from './plan.ts';
-import type { Action, AttachContext, AttachState } from './state.ts';
+import type { Action, AttachContext, AttachState, PublishContext } from './state.ts';
 
 export function decide(s: AttachState, context: AttachContext): Action {
   const { attachment, publication } = s;
@@ -80,7 +80,7 @@ function towardsPublish(s: AttachState, attachment: VolumeAttachment, context: A
 }
 
 /** A forced run that finds everything as the status says has nothing to write. */
-function save(attachment: VolumeAttachment, context: Readonly<Record<string, string>>): Action {
+function save(attachment: VolumeAttachment, context: PublishContext): Action {
   const { attached, attachmentMetadata = {}, attachError } = attachment.status ?? {};
   const saved = Object.entries(attachmentMetadata);
   const isSame = saved.length === Object.keys(context).length && saved.every(([key, value]) => context[key] === value);

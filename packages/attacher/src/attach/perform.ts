@@ -1,37 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One action of the attach loop done, and what was learned from it. No decisions: those are in `decide`. */
-import {
-  type ApiClient,
-  type Clock,
-  type Informer,
-  type Logger,
-  type PersistentVolume,
-  persistentVolumes,
-  readSecret,
-  toError,
-} from '@csi-sidecars/runtime';
-import type { VolumeAttachment } from '@csi-sidecars/runtime';
-import type { CsiChannel } from '@csi-sidecars/csi';
+import { persistentVolumes, readSecret, toError } from '@csi-sidecars/runtime';
 import { guardVolume, type GuardDeps } from './guard-volume.ts';
-import type { AttachMemory } from './memory.ts';
 import * as messages from './messages.ts';
 import type { Action, AttachmentName, AttachState, Conclusion, Learned } from './state.ts';
-import { publish, takeBack, unpublish } from './volume-calls.ts';
-import { mark, release, report, saveAttached, saveDetached } from './write-attachment.ts';
+import { type CallDeps, publish, takeBack, unpublish } from './volume-calls.ts';
+import { mark, release, report, saveAttached, saveDetached, type WriteDeps } from './write-attachment.ts';
 
-export interface PerformDeps extends GuardDeps {
-  readonly api: ApiClient;
-  readonly channel: CsiChannel;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly attachments: Informer<VolumeAttachment>;
-  readonly volumes: Informer<PersistentVolume>;
-  readonly memory: AttachMemory;
-  readonly finalizer: string;
-  readonly timeoutMs: number;
-  /** Failed attachments tell the gRPC code. */
-  readonly errorCodes: boolean;
-}
+export interface PerformDeps extends CallDeps, GuardDeps, WriteDeps {}
 
 export type Step = Exclude<Action, Conclusion>;
 export type Learning = Partial<Learned & Pick<AttachState, 'volume'>>;

@@ -67,24 +67,24 @@ export type VolumeRead =
 
 export interface Learned {
   /** Our finalizer on the PersistentVolume. */
-  readonly guarding: Step;
+  readonly guarding: Attempt;
   readonly secrets: SecretsRead;
   /** Finalizer and node id on the VolumeAttachment. */
-  readonly marking: Step;
+  readonly marking: Attempt;
   readonly published: Published;
-  readonly takenBack: Step;
-  readonly saved: Step;
-  readonly unpublished: Step;
+  readonly takenBack: Attempt;
+  readonly saved: Attempt;
+  readonly unpublished: Attempt;
   /** Our finalizer off the VolumeAttachment. */
-  readonly released: Step;
-  readonly cleared: Step;
+  readonly released: Attempt;
+  readonly cleared: Attempt;
   /** What went wrong, in the status. */
   readonly reported: 'no' | 'yes';
   /** Another attachment of the same volume to the same node has a call under way. */
   readonly isBusy: boolean;
 }
 
-export type Step = 'untried' | 'done' | Failure;
+export type Attempt = 'untried' | 'done' | Failure;
 export interface Failure {
   readonly failure: string;
 }
@@ -96,7 +96,7 @@ export type SecretsRead =
 
 export type Published =
   | { readonly kind: 'untried' }
-  | { readonly kind: 'done'; readonly context: Readonly<Record<string, string>> }
+  | { readonly kind: 'done'; readonly context: PublishContext }
   | { readonly kind: 'failed'; readonly message: string; readonly code: number | undefined };
 
 export const nothingLearned: Learned = {
@@ -125,7 +125,7 @@ export type Action =
       readonly request: ControllerPublishVolumeRequestInput;
       readonly migrated: boolean;
     }
-  | { readonly kind: 'saveAttached'; readonly attachment: VolumeAttachment; readonly context: Context }
+  | { readonly kind: 'saveAttached'; readonly attachment: VolumeAttachment; readonly context: PublishContext }
   | { readonly kind: 'unpublish'; readonly call: UnpublishCall }
   /** What is on a node for an attachment that is gone. */
   | { readonly kind: 'takeBack'; readonly publication: Publication }
@@ -140,7 +140,8 @@ export type Action =
     }
   | Conclusion;
 
-export type Context = Readonly<Record<string, string>>;
+/** What the driver tells the node side about a published volume. */
+export type PublishContext = Readonly<Record<string, string>>;
 
 export interface AttachError {
   readonly field: 'attachError';

@@ -24,7 +24,7 @@ import { annotations } from '../names.ts';
 import { finalizersOf } from './attachment-facts.ts';
 import type { AttachMemory } from './memory.ts';
 import { toStatusMessage } from './messages.ts';
-import { type Action, nameOf, type Step } from './state.ts';
+import { type Action, type Attempt, nameOf } from './state.ts';
 
 export interface WriteDeps {
   readonly api: ApiClient;
@@ -33,6 +33,7 @@ export interface WriteDeps {
   readonly attachments: Informer<VolumeAttachment>;
   readonly memory: AttachMemory;
   readonly finalizer: string;
+  /** Failed attachments tell the gRPC code. */
   readonly errorCodes: boolean;
 }
 
@@ -40,7 +41,7 @@ export async function mark(
   deps: WriteDeps,
   { attachment, nodeId }: Extract<Action, { kind: 'mark' }>,
   signal: AbortSignal,
-): Promise<Step> {
+): Promise<Attempt> {
   const { metadata } = attachment;
   const hasNodeId = metadata?.annotations?.[annotations.nodeId] === nodeId;
   const hasFinalizer = finalizersOf(attachment).includes(deps.finalizer);
@@ -57,7 +58,7 @@ export async function saveAttached(
   deps: WriteDeps,
   { attachment, context }: Extract<Action, { kind: 'saveAttached' }>,
   signal: AbortSignal,
-): Promise<Step> {
+): Promise<Attempt> {
   const vanished = Object.keys(attachment.status?.attachmentMetadata ?? {}).filter(
     (key) => !Object.hasOwn(context, key),
   );
@@ -72,12 +73,16 @@ export async function saveAttached(
   });
 }
 
-export async function release(deps: WriteDeps, attachment: VolumeAttachment, signal: AbortSignal): Promise<Step> {
+export async function release(deps: WriteDeps, attachment: VolumeAttachment, signal: AbortSignal): Promise<Attempt> {
   const body = { metadata: removedFinalizer(attachment, deps.finalizer) };
   return write(deps, attachment, { patch: { type: 'strategic', body }, options: { signal } });
 }
 
-export async function saveDetached(deps: WriteDeps, attachment: VolumeAttachment, signal: AbortSignal): Promise<Step> {
+export async function saveDetached(
+  deps: WriteDeps,
+  attachment: VolumeAttachment,
+  signal: AbortSignal,
+): Promise<Attempt> {
   return writeStatus(deps, attachment, {
     signal,
     status: { attached: false, attachmentMetadata: null, detachError: null },
@@ -116,7 +121,7 @@ async function writeStatus(
   deps: WriteDeps,
   attachment: VolumeAttachment,
   { status, signal }: StatusPatch,
-): Promise<Step> {
+): Promise<Attempt> {
   const body = { metadata: { uid: attachment.metadata?.uid }, status };
   return write(deps, attachment, { patch: { type: 'merge', body }, options: { signal, subresource: 'status' } });
 }
@@ -126,7 +131,7 @@ async function write(
   { api, attachments, memory, finalizer, clock }: WriteDeps,
   attachment: VolumeAttachment,
   { patch, options }: { readonly patch: Patch; readonly options: WriteOptions },
-): Promise<Step> {
+): Promise<Attempt> {
   const name = nameOf(attachment);
   try {
     const patched = await api.patch({ resource: volumeAttachments, ref: { name } }, patch, options);
