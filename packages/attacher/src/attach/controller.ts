@@ -12,7 +12,7 @@ import {
 } from '@csi-sidecars/runtime';
 import type { AttachmentRuns } from '../attachment-runs.ts';
 import { annotations } from '../names.ts';
-import { finalizersOf, isAttached, isDeleting } from './attachment-facts.ts';
+import { finalizersOf, isAttached, isDeleting } from '../attachment-facts.ts';
 import { decide } from './decide.ts';
 import { currentAttachment, observe, type ObserveDeps, surroundingsOf } from './observe.ts';
 import { perform, type PerformDeps, type Step } from './perform.ts';

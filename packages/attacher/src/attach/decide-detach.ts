@@ -2,7 +2,7 @@
 /** Rows D1 to D11: the VolumeAttachment is being deleted. Pure; first match wins. */
 import { done, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { volumeNotFound, volumeSourceOf } from '../volume-source.ts';
-import { finalizersOf, isAttached } from './attachment-facts.ts';
+import { finalizersOf, isAttached } from '../attachment-facts.ts';
 import { busy, conclude } from './conclude.ts';
 import * as messages from './messages.ts';
 import { toTarget } from './plan.ts';

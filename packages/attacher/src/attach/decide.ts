@@ -3,7 +3,7 @@
 import { done, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { annotations } from '../names.ts';
 import { volumeNotFound, volumeSourceOf } from '../volume-source.ts';
-import { finalizersOf, isAttached, isDeleting } from './attachment-facts.ts';
+import { finalizersOf, isAttached, isDeleting } from '../attachment-facts.ts';
 import { busy, conclude } from './conclude.ts';
 import { decideDetach } from './decide-detach.ts';
 import * as messages from './messages.ts';

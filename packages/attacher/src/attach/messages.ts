@@ -6,7 +6,7 @@ export const notGuarded = (cause: string): string => `could not add PersistentVo
 export const noSecret = (ref: { readonly namespace: string; readonly name: string }, cause: string): string =>
   `failed to load secret "${ref.namespace}/${ref.name}": ${cause}`; // A9, D6
 export const notMarked = (cause: string): string => `could not save VolumeAttachment: ${cause}`; // A11
-export const notSaved = (cause: string): string => `failed to mark as attached: ${cause}`; // A14
+export const notSaved = (cause: string): string => `failed to mark as attached: ${cause}`; // A14, T3
 export const notDetached = (cause: string): string => `could not mark as detached: ${cause}`; // D9, D10
 
 /** What the API server takes; a longer one makes it refuse the whole status. */

@@ -21,7 +21,7 @@ import {
   type WriteOptions,
 } from '@csi-sidecars/runtime';
 import { annotations } from '../names.ts';
-import { finalizersOf } from './attachment-facts.ts';
+import { finalizersOf } from '../attachment-facts.ts';
 import type { AttachMemory } from './memory.ts';
 import { toStatusMessage } from './messages.ts';
 import { type Action, type Attempt, nameOf } from './state.ts';

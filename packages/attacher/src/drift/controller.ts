@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The comparison assembled: one pass, and passes one after another. */
 import { type Lister, type Logger, openGate, type StartGate, type VolumeAttachment } from '@csi-sidecars/runtime';
+import { isAttached } from '../attachment-facts.ts';
 import type { AttachmentRuns } from '../attachment-runs.ts';
 import { decide } from './decide.ts';
 import * as messages from './messages.ts';
@@ -69,7 +70,7 @@ function carryOut({ logger, runs, enqueue }: ComparisonDeps, attachment: VolumeA
       logger.error(undefined, messages.disagrees, {
         VolumeAttachment: name,
         volumeHandle: action.place.volumeHandle,
-        attachedStatus: attachment.status?.attached === true,
+        attachedStatus: isAttached(attachment),
         found: action.published,
       });
       runs.force(attachment);

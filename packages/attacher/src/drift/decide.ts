@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows R1 to R4, for one attachment. Pure; first match wins. */
+import { isAttached } from '../attachment-facts.ts';
 import type { Action, Comparison, Published } from './state.ts';
 
 export function decide({ attachment, wasCalled, place }: Comparison, published: Published): Action {
@@ -7,7 +8,6 @@ export function decide({ attachment, wasCalled, place }: Comparison, published: 
   if (place.kind === 'error') return { kind: 'skip', reason: place.message }; // R2
   const { volumeHandle, nodeId } = place.value;
   const isPublished = published.get(volumeHandle)?.has(nodeId) === true;
-  const isAttached = attachment.status?.attached === true;
-  if (isAttached === isPublished) return { kind: 'unforce' }; // R3
+  if (isAttached(attachment) === isPublished) return { kind: 'unforce' }; // R3
   return { kind: 'force', place: place.value, published: isPublished }; // R4
 }

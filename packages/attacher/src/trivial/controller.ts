@@ -16,6 +16,8 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
+import { notSaved } from '../attach/messages.ts';
+import { isAttached } from '../attachment-facts.ts';
 
 export interface TrivialLoopDeps {
   readonly api: ApiClient;
@@ -27,7 +29,7 @@ export function createTrivialReconcile({ api, attachments, driverName }: Trivial
   return async (name, signal) => {
     const attachment = attachments.lister.get(toObjectKey(undefined, name));
     if (attachment?.spec.attacher !== driverName) return done; // T1
-    if (attachment.status?.attached === true) return done; // T2
+    if (isAttached(attachment)) return done; // T2
     const body = {
       metadata: { uid: attachment.metadata?.uid },
       status: { attached: true, attachmentMetadata: null, attachError: null },
@@ -38,7 +40,7 @@ export function createTrivialReconcile({ api, attachments, driverName }: Trivial
       return done;
     } catch (error) {
       if (isNotFound(error)) return done; // T3
-      return retry(new Error(`failed to mark as attached: ${toError(error).message}`, { cause: error })); // T3
+      return retry(new Error(notSaved(toError(error).message), { cause: error })); // T3
     }
   };
 }
@@ -48,8 +50,8 @@ export function trivialHandler(
   enqueue: (name: string) => void,
   forget: (name: string) => void,
 ): Handler<VolumeAttachment> {
-  const consider = ({ metadata, spec, status }: VolumeAttachment): void => {
-    if (spec.attacher === driverName && status?.attached !== true) enqueue(metadata?.name ?? '');
+  const consider = (attachment: VolumeAttachment): void => {
+    if (attachment.spec.attacher === driverName && !isAttached(attachment)) enqueue(attachment.metadata?.name ?? '');
   };
   return {
     add: consider,
