@@ -5,6 +5,7 @@
  * stops everything in order.
  */
 import { join } from 'node:path';
+import { describe } from './describe.ts';
 import { onInterrupt } from './interruption.ts';
 import { repositoryRoot } from './processes/program.ts';
 import { runContractSuite } from './runner/contract-suite.ts';
@@ -15,7 +16,6 @@ import type { Result } from './runner/result.ts';
 import { checkRights } from './runner/rights-check.ts';
 import { runScenarios } from './runner/run-scenarios.ts';
 import { allScenarios } from './scenarios/all.ts';
-import { describe } from './scenarios/artifacts.ts';
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 

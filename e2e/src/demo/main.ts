@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@csi-sidecars/runtime';
+import { describe } from '../describe.ts';
 import { startDriver } from '../driver/driver.ts';
 import { onInterrupt } from '../interruption.ts';
-import { describe } from '../scenarios/artifacts.ts';
+import { Refusal } from '../refusal.ts';
 import { openContext } from '../scenarios/context.ts';
 import { agreedKubeconfig } from './consent.ts';
 import { createDisplay, type Display } from './display.ts';
@@ -59,7 +60,8 @@ async function demonstrate(options: DemoOptions): Promise<number> {
   } catch (error) {
     // Which step it was, and why, was shown by the step; not so when the clean-up after it failed as well.
     if (error instanceof SuppressedError) display.line(describe(error.error));
-    display.line(`Logs are in ${folder}.`);
+    if (error instanceof Refusal) rmSync(folder, { recursive: true, force: true });
+    else display.line(`Logs are in ${folder}.`);
     return 1;
   }
 }

@@ -2,6 +2,7 @@
 /** The command line of `npm run e2e --`. */
 import { parseArgs } from 'node:util';
 import { controlPlaneNames, type ControlPlaneName } from '../control-planes/start-control-plane.ts';
+import { Refusal } from '../refusal.ts';
 import type { RbacProfile } from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
 
@@ -82,7 +83,7 @@ export function select<S extends { readonly id: string }>(all: readonly S[], onl
   const chosen = all.filter(({ id }) =>
     only.some((wanted) => (wanted.endsWith('-') ? id.startsWith(wanted) : id === wanted)),
   );
-  if (chosen.length === 0) throw new Error(`--only=${only.join(',')}: no such scenario`);
+  if (chosen.length === 0) throw new Refusal(`--only=${only.join(',')}: no such scenario`);
   return chosen;
 }
 

@@ -16,6 +16,7 @@ import {
   type Resource,
 } from '@csi-sidecars/runtime';
 import { nodeDigest, saveOutputs } from '../deployment/node-digest.ts';
+import { describe } from '../describe.ts';
 import type { ScenarioContext } from './context.ts';
 
 const inNamespace: readonly Resource[] = [persistentVolumeClaims, pods, events, leases];
@@ -43,14 +44,6 @@ export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promi
   let digest: string | undefined;
   await attempt(save, 'node.txt', async () => (digest = await nodeDigest(ctx, node)));
   return digest;
-}
-
-/** With its causes: the last one is often the only one that says something. */
-export function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error instanceof SuppressedError) return `${describe(error.error)}\nafter: ${describe(error.suppressed)}`;
-  const cause = error.cause === undefined ? '' : `\ncaused by: ${describe(error.cause)}`;
-  return `${error.stack ?? error.message}${cause}`;
 }
 
 async function dumpObjects({ api, namespace }: ScenarioContext): Promise<string> {

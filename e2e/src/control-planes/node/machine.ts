@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { consentFlag, mayChangeSystem } from './consent.ts';
 import { whereIs } from '../../images/machine-programs.ts';
+import { Refusal } from '../../refusal.ts';
 import type { Environment } from '../../tools/locate.ts';
 
 /** Programs of the machine, and the Debian package that brings each. */
@@ -17,21 +18,26 @@ const neededPrograms: Readonly<Record<string, string>> = {
   unshare: 'util-linux',
 };
 
-/** Throws with a sentence for people when the machine cannot be a node. */
+/** Throws a Refusal when the machine cannot be a node. */
 export function checkMachine(): void {
-  if (process.platform !== 'linux') throw new Error('control plane "node" needs Linux');
-  if (process.getuid?.() !== 0) throw new Error('control plane "node" needs root');
-  const kubelet = pidOf('kubelet');
-  if (kubelet !== undefined) throw new Error(`a kubelet runs already on this machine (process ${kubelet})`);
+  if (process.platform !== 'linux') throw new Refusal('control plane "node" needs Linux');
+  if (process.getuid?.() !== 0) throw new Refusal('control plane "node" needs root');
+  checkNoKubelet(runningPrograms());
   const packages = missingPackages();
   if (packages.length > 0) {
-    throw new Error(`${packages.join(', ')} not installed: "npm run node-setup" does so on Debian`);
+    throw new Refusal(`${packages.join(', ')} not installed: "npm run node-setup" does so on Debian`);
   }
+}
+
+/** Another one's node is not ours to disturb. Takes pid -> name of the program. */
+export function checkNoKubelet(programs: ReadonlyMap<number, string>): void {
+  const [pid] = [...programs].find(([, name]) => name === 'kubelet') ?? [];
+  if (pid !== undefined) throw new Refusal(`a kubelet runs already on this machine (process ${pid})`);
 }
 
 export function checkConsent(env: Environment): void {
   if (mayChangeSystem(env)) return;
-  throw new Error(
+  throw new Refusal(
     'control plane "node" changes this machine while it runs (a kubelet as root: Debian packages, mounts, loop devices, cgroups). ' +
       `It does so in CI (CI=true) or with ${consentFlag}`,
   );
@@ -43,17 +49,15 @@ export function missingPackages(): readonly string[] {
   return [...new Set(missing.map((program) => neededPrograms[program]!))];
 }
 
-function pidOf(name: string): number | undefined {
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => pid > 0)
-    .find((pid) => commandOf(pid) === name);
+function runningPrograms(): ReadonlyMap<number, string> {
+  const pids = readdirSync('/proc').map(Number);
+  return new Map(pids.filter((pid) => pid > 0).map((pid) => [pid, nameOf(pid)]));
 }
 
-function commandOf(pid: number): string | undefined {
+function nameOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
   } catch {
-    return undefined; // gone in between
+    return ''; // gone in between
   }
 }
