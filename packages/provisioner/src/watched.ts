@@ -28,7 +28,9 @@ import {
 } from '@csi-sidecars/runtime';
 import { driverOn, type NodeDriver } from '@csi-sidecars/volume';
 import { isGuarded, isOurs as isOurClaim } from './claim/claim-facts.ts';
+import { definedOnly } from './defined-only.ts';
 import { annotations } from './names.ts';
+import { annotationsOf } from './object-facts.ts';
 import { isOurs as isOurVolume } from './volume/volume-facts.ts';
 
 /** Everything is looked at again this often, whatever was missed. */
@@ -112,34 +114,31 @@ const keptAnnotations = [
   annotations.betaStorageClass,
 ];
 
-function trimVolume({ metadata, spec, status }: PersistentVolume): PersistentVolume {
-  const kept = Object.entries(metadata?.annotations ?? {}).filter(([key]) =>
-    keptAnnotations.some((name) => name === key),
-  );
+function trimVolume(volume: PersistentVolume): PersistentVolume {
+  const { metadata, spec, status } = volume;
+  const kept = Object.entries(annotationsOf(volume)).filter(([key]) => keptAnnotations.some((name) => name === key));
   const { claimRef, csi } = spec ?? {};
   return {
     metadata: {
       ...identityOf(metadata),
       annotations: Object.fromEntries(kept),
       finalizers: metadata?.finalizers ?? [],
-      ...defined('deletionTimestamp', metadata?.deletionTimestamp),
+      ...definedOnly({ deletionTimestamp: metadata?.deletionTimestamp }),
     },
     spec: {
-      ...defined('persistentVolumeReclaimPolicy', spec?.persistentVolumeReclaimPolicy),
-      ...defined('storageClassName', spec?.storageClassName),
-      ...(claimRef === undefined ? {} : { claimRef: trimClaimRef(claimRef) }),
-      ...(csi === undefined ? {} : { csi: { driver: csi.driver, volumeHandle: csi.volumeHandle } }),
+      ...definedOnly({
+        persistentVolumeReclaimPolicy: spec?.persistentVolumeReclaimPolicy,
+        storageClassName: spec?.storageClassName,
+        claimRef: claimRef && trimClaimRef(claimRef),
+        csi: csi && { driver: csi.driver, volumeHandle: csi.volumeHandle },
+      }),
     },
-    status: { ...defined('phase', status?.phase) },
+    status: definedOnly({ phase: status?.phase }),
   };
 }
 
 type ClaimRef = NonNullable<NonNullable<PersistentVolume['spec']>['claimRef']>;
 
 function trimClaimRef({ namespace, name, uid }: ClaimRef): ClaimRef {
-  return { ...defined('namespace', namespace), ...defined('name', name), ...defined('uid', uid) };
-}
-
-function defined<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V };
+  return definedOnly({ namespace, name, uid });
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What single fields of a claim mean. The loop, the cache's filter and the planner read them through here. */
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import { type Result, toVolumeName } from '@csi-sidecars/volume';
 import { isKnownProvisioner } from '../driver.ts';
 import { annotations, claimGuard } from '../names.ts';
+import { annotationsOf } from '../object-facts.ts';
+import type { ProvisionerSettings } from '../settings.ts';
 
 declare const claimUid: unique symbol;
 /** Queue key of the claim loop. Minted by `uidOf` only. */
@@ -10,10 +13,6 @@ export type ClaimUid = string & { readonly [claimUid]: true };
 
 export function uidOf(claim: PersistentVolumeClaim): ClaimUid {
   return (claim.metadata?.uid ?? '') as ClaimUid;
-}
-
-export function annotationsOf(claim: PersistentVolumeClaim): Readonly<Record<string, string>> {
-  return claim.metadata?.annotations ?? {};
 }
 
 /** The GA annotation wins over the beta one, even with a foreign value. Undefined: nobody was asked to provision. */
@@ -33,11 +32,6 @@ export function isGuarded(claim: PersistentVolumeClaim): boolean {
   return claim.metadata?.finalizers?.includes(claimGuard) === true;
 }
 
-/** The beta annotation wins over the field. */
-export function classNameOf(claim: PersistentVolumeClaim): string {
-  return annotationsOf(claim)[annotations.betaStorageClass] ?? claim.spec?.storageClassName ?? '';
-}
-
 /** Empty: immediate binding as far as topology is concerned. */
 export function selectedNodeOf(claim: PersistentVolumeClaim): string {
   const all = annotationsOf(claim);
@@ -52,4 +46,9 @@ export function waitsForNode(claim: PersistentVolumeClaim, klass: StorageClass):
 
 export function isBlock(claim: PersistentVolumeClaim): boolean {
   return claim.spec?.volumeMode === 'Block';
+}
+
+/** CreateVolume's name for the claim, and that of its PersistentVolume. */
+export function volumeNameFor(uid: ClaimUid, settings: ProvisionerSettings): Result<string> {
+  return toVolumeName(uid, { prefix: settings.volumeNamePrefix, uuidLength: settings.volumeNameUuidLength });
 }

@@ -7,9 +7,9 @@ import {
   type StorageClass,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import { toVolumeName } from '@csi-sidecars/volume';
+import { classNameOf } from '../object-facts.ts';
 import type { ProvisionerSettings } from '../settings.ts';
-import { classNameOf, type ClaimUid, isGuarded } from './claim-facts.ts';
+import { type ClaimUid, isGuarded, volumeNameFor } from './claim-facts.ts';
 import type { InfeasibleClaims } from './infeasible.ts';
 import { type ClaimState, nothingLearned, type Observed } from './state.ts';
 import type { UnsettledClaims } from './unsettled.ts';
@@ -49,7 +49,7 @@ export function observe(deps: ObserveDeps, uid: ClaimUid): ClaimState | undefine
 }
 
 function nameOf(uid: ClaimUid, settings: ProvisionerSettings): string {
-  const name = toVolumeName(uid, { prefix: settings.volumeNamePrefix, uuidLength: settings.volumeNameUuidLength });
+  const name = volumeNameFor(uid, settings);
   return name.kind === 'ok' ? name.value : '';
 }
 

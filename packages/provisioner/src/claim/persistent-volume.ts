@@ -3,9 +3,11 @@
 import type { DriverFacts, Volume } from '@csi-sidecars/csi';
 import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { formatBytes, toNodeAffinity } from '@csi-sidecars/volume';
+import { definedOnly } from '../defined-only.ts';
 import { annotations, identityAttribute, volumeFinalizer } from '../names.ts';
+import { classNameOf } from '../object-facts.ts';
 import type { ProvisionerSettings } from '../settings.ts';
-import { classNameOf, isBlock } from './claim-facts.ts';
+import { isBlock } from './claim-facts.ts';
 import type { Plan } from './plan.ts';
 
 export interface VolumeFacts {
@@ -97,11 +99,4 @@ function secretAnnotations({ secrets }: Plan): Readonly<Record<string, string>> 
           [annotations.modifySecretNamespace]: secrets.controllerModify.namespace,
         }),
   };
-}
-
-type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
-
-/** Leaves out what is undefined: absent and undefined are different things to a type, and to readers of the object. */
-function definedOnly<T extends object>(fields: T): Defined<T> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
 }

@@ -14,14 +14,14 @@ import {
   type SecretReference,
   toBytes,
   toVolumeCapability,
-  toVolumeName,
 } from '@csi-sidecars/volume';
 import { missingCapability } from '../driver.ts';
 import { metadataKeys, toDriverParameters, toFsType } from '../parameters/class-parameters.ts';
 import { type SecretPurpose, secretPurposes, type SecretSubject, toSecretReference } from '../parameters/secrets.ts';
+import { annotationsOf } from '../object-facts.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import { type ClusterTopology, type TopologyRequirement, toTopologyRequirement } from '../topology/requirement.ts';
-import { annotationsOf, selectedNodeOf } from './claim-facts.ts';
+import { selectedNodeOf, uidOf, volumeNameFor } from './claim-facts.ts';
 
 export interface Plan {
   /** CreateVolume's name and the PersistentVolume's. */
@@ -105,10 +105,7 @@ function toShape({ claim, klass, driver, settings }: PlanFacts): Result<Shape> {
     );
   }
   if (claim.spec?.selector !== undefined) return refuse('claim Selector is not supported');
-  const volumeName = toVolumeName(claim.metadata?.uid ?? '', {
-    prefix: settings.volumeNamePrefix,
-    uuidLength: settings.volumeNameUuidLength,
-  });
+  const volumeName = volumeNameFor(uidOf(claim), settings);
   if (volumeName.kind === 'error') return volumeName;
   const fsType = toFsType(klass.parameters ?? {}, settings.defaultFsType);
   if (fsType.kind === 'error') return fsType;

@@ -20,8 +20,8 @@ import type {
 import type { SecretReference } from '@csi-sidecars/volume';
 import type { SaveOutcome } from '../saving/outcome.ts';
 import { annotations } from '../names.ts';
+import { annotationsOf } from '../object-facts.ts';
 import type { ProvisionerSettings } from '../settings.ts';
-import { annotationsOf } from './claim-facts.ts';
 import type { CreateOutcome, TooSmall } from './outcome.ts';
 import type { PlanAnswer } from './plan.ts';
 import type { Pinned } from './unsettled.ts';

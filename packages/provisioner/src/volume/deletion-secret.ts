@@ -6,14 +6,9 @@
 import type { PersistentVolume, StorageClass } from '@csi-sidecars/runtime';
 import { ok, refuse, type Result, type SecretReference } from '@csi-sidecars/volume';
 import { annotations } from '../names.ts';
+import { annotationsOf } from '../object-facts.ts';
 import { toSecretReference } from '../parameters/secrets.ts';
 import { noSecretReference } from './messages.ts';
-import { annotationsOf } from './volume-facts.ts';
-
-/** The class whose parameters count when the annotations are missing; empty: none. */
-export function classNameOf(volume: PersistentVolume): string {
-  return annotationsOf(volume)[annotations.betaStorageClass] ?? volume.spec?.storageClassName ?? '';
-}
 
 export function toDeletionSecret(
   volume: PersistentVolume,

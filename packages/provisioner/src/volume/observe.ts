@@ -7,7 +7,7 @@ import {
   toObjectKey,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
-import { classNameOf } from './deletion-secret.ts';
+import { classNameOf } from '../object-facts.ts';
 import type { Observed, VolumeName } from './state.ts';
 
 export interface ObserveDeps {

@@ -3,10 +3,7 @@
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { isKnownProvisioner } from '../driver.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
-
-export function annotationsOf(volume: PersistentVolume): Readonly<Record<string, string>> {
-  return volume.metadata?.annotations ?? {};
-}
+import { annotationsOf } from '../object-facts.ts';
 
 /** Dynamically provisioned by us, or a static volume of our driver, or migrated to it. */
 export function isOurs(volume: PersistentVolume, driverName: string): boolean {
