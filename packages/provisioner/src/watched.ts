@@ -125,14 +125,12 @@ function trimVolume(volume: PersistentVolume): PersistentVolume {
       finalizers: metadata?.finalizers ?? [],
       ...definedOnly({ deletionTimestamp: metadata?.deletionTimestamp }),
     },
-    spec: {
-      ...definedOnly({
-        persistentVolumeReclaimPolicy: spec?.persistentVolumeReclaimPolicy,
-        storageClassName: spec?.storageClassName,
-        claimRef: claimRef && trimClaimRef(claimRef),
-        csi: csi && { driver: csi.driver, volumeHandle: csi.volumeHandle },
-      }),
-    },
+    spec: definedOnly({
+      persistentVolumeReclaimPolicy: spec?.persistentVolumeReclaimPolicy,
+      storageClassName: spec?.storageClassName,
+      claimRef: claimRef && trimClaimRef(claimRef),
+      csi: csi && { driver: csi.driver, volumeHandle: csi.volumeHandle },
+    }),
     status: definedOnly({ phase: status?.phase }),
   };
 }
