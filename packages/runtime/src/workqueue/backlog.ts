@@ -29,30 +29,40 @@ export interface LaneState {
 }
 
 export class FirstInFirstOut<Key extends string> implements Backlog<Key> {
-  /** In order, and when each became dirty: two arrays of plain values, not one of objects, for memory. */
-  readonly #keys = new Fifo<Key>();
+  /** In the order they came: a set keeps it. */
+  readonly #keys = new Set<Key>();
+  /** Stands behind what was taken. A new one would pass over the place of every key ever taken. */
+  #rest = this.#keys.values();
+  /** When each became dirty, in the same order: plain numbers in an array, for memory. */
   readonly #since = new Fifo<number>();
-  /** The same keys, to find them. */
-  readonly #known = new Set<Key>();
 
   get length(): number {
-    return this.#keys.length;
+    return this.#keys.size;
   }
 
   add(key: Key, dirtyMs: number): boolean {
-    const before = this.#known.size;
-    if (this.#known.add(key).size === before) return false;
-    this.#keys.push(key);
+    const before = this.#keys.size;
+    if (this.#keys.add(key).size === before) return false;
     this.#since.push(dirtyMs);
     return true;
   }
 
   take(): WaitingKey<Key> | undefined {
-    const key = this.#keys.shift();
     const dirtyMs = this.#since.shift();
-    if (key === undefined || dirtyMs === undefined) return undefined;
-    this.#known.delete(key);
+    if (dirtyMs === undefined) return undefined;
+    const key = this.#first();
+    this.#keys.delete(key);
     return { key, dirtyMs };
+  }
+
+  /** There is one. */
+  #first(): Key {
+    for (;;) {
+      const { done, value } = this.#rest.next();
+      if (done !== true) return value;
+      // It came to an end when the queue was empty, and stays there.
+      this.#rest = this.#keys.values();
+    }
   }
 
   finished(): void {
