@@ -61,9 +61,14 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-async function cached(): Promise<Informer<KubeObject>> {
+async function synced(objects: number): Promise<Informer<KubeObject>> {
   const informer = createInformer(
-    { client: feed({ kind, count, changes: 0 }), clock: systemClock(), random: systemRandom(), logger: silentLogger },
+    {
+      client: feed({ kind, count: objects, changes: 0 }),
+      clock: systemClock(),
+      random: systemRandom(),
+      logger: silentLogger,
+    },
     { resource: resources[kind], ...(variant === 'projected' && { transform: projection }) },
   );
   const never = new AbortController().signal;
@@ -72,8 +77,10 @@ async function cached(): Promise<Informer<KubeObject>> {
   return informer;
 }
 
+// Another informer first: compiled code is no part of an object.
+const first = await synced(count / 10);
 const before = heapBytes();
-const kept = await cached();
+const kept = await synced(count);
 const after = heapBytes();
 const budget = budgets[`${kind} ${variant}`];
 const row: Row = {
@@ -83,5 +90,5 @@ const row: Row = {
   ...(budget && { budget }),
 };
 tell([row]);
-if (kept.lister.size !== count) process.exitCode = 1;
+if (first.lister.size === 0 || kept.lister.size !== count) process.exitCode = 1;
 setImmediate(() => process.exit());

@@ -9,9 +9,12 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** `namespace` is empty or undefined for cluster-scoped objects. */
+/**
+ * `namespace` is empty or undefined for cluster-scoped objects. The key is joined, not concatenated: the engine keeps a
+ * concatenation as references to its parts, and every key of a cache would keep a namespace of its own alive.
+ */
 export function toObjectKey(namespace: string | undefined, name: string): ObjectKey {
-  return (namespace === undefined || namespace === '' ? name : `${namespace}/${name}`) as ObjectKey;
+  return (namespace === undefined || namespace === '' ? name : [namespace, name].join('/')) as ObjectKey;
 }
 
 /** Throws for an object without a name: only the API server's answers and what was read from them have keys. */
