@@ -7,6 +7,8 @@ import { createListScanner } from '../decode/list-scanner.ts';
 import type { WireKind } from '../decode/watch-event.ts';
 
 export interface ListBody extends Pick<BodyReader, 'close'> {
+  /** The next item, if it is there already; undefined when it has to be waited for. Throws DecodeError. */
+  take(): ListItem | undefined;
   /** The next item, undefined at the end of the page. Throws what the body throws, and DecodeError. */
   next(): Promise<ListItem | undefined>;
   /** After the last item. Throws when the page is not complete: then none of its items may be used. */
@@ -27,10 +29,15 @@ export function readList(body: AsyncIterable<Uint8Array>, expected: WireKind): L
   const scanner = createListScanner();
   const reader = readBody(body, scanner);
   const decode = listItemDecoder(expected);
+  const take = (): ListItem | undefined => {
+    const item = reader.take();
+    return item === undefined ? undefined : decode(item);
+  };
   return {
+    take,
     async next() {
-      for (let item = reader.take(); ; item = reader.take()) {
-        if (item !== undefined) return decode(item);
+      for (let item = take(); ; item = take()) {
+        if (item !== undefined) return item;
         if (!(await reader.fill())) return undefined;
       }
     },

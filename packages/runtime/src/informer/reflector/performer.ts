@@ -87,7 +87,7 @@ export function createPerformer(deps: PerformerDeps, options: PerformerOptions, 
             (await client.stream({ purpose: 'list', ...pageRequest(target, page) }, signal)).body,
             expected,
           );
-          item = await body.next();
+          item = body.take() ?? (await body.next());
           if (item === undefined) return pageEnd(body);
         } catch (error) {
           return { kind: 'failed', error };
