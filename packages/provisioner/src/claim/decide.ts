@@ -96,11 +96,11 @@ function planned(s: ClaimState, context: ClaimContext): Action {
   const { plan } = answer;
   const reference = plan.secrets.provisioner;
   if (reference !== undefined) {
-    if (s.secrets.kind === 'unknown') return { kind: 'readSecret', reference }; // C19
+    if (s.secrets.kind === 'unread') return { kind: 'readSecret', reference }; // C19
     if (s.secrets.kind !== 'found') return fail(s, s.secrets.message); // C19
   }
   if (plan.attributesClass !== '') {
-    if (s.attributes.kind === 'unknown') return { kind: 'readAttributesClass', name: plan.attributesClass }; // C20
+    if (s.attributes.kind === 'unread') return { kind: 'readAttributesClass', name: plan.attributesClass }; // C20
     if (s.attributes.kind === 'failed') return fail(s, s.attributes.message); // C20
     if (s.attributes.driverName !== context.driver.name) {
       const drivers = { of: s.attributes.driverName, ours: context.driver.name };
@@ -124,7 +124,7 @@ function repeatCall(s: ClaimState, pinned: NonNullable<ClaimState['pinned']>): A
   if (s.announced === 'no') return { kind: 'announce' }; // C13
   const reference = pinned.plan.secrets.provisioner;
   if (reference !== undefined) {
-    if (s.secrets.kind === 'unknown') return { kind: 'readSecret', reference }; // C19
+    if (s.secrets.kind === 'unread') return { kind: 'readSecret', reference }; // C19
     if (s.secrets.kind === 'failed') return fail(s, s.secrets.message); // C19
   }
   if (s.guarding === 'untried' && mayGuard(s)) return { kind: 'guard' }; // C21

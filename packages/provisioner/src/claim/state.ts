@@ -21,6 +21,7 @@ import type { SecretReference } from '@csi-sidecars/volume';
 import type { SaveOutcome } from '../saving/outcome.ts';
 import { annotations } from '../names.ts';
 import { annotationsOf } from '../object-facts.ts';
+import type { SecretValues } from '../secret-values.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { CreateOutcome, TooSmall } from './outcome.ts';
 import type { PlanAnswer } from './plan.ts';
@@ -67,13 +68,10 @@ export interface Learned {
   readonly saved: SaveOutcome | undefined;
 }
 
-export type SecretRead =
-  | { readonly kind: 'unknown' }
-  | { readonly kind: 'found'; readonly values: Readonly<Record<string, string>> }
-  | { readonly kind: 'missing' | 'failed'; readonly message: string };
+export type SecretRead = { readonly kind: 'unread' } | SecretValues;
 
 export type AttributesRead =
-  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unread' }
   | { readonly kind: 'found'; readonly driverName: string; readonly parameters: Readonly<Record<string, string>> }
   | { readonly kind: 'failed'; readonly message: string };
 
@@ -83,8 +81,8 @@ export type Write = 'untried' | 'done' | 'refused' | 'failed';
 export const nothingLearned: Learned = {
   announced: 'no',
   planned: undefined,
-  secrets: { kind: 'unknown' },
-  attributes: { kind: 'unknown' },
+  secrets: { kind: 'unread' },
+  attributes: { kind: 'unread' },
   guarding: 'untried',
   unguarding: 'untried',
   rescheduling: 'untried',

@@ -21,7 +21,7 @@ export function hasFinalizer(volume: PersistentVolume): boolean {
   return volume.metadata?.finalizers?.includes(volumeFinalizer) === true;
 }
 
-export function isBeingDeleted(volume: PersistentVolume): boolean {
+function isBeingDeleted(volume: PersistentVolume): boolean {
   return volume.metadata?.deletionTimestamp !== undefined;
 }
 

@@ -17,7 +17,7 @@
 import type { ApiError } from './errors.ts';
 import { TransportError, type TransportFailure } from './transport.ts';
 
-export const maxRetries = 10;
+const maxRetries = 10;
 
 export interface FailedAttempt {
   readonly error: ApiError | TransportError;

@@ -34,7 +34,7 @@ const trueWords: ReadonlySet<string> = new Set(['1', 't', 'T', 'true', 'TRUE', '
 const falseWords: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
 
 /** Go's strconv.ParseBool. */
-export function parseGoBool(text: string): boolean | undefined {
+function parseGoBool(text: string): boolean | undefined {
   if (trueWords.has(text)) return true;
   return falseWords.has(text) ? false : undefined;
 }

@@ -28,7 +28,7 @@ export interface LineWriterOptions {
   readonly dropNotice?: (count: number) => string;
 }
 
-export const defaultBufferBytes: number = 1024 * 1024;
+const defaultBufferBytes = 1024 * 1024;
 
 export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): LineWriter {
   const maxBufferBytes = options.maxBufferBytes ?? defaultBufferBytes;
