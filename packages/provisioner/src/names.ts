@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Names that stand in API objects. Spelled as upstream spells them; only `claimGuard` is ours. */
+
 export const annotations = {
   storageProvisioner: 'volume.kubernetes.io/storage-provisioner',
   betaStorageProvisioner: 'volume.beta.kubernetes.io/storage-provisioner',
@@ -13,6 +14,10 @@ export const annotations = {
   modifySecretName: 'volume.kubernetes.io/controller-modify-secret-name',
   modifySecretNamespace: 'volume.kubernetes.io/controller-modify-secret-namespace',
 } as const;
+
+export function lockNameOf(driverName: string): string {
+  return driverName.replaceAll('/', '-');
+}
 
 /** On a PersistentVolume from its first write until its volume is deleted. */
 export const volumeFinalizer = 'external-provisioner.volume.kubernetes.io/finalizer';

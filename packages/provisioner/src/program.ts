@@ -14,6 +14,7 @@ import {
 import { replacesPlugin } from '@csi-sidecars/volume';
 import { attributesClassSupport } from './attributes-class-support.ts';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
+import { lockNameOf } from './names.ts';
 import { createProvisioner } from './provisioner.ts';
 import { refusedFlags, toSettings } from './read-settings.ts';
 import type { ProvisionerSettings } from './settings.ts';
@@ -45,7 +46,7 @@ export function runProvisioner(deps: ProgramDeps): Promise<number> {
     prepare: async (context) => {
       const driver = await askDriver(context);
       const settings = toSettings(context.started.values, await featuresOf(context), identityOf(context));
-      return { lockName: driver.name.replaceAll('/', '-'), run: provisioning(context, driver, settings) };
+      return { lockName: lockNameOf(driver.name), run: provisioning(context, driver, settings) };
     },
   });
 }

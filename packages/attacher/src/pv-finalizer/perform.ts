@@ -21,10 +21,6 @@ export interface PerformDeps {
   readonly driverName: string;
 }
 
-/**
- * When a volume is deleted, several controllers take their finalizers off at the same moment, so an index into the cached list
- * is wrong as often as not. This patch names ours by value.
- */
 export async function release(
   { api, logger, volumes, driverName }: PerformDeps,
   { volume }: ReleaseState,
