@@ -124,8 +124,8 @@ export const failures: readonly Scenario[] = [
       const proxy = ctx.cleanUp.use(await startApiProxy(ctx.world.controlPlane, ctx.world.clock));
       const isStatus = (path: string): boolean => /\/volumeattachments\/[^/]+\/status/.test(path);
       proxy.addRule({ when: ({ request }) => isStatus(request.path), fault: { kind: 'hang', point: 'before' } });
-      const attacher = await ctx.startAttacher({ server: proxy.url });
       const volume = await makeVolume(ctx, { channel, what: 'volume' });
+      const attacher = await ctx.startAttacher({ server: proxy.url });
       const name = await createAttachment(ctx, volume.name, node);
       await ctx.eventually('the volume is attached and its status is being written', () =>
         proxy.requests.some(({ path }) => isStatus(path)),

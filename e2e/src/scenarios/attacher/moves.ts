@@ -143,8 +143,8 @@ export const moves: readonly Scenario[] = [
       const id = nodeIdOf(node.name);
       const driver = await startAttachable(ctx, { nodes: [id] });
       const channel = await openChannel(ctx);
-      await ctx.startAttacher({ args: ['--reconcile-sync=1s'] });
       const volume = await makeVolume(ctx, { channel, what: 'volume' });
+      await ctx.startAttacher({ args: ['--reconcile-sync=1s'] });
       const name = await createAttachment(ctx, volume.name, node);
       const before = await untilAttached(ctx, name);
       // Whatever an attacher repeats by itself is over when the storage and the API have agreed for a while.

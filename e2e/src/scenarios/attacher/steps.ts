@@ -70,7 +70,10 @@ export interface VolumeParts {
   readonly csi?: Partial<NonNullable<NonNullable<PersistentVolume['spec']>['csi']>>;
 }
 
-/** A volume in the storage and its object; `release` takes both away. */
+/**
+ * A volume in the storage and its object; `releaseVolume` takes both away. Made before csi-attacher starts, as everything that
+ * an attachment needs: its watches are not ordered among each other.
+ */
 export async function makeVolume(
   ctx: ScenarioContext,
   { channel, what }: { readonly channel: CsiChannel; readonly what: string },
