@@ -4,7 +4,7 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { type HeapAction, type HeapState, heapStep, keepHeapSmall } from './heap.ts';
 
 const MiB = 2 ** 20;
-const small: HeapState = { young: 'small', load: 'some', samples: 5, neededBytes: 16 * MiB };
+const small: HeapState = { young: 'small', workedMs: 0, idleSamples: 0, neededBytes: 16 * MiB };
 const grown: HeapState = { ...small, young: 'grown' };
 const large: HeapState = { ...small, neededBytes: 100 * MiB };
 
@@ -19,61 +19,62 @@ interface Told {
 
 describe('the table', () => {
   it.each<readonly [HeapState, Seen, Told]>([
-    [small, { busy: 0.5, mib: 90 }, { next: { ...small, load: 'busy', samples: 1 }, action: 'nothing' }],
+    [small, { busy: 0.5, mib: 90 }, { next: { ...small, workedMs: 500 }, action: 'nothing' }],
+    [small, { busy: 0.6, mib: 16 }, { next: { ...grown, workedMs: 600 }, action: 'grow' }],
     [
-      { ...small, load: 'busy', samples: 1 },
-      { busy: 0.5, mib: 16 },
-      { next: { ...grown, load: 'busy', samples: 2 }, action: 'grow' },
-    ],
-    [
-      { ...grown, load: 'busy', samples: 2 },
-      { busy: 1, mib: 90 },
-      { next: { ...grown, load: 'busy', samples: 3 }, action: 'nothing' },
-    ],
-    [
-      { ...small, load: 'idle', samples: 9 },
-      { busy: 0.9, mib: 16 },
-      { next: { ...small, load: 'busy', samples: 1 }, action: 'nothing' },
-    ],
-    [
-      { ...grown, load: 'idle', samples: 2 },
+      { ...small, workedMs: 500 },
       { busy: 0.1, mib: 90 },
-      { next: { ...grown, load: 'some', samples: 1 }, action: 'nothing' },
+      { next: { ...grown, workedMs: 600 }, action: 'grow' },
     ],
     [
-      { ...grown, load: 'idle', samples: 1 },
+      { ...grown, workedMs: 600 },
+      { busy: 1, mib: 90 },
+      { next: { ...grown, workedMs: 1600 }, action: 'nothing' },
+    ],
+    [
+      { ...small, workedMs: 500 },
+      { busy: 0.05, mib: 16 },
+      { next: { ...small, idleSamples: 1 }, action: 'nothing' },
+    ],
+    [
+      { ...grown, idleSamples: 2 },
+      { busy: 0.1, mib: 90 },
+      { next: { ...grown, workedMs: 100 }, action: 'nothing' },
+    ],
+    [
+      { ...grown, idleSamples: 1 },
       { busy: 0.01, mib: 90 },
-      { next: { ...grown, load: 'idle', samples: 2 }, action: 'nothing' },
+      { next: { ...grown, idleSamples: 2 }, action: 'nothing' },
     ],
     [
-      { ...grown, load: 'idle', samples: 2 },
+      { ...grown, idleSamples: 2 },
       { busy: 0.01, mib: 90 },
-      { next: { ...small, load: 'idle', samples: 0 }, action: 'collect' },
+      { next: small, action: 'collect' },
     ],
     [
-      { ...small, load: 'idle', samples: 2 },
+      { ...small, idleSamples: 2 },
       { busy: 0.09, mib: 24 },
-      { next: { ...small, load: 'idle', samples: 0 }, action: 'collect' },
+      { next: small, action: 'collect' },
     ],
     [
-      { ...small, load: 'idle', samples: 2 },
+      { ...small, idleSamples: 2 },
       { busy: 0.01, mib: 23.9 },
-      { next: { ...small, load: 'idle', samples: 3 }, action: 'nothing' },
+      { next: { ...small, idleSamples: 3 }, action: 'nothing' },
     ],
     [
-      { ...small, load: 'idle', samples: 9 },
+      { ...small, idleSamples: 9 },
       { busy: 0.01, mib: 24 },
-      { next: { ...small, load: 'idle', samples: 0 }, action: 'collect' },
+      { next: small, action: 'collect' },
     ],
     [
-      { ...large, load: 'idle', samples: 2 },
+      { ...large, idleSamples: 2 },
       { busy: 0, mib: 124 },
-      { next: { ...large, load: 'idle', samples: 3 }, action: 'nothing' },
+      { next: { ...large, idleSamples: 3 }, action: 'nothing' },
     ],
     [
-      { ...large, load: 'idle', samples: 2 },
+      { ...large, idleSamples: 2 },
       { busy: 0, mib: 125 },
-      { next: { ...large, load: 'idle', samples: 0 }, action: 'collect' },
+      { next: large, action: 'collect' },
     ],
   ])('given %o and %o, then %o', (state, { busy, mib }, told) => {
     expect(heapStep(state, { busyShare: busy, committedBytes: mib * MiB })).toEqual(told);
@@ -108,7 +109,7 @@ describe('keepHeapSmall', () => {
     await clock.advance(5000);
     heap.busy = 0.02;
     await clock.advance(60_000);
-    expect(told).toEqual(['grow@4000', 'collect@10000']);
+    expect(told).toEqual(['grow@3000', 'collect@10000']);
   });
 
   it('given a heap that holds all it committed, when idle, then it is not collected again', async () => {

@@ -7,13 +7,13 @@
  *
  * | Young generation | Event loop | Committed since the last collection | Next | Action |
  * |---|---|---|---|---|
- * | small | busy for two seconds | anything | grown | grow it once: scavenging a small one costs a tenth of the work |
- * | grown | busy | anything | grown | |
+ * | small | worked 0.6 s without an idle second between | anything | grown | grow it once: scavenging a small one costs a tenth of the work |
+ * | grown | not idle | anything | grown | |
  * | any | idle for three seconds | much | small | collect everything, give the pages back |
  * | any | idle for three seconds | little | same | |
- * | any | anything else | anything | same | |
+ * | any | idle for less | anything | same | |
  *
- * Busy is at least half of a second, idle less than a tenth of it. A start is shorter than two seconds.
+ * A second is idle when less than a tenth of it is work. A start takes less work than 0.6 s.
  *
  * A collection stops the process for about 3 ms per MiB that it holds. What it leaves is what the next is measured by, so a
  * process that holds much is not collected again and again for nothing.
@@ -33,14 +33,13 @@ export interface HeapPort {
 
 export interface HeapState {
   readonly young: 'small' | 'grown';
-  /** What the last samples have in common, and how many they are. */
-  readonly load: Load;
-  readonly samples: number;
+  /** Since the last idle second; 0 in one. */
+  readonly workedMs: number;
+  /** Idle seconds since there was work, or a collection. */
+  readonly idleSamples: number;
   /** Committed when there was last nothing to gain. */
   readonly neededBytes: number;
 }
-
-type Load = 'idle' | 'some' | 'busy';
 
 export interface HeapSample {
   readonly busyShare: number;
@@ -50,9 +49,8 @@ export interface HeapSample {
 export type HeapAction = 'nothing' | 'grow' | 'collect';
 
 const sampleMs = 1000;
-const busyFrom = 0.5;
 const idleBelow = 0.1;
-const busySamplesNeeded = 2;
+const growAfterMs = 600;
 const idleSamplesNeeded = 3;
 const worthBytes = 8 * 2 ** 20;
 /** Of a large heap a larger gain is asked for, because its collection takes longer. */
@@ -60,7 +58,7 @@ const worthShare = 0.25;
 
 /** Collects while idle until disposed. Does not keep the process alive. */
 export function keepHeapSmall({ heap, clock }: { readonly heap: HeapPort; readonly clock: Clock }): Disposable {
-  let state: HeapState = { young: 'small', load: 'some', samples: 0, neededBytes: heap.committedBytes() };
+  let state: HeapState = { young: 'small', workedMs: 0, idleSamples: 0, neededBytes: heap.committedBytes() };
   heap.busyShare();
   const look = (): void => {
     const { next, action } = heapStep(state, { busyShare: heap.busyShare(), committedBytes: heap.committedBytes() });
@@ -80,15 +78,16 @@ export function heapStep(
   state: HeapState,
   { busyShare, committedBytes }: HeapSample,
 ): { readonly next: HeapState; readonly action: HeapAction } {
-  const load = busyShare >= busyFrom ? 'busy' : busyShare < idleBelow ? 'idle' : 'some';
-  const seen = { ...state, load, samples: load === state.load ? state.samples + 1 : 1 } as const;
-  if (load === 'busy' && seen.samples >= busySamplesNeeded && state.young === 'small') {
-    return { next: { ...seen, young: 'grown' }, action: 'grow' };
+  if (busyShare >= idleBelow) {
+    const workedMs = state.workedMs + busyShare * sampleMs;
+    const action = state.young === 'small' && workedMs >= growAfterMs ? 'grow' : 'nothing';
+    return { next: { ...state, young: action === 'grow' ? 'grown' : state.young, workedMs, idleSamples: 0 }, action };
   }
+  const idleSamples = state.idleSamples + 1;
   const gain = committedBytes - state.neededBytes;
   const isWorth = gain >= Math.max(worthBytes, state.neededBytes * worthShare);
-  if (load === 'idle' && seen.samples >= idleSamplesNeeded && isWorth) {
-    return { next: { ...seen, young: 'small', samples: 0 }, action: 'collect' };
+  if (idleSamples >= idleSamplesNeeded && isWorth) {
+    return { next: { ...state, young: 'small', workedMs: 0, idleSamples: 0 }, action: 'collect' };
   }
-  return { next: seen, action: 'nothing' };
+  return { next: { ...state, workedMs: 0, idleSamples }, action: 'nothing' };
 }
