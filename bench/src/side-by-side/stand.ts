@@ -31,6 +31,12 @@ export interface Stand {
 
 /** Kubernetes' own period of looking at every claim and volume anew; that of the scenarios would be most of the load. */
 const unhurried = ['--pvclaimbinder-sync-period=15s'];
+/** The others watch and ask for the same objects, on the processors that are measured. */
+const needed = [
+  'persistentvolume-binder-controller',
+  'persistentvolume-protection-controller',
+  'persistentvolumeclaim-protection-controller',
+];
 const unthrottled = ['--kube-api-qps=5000', '--kube-api-burst=10000'];
 
 export interface StandOptions {
@@ -47,7 +53,10 @@ export async function openStand({ name, env, signal }: StandOptions, stack: Asyn
   mkdirSync(reports, { recursive: true });
   const scratch = mkdtempSync(join(tmpdir(), 'csi-bench-'));
   stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
-  const extraArgs = { ...loadArgs, 'kube-controller-manager': [...unthrottled, ...unhurried] };
+  const extraArgs = {
+    ...loadArgs,
+    'kube-controller-manager': [...unthrottled, ...unhurried, `--controllers=${needed.join(',')}`],
+  };
   const controlPlane = stack.use(await startLocal({ clock, folder: join(reports, 'control-plane'), extraArgs }));
   // There are no pods here: it would only watch what others do, on the processors that are measured.
   await controlPlane.components.get('kube-scheduler')?.stop();
