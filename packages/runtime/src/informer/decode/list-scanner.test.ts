@@ -51,6 +51,40 @@ describe('list scanner', () => {
     expect(scan(text, 3)).toEqual({ items: [item, item], envelope: { metadata, name: 'items', items: [] } });
   });
 
+  it('given managed fields, then those of the metadata are left out, and nothing that looks like them', () => {
+    const others = {
+      spec: { managedFields: [1], metadata: { managedFields: [2] } },
+      'a,"metadata': { managedFields: [3] },
+      status: { text: '"metadata":{"managedFields":[4]}' },
+    };
+    const before = { 'x,"managedFields': [5], labels: { managedFields: '[6]' } };
+    const item = { ...others, metadata: { ...before, managedFields: [{ at: ']}' }, [[7]]], name: 'a' } };
+    const metadata = { managedFields: [8] };
+    const last = { metadata: { managedFields: [9] } };
+    expect(scan(JSON.stringify({ metadata, items: [item, { metadata: { managedFields: [] } }, last] }))).toEqual({
+      items: [
+        { ...others, metadata: { ...before, managedFields: [], name: 'a' } },
+        { metadata: { managedFields: [] } },
+        { metadata: { managedFields: [] } },
+      ],
+      envelope: { metadata, items: [] },
+    });
+  });
+
+  it('given managed fields in chunks of any size, then they are left out or whole, and all else is there', () => {
+    const managedFields = [{ manager: 'a"b\\', fields: { '.': {} } }, [']']];
+    const items = ['a', 'b'].map((name) => ({ metadata: { name, managedFields, uid: name }, spec: {} }));
+    const text = JSON.stringify({ items });
+    for (let size = 1; size <= text.length; size += 1) {
+      const scanned = scan(text, size).items as typeof items;
+      expect(scanned.map(({ metadata, spec }) => [metadata.name, metadata.uid, spec])).toEqual([
+        ['a', 'a', {}],
+        ['b', 'b', {}],
+      ]);
+      for (const { metadata } of scanned) expect([[], managedFields]).toContainEqual(metadata.managedFields);
+    }
+  });
+
   it('given items that are no objects, then they are handed out like others', () => {
     expect(scan('{"items":[null, 1 ,"x"]}', 2).items).toEqual([null, 1, 'x']);
   });

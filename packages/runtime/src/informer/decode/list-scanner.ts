@@ -5,6 +5,10 @@
  * of one element after the other, and keeps the rest (the envelope: kind, metadata) for the end. `metadata` may stand
  * before or after `items`, so nothing about the list is final before `end`.
  *
+ * Most of an item are its managedFields, which nobody reads. Where one chunk holds them all the array is handed out empty: that
+ * costs the scanner nothing, and parsing the item a third less. (The frames of a watch are not scanned; doing it for this would
+ * cost what it saves.)
+ *
  * Guarantees: an item is handed out once and is a view that is valid until the next call; a body that ends early, or
  * goes on after its end, is an error. Not here: whether the items are valid JSON; parsing them shows it.
  */
@@ -102,7 +106,11 @@ export function createListScanner(): ListScanner {
     }
     const followed = followItem(chunk, from, inside);
     inside = followed;
-    const { end } = followed;
+    const { end, unread } = followed;
+    if (unread !== undefined) {
+      pieces.push(chunk.subarray(from, unread.from));
+      from = unread.to;
+    }
     const part = chunk.subarray(from, end);
     at = end + 1;
     if (end === length) {
@@ -163,13 +171,21 @@ interface InsideItem {
 
 const outermost: InsideItem = { inString: false, escaped: false, depth: 0 };
 
+interface Followed extends InsideItem {
+  readonly end: number;
+  /** What stands in the array of managed fields, when all of it is here. */
+  readonly unread: { readonly from: number; readonly to: number } | undefined;
+}
+
 /**
  * Goes on to the comma or bracket that ends the item, or to the end of the bytes. The hot loop: most bytes are in strings, so
  * these have a loop of their own; all is in locals; and it is no closure, for which every constant would be a variable.
  */
-function followItem(bytes: Uint8Array, from: number, inside: InsideItem): InsideItem & { readonly end: number } {
+function followItem(bytes: Uint8Array, from: number, inside: InsideItem): Followed {
   const { length } = bytes;
   let { inString, escaped, depth } = inside;
+  let inMetadata = false;
+  let [unreadFrom, unreadTo] = [0, 0];
   let end = from;
   for (; end < length; end += 1) {
     if (inString) {
@@ -182,13 +198,32 @@ function followItem(bytes: Uint8Array, from: number, inside: InsideItem): Inside
     const byte = bytes[end]!;
     if (byte === quote) {
       inString = true;
-    } else if (byte === openBrace || byte === openBracket) {
+    } else if (byte === openBrace) {
+      if (depth === 1) inMetadata = isBehindKey(bytes, end, metadataKey);
+      depth += 1;
+    } else if (byte === openBracket) {
+      if (depth === 2 && inMetadata && isBehindKey(bytes, end, managedFieldsKey)) unreadFrom = end + 1;
       depth += 1;
     } else if (depth > 0) {
-      if (byte === closeBrace || byte === closeBracket) depth -= 1;
+      if (byte !== closeBrace && byte !== closeBracket) continue;
+      depth -= 1;
+      if (depth === 2 && unreadFrom > unreadTo) unreadTo = end;
     } else if (byte === comma || byte === closeBracket) {
       break;
     }
   }
-  return { inString, escaped, depth, end };
+  const unread = unreadTo > unreadFrom ? { from: unreadFrom, to: unreadTo } : undefined;
+  return { inString, escaped, depth, end, unread };
+}
+
+const metadataKey = Buffer.from('"metadata":');
+const managedFieldsKey = Buffer.from('"managedFields":');
+
+/** Whether the key, as the API server writes it, ends there. False where a chunk began within it. */
+function isBehindKey(bytes: Uint8Array, at: number, key: Uint8Array): boolean {
+  const start = at - key.length;
+  const before = bytes[start - 1];
+  if (before !== comma && before !== openBrace) return false;
+  for (let i = 0; i < key.length; i += 1) if (bytes[start + i] !== key[i]) return false;
+  return true;
 }
