@@ -9,7 +9,7 @@ import { tell } from './report.ts';
 const count = 50_000;
 const burst = 10_000;
 /** A resync is spread over a tenth of its period. */
-const resyncMs = 8_000;
+const resyncMs = 5_000;
 
 async function during(work: () => Promise<unknown>): Promise<Blocks> {
   globalThis.gc?.();

@@ -8,7 +8,7 @@ import { quantile, tell } from './report.ts';
 
 const objects = 10_000;
 const idleSeconds = 5;
-const busySeconds = 10;
+const busySeconds = 5;
 
 interface Allocation {
   readonly kbPerSecond: number;

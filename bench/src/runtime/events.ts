@@ -39,7 +39,7 @@ async function latencies(rate: { readonly perSecond: number; readonly count: num
 }
 
 const perSecond = await throughput();
-const busy = { perSecond: 5000, count: 25_000 };
+const busy = { perSecond: 5000, count: 15_000 };
 const underLoad = await latencies(busy);
 const calm = await latencies({ perSecond: 50, count: 200 });
 tell([

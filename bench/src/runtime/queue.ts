@@ -16,6 +16,7 @@ import {
 import { type Budget, type Row, tell } from './report.ts';
 
 const pairs = 1_000_000;
+const throughWorkersAtOnce = 100_000;
 const keys: readonly string[] = Array.from({ length: pairs }, (_, index) => `namespace-${index % 100}/claim-${index}`);
 const clock = systemClock();
 // Flattens and hashes the keys once: in a controller the cache did that before the queue sees them.
@@ -60,8 +61,9 @@ async function shallow(): Promise<void> {
 async function throughWorkers(): Promise<void> {
   const queue = aQueue();
   const stop = new AbortController();
-  for (const key of keys) queue.add(key);
-  let left = pairs;
+  const some = keys.slice(0, throughWorkersAtOnce);
+  for (const key of some) queue.add(key);
+  let left = some.length;
   const reconcile = (): Promise<typeof done> => {
     left -= 1;
     if (left === 0) stop.abort(new OrderlyStop());
@@ -87,7 +89,7 @@ for (const depth of [10_000, 100_000, 1_000_000]) {
     budget: { atLeast: 500_000 },
   });
 }
-report('reconciles through 10 workers', await perSecond(pairs, throughWorkers), { unit: 'keys/s' });
+report('reconciles through 10 workers', await perSecond(throughWorkersAtOnce, throughWorkers), { unit: 'keys/s' });
 const waiting = bytesPerKey((queue) => {
   for (const key of keys) queue.add(key);
 });
