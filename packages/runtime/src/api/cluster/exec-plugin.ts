@@ -7,7 +7,7 @@
  * Not here: asking people. A plugin gets no input, and what it says on stderr is told only if it fails.
  */
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
-import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import type { RequestOptions } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import { type Credential, type Identity, isSameCredential } from '../credentials.ts';
@@ -49,16 +49,21 @@ interface Runner {
 }
 
 async function createRunner({ command, args, env, apiVersion, cluster }: ExecPlugin): Promise<Runner> {
-  const { KubeConfig } = await import('@kubernetes/client-node/dist/config.js');
+  // Both for those who have a plugin only: everybody else starts without their cost.
+  const [{ KubeConfig }, { spawn }] = await Promise.all([
+    import('@kubernetes/client-node/dist/config.js'),
+    import('node:child_process'),
+  ]);
   const info = { kind: 'ExecCredential', apiVersion, spec: { cluster, interactive: false } };
   const exec = { command, args, env: [...env, { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }] };
   let exitCode: number | null | undefined;
-  // client-node leaves the input of a plugin open, so that one that reads it would never end, and keeps the exit code to itself.
+  // client-node leaves a plugin's input open, so that one that reads it would never end, and keeps the exit code to itself.
   const run = (file: string, fileArgs: readonly string[], options: SpawnOptions): ChildProcess =>
     spawn(file, fileArgs, { ...options, stdio: ['ignore', 'pipe', 'pipe'] }).once('close', (code) => {
       exitCode = code;
     });
   const config = new KubeConfig();
+  // Private, but the only door; tests hold it open.
   for (const authenticator of config['authenticators']) {
     if ('execFn' in authenticator) authenticator.execFn = run;
   }
