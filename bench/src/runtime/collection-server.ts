@@ -77,10 +77,11 @@ function page(query: URLSearchParams): string {
 async function serveWatch(stream: ServerHttp2Stream, query: URLSearchParams): Promise<void> {
   if (query.has('sendInitialEvents')) {
     for (const chunk of initialEvents) await write(stream, chunk);
-    await write(stream, endMark);
   }
+  // Before the client can be synced, and its parent ask for changes.
   watches.add(stream);
   stream.on('close', () => watches.delete(stream));
+  if (query.has('sendInitialEvents')) stream.write(endMark);
 }
 
 function changes(howMany: number): Buffer {
