@@ -117,4 +117,26 @@ describe('a request that is refused', () => {
     expect(await send({ authorization: 'Bearer mine' })).toBe(401);
     expect([sent(), reads]).toEqual([['Bearer mine'], []]);
   });
+
+  it('given a refusal while somebody finds nothing new, then it is read again before anybody goes on', async () => {
+    const clock = new FakeClock();
+    const [one, two] = [{ authorization: 'Bearer one' }, { authorization: 'Bearer two' }];
+    const answers = [one, one, two];
+    const reads: string[] = [];
+    const { current, refused } = cachedCredentials({
+      clock,
+      logger: recordingLogger(),
+      freshForMs: 0,
+      read: (why) => {
+        reads.push(why);
+        return Promise.resolve(answers[reads.length - 1]!);
+      },
+    });
+    expect(await current()).toBe(one);
+    await clock.advance(1);
+    const waiting = [current(), current()];
+    refused(clock.monotonicMs());
+    expect(await Promise.all([...waiting, current()])).toEqual([two, two, two]);
+    expect(reads).toEqual(['due', 'due', 'refused']);
+  });
 });

@@ -61,17 +61,21 @@ export function cachedCredentials(deps: CachedCredentialsDeps): Credentials {
   let value: Credential | undefined;
   let readMs = -Infinity;
   let dueMs = -Infinity;
-  let why: 'due' | 'refused' = 'due';
+  /** Refusals so far, and how many of them have been acted upon. */
+  let refusals = 0;
+  let answered = 0;
   let reading: Promise<Credential> | undefined;
 
   const renew = async (): Promise<Credential> => {
     const startedMs = clock.monotonicMs();
+    const seen = refusals;
     try {
-      const found = await read(why);
+      const found = await read(seen > answered ? 'refused' : 'due');
+      // Whatever was refused while something new was read was the one before.
+      answered = found === value ? seen : refusals;
       if (found !== value) readMs = startedMs;
       value = found;
       dueMs = startedMs + freshForMs;
-      why = 'due';
     } catch (error) {
       if (value === undefined) {
         throw new TransportError('credentials', error instanceof Error ? error.message : String(error), {
@@ -80,8 +84,10 @@ export function cachedCredentials(deps: CachedCredentialsDeps): Credentials {
       }
       logger.error(error, 'Unable to rotate token');
       dueMs = startedMs + retryAfterMs;
+      return value;
     }
-    return value;
+    // Refused while it was found to be what it was: those who wait want another one.
+    return refusals > answered ? renew() : value;
   };
   return {
     current: () => {
@@ -94,7 +100,7 @@ export function cachedCredentials(deps: CachedCredentialsDeps): Credentials {
     refused: (sentMs) => {
       if (readMs >= sentMs) return;
       dueMs = -Infinity;
-      why = 'refused';
+      refusals += 1;
     },
   };
 }

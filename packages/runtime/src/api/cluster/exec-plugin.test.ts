@@ -194,6 +194,24 @@ describe('a plugin that prints certificates', () => {
     expect([runs().length, server.wires.length]).toEqual([2, 2]);
   });
 
+  it('given many requests that are refused at once, then it runs once more for all of them', async () => {
+    print({ token: 'one' });
+    const { who, clock } = await setUp({
+      demands: 'token',
+      answer: (exchange) => {
+        if (refused.includes(exchange.request.headers.authorization ?? '')) exchange.response.statusCode = 401;
+        tellWho(exchange);
+      },
+    });
+    const refused: string[] = [];
+    await who();
+    await clock.advance(1000);
+    refused.push('Bearer one');
+    print({ token: 'two' });
+    expect(new Set(await Promise.all(Array.from({ length: 20 }, who)))).toEqual(new Set(['Bearer two']));
+    expect(runs().length).toBe(2);
+  });
+
   it('given that authorities are looked at again, then the certificate stays', async () => {
     print(certificate(one));
     const { who, clock, server } = await setUp({ demands: 'certificate' });
