@@ -37,6 +37,32 @@ describe('HTTP/2', () => {
     expect([server.wires.length, seen[0]]).toEqual([1, ['2.0', 'application/json', `127.0.0.1:${server.port}`]]);
   });
 
+  it.each(['identity', 'trust'] as const)(
+    'given certificates (%s) that change while a connection is dialed, then what was dialed with the old ones is not used',
+    async (change) => {
+      const shown: string[] = [];
+      let refreshes = 0;
+      const { server, get } = await setUp({
+        answer: answerWatches,
+        options: {
+          tls: {
+            options: () => {
+              shown.push(refreshes < 2 ? 'old' : 'new');
+              return { ca: authority.ca };
+            },
+            refresh: () => {
+              refreshes += 1;
+              return refreshes === 2 ? Promise.resolve(change) : undefined;
+            },
+          },
+        },
+      });
+      const answers = await Promise.all([get('/a'), get('/b')]);
+      expect(await Promise.all(answers.map(bodyText))).toEqual(['{"connection":1}', '{"connection":1}']);
+      expect([shown, server.wires.length]).toEqual([['old', 'new'], 2]);
+    },
+  );
+
   it('[runtime#1] given a peer that vanishes, then it is asked after 30 s, given up 15 s later, and replaced', async () => {
     const { server, clock, get } = await setUp({ answer: answerWatches });
     const watch = (await get('/watch')).body[Symbol.asyncIterator]();

@@ -12,7 +12,7 @@ import type { Socket } from 'node:net';
 import { type Transport, TransportError } from '../transport.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import type { Connection } from './connection.ts';
-import { createDial, type DialDeps } from './dial.ts';
+import { createDial, type Dial, type DialDeps } from './dial.ts';
 import { authorityOf, type Endpoint } from './endpoint.ts';
 import type { HealthOptions } from './health.ts';
 import { createHttp1Connections } from './http1-connections.ts';
@@ -51,8 +51,19 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
   let connecting: Promise<Connection> | undefined;
   let speaksHttp1 = options.http2 === 'disabled' || endpoint.scheme === 'http';
   let closed = false;
+  /** How often the certificates have changed. */
+  let rotations = 0;
 
-  const dialHttp1 = async (): Promise<Socket> => (await dial(['http/1.1'])).socket;
+  /** A connection that was being dialed when the certificates changed is made anew. */
+  const dialCurrent: Dial = async (offer) => {
+    for (;;) {
+      const before = rotations;
+      const dialed = await dial(offer);
+      if (rotations === before) return dialed;
+      dialed.socket.destroy();
+    }
+  };
+  const dialHttp1 = async (): Promise<Socket> => (await dialCurrent(['http/1.1'])).socket;
   const keep = (create: (closed: () => void) => Connection): Connection => {
     const connection = create(() => connections.delete(connection));
     connections.add(connection);
@@ -60,7 +71,7 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
     return connection;
   };
   const open = async (): Promise<Connection> => {
-    const dialed = speaksHttp1 ? undefined : await dial(['h2', 'http/1.1']);
+    const dialed = speaksHttp1 ? undefined : await dialCurrent(['h2', 'http/1.1']);
     if (closed) {
       dialed?.socket.destroy();
       throw closedError();
@@ -84,6 +95,7 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
   };
   const rotate = (change: 'same' | 'trust' | 'identity'): void => {
     if (change === 'same') return;
+    rotations += 1;
     for (const connection of connections) {
       if (change === 'trust') connection.retire();
       else void connection.destroy(new Error('client certificate rotated, rejecting connection'));
