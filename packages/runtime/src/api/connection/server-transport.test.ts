@@ -41,19 +41,24 @@ describe('HTTP/2', () => {
     'given certificates (%s) that change while a connection is dialed, then what was dialed with the old ones is not used',
     async (change) => {
       const shown: string[] = [];
+      let onDisk = 'old';
+      const dialing = Promise.withResolvers<void>();
       let refreshes = 0;
+      const rotate = async (): Promise<typeof change> => {
+        await dialing.promise;
+        onDisk = 'new';
+        return change;
+      };
       const { server, get } = await setUp({
         answer: answerWatches,
         options: {
           tls: {
             options: () => {
-              shown.push(refreshes < 2 ? 'old' : 'new');
+              shown.push(onDisk);
+              dialing.resolve();
               return { ca: authority.ca };
             },
-            refresh: () => {
-              refreshes += 1;
-              return refreshes === 2 ? Promise.resolve(change) : undefined;
-            },
+            refresh: () => ((refreshes += 1) === 2 ? rotate() : undefined),
           },
         },
       });
