@@ -86,11 +86,14 @@ function identityOf({ clock, random, name }: Context): string {
   return `${Math.trunc(clock.nowMs())}-${Math.trunc(random.next() * 10_000)}-${name}`;
 }
 
+/** On a busy API server CreateVolume and the PersistentVolume come first, and then what is told of them. */
+const eventDelayMs = 40;
+
 function provisioning(context: Context, driver: DriverFacts, settings: ProvisionerSettings): LeadingWork {
   const { channel, world, name } = context;
   return overCaches(context, (ports) => {
     const recorderOf = (component: string): EventRecorder =>
-      createEventRecorder({ ...ports, client: ports.api }, { component });
+      createEventRecorder({ ...ports, client: ports.api }, { component, delayMs: eventDelayMs });
     const events = recorderOf(`${name}_${world.hostName}_${ports.random.uuid()}`);
     const driverEvents = recorderOf('external-provisioner');
     const provisioner = createProvisioner({ ...ports, channel, events, driverEvents }, { driver, settings });

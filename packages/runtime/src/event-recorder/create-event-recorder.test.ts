@@ -14,7 +14,7 @@ import {
 import { createApiClient } from '../api/create-client.ts';
 import type { Event, KubeObject, PersistentVolumeClaim } from '../api/objects.ts';
 import { events, persistentVolumeClaims } from '../api/resource.ts';
-import { createEventRecorder } from './create-event-recorder.ts';
+import { createEventRecorder, type EventRecorderOptions } from './create-event-recorder.ts';
 import type { RecordedEvent } from './recorder.ts';
 
 const claim = (name: string, fields: Partial<NonNullable<KubeObject['metadata']>> = {}): KubeObject => ({
@@ -30,7 +30,7 @@ const warning = (message: string, fields: Partial<RecordedEvent> = {}): Recorded
 });
 const broken: Fault = { kind: 'break', point: 'before', failure: 'refused' };
 
-function aFixture(faults: readonly FaultRule[] = []) {
+function aFixture(faults: readonly FaultRule[] = [], options: Partial<EventRecorderOptions> = {}) {
   const clock = new FakeClock();
   const logger = recordingLogger();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
@@ -39,7 +39,7 @@ function aFixture(faults: readonly FaultRule[] = []) {
   let dropped = 0;
   const recorder = createEventRecorder(
     { client, clock, random: seededRandom(2), logger, onDropped: () => (dropped += 1) },
-    { component: 'driver.example.com' },
+    { component: 'driver.example.com', ...options },
   );
   return {
     clock,
@@ -333,6 +333,27 @@ describe('what goes wrong', () => {
     expect(errors().filter((message) => message === 'Unable to write event (retry limit exceeded!)')).toHaveLength(1);
     expect(tries()).toBeGreaterThanOrEqual(12);
     expect(dropped()).toBe(3);
+  });
+
+  it('given a delay, then the first event of an object waits that long, and what came meanwhile follows it', async () => {
+    const { clock, recorder, counts } = aFixture([], { delayMs: 40 });
+    recorder.record(claim('data'), warning('first'));
+    await clock.advance(39);
+    recorder.record(claim('data'), warning('second'));
+    recorder.record(claim('other'), warning('third'));
+    expect(counts()).toEqual([]);
+    await clock.advance(1);
+    expect(counts()).toEqual(['1x first', '1x second']);
+    await clock.advance(39);
+    expect(counts()).toEqual(['1x first', '1x second', '1x third']);
+  });
+
+  it('given a delay, when the end comes first, then the event is written without it', async () => {
+    const { clock, recorder, counts } = aFixture([], { delayMs: 40 });
+    recorder.record(claim('data'), warning('first'));
+    await recorder.flush();
+    expect(counts()).toEqual(['1x first']);
+    expect(clock.pending).toBe(0);
   });
 
   it('given an event that cannot be written, then those of other objects are written, and its own object keeps its order', async () => {

@@ -31,6 +31,11 @@ export interface EventRecorderOptions {
   readonly component: string;
   /** `source.host` and `reportingInstance`. Default empty, as in the sidecars. */
   readonly host?: string;
+  /**
+   * How long the first of an object's events waits before it is written, so that the requests that it tells about, or
+   * announces, go first. Default 0; a flush does not wait.
+   */
+  readonly delayMs?: number;
 }
 
 /** Upstream's maxQueuedEvents. */
@@ -43,6 +48,7 @@ const defaultFlushMs = 2000;
 
 export function createEventRecorder(deps: EventRecorderDeps, options: EventRecorderOptions): EventRecorder {
   const { client, clock, random, logger, onDropped } = deps;
+  const { delayMs = 0 } = options;
   const builder = createEventBuilder(deps, { component: options.component, host: options.host ?? '' });
   const correlator = createCorrelator({ clock, nameFor: builder.nameFor });
   const writes = new PQueue({ concurrency: maxWrites });
@@ -71,6 +77,7 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
 
   async function work(object: string): Promise<void> {
     const line = lines.get(object) ?? [];
+    if (delayMs > 0) await pause(delayMs);
     for (let event = line[0]; event !== undefined; event = line[0]) {
       await deliver(event);
       line.shift();
@@ -102,11 +109,14 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
             return;
           }
           logger.error(result.error, 'Unable to write event (may retry after sleeping)', factsOf(event));
-          await clock
-            .sleep(tries === 1 ? retryPauseMs * random.next() : retryPauseMs, hurry.signal)
-            .catch(() => undefined);
+          await pause(tries === 1 ? retryPauseMs * random.next() : retryPauseMs);
       }
     }
+  }
+
+  /** Cut short by a flush. */
+  async function pause(ms: number): Promise<void> {
+    await clock.sleep(ms, hurry.signal).catch(() => undefined);
   }
 
   /** Ends a flush: what is being tried fails now, for the last time; the rest is not tried any more. */
