@@ -7,7 +7,7 @@
 import { createSecureContext, getCACertificates, type ConnectionOptions, type SecureContext } from 'node:tls';
 import type { Clock } from '../../clock/clock.ts';
 import type { Logger } from '../../log/logger.ts';
-import type { TlsSource } from '../connection/server-transport.ts';
+import type { Rotation, TlsSource } from '../connection/server-transport.ts';
 import type { Identity } from '../credentials.ts';
 import type { TlsSettings } from './cluster-config.ts';
 import type { Files } from './files.ts';
@@ -28,8 +28,6 @@ interface Material {
   readonly identity: Identity | undefined;
 }
 
-type Change = 'same' | 'trust' | 'identity';
-
 /** Rejects when what is there at the start cannot be used. */
 export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings): Promise<TlsSource> {
   const { clock, logger, issued } = deps;
@@ -40,7 +38,7 @@ export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings):
   let context: SecureContext | undefined;
   let checkedMs = clock.monotonicMs();
 
-  const adopt = (after: Material): Change => {
+  const adopt = (after: Material): Rotation => {
     const before = material;
     const identityChanged =
       after.identity?.cert !== before.identity?.cert || after.identity?.key !== before.identity?.key;
@@ -53,7 +51,7 @@ export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings):
     }
     return 'identity';
   };
-  const check = async (): Promise<Change> => {
+  const check = async (): Promise<Rotation> => {
     const before = material;
     const authorities = await orBefore(
       () => readAuthorities(deps, settings),
@@ -87,7 +85,7 @@ export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings):
     },
     refresh: () => {
       if (issued !== undefined && issued() !== material.identity) {
-        return Promise.resolve(adopt({ ...material, identity: issued() }));
+        return adopt({ ...material, identity: issued() });
       }
       if (!mayRotate(settings) || clock.monotonicMs() - checkedMs < checkEveryMs) return undefined;
       checkedMs = clock.monotonicMs();

@@ -34,8 +34,10 @@ export interface TlsSource {
    * Looks at the files when it is time to. `trust`: new connections use the new authorities, old ones end with their
    * streams. `identity`: the client's own certificate has changed, all connections are cut. Undefined: not yet time.
    */
-  readonly refresh: () => Promise<'same' | 'trust' | 'identity'> | undefined;
+  readonly refresh: () => Rotation | Promise<Rotation> | undefined;
 }
+
+export type Rotation = 'same' | 'trust' | 'identity';
 
 export interface ServerTransport {
   readonly send: Transport;
@@ -93,7 +95,7 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
     });
     return connecting;
   };
-  const rotate = (change: 'same' | 'trust' | 'identity'): void => {
+  const rotate = (change: Rotation): void => {
     if (change === 'same') return;
     rotations += 1;
     for (const connection of connections) {
@@ -108,7 +110,7 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
       const { signal } = request;
       if (closed) throw closedError();
       const refreshed = tls.refresh();
-      if (refreshed !== undefined) rotate(await refreshed);
+      if (refreshed !== undefined) rotate(refreshed instanceof Promise ? await refreshed : refreshed);
       const found = connection();
       const usable = found instanceof Promise ? await unlessAborted(found, signal) : found;
       return usable.send(endpoint.basePath === '' ? request : { ...request, path: endpoint.basePath + request.path });
