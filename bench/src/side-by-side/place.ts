@@ -12,6 +12,7 @@ import {
   rbacObjects,
   startDriver,
   startProcess,
+  type RbacSubject,
   underHostName,
   type AuditedRequest,
   type ChildProcess,
@@ -20,7 +21,6 @@ import {
 import { namespaces } from '@csi-sidecars/runtime';
 import type { Make } from './makes.ts';
 import type { Stand } from './stand.ts';
-import type { Subject } from './subject.ts';
 
 export interface Place extends AsyncDisposable {
   readonly stand: Stand;
@@ -51,9 +51,16 @@ const flags: readonly string[] = [
   '--kube-api-burst=10000',
 ];
 
+/** What is set up for a program, of either make. */
+export interface Terms {
+  readonly rights: RbacSubject;
+  /** Of our driver, beside those that it has in every bench. */
+  readonly driverFlags?: readonly string[];
+}
+
 export interface Tenant {
   readonly make: Make;
-  readonly subject: Pick<Subject<never>, 'rights' | 'driverFlags'>;
+  readonly subject: Terms;
 }
 
 export async function openPlace(

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What one bench measures of its program, and how. Everything else in this folder is the same for all programs. */
-import type { ControllerName, RbacSubject } from '@csi-sidecars/e2e';
+import type { ControllerName } from '@csi-sidecars/e2e';
 import type { Measures, Recording } from './measures.ts';
 import type { Load, Options } from './options.ts';
-import type { Place } from './place.ts';
+import type { Place, Terms } from './place.ts';
 
-export interface Subject<Id extends string> {
+export interface Subject<Id extends string> extends Terms {
   /** Of the bench, its section of the page and its plot. */
   readonly name: string;
   readonly program: ControllerName;
-  readonly rights: RbacSubject;
-  /** Of our driver, beside those that it has in every bench. */
-  readonly driverFlags?: readonly string[];
   readonly load: Load;
   /** In the order of the page. */
   readonly measures: Measures<Id>;

@@ -3,7 +3,7 @@
  * What the attach loop knows and the caches do not, or not yet. All of it ends with the process, and every entry with the event
  * that makes it needless, so there are never more of them than attachments being worked on.
  */
-import type { AttachmentName, UnpublishCall } from './state.ts';
+import type { AttachmentName, Publication } from './state.ts';
 
 export interface AttachMemory {
   /**
@@ -13,16 +13,6 @@ export interface AttachMemory {
   readonly publications: Map<AttachmentName, Publication>;
   /** Volume and node of the calls that are under way. CSI wants one at a time. */
   readonly places: Set<string>;
-}
-
-export interface Publication {
-  /** Of the VolumeAttachment it was for. */
-  readonly uid: string | undefined;
-  readonly attachmentName: AttachmentName;
-  readonly nodeName: string;
-  /** Undefined: an inline volume. */
-  readonly volumeName: string | undefined;
-  readonly undo: UnpublishCall;
 }
 
 export function createAttachMemory(): AttachMemory {

@@ -10,8 +10,8 @@ import {
 import { refuse } from '@csi-sidecars/volume';
 import type { AttachmentRuns } from '../attachment-runs.ts';
 import { knownNodeId, registeredNodeId } from '../node-id.ts';
-import type { AttachMemory, Publication } from './memory.ts';
-import type { AttachmentName, Observed, Surroundings } from './state.ts';
+import type { AttachMemory } from './memory.ts';
+import type { AttachmentName, Observed, Publication, Surroundings } from './state.ts';
 
 export interface ObserveDeps {
   readonly driverName: string;

@@ -14,7 +14,6 @@ import type { ControllerPublishVolumeRequestInput, DriverFacts } from '@csi-side
 import type { Outcome, PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
 import type { Result, SecretReference } from '@csi-sidecars/volume';
 import type { AttacherSettings } from '../settings.ts';
-import type { Publication } from './memory.ts';
 
 declare const attachmentName: unique symbol;
 /** Queue key of the attach loop: the VolumeAttachment's name. */
@@ -139,6 +138,17 @@ export type Action =
       readonly error: AttachError | DetachError;
     }
   | Conclusion;
+
+/** A ControllerPublishVolume that was called, and what takes it back. */
+export interface Publication {
+  /** Of the VolumeAttachment it was for. */
+  readonly uid: string | undefined;
+  readonly attachmentName: AttachmentName;
+  readonly nodeName: string;
+  /** Undefined: an inline volume. */
+  readonly volumeName: string | undefined;
+  readonly undo: UnpublishCall;
+}
 
 /** What the driver tells the node side about a published volume. */
 export type PublishContext = Readonly<Record<string, string>>;

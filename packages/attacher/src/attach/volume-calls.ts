@@ -5,8 +5,15 @@
  */
 import { type CsiChannel, CsiError, numberOfCode } from '@csi-sidecars/csi';
 import { toError } from '@csi-sidecars/runtime';
-import type { AttachMemory, Publication } from './memory.ts';
-import { type Action, type AttachmentName, type AttachState, nameOf, type UnpublishCall } from './state.ts';
+import type { AttachMemory } from './memory.ts';
+import {
+  type Action,
+  type AttachmentName,
+  type AttachState,
+  nameOf,
+  type Publication,
+  type UnpublishCall,
+} from './state.ts';
 
 export interface CallDeps {
   readonly channel: CsiChannel;
