@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The real kubectl on the simulated API server, where a kubectl has been built; listed as skipped elsewhere. */
+/** The real kubectl on the simulated API server. `npm run kubectl-on-sim` builds one first; elsewhere it is listed as skipped. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
