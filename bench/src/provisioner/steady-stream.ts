@@ -6,7 +6,7 @@ import type { Place } from '../side-by-side/place.ts';
 import { busyShareSince, processorTimes } from '../side-by-side/machine-load.ts';
 import { measureStart } from '../side-by-side/start.ts';
 import { quantile } from '../runtime/report.ts';
-import { createClaim } from './claims.ts';
+import { createClaim, deleteClaims } from './claims.ts';
 import type { MeasureId } from './measures.ts';
 import { watchVolumes, type VolumeWatch } from './volume-watch.ts';
 
@@ -23,6 +23,9 @@ export async function measureStartAndStream(
   const served = (): Promise<void> => watch.until('the first claim is bound', () => watch.boundAtMs.has('first'));
   await measureStart(place, { method: 'CreateVolume', served, settleMs }, to);
   await stream(place, watch, { count: claimsPerSecond * (quick ? 3 : 10), to });
+  // The next ones start on a cluster without them.
+  await deleteClaims(place, [...watch.boundAtMs.keys()]);
+  await watch.until('all volumes are gone', () => watch.goneAtMs.size === watch.boundAtMs.size);
 }
 
 async function stream(

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Claims that wait when the sidecar starts, then all of them deleted: rates, requests, CPU time, memory afterwards. */
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import type { Place } from '../side-by-side/place.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { isForVolumes, perUnit, untilQuiet } from '../side-by-side/requests.ts';
-import { createClaim } from './claims.ts';
+import { concurrency, createClaim, deleteClaims } from './claims.ts';
 import type { MeasureId } from './measures.ts';
 import { watchVolumes } from './volume-watch.ts';
-
-const concurrency = 32;
 
 export async function measureWaitingClaims(
   place: Place,
   { load: count, settleMs }: Options,
   to: Recording<MeasureId>,
 ): Promise<void> {
-  const { api, clock, patience } = place.stand;
+  const { clock, patience } = place.stand;
   const names = Array.from({ length: count }, (_, n) => `claim-${n}`);
   await using watch = await watchVolumes(place);
   await inParallel(names, concurrency, (name) => createClaim(place, name));
@@ -40,9 +37,7 @@ export async function measureWaitingClaims(
   to.record('requestsCreated', created.filter(isForVolumes).length / count);
 
   const deleteMs = clock.monotonicMs();
-  const remove = (name: string): Promise<unknown> =>
-    api.delete(persistentVolumeClaims, { namespace: place.namespace, name });
-  await inParallel(names, concurrency, remove);
+  await deleteClaims(place, names);
   await watch.until('all volumes are gone', () => watch.goneAtMs.size === count);
   const all = await untilQuiet(place);
   const deleted = all.slice(created.length);
