@@ -2,6 +2,7 @@
 /** The process of a controller in a test: real client, caches and queues in a world that outlives it. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import {
+  type Controller,
   type ControllerPorts,
   createApiClient,
   createInformerFactory,
@@ -37,7 +38,7 @@ export interface ControllerProcess {
   /** Aborts when it crashes. */
   readonly death: AbortSignal;
   /** Starts caches and controller, and lets happen what can happen at once. */
-  run(controller: { run(signal: AbortSignal): Promise<void> }): Promise<RunningController>;
+  run(controller: Controller): Promise<RunningController>;
 }
 
 export interface RunningController extends World {
