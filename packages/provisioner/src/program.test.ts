@@ -54,11 +54,11 @@ describe('the start', () => {
   });
 
   it.each([
-    { args: ['--node-deployment'], code: 255, says: 'NODE_NAME environment variable' },
-    { args: ['--node-deployment'], env: { NODE_NAME: 'n1' }, code: 1, says: '--node-deployment is not supported' },
+    { args: ['--node-deployment'], code: 1, says: '--node-deployment is not supported' },
+    { args: ['--enable-capacity'], code: 1, says: '--enable-capacity is not supported' },
     { args: ['--worker-threads=0'], code: 1, says: '--worker-threads must be at least 1' },
     { args: ['--feature-gates=Nonsense=true'], code: 255, says: 'Nonsense' },
-  ])('given $args in $env, then one clear line and $code', async ({ code, says, ...options }) => {
+  ])('given $args, then one clear line and $code', async ({ code, says, ...options }) => {
     const world = fakeWorld(options);
     expect(await runProvisioner({ world, lifecycle: world.lifecycle })).toBe(code);
     expect(world.logged()).toContain(says);

@@ -3,7 +3,6 @@
 import { type DriverFacts, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import { createEventRecorder, type EventRecorder, type LeadingWork } from '@csi-sidecars/runtime';
 import {
-  ExitError,
   exitCodes,
   orExit,
   overCaches,
@@ -27,14 +26,6 @@ export function runProvisioner(deps: ProgramDeps): Promise<number> {
     start: { gateExitCode: exitCodes.fatal },
     httpExitCode: exitCodes.fatal,
     clientExitCode: exitCodes.fatal,
-    check: ({ values }, env) => {
-      if (values['node-deployment'] && (env['NODE_NAME'] ?? '') === '') {
-        throw new ExitError(
-          exitCodes.fatal,
-          'The NODE_NAME environment variable must be set when using --enable-node-deployment.',
-        );
-      }
-    },
     refused: refusedFlags,
     kubeconfig: (values, env) => env['KUBECONFIG'] || values.kubeconfig,
     driver: ({ timeout }) => ({

@@ -191,7 +191,7 @@ describe('a process that was not running', () => {
     const { clock, candidate } = createElectionWorld();
     const a = candidate('a');
     await clock.advance(1);
-    const health = () => leaderHealthRoute(a.elector).handler(anyRequest);
+    const health = () => leaderHealthRoute(() => a.elector.isHealthy).handler(anyRequest);
     clock.suspend(34_000);
     expect(health()).toEqual({ status: 200, body: 'ok' });
     clock.suspend(1001);

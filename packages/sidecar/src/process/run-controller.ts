@@ -11,6 +11,7 @@ import type {
   ApiClient,
   Clock,
   DiagnosticsServer,
+  LeaderElector,
   LeadingWork,
   Lifecycle,
   Logger,
@@ -55,9 +56,7 @@ export interface ControllerContext<V, G extends string> {
 
 export interface ControllerBody<V, G extends string, Opened> {
   readonly start?: StartOptions;
-  /** Finds mistakes before anything is opened; throws an ExitError. */
-  readonly check?: (started: Started<V, G>, env: World['env']) => void;
-  /** Why this command line cannot be run, for the log; undefined when it can. Asked after `check`. */
+  /** Why this command line cannot be run, for the log; undefined when it can. Asked before anything is opened. */
   readonly refused?: (values: V) => string | undefined;
   /** Default: `--kubeconfig`. */
   readonly kubeconfig?: (values: V, env: World['env']) => string;
@@ -107,7 +106,6 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const { values, log } = started;
   const { clock, random, env } = world;
   const { signal } = lifecycle;
-  body.check?.(started, env);
   const refused = body.refused?.(values);
   if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
   await using stack = new AsyncDisposableStack();
@@ -131,6 +129,11 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const opened = await body.open(context, stack);
 
   const diagnostics = scraped && stack.use(await serveDiagnostics(run, scraped, address));
+  let elector: LeaderElector | undefined;
+  if (values['leader-election'] && values['http-endpoint'] !== '') {
+    // Before there is an election: a liveness probe that finds nothing at its path ends a replica that has only begun.
+    diagnostics?.add(leaderHealthRoute(() => elector?.isHealthy ?? true));
+  }
   const work = await body.prepare({ ...context, diagnostics }, opened);
 
   const release = started.gates.ReleaseLeaderElectionOnExit;
@@ -139,8 +142,8 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
     {
       ...context,
       connect,
-      onElector: (elector) => {
-        if (values['http-endpoint'] !== '') diagnostics?.add(leaderHealthRoute(elector));
+      onElector: (made) => {
+        elector = made;
       },
     },
     { values, lockName: work.lockName, release: release ? 'onExit' : 'never', work: work.run },

@@ -141,13 +141,12 @@ describe('the way to the work', () => {
     expect(world.logged()).toContain('err="unable to load in-cluster configuration"');
   });
 
-  it("given a program's own check or preparation that fails, then its exit code and its text", async () => {
-    const refuse = (): never => {
-      throw new ExitError(255, 'option --worker-threads must be greater than zero');
-    };
-    await using early = await run({ body: { check: refuse } });
-    await using late = await run({ body: { prepare: async () => refuse() } });
-    expect([await early.code, await late.code]).toEqual([255, 255]);
+  it('given a command line that is refused, or a preparation that fails, then its exit code and its text', async () => {
+    const text = 'option --worker-threads must be greater than zero';
+    const prepare = (): Promise<never> => Promise.reject(new ExitError(255, text));
+    await using early = await run({ body: { refused: () => text } });
+    await using late = await run({ body: { prepare } });
+    expect([await early.code, await late.code]).toEqual([1, 255]);
     for (const { world } of [early, late]) {
       expect(world.logged()).toMatch(/^E.*"option --worker-threads must be greater than zero"$/m);
       expect(world.connections()).toBe(0);
@@ -204,7 +203,6 @@ describe('the HTTP endpoint', () => {
     expect(text).toContain('process_start_time_seconds ');
     expect(text).toContain('csi_sidecars_log_lines_dropped 0\n');
     expect((await get(port, '/metrics')).status).toBe(404);
-    expect((await get(port, '/healthz/leader-election')).status).toBe(404);
     sidecar.world.stop();
     await sidecar.code;
     await expect(get(port, '/m')).rejects.toThrow('fetch failed');
@@ -263,6 +261,31 @@ describe('the election', () => {
       ['ns', 'LeaderElection', 'pod-1 stopped leading', { component: 'external-attacher-leader-a.example.com/pod-1' }],
     ]);
     expect(sidecar.world.connections()).toBe(0);
+  });
+
+  it('given a driver that is slow to say what it can, then the liveness probe of the election finds its path already', async () => {
+    const slow = Promise.withResolvers<never>();
+    const preparing = Promise.withResolvers<number>();
+    const body: Partial<Body> = {
+      prepare: async ({ diagnostics }) => {
+        preparing.resolve(diagnostics?.port ?? 0);
+        return await slow.promise;
+      },
+    };
+    await using sidecar = await run({ args: ['--leader-election', '--http-endpoint=127.0.0.1:0'], body });
+    const health = await get(await preparing.promise, '/healthz/leader-election');
+    expect([health.status, await health.text()]).toEqual([200, 'ok']);
+    slow.reject(new ExitError(1, 'no'));
+    expect(await sidecar.code).toBe(1);
+  });
+
+  it.each([
+    ['without an election', ['--http-endpoint=127.0.0.1:0']],
+    ['on an address for metrics alone', ['--leader-election', '--metrics-address=127.0.0.1:0']],
+  ])('given an endpoint %s, then there is no health of it', async (_given, args) => {
+    await using sidecar = await run({ args });
+    const { port } = await sidecar.working;
+    expect((await get(port, '/healthz/leader-election')).status).toBe(404);
   });
 
   it('given the gate off, then a stop leaves the lease to expire', async () => {
