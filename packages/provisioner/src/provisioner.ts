@@ -22,7 +22,7 @@ import {
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import type { ClaimUid } from './claim/claim-facts.ts';
-import { claimHandler, createClaimReconcile } from './claim/controller.ts';
+import { claimHandler, classHandler, createClaimReconcile } from './claim/controller.ts';
 import { createInfeasibleClaims } from './claim/infeasible.ts';
 import { createUnsettledClaims } from './claim/unsettled.ts';
 import { createProvisionerMetrics } from './metrics.ts';
@@ -109,6 +109,7 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
     if (unsettled.get(uid)?.kind === 'settled') unsettled.delete(uid);
   };
   claims.addHandler(claimHandler((uid) => claimQueue.add(uid), forgetClaim));
+  classes.addHandler(classHandler(claims.lister, (uid) => claimQueue.add(uid)));
   volumes.addHandler(volumeHandler((name) => volumeQueue.add(name)));
   attachments?.addHandler(attachmentHandler(volumes.lister, (name) => volumeQueue.add(name)));
 

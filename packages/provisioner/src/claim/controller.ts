@@ -14,6 +14,7 @@ import {
   type EventRecorder,
 } from '@csi-sidecars/runtime';
 import type { ProvisionerMetrics } from '../metrics.ts';
+import { classNameOf } from '../object-facts.ts';
 import { type ClaimUid, uidOf } from './claim-facts.ts';
 import { decide } from './decide.ts';
 import type { InfeasibleClaims } from './infeasible.ts';
@@ -81,6 +82,23 @@ export function claimHandler(
       if (isResync(previous, current) || matters(previous, current)) enqueue(uidOf(current));
     },
     delete: ({ object }) => forget(uidOf(object)),
+  };
+}
+
+/**
+ * A class that is there anew: what waited for one of its name, or was impossible with the one before, need not wait any
+ * longer. Upstream's claims find it with their next try, up to five minutes later.
+ */
+export function classHandler(
+  claims: Lister<PersistentVolumeClaim>,
+  enqueue: (uid: ClaimUid) => void,
+): Handler<StorageClass> {
+  return {
+    add: ({ metadata }) => {
+      for (const claim of claims.list()) {
+        if (classNameOf(claim) === metadata?.name) enqueue(uidOf(claim));
+      }
+    },
   };
 }
 

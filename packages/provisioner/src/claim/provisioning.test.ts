@@ -80,12 +80,14 @@ describe('a claim of this driver', () => {
     );
   });
 
-  it('[provisioner#7] given the class is missing, when synced, then counted and retried without event until it is there', async () => {
+  it('[provisioner#7] given the class is missing, when synced, then counted and retried without event, and provisioned as soon as it is there', async () => {
     const p = await aProvisioner({ seed: [aClaim()] });
     expect(trace(p)).toEqual({ ...nothing, failures: 1 });
-    p.server.seed(aClass());
     await p.clock.advance(1200);
-    expect(trace(p)).toEqual({ ...provisioned, failures: 1 });
+    expect(trace(p)).toEqual({ ...nothing, failures: 2 });
+    p.server.seed(aClass());
+    await p.settle();
+    expect(trace(p)).toEqual({ ...provisioned, failures: 2 });
   });
 
   it('[provisioner#21] given the class belongs to another provisioner, when synced, then stopped and counted, without event or call', async () => {

@@ -165,12 +165,13 @@ describe('infeasible requests', () => {
     expect(p.writes()).toEqual([saved]);
   });
 
-  it('[provisioner#55] given the class is made anew, when the claim is synced, then it is called at once', async () => {
+  it('[provisioner#55] given the class is made anew, then the claims of that class are tried at once, and no others', async () => {
     const p = await selected(['InvalidArgument'], immediate);
-    p.server.objects.remove(storageClasses, { name: 'fast' });
-    p.server.seed(aClass({ metadata: { name: 'fast', uid: 'class-2' } }));
+    p.server.seed(aClass({ metadata: { name: 'other', uid: 'class-2' } }));
     await p.settle();
-    selectNode(p, 'n2');
+    expect(p.calls()).toHaveLength(1);
+    p.server.objects.remove(storageClasses, { name: 'fast' });
+    p.server.seed(aClass({ metadata: { name: 'fast', uid: 'class-3' } }));
     await p.settle();
     expect(p.writes()).toEqual([saved]);
   });
