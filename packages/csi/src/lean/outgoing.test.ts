@@ -68,8 +68,25 @@ it('given a stream that is forgotten or never began, then nothing more of it is 
 it.each([
   ['the initial window', (outgoing: Outgoing) => outgoing.setInitialWindow(2 ** 31)],
   ['the window of the connection', (outgoing: Outgoing) => outgoing.widen(0, 2 ** 31 - 1)],
+  ['the window of a stream', (outgoing: Outgoing) => outgoing.widen(1, 2 ** 31 - 1)],
+  [
+    'the window of a stream by a new initial window',
+    (outgoing: Outgoing) => {
+      outgoing.widen(1, 2 ** 31 - 1 - 65_535);
+      outgoing.setInitialWindow(65_536);
+    },
+  ],
 ])('given %s beyond 2^31-1, then the connection is at fault', (_, violate) => {
-  expect(() => violate(recorded().outgoing)).toThrow('window too large');
+  const { outgoing } = recorded();
+  outgoing.sendHeaders(1, [], 'more');
+  expect(() => violate(outgoing)).toThrow('window too large');
+});
+
+it('given a stream that has said its last, then room for it is no matter, however much', () => {
+  const { outgoing, sent } = recorded();
+  outgoing.sendHeaders(1, [], 'last');
+  outgoing.widen(1, 2 ** 31 - 1);
+  expect(sent).toEqual(['headers 1 end']);
 });
 
 it.each([0, 16_383, 2 ** 24])(

@@ -44,6 +44,12 @@ interface Saying {
   trailers: readonly Header[] | undefined;
 }
 
+/** A stream's window that grows too large could end that stream alone; a peer that cannot count is not worth the difference. */
+function widened(window: number, by: number): number {
+  if (window + by > largestWindow) throw new ProtocolViolation('window too large', errorCodes.flowControlError);
+  return window + by;
+}
+
 export function createOutgoing(send: SendFrame): Outgoing {
   const streams = new Map<number, Saying>();
   let window = defaultWindow;
@@ -90,15 +96,14 @@ export function createOutgoing(send: SendFrame): Outgoing {
     },
     widen: (stream, bytes) => {
       const saying = streams.get(stream);
-      if (stream === 0) window += bytes;
-      else if (saying !== undefined) saying.window += bytes;
-      if (window > largestWindow) throw new ProtocolViolation('window too large', errorCodes.flowControlError);
+      if (stream === 0) window = widened(window, bytes);
+      else if (saying !== undefined) saying.window = widened(saying.window, bytes);
       flush();
     },
     setInitialWindow: (bytes) => {
-      if (bytes > largestWindow) throw new ProtocolViolation('window too large', errorCodes.flowControlError);
-      for (const saying of streams.values()) saying.window += bytes - initialWindow;
-      initialWindow = bytes;
+      const by = bytes - initialWindow;
+      initialWindow = widened(initialWindow, by);
+      for (const saying of streams.values()) saying.window = widened(saying.window, by);
     },
     setMaxFrame: (bytes) => {
       // With 0, data would never be through.
