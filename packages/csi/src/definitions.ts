@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The descriptors as what grpc-js works with. They are part of the program: no .proto file is read at run time. A message's
- * encoder and decoder are made when its method is first called, because most programs call a few of the many methods.
+ * The descriptors as what grpc-js serves, with the protobuf library's encoders and decoders: for the test driver, and for tests,
+ * which compare our own codecs (wire/) with these. No program has it. A message's encoder and decoder are made when its
+ * method is first called.
  */
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import protobuf from 'protobufjs/light.js';

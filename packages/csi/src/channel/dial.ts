@@ -4,8 +4,8 @@
  * accepted. grpc-js could retry by itself; here every attempt is a channel of its own, so that the pace is ours: a
  * driver that starts late is met within a second, whatever happened before.
  */
-import { Client, connectivityState, credentials } from '@grpc/grpc-js';
-import type { ChannelOptions } from '@grpc/grpc-js';
+import { Channel, connectivityState, credentials } from '@grpc/grpc-js';
+import type { ChannelInterface, ChannelOptions } from '@grpc/grpc-js';
 import type { Clock } from '@csi-sidecars/runtime';
 import { type CsiAddress, targetOf } from './address.ts';
 import type { Exchange } from './exchange.ts';
@@ -48,15 +48,14 @@ export function dialer(clock: Clock): Dial {
   return async (address) => {
     const reason = await reasonNotReached(clock, address, attemptLimitMs);
     if (reason !== undefined) return { kind: 'failed', reason };
-    const client = new Client(targetOf(address), credentials.createInsecure(), channelOptions);
-    if (await isReady(clock, client)) return { kind: 'connected', connection: connectionOn(clock, client) };
-    client.close();
+    const channel = new Channel(targetOf(address), credentials.createInsecure(), channelOptions);
+    if (await isReady(clock, channel)) return { kind: 'connected', connection: connectionOn(clock, channel) };
+    channel.close();
     return { kind: 'failed', reason: 'the driver went away while connecting' };
   };
 }
 
-function isReady(clock: Clock, client: Client): Promise<boolean> {
-  const channel = client.getChannel();
+function isReady(clock: Clock, channel: ChannelInterface): Promise<boolean> {
   return new Promise((resolve) => {
     const limit = clock.timer(attemptLimitMs, () => resolve(false));
     const look = (): void => {
@@ -73,8 +72,7 @@ function isReady(clock: Clock, client: Client): Promise<boolean> {
   });
 }
 
-function connectionOn(clock: Clock, client: Client): Connection {
-  const channel = client.getChannel();
+function connectionOn(clock: Clock, channel: ChannelInterface): Connection {
   let timer = clock.timer(activityPeriodMs, beActive);
   function beActive(): void {
     channel.getConnectivityState(true);
@@ -91,5 +89,5 @@ function connectionOn(clock: Clock, client: Client): Connection {
       end();
     }
   });
-  return { exchange: exchangeOn({ clock, client }), ended, close: () => client.close() };
+  return { exchange: exchangeOn({ clock, channel }), ended, close: () => channel.close() };
 }

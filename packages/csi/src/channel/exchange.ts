@@ -2,7 +2,7 @@
 /**
  * One unary call on one connection. Its limit is sent to the driver as well; when it passes, or the signal aborts, the
  * stream is reset and the call ends here and now. The driver goes on with what it began: that is CSI's rule, not a leak.
- * Never throws: a failure is an outcome. Not here: how a call is put on the wire (grpc-js-exchange.ts, lean/dial.ts).
+ * Never throws: a failure is an outcome. Not here: how a call is put on the wire (grpc-js-exchange.ts, lean/unary-client.ts).
  */
 import type { Clock } from '@csi-sidecars/runtime';
 import { type Code, CsiError } from '../codes.ts';

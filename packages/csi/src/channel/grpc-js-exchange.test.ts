@@ -1,37 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Client, status } from '@grpc/grpc-js';
+/** What only a peer that breaks the protocol does; everything else is in connect.test.ts, over real sockets. */
+import { type ChannelInterface, type InterceptingListener, Metadata, status } from '@grpc/grpc-js';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
-import type { Exchange } from './exchange.ts';
+import type { RequestOf } from '../methods.ts';
 import { exchangeOn } from './grpc-js-exchange.ts';
 
-/** As grpc-js: what the decoder throws ends the call as Internal. */
-function answering(bytes: Buffer): Exchange {
-  const makeUnaryRequest = (...args: unknown[]): { cancel: () => void } => {
-    const [, , decode, , , done] = args as [
-      unknown,
-      unknown,
-      (bytes: Buffer) => unknown,
-      unknown,
-      unknown,
-      (error: object | null, response?: unknown) => void,
-    ];
-    queueMicrotask(() => {
-      try {
-        done(null, decode(bytes));
-      } catch (error) {
-        done({ code: status.INTERNAL, details: `Response message parsing error: ${String(error)}` });
-      }
-    });
-    return { cancel: () => undefined };
-  };
-  return exchangeOn({ clock: new FakeClock(), client: { makeUnaryRequest } as unknown as Client });
+const method = '/csi.v1.Controller/CreateVolume';
+const limit = { timeoutMs: 1000 };
+
+/** As grpc-js: the messages, then the status, unless the call was canceled with another one. */
+function answering(...messages: readonly Buffer[]) {
+  const canceled: unknown[] = [];
+  const createCall = () => ({
+    start: (_metadata: Metadata, listener: InterceptingListener): void =>
+      queueMicrotask(() => {
+        listener.onReceiveMetadata(new Metadata());
+        for (const message of messages) listener.onReceiveMessage(message);
+        const [first] = canceled as { code: status; details: string }[];
+        listener.onReceiveStatus({ code: status.OK, details: '', ...first, metadata: new Metadata() });
+      }),
+    startRead: () => undefined,
+    sendMessageWithContext: () => undefined,
+    halfClose: () => undefined,
+    cancelWithStatus: (code: status, details: string): void => void canceled.push({ code, details }),
+  });
+  const exchange = exchangeOn({ clock: new FakeClock(), channel: { createCall } as unknown as ChannelInterface });
+  return { exchange, canceled };
 }
 
 it('given an answer that cannot be decoded, then the failure says that the driver did answer', async () => {
-  const method = '/csi.v1.Controller/CreateVolume';
-  const outcome = await answering(Buffer.from([0x0a, 0xff]))(method, {}, { timeoutMs: 1000 });
-  expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'Internal', method, isUnreadable: true } });
-  const readable = await answering(Buffer.alloc(0))(method, {}, { timeoutMs: 1000 });
+  const { exchange, canceled } = answering(Buffer.from([0x0a, 0xff]));
+  const outcome = await exchange(method, {}, limit);
+  const detail = 'Response message parsing error: the message ends too early';
+  expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'Internal', method, detail, isUnreadable: true } });
+  expect(canceled).toEqual([{ code: status.INTERNAL, details: detail }]);
+  const readable = await answering(Buffer.alloc(0)).exchange(method, {}, limit);
   expect(readable).toMatchObject({ kind: 'answered', response: { volume: null } });
+});
+
+it('given no answer, or two, then that is a failure and not an answer', async () => {
+  const none = await answering().exchange(method, {}, limit);
+  expect(none).toMatchObject({ kind: 'failed', error: { code: 'Unimplemented', detail: 'No message received' } });
+  const two = await answering(Buffer.alloc(0), Buffer.alloc(0)).exchange(method, {}, limit);
+  expect(two).toMatchObject({
+    kind: 'failed',
+    error: { code: 'Unimplemented', detail: 'Too many responses received' },
+  });
+});
+
+it('given a request that cannot be encoded, then it is not sent, and the failure says why', async () => {
+  const request = { capacity_range: { required_bytes: 'many' } } as RequestOf<typeof method>;
+  const outcome = await answering(Buffer.alloc(0)).exchange(method, request, limit);
+  expect(outcome).toMatchObject({
+    kind: 'failed',
+    error: { code: 'Internal', detail: 'Request message serialization failure: Cannot convert many to a BigInt' },
+  });
 });

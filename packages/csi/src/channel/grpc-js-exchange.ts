@@ -1,48 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Calls through grpc-js. */
-import { Metadata } from '@grpc/grpc-js';
-import type { Client, ServiceError } from '@grpc/grpc-js';
+/**
+ * Calls through grpc-js, on its channel: its `Client` would add interceptors, an emitter and the caller's stack to every call,
+ * which nobody here looks at.
+ */
+import { Metadata, status } from '@grpc/grpc-js';
+import type { ChannelInterface } from '@grpc/grpc-js';
 import type { Clock } from '@csi-sidecars/runtime';
 import { codeFromNumber } from '../codes.ts';
-import { codecOf } from '../definitions.ts';
-import { type Exchange, type Send, failed, limitedExchange, timeoutText } from './exchange.ts';
+import csiDescriptor from '../gen/csi.json' with { type: 'json' };
+import { type MethodCodecs, methodCodecs } from '../wire/method-codecs.ts';
+import { type Exchange, type Send, type SentOutcome, failed, limitedExchange, timeoutText } from './exchange.ts';
 
-export function exchangeOn({ clock, client }: { readonly clock: Clock; readonly client: Client }): Exchange {
+const codecOf: MethodCodecs = /* @__PURE__ */ methodCodecs(csiDescriptor);
+
+export function exchangeOn(deps: { readonly clock: Clock; readonly channel: ChannelInterface }): Exchange {
+  const { clock, channel } = deps;
   const send: Send = ({ method, request, timeoutMs }, done) => {
     const codec = codecOf(method);
-    let isUnreadable = false;
-    const decode = (bytes: Buffer): object => {
-      try {
-        return codec.responseDeserialize(bytes);
-      } catch (error) {
-        isUnreadable = true;
-        throw error;
-      }
-    };
-    return client.makeUnaryRequest(
-      method,
-      codec.requestSerialize,
-      decode,
-      request,
-      timeoutHeader(timeoutMs),
-      (error: ServiceError | null, response?: object) => {
-        done(error ? translated(error, { method, isUnreadable }) : { kind: 'answered', response: response ?? {} });
+    if (codec === undefined) {
+      done(failed({ code: 'Unimplemented', method, detail: `unknown method ${method}` }));
+      return notSent;
+    }
+    let message: Buffer;
+    try {
+      message = codec.request.encode(request);
+    } catch (error) {
+      const detail = `Request message serialization failure: ${textOf(error)}`;
+      done(failed({ code: 'Internal', method, detail }, error));
+      return notSent;
+    }
+    // No deadline for grpc-js: it would take time from the machine's clock, and ours may be another.
+    const call = channel.createCall(method, Infinity, null, null, null);
+    let outcome: SentOutcome | undefined;
+    call.start(timeoutHeader(timeoutMs), {
+      onReceiveMetadata: () => undefined,
+      onReceiveMessage: (bytes: Buffer) => {
+        if (outcome !== undefined) {
+          call.cancelWithStatus(status.UNIMPLEMENTED, 'Too many responses received');
+          return;
+        }
+        try {
+          outcome = { kind: 'answered', response: codec.response.decode(bytes) };
+        } catch (error) {
+          const detail = `Response message parsing error: ${textOf(error)}`;
+          outcome = failed({ code: 'Internal', method, detail, isUnreadable: true }, error);
+          call.cancelWithStatus(status.INTERNAL, detail);
+        }
       },
-    );
+      onReceiveStatus: ({ code: number, details }) => {
+        const code = codeFromNumber(number);
+        if (outcome?.kind === 'failed') done(outcome);
+        else if (code !== 'OK') done(failed({ code, method, detail: details }));
+        else done(outcome ?? failed({ code: 'Unimplemented', method, detail: 'No message received' }));
+      },
+    });
+    call.startRead();
+    call.sendMessageWithContext({}, message);
+    call.halfClose();
+    return { cancel: () => call.cancelWithStatus(status.CANCELLED, 'Cancelled on client') };
   };
   return limitedExchange({ clock, send });
 }
 
-/** The border: from here on a failure has a code of the closed union and a cause. */
-function translated(
-  error: ServiceError,
-  facts: { readonly method: string; readonly isUnreadable: boolean },
-): ReturnType<typeof failed> {
-  const code = codeFromNumber(error.code);
-  return failed({ ...facts, code: code === 'OK' ? 'Unknown' : code, detail: error.details }, error);
+const notSent = { cancel: (): void => undefined };
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
-/** grpc-js would derive this header from the machine's clock; ours may be another. */
 function timeoutHeader(timeoutMs: number): Metadata {
   const metadata = new Metadata();
   metadata.set('grpc-timeout', timeoutText(timeoutMs));

@@ -17,7 +17,8 @@ import {
   statusOfHttp,
   statusOfReset,
 } from './message.ts';
-import { type MethodCodec, leanCodecOf } from './methods.ts';
+import type { MethodCodec } from '../wire/method-codecs.ts';
+import { leanCodecOf } from './methods.ts';
 import { type Session, type SessionEvents, openSession } from './session.ts';
 
 /** As upstream: an attempt has as long as the pause between attempts. */
