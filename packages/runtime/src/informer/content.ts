@@ -192,8 +192,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       if (type === 'DELETED') {
         collecting.delete(key);
       } else if (stored !== undefined && isSameVersion(stored, object)) {
-        // The stored object's own key: the new one, a string of its own, is not kept.
-        collecting.set(keyOf(stored), stored);
+        collecting.set(key, stored);
       } else {
         const current = prepare(key, object);
         if (current === filtered) collecting.delete(key);

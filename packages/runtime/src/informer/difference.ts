@@ -2,6 +2,8 @@
 /** What tells one content from the next. */
 import type { KubeObject } from '../api/objects.ts';
 import type { ObjectKey } from './informer.ts';
+import { keyOf } from './key.ts';
+import type { ReadonlyObjects } from './objects-by-key.ts';
 import type { Store } from './store.ts';
 
 export interface Difference<T> {
@@ -20,14 +22,16 @@ export interface Changed<T> {
  * Makes the content of the store that of the collection, and says what that changed. In place and at once: only what
  * differs is indexed anew, so a relist that brings little costs little, and there is no second set of indexes.
  */
-export function mergeInto<T extends KubeObject>(store: Store<T>, collected: ReadonlyMap<ObjectKey, T>): Difference<T> {
+export function mergeInto<T extends KubeObject>(store: Store<T>, collected: ReadonlyObjects<T>): Difference<T> {
   const deleted: (readonly [ObjectKey, T])[] = [];
-  for (const [key, previous] of store.objects) {
+  for (const previous of store.objects) {
+    const key = keyOf(previous);
     const current = collected.get(key);
     if (current === undefined || !isSameObject(previous, current)) deleted.push([key, previous]);
   }
   const changed: Changed<T>[] = [];
-  for (const [key, current] of collected) {
+  for (const current of collected) {
+    const key = keyOf(current);
     const previous = store.objects.get(key);
     if (previous === current) continue;
     changed.push({
@@ -36,13 +40,13 @@ export function mergeInto<T extends KubeObject>(store: Store<T>, collected: Read
     });
     store.set(key, current);
   }
-  for (const [key] of deleted) if (!collected.has(key)) store.delete(key);
+  for (const [key] of deleted) if (collected.get(key) === undefined) store.delete(key);
   return { deleted, changed };
 }
 
 /** The difference to nothing. */
 export function everythingNew<T extends KubeObject>({ objects }: Pick<Store<T>, 'objects'>): Difference<T> {
-  return { deleted: [], changed: objects.values().map((current) => ({ current, previous: undefined })) };
+  return { deleted: [], changed: Iterator.from(objects).map((current) => ({ current, previous: undefined })) };
 }
 
 /** An object that was deleted and created anew is another one, whatever its name. */

@@ -4,6 +4,7 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Content } from './content.ts';
 import type { Lister, ObjectKey } from './informer.ts';
+import { keyOf } from './key.ts';
 import type { OwnWrites } from './own-writes.ts';
 import type { Store } from './store.ts';
 
@@ -20,17 +21,18 @@ export function createLister<T extends KubeObject>({ content, ownWrites, logger 
   let warned = false;
 
   /** `stored`, with what is pending in place of its older state where `belongs` says so. */
-  const merged = (stored: Iterable<readonly [ObjectKey, T]>, belongs: (object: T) => boolean): readonly T[] => {
+  const merged = (stored: Iterable<T>, belongs: (object: T) => boolean): readonly T[] => {
     const pending = ownWrites.pending();
+    if (pending.size === 0) return [...stored];
     const objects: T[] = [];
-    for (const [key, object] of stored) if (!pending.has(key)) objects.push(object);
+    for (const object of stored) if (!pending.has(keyOf(object))) objects.push(object);
     for (const { object } of pending.values()) if (object !== undefined && belongs(object)) objects.push(object);
     return objects;
   };
 
   const byIndex = (index: string, value: string): readonly T[] => {
     const store = content.store();
-    return merged(entriesOf(store, store.keysOf(index, value)), (object) =>
+    return merged(objectsOf(store, store.keysOf(index, value)), (object) =>
       store.valuesOf(index, object).includes(value),
     );
   };
@@ -57,7 +59,7 @@ export function createLister<T extends KubeObject>({ content, ownWrites, logger 
       const { objects } = content.store();
       let size = objects.size;
       for (const [key, { object }] of ownWrites.pending())
-        size += Number(object !== undefined) - Number(objects.has(key));
+        size += Number(object !== undefined) - Number(objects.get(key) !== undefined);
       return size;
     },
     get resourceVersion() {
@@ -66,12 +68,9 @@ export function createLister<T extends KubeObject>({ content, ownWrites, logger 
   };
 }
 
-function* entriesOf<T extends KubeObject>(
-  store: Store<T>,
-  keys: Iterable<ObjectKey>,
-): Generator<readonly [ObjectKey, T]> {
+function* objectsOf<T extends KubeObject>(store: Store<T>, keys: Iterable<ObjectKey>): Generator<T> {
   for (const key of keys) {
     const object = store.objects.get(key);
-    if (object !== undefined) yield [key, object];
+    if (object !== undefined) yield object;
   }
 }

@@ -4,7 +4,7 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
 import { createBudget } from './budget.ts';
 import type { Distributor, Subscriber } from './distributor.ts';
-import type { ObjectKey } from './informer.ts';
+import type { ReadonlyObjects } from './objects-by-key.ts';
 import { pause } from './pause.ts';
 import type { Turns } from './turns.ts';
 
@@ -12,7 +12,7 @@ export interface ReplayDeps<T extends KubeObject> {
   readonly clock: Clock;
   readonly turns: Turns;
   readonly distributor: Pick<Distributor<T>, 'deliverTo'>;
-  readonly objects: () => ReadonlyMap<ObjectKey, T>;
+  readonly objects: () => ReadonlyObjects<T>;
   readonly stopped: () => boolean;
 }
 
@@ -37,12 +37,10 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
   const { clock, turns, distributor, objects, stopped } = deps;
 
   /** False when there is nothing left. */
-  const tellSlice = (keys: Iterator<ObjectKey>, { due, signal }: ResyncRound<T>): boolean => {
+  const tellSlice = (rest: Iterator<T>, { due, signal }: ResyncRound<T>): boolean => {
     for (let told = 0; told < sliceSize; told += 1) {
-      const { done, value: key } = keys.next();
+      const { done, value: object } = rest.next();
       if (done === true || stopped() || signal.aborted) return false;
-      const object = objects().get(key);
-      if (object === undefined) continue;
       // Whoever is due has caught up: its turn came before this one.
       for (const subscriber of due) {
         distributor.deliverTo(subscriber, { kind: 'update', previous: object, current: object });
@@ -55,7 +53,7 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
     catchUp: (subscriber) =>
       turns.take(async () => {
         const budget = createBudget(clock);
-        for (const object of objects().values()) {
+        for (const object of objects()) {
           distributor.deliverTo(subscriber, { kind: 'add', object, isInInitialList: true });
           await budget.spend();
           if (stopped() || subscriber.phase === 'removed') return;
@@ -64,10 +62,10 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
       }),
 
     async resync(round) {
-      const { size } = objects();
-      const pauseMs = size > burstSize ? round.spreadMs / Math.ceil(size / sliceSize) : 0;
-      const keys = objects().keys();
-      while (await turns.take(() => tellSlice(keys, round))) {
+      const current = objects();
+      const pauseMs = current.size > burstSize ? round.spreadMs / Math.ceil(current.size / sliceSize) : 0;
+      const rest = current[Symbol.iterator]();
+      while (await turns.take(() => tellSlice(rest, round))) {
         await (pauseMs === 0 ? clock.yieldToLoop() : pause(clock, pauseMs, round.signal));
       }
     },

@@ -9,9 +9,11 @@
 import type { KubeObject } from '../api/objects.ts';
 import { createIndexTable, type IndexTable } from './index-table.ts';
 import type { Indexers, ObjectKey } from './informer.ts';
+import { keyOf } from './key.ts';
+import { createObjectsByKey, type ReadonlyObjects } from './objects-by-key.ts';
 
 export interface Store<T extends KubeObject> {
-  readonly objects: ReadonlyMap<ObjectKey, T>;
+  readonly objects: ReadonlyObjects<T>;
   set(key: ObjectKey, object: T): void;
   delete(key: ObjectKey): void;
   /** Throws `indexer conflict` for a name that exists; then nothing has changed. */
@@ -32,7 +34,7 @@ interface Index<T> {
 }
 
 export function createStore<T extends KubeObject>(indexers: Indexers<T> = {}): Store<T> {
-  const objects = new Map<ObjectKey, T>();
+  const objects = createObjectsByKey<T>();
   const indexes = new Map<string, Index<T>>();
 
   const indexOf = (name: string): Index<T> => {
@@ -59,7 +61,7 @@ export function createStore<T extends KubeObject>(indexers: Indexers<T> = {}): S
     objects,
     set(key, object) {
       reindex(key, objects.get(key), object);
-      objects.set(key, object);
+      objects.set(object);
     },
     delete(key) {
       reindex(key, objects.get(key), undefined);
@@ -71,7 +73,10 @@ export function createStore<T extends KubeObject>(indexers: Indexers<T> = {}): S
       for (const [name, valuesOf] of Object.entries(added)) {
         const table = createIndexTable<ObjectKey>();
         indexes.set(name, { valuesOf, table });
-        for (const entry of objects) table.move(entry[0], { from: none, to: valuesFor(name, entry) });
+        for (const object of objects) {
+          const key = keyOf(object);
+          table.move(key, { from: none, to: valuesFor(name, [key, object]) });
+        }
       }
     },
     hasIndex: (name) => indexes.has(name),

@@ -13,7 +13,7 @@ import { createCompact } from './compact.ts';
 
 /**
  * Runs once on every object before it is cached, and must be idempotent. It owns the object it gets: it may return it
- * changed, or another one. Undefined: the object is none of ours. It is not stored and no handler hears of it; one that was
+ * changed, or another one of the same name and namespace. Undefined: the object is none of ours. It is not stored and no handler hears of it; one that was
  * stored is deleted. A transform that throws leaves what was known of the object as it is.
  */
 export interface Transform<T extends KubeObject> {
