@@ -3,15 +3,9 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { readFileSync } from 'node:fs';
-import { load } from 'js-yaml';
+import { readKubeconfig, systemFiles, toError } from '@csi-sidecars/runtime';
+import { Refusal } from '../refusal.ts';
 import type { DemoOptions } from './options.ts';
-
-interface Kubeconfig {
-  readonly 'current-context'?: string;
-  readonly contexts?: readonly { readonly name: string; readonly context?: { readonly cluster?: string } }[];
-  readonly clusters?: readonly { readonly name: string; readonly cluster?: { readonly server?: string } }[];
-}
 
 /** The kubeconfig file to use, or undefined when the answer was no (also when nobody can be asked). */
 export async function agreedKubeconfig(
@@ -20,14 +14,14 @@ export async function agreedKubeconfig(
   print: (text: string) => void,
 ): Promise<string | undefined> {
   const path = kubeconfig ?? (env['KUBECONFIG'] || join(homedir(), '.kube', 'config'));
-  const config = load(readFileSync(path, 'utf8')) as Kubeconfig;
-  const context = config['current-context'] ?? '';
-  const cluster = config.contexts?.find(({ name }) => name === context)?.context?.cluster;
-  const server = config.clusters?.find(({ name }) => name === cluster)?.cluster?.server;
-  if (server === undefined) throw new Error(`${path}: the current context "${context}" names no server`);
+  // Read as csi-provisioner will read it: what is shown is what will be used.
+  const { contextName, cluster } = await readKubeconfig(systemFiles(), path).catch((error: unknown) => {
+    throw new Refusal(toError(error).message);
+  });
+  if (cluster.server === '') throw new Refusal(`${path}: the current context "${contextName}" names no server`);
   print(`kubeconfig  ${path}`);
-  print(`context     ${context}`);
-  print(`server      ${server}`);
+  print(`context     ${contextName}`);
+  print(`server      ${cluster.server}`);
   print('In this cluster a namespace, a StorageClass, a claim and a volume object will be created and deleted again.');
   if (consent === 'given') return path;
   if (!process.stdin.isTTY) {

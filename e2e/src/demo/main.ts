@@ -30,7 +30,13 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(usage);
     return 0;
   }
-  return await demonstrate(options);
+  try {
+    return await demonstrate(options);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
 }
 
 async function demonstrate(options: DemoOptions): Promise<number> {

@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
-import type { KubeObject, ObjectMeta, PolicyRule } from '@csi-sidecars/runtime';
+import { type KubeObject, leaseName, type ObjectMeta, type PolicyRule } from '@csi-sidecars/runtime';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 
 export type RbacProfile = 'stock' | 'minimal';
@@ -38,18 +38,17 @@ export function rbacObjects(
   { namespace, driverName }: Placement,
 ): readonly RbacObject[] {
   const text = readFileSync(join(folder, profile, `${subject}.yaml`), 'utf8');
-  const objects = loadAll(text.replaceAll('$(LEASE_NAME)', leaseName(subject, driverName))) as RbacObject[];
+  const objects = loadAll(text.replaceAll('$(LEASE_NAME)', leaseNameOf(subject, driverName))) as RbacObject[];
   return objects.map((object) => place(object, namespace));
 }
 
-const leasePrefixes: Readonly<Record<RbacSubject, string>> = {
+const lockPrefixes: Readonly<Record<RbacSubject, string>> = {
   'external-provisioner': '',
   'external-attacher': 'external-attacher-leader-',
 };
 
-/** The lease of a sidecar is its driver's name in the letters that a lease name may have, with what tells sidecars apart. */
-export function leaseName(subject: RbacSubject, driverName: string): string {
-  return `${leasePrefixes[subject]}${driverName}`.replaceAll(/[^A-Za-z0-9-]/g, '-').replace(/-$/, '-X');
+export function leaseNameOf(subject: RbacSubject, driverName: string): string {
+  return leaseName(`${lockPrefixes[subject]}${driverName}`);
 }
 
 export function rulesOf(objects: readonly RbacObject[]): readonly PolicyRule[] {

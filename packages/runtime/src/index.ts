@@ -144,6 +144,7 @@ export type { ClusterConnection, ConnectDeps } from './api/cluster/connect-clust
 export { FileError, systemFiles } from './api/cluster/files.ts';
 export type { Files } from './api/cluster/files.ts';
 export type { LoadDeps } from './api/cluster/in-cluster.ts';
+export { readKubeconfig } from './api/cluster/kubeconfig-format.ts';
 export { loadClusterConfig } from './api/cluster/load-cluster-config.ts';
 export type { ClusterFlags } from './api/cluster/load-cluster-config.ts';
 export type { Environment } from './api/connection/proxy.ts';

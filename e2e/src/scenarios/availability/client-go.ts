@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { leases } from '@csi-sidecars/runtime';
 import { startProcess, type ChildProcess } from '../../processes/child-process.ts';
-import { leaseName } from '../../rbac/profiles.ts';
+import { leaseNameOf } from '../../rbac/profiles.ts';
 import { ensureTools } from '../../tools/ensure-tools.ts';
 import type { ScenarioContext } from '../context.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
@@ -105,7 +105,7 @@ async function startScheduler(ctx: ScenarioContext): Promise<ChildProcess> {
         '--secure-port=0',
         '--leader-elect=true',
         `--leader-elect-resource-namespace=${ctx.namespace}`,
-        `--leader-elect-resource-name=${leaseName(subjects[program], ctx.driverName)}`,
+        `--leader-elect-resource-name=${leaseNameOf(subjects[program], ctx.driverName)}`,
         `--leader-elect-lease-duration=${leaseMs}ms`,
         `--leader-elect-renew-deadline=${renewMs}ms`,
         `--leader-elect-retry-period=${retryMs}ms`,

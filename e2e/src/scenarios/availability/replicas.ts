@@ -5,7 +5,7 @@ import { leases } from '@csi-sidecars/runtime';
 import { callsOf } from '../../driver/calls.ts';
 import type { ControllerName } from '../../processes/program.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
-import { leaseName } from '../../rbac/profiles.ts';
+import { leaseNameOf } from '../../rbac/profiles.ts';
 import type { ScenarioContext } from '../context.ts';
 import { subjects } from '../sidecars.ts';
 
@@ -90,7 +90,7 @@ export async function untilMoreCalls(ctx: ScenarioContext, method: Method, more:
 }
 
 export async function holderOf(ctx: ScenarioContext, program: ControllerName): Promise<string> {
-  const ref = { namespace: ctx.namespace, name: leaseName(subjects[program], ctx.driverName) };
+  const ref = { namespace: ctx.namespace, name: leaseNameOf(subjects[program], ctx.driverName) };
   return (await ctx.api.get(leases, ref)).spec?.holderIdentity ?? '';
 }
 

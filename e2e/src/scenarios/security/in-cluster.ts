@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { leases } from '@csi-sidecars/runtime';
 import { mountAccount, type MountedAccount } from '../../accounts/mounted-account.ts';
-import { leaseName } from '../../rbac/profiles.ts';
+import { leaseNameOf } from '../../rbac/profiles.ts';
 import { directTransport } from '../../suite-client/direct-transport.ts';
 import { createClaims, assertConverged } from '../availability/claims.ts';
 import type { ScenarioContext } from '../context.ts';
@@ -50,7 +50,7 @@ export const inCluster: readonly Scenario[] = [
       await assertConverged(ctx, 5 + 2 * rotations);
       assert.deepEqual(await eventsOf(ctx, 'ProvisioningFailed'), []);
       // The Lease is where the namespace file says.
-      await api.get(leases, { namespace: ctx.namespace, name: leaseName('external-provisioner', ctx.driverName) });
+      await api.get(leases, { namespace: ctx.namespace, name: leaseNameOf('external-provisioner', ctx.driverName) });
     },
   },
 ];
