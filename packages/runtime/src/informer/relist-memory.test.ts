@@ -2,26 +2,13 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { aVolume, ScriptedBody, scriptedInformer } from '../../testing/index.ts';
+import { ScriptedBody, scriptedInformer } from '../../testing/index.ts';
+import { manyVolumes } from '../../testing/many-volumes.ts';
 
 const count = 50_000;
 
-/** All volumes as watch events, a thousand per chunk; parsed anew each time, as from a server. */
 function allVolumes(body: ScriptedBody): ScriptedBody {
-  for (let from = 0; from < count; from += 1000) {
-    const lines = Array.from({ length: 1000 }, (_, i) => {
-      const n = from + i;
-      const volume = aVolume(`pvc-0b7c1e2a-1111-4222-8333-${n}`, `${n + 1}`, {
-        creationTimestamp: '2026-01-01T00:00:00Z',
-        finalizers: ['kubernetes.io/pv-protection', 'external-attacher/disk-csi-example-com'],
-        managedFields: [{ manager: 'csi-provisioner', operation: 'Update', fieldsV1: { 'f:spec': {} } }],
-      });
-      const csi = { driver: 'disk.csi.example.com', volumeHandle: `vol-0123456789abcdef-${n}`, fsType: 'ext4' };
-      const claimRef = { kind: 'PersistentVolumeClaim', namespace: 'team', name: `data-${n}`, uid: `0b7c1e2a-${n}` };
-      return `${JSON.stringify({ type: 'ADDED', object: { ...volume, spec: { ...volume.spec, csi, claimRef } } })}\n`;
-    });
-    body.write(lines.join(''));
-  }
+  for (const events of manyVolumes(count)) body.write(events);
   return body;
 }
 
