@@ -116,12 +116,17 @@ const keptAnnotations = [
 
 function trimVolume(volume: PersistentVolume): PersistentVolume {
   const { metadata, spec, status } = volume;
-  const kept = Object.entries(annotationsOf(volume)).filter(([key]) => keptAnnotations.some((name) => name === key));
+  const found = annotationsOf(volume);
+  const kept: Record<string, string> = {};
+  for (const name of keptAnnotations) {
+    const value = found[name];
+    if (value !== undefined) kept[name] = value;
+  }
   const { claimRef, csi } = spec ?? {};
   return {
     metadata: {
       ...identityOf(metadata),
-      annotations: Object.fromEntries(kept),
+      annotations: kept,
       finalizers: metadata?.finalizers ?? [],
       ...definedOnly({ deletionTimestamp: metadata?.deletionTimestamp }),
     },

@@ -15,6 +15,7 @@ const codecOf: MethodCodecs = /* @__PURE__ */ methodCodecs(csiDescriptor);
 
 export function exchangeOn(deps: { readonly clock: Clock; readonly channel: ChannelInterface }): Exchange {
   const { clock, channel } = deps;
+  const headersFor = timeoutHeaders();
   const send: Send = ({ method, request, timeoutMs }, done) => {
     const codec = codecOf(method);
     if (codec === undefined) {
@@ -32,7 +33,7 @@ export function exchangeOn(deps: { readonly clock: Clock; readonly channel: Chan
     // No deadline for grpc-js: it would take time from the machine's clock, and ours may be another.
     const call = channel.createCall(method, Infinity, null, null, null);
     let outcome: SentOutcome | undefined;
-    call.start(timeoutHeader(timeoutMs), {
+    call.start(headersFor(timeoutMs), {
       onReceiveMetadata: () => undefined,
       onReceiveMessage: (bytes: Buffer) => {
         if (outcome !== undefined) {
@@ -68,8 +69,15 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function timeoutHeader(timeoutMs: number): Metadata {
-  const metadata = new Metadata();
-  metadata.set('grpc-timeout', timeoutText(timeoutMs));
-  return metadata;
+/** Made once for calls of the same limit, which most have: grpc-js copies what it is given. */
+function timeoutHeaders(): (timeoutMs: number) => Metadata {
+  let last: { readonly timeoutMs: number; readonly headers: Metadata } | undefined;
+  return (timeoutMs) => {
+    if (last?.timeoutMs !== timeoutMs) {
+      const headers = new Metadata();
+      headers.set('grpc-timeout', timeoutText(timeoutMs));
+      last = { timeoutMs, headers };
+    }
+    return last.headers;
+  };
 }
