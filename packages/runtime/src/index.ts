@@ -169,4 +169,13 @@ export { systemRandom } from './clock/system-random.ts';
 export { silentLogger } from './log/logger.ts';
 export type { Facts, Logger } from './log/logger.ts';
 export { noMetrics } from './metrics/metrics.ts';
-export type { Counter, Gauge, Histogram, Labels, Metrics, MetricOptions, Sample } from './metrics/metrics.ts';
+export type {
+  Counter,
+  Gauge,
+  Histogram,
+  Labels,
+  Metrics,
+  MetricOptions,
+  NumberOptions,
+  Sample,
+} from './metrics/metrics.ts';

@@ -14,15 +14,16 @@ export interface RecordingMetrics extends Metrics {
 export function recordingMetrics(): RecordingMetrics {
   const series = new Map<string, Map<string, number[]>>();
   const collectors = new Map<string, () => Iterable<Sample>>();
-  const register = (name: string): Map<string, number[]> => {
+  const register = (name: string, collect?: () => Iterable<Sample>): Map<string, number[]> => {
     if (series.has(name)) throw new Error(`metric ${name} is already registered`);
+    if (collect !== undefined) collectors.set(name, collect);
     const own = new Map<string, number[]>();
     series.set(name, own);
     return own;
   };
   return {
-    counter: ({ name }) => {
-      const own = register(name);
+    counter: ({ name, collect }) => {
+      const own = register(name, collect);
       return {
         inc: (labels = {}, by = 1) => {
           own.set(keyOf(labels), [(own.get(keyOf(labels))?.[0] ?? 0) + by]);
@@ -30,8 +31,7 @@ export function recordingMetrics(): RecordingMetrics {
       };
     },
     gauge: ({ name, collect }) => {
-      const own = register(name);
-      if (collect !== undefined) collectors.set(name, collect);
+      const own = register(name, collect);
       return {
         set: (value, labels = {}) => {
           own.set(keyOf(labels), [value]);

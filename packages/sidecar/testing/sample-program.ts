@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The command line of a sidecar that stands for all of them. */
 import {
+  boolFlag,
   durationFlag,
   type Gate,
   type GateSettings,
@@ -13,6 +14,7 @@ import type { ProgramFlags, StandardValues } from '../src/index.ts';
 export interface SampleValues extends StandardValues {
   /** Milliseconds. */
   readonly timeout: number;
+  readonly 'enable-pprof': boolean;
   readonly 'feature-gates': GateSettings;
 }
 
@@ -30,6 +32,7 @@ export const sampleProgram: ProgramFlags<SampleValues, SampleGate> = {
   flags: {
     ...standardFlags,
     timeout: durationFlag(15_000, 'Timeout of CSI calls.'),
+    'enable-pprof': boolFlag(false, 'Serve profiles.'),
     'feature-gates': gatesFlag(gates),
   },
 };

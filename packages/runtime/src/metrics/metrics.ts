@@ -4,8 +4,8 @@
  * pays nothing and tests read values directly. Implemented by `sidecar` on top of prom-client.
  */
 export interface Metrics {
-  counter(options: MetricOptions): Counter;
-  gauge(options: MetricOptions & { readonly collect?: () => Iterable<Sample> }): Gauge;
+  counter(options: NumberOptions): Counter;
+  gauge(options: NumberOptions): Gauge;
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Histogram;
 }
 
@@ -13,6 +13,11 @@ export interface MetricOptions {
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
+}
+
+export interface NumberOptions extends MetricOptions {
+  /** Where values are computed when somebody reads them. */
+  readonly collect?: () => Iterable<Sample>;
 }
 
 export type Labels = Readonly<Record<string, string>>;

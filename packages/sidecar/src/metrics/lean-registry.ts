@@ -3,7 +3,7 @@
  * The Metrics port without a library, for the programs that run on every node: prom-client costs them 2.5 MiB, for two
  * families. The same text comes out (one test for both).
  */
-import type { Labels, MetricOptions, Sample } from '@csi-sidecars/runtime';
+import type { Labels, MetricOptions, NumberOptions, Sample } from '@csi-sidecars/runtime';
 import type { ScrapedMetrics } from '../process/world.ts';
 import { type Family, familyText } from './exposition.ts';
 
@@ -36,8 +36,8 @@ export function createLeanRegistry(): ScrapedMetrics {
     families.set(name, { family: { name, help, type }, read });
   };
 
-  function numbers(type: string, options: MetricOptions) {
-    return once(options.name, () => {
+  function numbers(type: string, options: NumberOptions) {
+    const { at, sources } = once(options.name, () => {
       const series = new Map<string, Series>();
       const sources: (() => Iterable<Sample>)[] = [];
       const at = (labels: Labels): Series => entryOf(series, labels, () => ({ labels, value: 0 }));
@@ -50,16 +50,17 @@ export function createLeanRegistry(): ScrapedMetrics {
       });
       return { at, sources };
     });
+    if (options.collect !== undefined) sources.push(options.collect);
+    return at;
   }
 
   return {
     counter(options) {
-      const { at } = numbers('counter', options);
+      const at = numbers('counter', options);
       return { inc: (labels = {}, by = 1) => void (at(labels).value += by) };
     },
     gauge(options) {
-      const { at, sources } = numbers('gauge', options);
-      if (options.collect !== undefined) sources.push(options.collect);
+      const at = numbers('gauge', options);
       return { set: (value, labels = {}) => void (at(labels).value = value) };
     },
     histogram(options) {

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Metrics } from '@csi-sidecars/runtime';
 
 export function registerProcessMetrics(metrics: Metrics, startTimeMs: number): void {
-  const gauge = (name: string, help: string, read: () => number | undefined): void => {
-    metrics.gauge({
+  const number = (type: 'counter' | 'gauge', [name, help]: readonly [string, string], read: Read): void => {
+    metrics[type]({
       name,
       help,
       collect: () => {
@@ -14,28 +14,38 @@ export function registerProcessMetrics(metrics: Metrics, startTimeMs: number): v
       },
     });
   };
+  const gauge = (name: string, help: string, read: Read): void => number('gauge', [name, help], read);
   gauge(
     'process_start_time_seconds',
     '[ALPHA] Start time of the process since unix epoch in seconds.',
     () => startTimeMs / 1_000,
   );
-  gauge('process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.', () => {
+  number('counter', ['process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.'], () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', () => process.memoryUsage.rss());
-  gauge('process_anonymous_memory_bytes', 'Resident memory that no file backs, in bytes.', anonymousMemory);
+  gauge('process_virtual_memory_bytes', 'Virtual memory size in bytes.', () => memoryOf('VmSize'));
+  gauge('process_anonymous_memory_bytes', 'Resident memory that no file backs, in bytes.', () => memoryOf('RssAnon'));
   gauge('process_open_fds', 'Number of open file descriptors.', () =>
     quietly(() => readdirSync('/proc/self/fd').length),
+  );
+  gauge('process_max_fds', 'Maximum number of open file descriptors.', () =>
+    numberIn('/proc/self/limits', /^Max open files +(\d+)/m),
   );
   gauge('nodejs_heap_used_bytes', 'JavaScript heap in use, in bytes.', () => process.memoryUsage().heapUsed);
 }
 
-function anonymousMemory(): number | undefined {
-  return quietly(() => {
-    const kibibytes = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
-    return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
-  });
+type Read = () => number | undefined;
+
+function memoryOf(name: string): number | undefined {
+  const kibibytes = numberIn('/proc/self/status', new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm'));
+  return kibibytes === undefined ? undefined : kibibytes * 1024;
+}
+
+function numberIn(path: string, pattern: RegExp): number | undefined {
+  const found = quietly(() => pattern.exec(readFileSync(path, 'utf8'))?.[1]);
+  return found === undefined ? undefined : Number(found);
 }
 
 /** /proc is missing on other systems: then the family is. */

@@ -74,7 +74,9 @@ describe.each([
     registerProcessMetrics(registry, 1_700_000_000_500);
     const text = await registry.text();
     expect(text).toContain('process_start_time_seconds 1700000000.5\n');
-    expect(text).toMatch(/process_cpu_seconds_total [\d.]+\n/);
-    expect(text).toMatch(/process_resident_memory_bytes \d+\n/);
+    expect(text).toMatch(/# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total [\d.]+\n/);
+    for (const name of ['resident_memory_bytes', 'virtual_memory_bytes', 'open_fds', 'max_fds']) {
+      expect(text).toMatch(new RegExp(`# TYPE process_${name} gauge\nprocess_${name} [1-9]\\d*\n`));
+    }
   });
 });

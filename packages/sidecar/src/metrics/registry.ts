@@ -5,7 +5,7 @@
  * The text is ours (exposition.ts) because label names must be sorted, with `le` last.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Labels, MetricOptions, Metrics, Sample } from '@csi-sidecars/runtime';
+import type { Labels, MetricOptions, Metrics, NumberOptions, Sample } from '@csi-sidecars/runtime';
 import { type Family, familyText } from './exposition.ts';
 
 export interface MetricsRegistry extends Metrics {
@@ -33,28 +33,30 @@ export function createMetricsRegistry(): MetricsRegistry {
     registers: [registry],
   });
 
+  const collecting = (options: NumberOptions) => {
+    const sources = once(`${options.name} sources`, (): (() => Iterable<Sample>)[] => []);
+    if (options.collect !== undefined) sources.push(options.collect);
+    return {
+      ...configuration(options),
+      collect(this: Pick<Gauge, 'reset' | 'inc'>): void {
+        if (sources.length === 0) return;
+        this.reset();
+        for (const source of sources) {
+          for (const sample of source()) this.inc(sample.labels, sample.value);
+        }
+      },
+    };
+  };
+
   return {
     counter(options) {
-      const counter = once(options.name, () => new Counter(configuration(options)));
+      const collected = collecting(options);
+      const counter = once(options.name, () => new Counter(collected));
       return { inc: (labels: Labels = {}, by = 1) => counter.inc(labels, by) };
     },
     gauge(options) {
-      const sources = once(`${options.name} sources`, (): (() => Iterable<Sample>)[] => []);
-      if (options.collect !== undefined) sources.push(options.collect);
-      const gauge = once(
-        options.name,
-        () =>
-          new Gauge({
-            ...configuration(options),
-            collect(): void {
-              if (sources.length === 0) return;
-              this.reset();
-              for (const source of sources) {
-                for (const sample of source()) this.inc(sample.labels, sample.value);
-              }
-            },
-          }),
-      );
+      const collected = collecting(options);
+      const gauge = once(options.name, () => new Gauge(collected));
       return { set: (value: number, labels: Labels = {}) => gauge.set(labels, value) };
     },
     histogram(options) {

@@ -18,8 +18,9 @@ import type {
   Metrics,
   Random,
 } from '@csi-sidecars/runtime';
-import { leaderHealthRoute, noMetrics, startDiagnosticsServer } from '@csi-sidecars/runtime';
+import { leaderHealthRoute, noMetrics, profilingRoutes, startDiagnosticsServer } from '@csi-sidecars/runtime';
 import type { LineWriter } from '../logging/line-writer.ts';
+import { countedScrapes } from '../metrics/counted-scrapes.ts';
 import { metricsRoute } from '../metrics/route.ts';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
@@ -32,6 +33,7 @@ import type { ScrapedMetrics, World } from './world.ts';
 export interface ControllerValues
   extends Omit<StartValues, 'http-endpoint'>, ElectionValues, KubeApiValues, EndpointValues {
   readonly master?: string;
+  readonly 'enable-pprof'?: boolean;
 }
 export type ControllerGate = 'ReleaseLeaderElectionOnExit';
 
@@ -158,10 +160,12 @@ async function serveDiagnostics<V extends ControllerValues, G extends string, Op
 ): Promise<DiagnosticsServer> {
   const { log, values, stderr } = started;
   registerLogMetrics(metrics, stderr);
-  const route = metricsRoute(metrics, { path: values['metrics-path'], startedAtMs: world.startedAtMs });
+  const { clock, argv0, args, startedAtMs } = world;
+  const page = countedScrapes(metricsRoute(metrics, { path: values['metrics-path'], startedAtMs }), metrics);
+  const profiles = values['enable-pprof'] === true ? profilingRoutes({ clock, argv: [argv0, ...args] }) : [];
   const server = await orExit(
     'Failed to start HTTP server',
-    () => startDiagnosticsServer({ address, routes: [route], logger: log }),
+    () => startDiagnosticsServer({ address, routes: [page, ...profiles], logger: log }),
     body.httpExitCode ?? exitCodes.failure,
   );
   log.info(0, 'ServeMux listening', { address });

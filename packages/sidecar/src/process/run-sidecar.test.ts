@@ -223,6 +223,31 @@ describe('the HTTP endpoint', () => {
     ]);
   });
 
+  it('given scrapes, then each is counted when it is over', async () => {
+    await using sidecar = await run({ args: ['--http-endpoint=127.0.0.1:0'] });
+    const { port } = await sidecar.working;
+    const scrape = async () =>
+      (await (await get(port, '/metrics')).text()).match(/^promhttp_metric_handler_requests_.*$/gm);
+    const inFlight = 'promhttp_metric_handler_requests_in_flight 1';
+    const total = (ok: number) =>
+      ['200', '500', '503'].map((code) => {
+        const count = code === '200' ? ok : 0;
+        return `promhttp_metric_handler_requests_total{code="${code}"} ${count}`;
+      });
+    expect((await scrape())?.sort()).toEqual([inFlight, ...total(0)]);
+    expect((await scrape())?.sort()).toEqual([inFlight, ...total(1)]);
+  });
+
+  it('given --enable-pprof, then profiles are served beside the metrics, otherwise not', async () => {
+    const args = ['--http-endpoint=127.0.0.1:0'];
+    await using without = await run({ args });
+    expect((await get((await without.working).port, '/debug/pprof/')).status).toBe(404);
+    await using sidecar = await run({ args: [...args, '--enable-pprof'] });
+    const { port } = await sidecar.working;
+    expect(await (await get(port, '/debug/pprof/')).text()).toContain('profile');
+    expect((await (await get(port, '/debug/pprof/cmdline')).text()).split('\0')).toContain('--enable-pprof');
+  });
+
   it("given an address that is taken, then the program's exit code", async () => {
     await using first = await run({ args: ['--http-endpoint=127.0.0.1:0'] });
     const { port } = await first.working;
