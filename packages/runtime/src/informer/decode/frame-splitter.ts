@@ -40,23 +40,26 @@ export function createFrameSplitter(maxFrameBytes: number): FrameSplitter {
     }
   };
 
+  const keepRest = (): undefined => {
+    pieces.push(chunk.subarray(at));
+    pendingBytes += chunk.length - at;
+    at = chunk.length;
+    checkSize(pendingBytes);
+  };
+
   return {
     feed(next) {
       chunk = next;
       at = 0;
     },
     next() {
-      for (let end = chunk.indexOf(newline, at); end >= 0; end = chunk.indexOf(newline, at)) {
+      while (at < chunk.length) {
+        const end = chunk.indexOf(newline, at);
+        if (end < 0) return keepRest();
         checkSize(pendingBytes + end - at);
         const frame = take(chunk.subarray(at, end));
         at = end + 1;
         if (!isBlank(frame)) return frame;
-      }
-      if (at < chunk.length) {
-        pieces.push(chunk.subarray(at));
-        pendingBytes += chunk.length - at;
-        at = chunk.length;
-        checkSize(pendingBytes);
       }
       return undefined;
     },

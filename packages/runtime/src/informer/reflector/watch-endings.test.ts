@@ -180,6 +180,22 @@ describe('watches that end', () => {
     await stop();
   });
 
+  it('given bookmarks that come late but come, then the stream stays, and 150 s after the last of them it is given up', async () => {
+    const { api, clock, start, stop } = scriptedInformer();
+    const first = syncedStream('10').bookmark('20');
+    api.answers(first);
+    await start();
+    await clock.advance(100_000);
+    first.bookmark('30');
+    await clock.advance(149_999);
+    expect([first.closed, api.summaries]).toEqual([false, ['stream rv=']]);
+    await clock.advance(1);
+    await clock.advance(0);
+    expect([first.closed, api.summaries]).toEqual([true, ['stream rv=', 'watch rv=30']]);
+    await stop();
+    expect(clock.pending).toBe(0);
+  });
+
   it('[runtime#93] given a list without a version, then ADDED events do not move it, and the first other event does', async () => {
     const { api, clock, start, stop } = scriptedInformer({ streaming: 'off' });
     const first = new ScriptedBody().event('ADDED', aVolume('a', '7')).end();

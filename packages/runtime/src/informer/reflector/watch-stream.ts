@@ -6,7 +6,7 @@
  * listener, no open stream.
  */
 import type { ApiClient } from '../../api/client.ts';
-import type { Clock } from '../../clock/clock.ts';
+import type { Clock, Timer } from '../../clock/clock.ts';
 import { linkSignals } from '../../clock/deadline.ts';
 import { readBody } from '../decode/body-reader.ts';
 import { DecodeError } from '../decode/decode-error.ts';
@@ -55,8 +55,10 @@ export async function openWatch(
     linked.abort(new Error(`watch is ${cause}`));
   };
   const ageGuard = clock.timer(timeoutMs + overdueAfterMs, () => giveUp('overdue'));
+  let silenceGuard: Timer | undefined;
   const release = (): void => {
     ageGuard.cancel();
+    silenceGuard?.cancel();
     linked[Symbol.dispose]();
   };
 
@@ -72,7 +74,8 @@ export async function openWatch(
   /** Set by the first bookmark: from then on their rhythm shows that the stream is alive. */
   let bookmarked = false;
   let initialEventsEnded = false;
-  let lastEventMs = clock.monotonicMs();
+  let waitingSinceMs = clock.monotonicMs();
+  let waiting = false;
   let ended: Input | undefined;
 
   const decode = (frame: Uint8Array): Input => {
@@ -107,11 +110,22 @@ export async function openWatch(
     return ended;
   };
 
-  const fill = async (): Promise<boolean> => {
-    using _ = bookmarked ? clock.timer(silentAfterMs, () => giveUp('silent')) : undefined;
-    const more = await reader.fill();
-    lastEventMs = clock.monotonicMs();
-    return more;
+  /** One timer for many chunks: it looks when the wait began, and waits for the rest. */
+  const guardSilence = (): void => {
+    const remainingMs = waitingSinceMs + silentAfterMs - clock.monotonicMs();
+    if (remainingMs <= 0) giveUp('silent');
+    else silenceGuard = clock.timer(remainingMs, onSilence);
+  };
+  const onSilence = (): void => {
+    silenceGuard = undefined;
+    // The time in which nobody reads does not count: the next wait begins anew.
+    if (waiting) guardSilence();
+  };
+
+  const beginWait = (): void => {
+    waitingSinceMs = clock.monotonicMs();
+    waiting = true;
+    if (bookmarked && silenceGuard === undefined) guardSilence();
   };
 
   return {
@@ -119,14 +133,17 @@ export async function openWatch(
     async next() {
       for (let input = take(); ; input = take()) {
         if (input !== undefined) return input;
+        beginWait();
         try {
-          if (!(await fill())) return takeRest();
+          if (!(await reader.fill())) return takeRest();
         } catch (error) {
           ended = { kind: 'closed', cause: givenUp ?? 'broken', error };
+        } finally {
+          waiting = false;
         }
       }
     },
-    progress: () => ({ initialEventsEnded, idleMs: clock.monotonicMs() - lastEventMs }),
+    progress: () => ({ initialEventsEnded, idleMs: clock.monotonicMs() - waitingSinceMs }),
     async close() {
       release();
       await reader.close();
