@@ -29,10 +29,12 @@ export function createEventBuilder(
 ): EventBuilder {
   const { clock, random } = deps;
   let lastNanos = 0n;
+  let fraction: bigint | undefined;
 
-  /** Unix nanoseconds as upstream's; what the clock does not know is random, so that two recorders do not collide. */
+  /** Unix nanoseconds as upstream's; what the clock does not know is each recorder's own, so that two do not collide. */
   function nextNanos(): bigint {
-    const now = BigInt(Math.floor(clock.nowMs())) * 1_000_000n + BigInt(Math.floor(random.next() * 1e6));
+    fraction ??= BigInt(Math.floor(random.next() * 1e6));
+    const now = BigInt(Math.floor(clock.nowMs())) * 1_000_000n + fraction;
     lastNanos = now > lastNanos ? now : lastNanos + 1n;
     return lastNanos;
   }

@@ -32,8 +32,8 @@ export interface EventRecorderOptions {
   /** `source.host` and `reportingInstance`. Default empty, as in the sidecars. */
   readonly host?: string;
   /**
-   * How long the first of an object's events waits before it is written, so that the requests that it tells about, or
-   * announces, go first. Default 0; a flush does not wait.
+   * The first of an object's events waits at least so long before it is written, and at most twice as long, so that the
+   * requests that it tells about, or announces, go first. Default 0; a flush does not wait.
    */
   readonly delayMs?: number;
 }
@@ -54,6 +54,8 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
   const writes = new PQueue({ concurrency: maxWrites });
   /** Object -> its events that are not written yet; the first one is being worked on. */
   const lines = new Map<string, Event[]>();
+  /** The objects whose first event came within one delay wait together: a timer for each would wake the process for each. */
+  let batch: { readonly closesMs: number; readonly over: Promise<void> } | undefined;
   let unwritten = 0;
   /** Aborts when there is no time for pauses any more. */
   let hurry = new AbortController();
@@ -77,7 +79,7 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
 
   async function work(object: string): Promise<void> {
     const line = lines.get(object) ?? [];
-    if (delayMs > 0) await pause(delayMs);
+    if (delayMs > 0) await batchOver();
     for (let event = line[0]; event !== undefined; event = line[0]) {
       await deliver(event);
       line.shift();
@@ -85,6 +87,14 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
     }
     lines.delete(object);
     if (unwritten === 0) idle?.();
+  }
+
+  function batchOver(): Promise<void> {
+    const nowMs = clock.monotonicMs();
+    if (batch === undefined || nowMs > batch.closesMs) {
+      batch = { closesMs: nowMs + delayMs, over: pause(2 * delayMs) };
+    }
+    return batch.over;
   }
 
   async function deliver(event: Event): Promise<void> {
