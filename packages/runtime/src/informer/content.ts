@@ -169,16 +169,19 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
       const uid = object.metadata?.uid;
       if (isRemoved(object)) {
         const isHere = stored !== undefined && stored.metadata?.uid === uid;
-        if (isHere) ownWrites.remember(key, { object: undefined, uid, resourceVersion, until: 'passed' });
+        if (isHere) ownWrites.remember(key, { object: () => undefined, uid, resourceVersion, until: 'passed' });
         return;
       }
       // What the watch has passed is either stored or gone again.
       const passed = (compareResourceVersions(storeRv, resourceVersion) ?? -1) >= 0;
       if (passed || (stored !== undefined && isSameVersion(stored, object))) return;
-      // The caller keeps its object; this copy becomes one of the cache.
-      const current = prepare(key, copyJson(object) as KubeObject as ServerObject);
-      if (current === failed) return;
-      const visible = current === filtered ? undefined : current;
+      let current: Prepared<T> | undefined;
+      const visible = (): T | undefined => {
+        // The caller keeps its object; this copy becomes one of the cache.
+        current ??= prepare(key, copyJson(object) as KubeObject as ServerObject);
+        if (current === failed) return store.objects.get(key);
+        return current === filtered ? undefined : current;
+      };
       ownWrites.remember(key, { object: visible, uid, resourceVersion, until: 'reached' });
     },
     startCollecting() {

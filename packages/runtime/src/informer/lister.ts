@@ -26,7 +26,10 @@ export function createLister<T extends KubeObject>({ content, ownWrites, logger 
     if (pending.size === 0) return [...stored];
     const objects: T[] = [];
     for (const object of stored) if (!pending.has(keyOf(object))) objects.push(object);
-    for (const { object } of pending.values()) if (object !== undefined && belongs(object)) objects.push(object);
+    for (const written of pending.values()) {
+      const object = written.object();
+      if (object !== undefined && belongs(object)) objects.push(object);
+    }
     return objects;
   };
 
@@ -48,7 +51,7 @@ export function createLister<T extends KubeObject>({ content, ownWrites, logger 
   return {
     get(key) {
       const written = ownWrites.pending().get(key);
-      return written === undefined ? content.store().objects.get(key) : written.object;
+      return written === undefined ? content.store().objects.get(key) : written.object();
     },
     list(namespace = '') {
       if (namespace === '') return merged(content.store().objects, () => true);
@@ -59,7 +62,7 @@ export function createLister<T extends KubeObject>({ content, ownWrites, logger 
       const { objects } = content.store();
       let size = objects.size;
       for (const [key, { object }] of ownWrites.pending())
-        size += Number(object !== undefined) - Number(objects.get(key) !== undefined);
+        size += Number(object() !== undefined) - Number(objects.get(key) !== undefined);
       return size;
     },
     get resourceVersion() {

@@ -120,10 +120,12 @@ describe('read your writes', () => {
     await stop();
   });
 
-  it("given the caller's object, then it stays as it is", async () => {
-    const { informer, stop } = await synced();
+  it("given the caller's object, when it is read, then it stays as it is", async () => {
+    const harness = await synced();
+    const { informer, stop } = harness;
     const written: PersistentVolume & KubeObject = aVolume('a', '12', { managedFields: [{ manager: 'x' }] });
     informer.remember(written);
+    expect(seen(harness)).toBe('12');
     expect(written.metadata?.managedFields).toEqual([{ manager: 'x' }]);
     expect(Object.isFrozen(written)).toBe(false);
     await stop();
@@ -138,6 +140,49 @@ describe('read your writes', () => {
     harness.informer.remember(aVolume('a', '12', { labels: { other: 'yes' } }));
     expect(seen(harness)).toBeUndefined();
     expect(harness.informer.lister.size).toBe(0);
+    await harness.stop();
+  });
+
+  it('given a write that the watch brings before anybody reads, then only that of the watch is prepared; else both are, once', async () => {
+    const prepared: (string | undefined)[] = [];
+    const harness = scriptedInformer({
+      transform: {
+        id: 'counting',
+        apply: (object) => {
+          prepared.push(object.metadata?.resourceVersion);
+          return object;
+        },
+      },
+    });
+    const stream = new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('10', 'end');
+    harness.api.answers(stream);
+    await harness.start();
+    harness.informer.remember(aVolume('a', '12'));
+    stream.event('MODIFIED', aVolume('a', '12'));
+    await harness.clock.advance(0);
+    harness.informer.remember(aVolume('a', '14'));
+    expect([seen(harness), seen(harness)]).toEqual(['14', '14']);
+    stream.event('MODIFIED', aVolume('a', '14'));
+    await harness.clock.advance(0);
+    expect(prepared).toEqual(['5', '12', '14', '14']);
+    await harness.stop();
+  });
+
+  it('given a write on which a transform fails, then the lister shows the object as it was', async () => {
+    const harness = scriptedInformer({
+      transform: {
+        id: 'failing',
+        apply: (object) => {
+          if (object.metadata?.resourceVersion === '12') throw new Error('no');
+          return object;
+        },
+      },
+    });
+    harness.api.answers(new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('10', 'end'));
+    await harness.start();
+    harness.informer.remember(aVolume('a', '12'));
+    expect([seen(harness), seen(harness), harness.informer.lister.size]).toEqual(['5', '5', 1]);
+    expect(harness.logger.lines.filter(({ kind }) => kind === 'error')).toHaveLength(1);
     await harness.stop();
   });
 

@@ -20,8 +20,11 @@ export interface OwnWrites<T extends KubeObject> {
 }
 
 export interface Written<T> {
-  /** Undefined when what was written is not to be seen: a transform filters it out, or the write removed the object. */
-  readonly object: T | undefined;
+  /**
+   * Undefined when what was written is not to be seen: a transform filters it out, or the write removed the object. Asked
+   * only by who reads it: as a rule the watch brings the same object a moment later, and nobody does.
+   */
+  readonly object: () => T | undefined;
   readonly uid: string | undefined;
   readonly resourceVersion: string;
   /**
