@@ -2,6 +2,9 @@
 /**
  * A Node stream as the body of a response. Unlike the stream's own iterator it can be ended before it was begun, and it
  * does not take a stream that just closed for a complete one. At most one `next` may be pending, as `for await` does it.
+ *
+ * What arrives goes to whom waits for it by the shortest way that a stream has: it flows, and is paused only when as much as
+ * it may hold lies here unasked for. Then the peer is held back.
  */
 import type { Readable } from 'node:stream';
 import { TransportError } from './transport.ts';
@@ -18,14 +21,65 @@ export interface BodyHooks {
   finished(how: BodyEnd): void;
 }
 
+type Next = IteratorResult<Uint8Array, undefined>;
+
+const done: Next = { done: true, value: undefined };
+
 export function readableBody(readable: Readable, hooks: BodyHooks): AsyncIterable<Uint8Array> {
-  let wake = (): void => undefined;
+  /** Arrived, and not asked for. */
+  let held: Uint8Array[] = [];
+  let heldBytes = 0;
+  let waiting: PromiseWithResolvers<Next> | undefined;
   let failure: TransportError | undefined;
   let ended = false;
   let finished = false;
-  readable.on('readable', () => {
+
+  const finish = (how: BodyEnd): void => {
+    if (finished) return;
+    finished = true;
+    hooks.finished(how);
+  };
+  const takeHeld = (): Uint8Array => {
+    const [only] = held;
+    const taken = held.length === 1 && only !== undefined ? only : Buffer.concat(held, heldBytes);
+    letGo();
+    return taken;
+  };
+  const letGo = (): void => {
+    held = [];
+    heldBytes = 0;
+    if (readable.isPaused()) readable.resume();
+  };
+  /** What there is to say without waiting. */
+  const ready = (): Promise<Next> | undefined => {
+    if (finished) return Promise.resolve(done);
+    if (held.length > 0) return Promise.resolve({ done: false, value: takeHeld() });
+    if (failure !== undefined) {
+      finish('failed');
+      return Promise.reject(failure);
+    }
+    if (!ended) return undefined;
+    finish('complete');
+    return Promise.resolve(done);
+  };
+  const wake = (): void => {
+    const answer = waiting === undefined ? undefined : ready();
+    if (answer === undefined) return;
+    waiting?.resolve(answer);
+    waiting = undefined;
+  };
+
+  readable.on('data', (chunk: Uint8Array) => {
     hooks.arrived?.();
-    wake();
+    if (finished) return;
+    if (waiting !== undefined) {
+      waiting.resolve({ done: false, value: chunk });
+      waiting = undefined;
+      return;
+    }
+    held.push(chunk);
+    heldBytes += chunk.length;
+    if (heldBytes >= readable.readableHighWaterMark) readable.pause();
   });
   readable.on('end', () => {
     ended = true;
@@ -40,28 +94,21 @@ export function readableBody(readable: Readable, hooks: BodyHooks): AsyncIterabl
     if (!ended) failure ??= hooks.truncated?.() ?? new TransportError('eof', 'unexpected EOF');
     wake();
   });
-  const finish = (how: BodyEnd): void => {
-    if (finished) return;
-    finished = true;
-    hooks.finished(how);
+
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        const answer = ready();
+        if (answer !== undefined) return answer;
+        waiting = Promise.withResolvers();
+        return waiting.promise;
+      },
+      return: async () => {
+        finish('early');
+        letGo();
+        wake();
+        return done;
+      },
+    }),
   };
-  const next = async (): Promise<IteratorResult<Uint8Array>> => {
-    for (;;) {
-      if (finished) return { done: true, value: undefined };
-      const chunk = readable.read() as Uint8Array | null;
-      if (chunk !== null) return { done: false, value: chunk };
-      if (failure !== undefined) {
-        finish('failed');
-        throw failure;
-      }
-      if (ended) finish('complete');
-      else await new Promise<void>((resolve) => (wake = resolve));
-    }
-  };
-  const end = async (): Promise<IteratorResult<Uint8Array>> => {
-    finish('early');
-    wake();
-    return { done: true, value: undefined };
-  };
-  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }

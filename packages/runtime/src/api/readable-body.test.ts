@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { settle } from '../../testing/index.ts';
+import { type BodyEnd, readableBody } from './readable-body.ts';
+import { TransportError } from './transport.ts';
+
+/** A body over a stream that holds four bytes, and what it says about itself. */
+function setUp(truncated?: TransportError) {
+  const readable = new Readable({ highWaterMark: 4, read: () => undefined });
+  const ends: BodyEnd[] = [];
+  let arrivals = 0;
+  const body = readableBody(readable, {
+    arrived: () => (arrivals += 1),
+    toError: (error) => new TransportError('reset', error.message),
+    truncated: () => truncated,
+    finished: (how) => ends.push(how),
+  });
+  const chunks = body[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => {
+    try {
+      const result = await chunks.next();
+      return result.done === true ? 'done' : Buffer.from(result.value).toString();
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const push = async (text: string): Promise<void> => {
+    readable.push(Buffer.from(text));
+    await settle();
+  };
+  return { readable, ends, next, push, end: () => chunks.return?.(), arrivals: () => arrivals };
+}
+
+describe('a stream as a body', () => {
+  it('given somebody who waits, then each chunk is handed out as it came', async () => {
+    const { next, push, readable, ends, arrivals } = setUp();
+    const first = next();
+    await push('a');
+    const second = next();
+    await push('b');
+    const third = next();
+    readable.push(null);
+    expect([await first, await second, await third, await next(), ends, arrivals()]).toEqual([
+      'a',
+      'b',
+      'done',
+      'done',
+      ['complete'],
+      2,
+    ]);
+  });
+
+  it('given chunks that nobody asked for, then they are handed out as one', async () => {
+    const { next, push } = setUp();
+    await push('a');
+    await push('b');
+    expect(await next()).toBe('ab');
+  });
+
+  it('given as much unasked for as the stream may hold, then it is held back until somebody asks', async () => {
+    const { next, push, readable, arrivals } = setUp();
+    await push('abcd');
+    expect([readable.isPaused(), arrivals()]).toEqual([true, 1]);
+    await push('ef');
+    expect([await next(), await next(), readable.isPaused(), arrivals()]).toEqual(['abcd', 'ef', false, 2]);
+  });
+
+  it('given a failure, then what came before it is handed out first', async () => {
+    const { next, push, readable, ends } = setUp();
+    await push('a');
+    readable.destroy(new Error('cut'));
+    await settle();
+    expect([await next(), await next(), await next(), ends]).toEqual(['a', 'cut', 'done', ['failed']]);
+  });
+
+  it.each([
+    ['closed', (readable: Readable) => void readable.destroy()],
+    ['ended short', (readable: Readable) => void readable.push(null)],
+  ])('given a stream that was %s, then it is no complete body', async (_how, cut) => {
+    const { next, readable, ends } = setUp(new TransportError('eof', 'cut short'));
+    const waiting = next();
+    cut(readable);
+    expect([await waiting, ends]).toEqual(['cut short', ['failed']]);
+  });
+
+  it('given a body that is ended before it was begun, then what it held is let go and the stream is not held back', async () => {
+    const { next, push, readable, end, ends } = setUp();
+    await push('abcd');
+    await end();
+    await push('ef');
+    expect([await next(), readable.isPaused(), readable.readableLength, ends]).toEqual(['done', false, 0, ['early']]);
+  });
+
+  it('given somebody who waits when the body is ended, then the wait ends', async () => {
+    const { next, end, ends } = setUp();
+    const waiting = next();
+    await end();
+    expect([await waiting, ends]).toEqual(['done', ['early']]);
+  });
+});
