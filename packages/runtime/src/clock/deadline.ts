@@ -58,35 +58,51 @@ export interface LinkedSignal extends Disposable {
 
 /** A signal that aborts as soon as one of its parents does. Disposing aborts it and lets the parents go. */
 export function linkSignals(parents: readonly (AbortSignal | undefined)[]): LinkedSignal {
-  const controller = new AbortController();
-  const links: (() => void)[] = [];
-  const unlink = (): void => {
-    for (const cut of links.splice(0)) cut();
-  };
-  const abort = (reason: unknown): void => {
-    unlink();
-    controller.abort(reason);
-  };
-  const linked: LinkedSignal = {
-    signal: controller.signal,
-    abort,
-    release: unlink,
-    [Symbol.dispose]: () => abort(ended),
-  };
+  const linked = new Linked();
   let earliestMs = Infinity;
   for (const parent of parents) {
     if (parent === undefined) continue;
     if (parent.aborted) {
-      abort(parent.reason);
+      linked.abort(parent.reason);
       return linked;
     }
-    const onAbort = (): void => abort(parent.reason);
-    parent.addEventListener('abort', onAbort, { once: true });
-    links.push(() => parent.removeEventListener('abort', onAbort));
+    linked.follow(parent);
     earliestMs = Math.min(earliestMs, deadlines.get(parent) ?? Infinity);
   }
-  if (earliestMs !== Infinity) deadlines.set(controller.signal, earliestMs);
+  if (earliestMs !== Infinity) deadlines.set(linked.signal, earliestMs);
   return linked;
+}
+
+/** Is itself the listener on its parents: every request has one of these, and most have nothing to do. */
+class Linked implements LinkedSignal {
+  readonly #controller = new AbortController();
+  readonly #parents: AbortSignal[] = [];
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  follow(parent: AbortSignal): void {
+    parent.addEventListener('abort', this, { once: true });
+    this.#parents.push(parent);
+  }
+
+  handleEvent({ target }: Event): void {
+    this.abort((target as AbortSignal).reason);
+  }
+
+  abort(reason: unknown): void {
+    this.release();
+    this.#controller.abort(reason);
+  }
+
+  release(): void {
+    for (const parent of this.#parents) parent.removeEventListener('abort', this);
+  }
+
+  [Symbol.dispose](): void {
+    this.abort(ended);
+  }
 }
 
 /** One for all: making an exception with its stack for every call would be a tenth of the cost of a small request. */

@@ -45,6 +45,16 @@ describe('systemClock', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('given a long wait that is cancelled after it was re-armed, then it does not fire', async () => {
+    const days30 = 30 * 24 * 3600 * 1000;
+    let fired = 0;
+    const timer = systemClock().timer(days30, () => (fired += 1));
+    await vi.advanceTimersByTimeAsync(days30 - 1);
+    timer.cancel();
+    await vi.advanceTimersByTimeAsync(2);
+    expect([fired, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
   it('given a cancelled timer, then it does not fire', async () => {
     let fired = 0;
     systemClock()
@@ -58,8 +68,9 @@ describe('systemClock', () => {
 describe('systemRandom', () => {
   it('yields numbers of [0, 1) and version 4 identifiers', () => {
     const random = systemRandom();
-    const numbers = Array.from({ length: 100 }, () => random.next());
+    const numbers = Array.from({ length: 200 }, () => random.next());
     expect(numbers.every((n) => n >= 0 && n < 1)).toBe(true);
+    expect(new Set(numbers).size).toBeGreaterThan(190);
     expect(random.uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 });

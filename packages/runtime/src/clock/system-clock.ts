@@ -20,7 +20,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       alarm.cancel();
       reject(signal?.reason as Error);
     };
-    const alarm = arm(ms, () => {
+    const alarm = new Alarm(ms, () => {
       signal?.removeEventListener('abort', onAbort);
       resolve();
     });
@@ -29,33 +29,46 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 function timer(ms: number, fire: () => void): Timer {
-  const alarm = arm(ms, fire);
+  const alarm = new Alarm(ms, fire);
   alarm.unref();
   return alarm;
 }
 
-interface Alarm extends Timer {
-  unref(): void;
-}
+/**
+ * One timer, re-armed for as long as the wait is longer than what a timer can hold. An object with methods rather than one of
+ * closures: every request arms one, and hardly any fires.
+ */
+class Alarm implements Timer {
+  #handle: NodeJS.Timeout;
+  #background = false;
 
-/** One timer, re-armed for as long as the wait is longer than what a timer can hold. */
-function arm(ms: number, fire: () => void): Alarm {
-  const dueMs = performance.now() + ms;
-  let background = false;
-  let handle: NodeJS.Timeout;
-  const set = (remainingMs: number): void => {
-    const next = remainingMs > longestTimerMs ? () => set(dueMs - performance.now()) : fire;
-    handle = setTimeout(next, Math.min(Math.max(remainingMs, 0), longestTimerMs));
-    if (background) handle.unref();
-  };
-  set(ms);
-  const cancel = (): void => clearTimeout(handle);
-  return {
-    cancel,
-    [Symbol.dispose]: cancel,
-    unref: () => {
-      background = true;
-      handle.unref();
-    },
-  };
+  constructor(ms: number, fire: () => void) {
+    this.#handle = ms <= longestTimerMs ? setTimeout(fire, Math.max(ms, 0)) : this.#setFirst(ms, fire);
+  }
+
+  cancel(): void {
+    clearTimeout(this.#handle);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#handle);
+  }
+
+  unref(): void {
+    this.#background = true;
+    this.#handle.unref();
+  }
+
+  #setFirst(ms: number, fire: () => void): NodeJS.Timeout {
+    const dueMs = performance.now() + ms;
+    const setNext = (): void => {
+      const leftMs = dueMs - performance.now();
+      this.#handle = setTimeout(
+        leftMs > longestTimerMs ? setNext : fire,
+        Math.min(Math.max(leftMs, 0), longestTimerMs),
+      );
+      if (this.#background) this.#handle.unref();
+    };
+    return setTimeout(setNext, longestTimerMs);
+  }
 }
