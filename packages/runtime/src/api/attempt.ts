@@ -7,7 +7,7 @@ import { ApiError } from './errors.ts';
 import { noAnswer, type RequestMetrics } from './request-metrics.ts';
 import { type Expected, isSuccess, mediaType, readError, readValue, unexpectedMediaType } from './response.ts';
 import { parseRetryAfterMs } from './retry-policy.ts';
-import type { Attempt, AttemptResult } from './send.ts';
+import type { Attempt, AttemptResult, Call } from './send.ts';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts';
 
 export interface AttemptDeps {
@@ -24,8 +24,7 @@ export interface Attempts {
 
 export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning: (header?: string) => void): Attempts {
   /** The time until the head of the answer is there counts, as in client-go. */
-  const measured = async (request: TransportRequest): Promise<TransportResponse> => {
-    if (metrics === undefined) return transport(request);
+  const measured = async (request: TransportRequest, { exchanged }: RequestMetrics): Promise<TransportResponse> => {
     const { method } = request;
     const sentMs = clock.monotonicMs();
     let code = noAnswer;
@@ -34,15 +33,13 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
       code = String(response.status);
       return response;
     } finally {
-      metrics.exchanged({ method, code, ms: clock.monotonicMs() - sentMs });
+      exchanged({ method, code, ms: clock.monotonicMs() - sentMs });
     }
   };
-  const exchange = async (request: TransportRequest): Promise<AttemptResult<TransportResponse>> => {
-    const response = await measured(request);
+  const exchange = async (request: TransportRequest): Promise<TransportResponse> => {
+    const response = await (metrics === undefined ? transport(request) : measured(request, metrics));
     logWarning(response.headers['warning']);
-    if (isSuccess(response)) return { kind: 'success', value: response };
-    const retryAfterMs = parseRetryAfterMs(response.headers['retry-after']);
-    return { kind: 'failure', error: await readError(request, response), retryAfterMs };
+    return response;
   };
 
   const alarmOf = (linked: LinkedSignal, leftMs: number): Timer | undefined =>
@@ -55,9 +52,9 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
       const alarm = alarmOf(linked, leftMs);
       try {
         const request: TransportRequest = { ...call.request, signal: linked.signal };
-        const result = await exchange(request);
-        if (result.kind === 'failure') return result;
-        return { kind: 'success', value: await readValue(request, result.value, expected) };
+        const response = await exchange(request);
+        if (!isSuccess(response)) return await refused(request, response);
+        return { kind: 'success', value: await readValue(request, response, expected) };
       } catch (error) {
         return asFailure(error);
       } finally {
@@ -67,8 +64,20 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
       }
     };
 
+  const open = async (call: Call, signal: AbortSignal): Promise<AttemptResult<TransportResponse>> => {
+    try {
+      const request: TransportRequest = { ...call.request, signal };
+      const response = await exchange(request);
+      if (!isSuccess(response)) return await refused(request, response);
+      return { kind: 'success', value: { ...response, body: await acceptedBody(request, response) } };
+    } catch (error) {
+      return asFailure(error);
+    }
+  };
   /** The deadline lasts until the body has ended, and nothing of it stays behind then. */
   const stream: Attempt<TransportResponse> = async (call, leftMs) => {
+    // A watch has none: it follows the caller's own signal, and its chunks pass nobody here.
+    if (leftMs === Infinity && call.signal !== undefined) return open(call, call.signal);
     const linked = linkSignals([call.signal]);
     const alarm = alarmOf(linked, leftMs);
     const release = (): void => {
@@ -76,21 +85,24 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
       linked[Symbol.dispose]();
     };
     try {
-      const request: TransportRequest = { ...call.request, signal: linked.signal };
-      const result = await exchange(request);
+      const result = await open(call, linked.signal);
       if (result.kind === 'success') {
-        const body = await acceptedBody(request, result.value);
-        return { kind: 'success', value: { ...result.value, body: thenRelease(body, release) } };
+        return { kind: 'success', value: { ...result.value, body: thenRelease(result.value.body, release) } };
       }
       release();
       return result;
     } catch (error) {
       release();
-      return asFailure(error);
+      throw error;
     }
   };
 
   return { unary, stream };
+}
+
+async function refused(request: TransportRequest, response: TransportResponse): Promise<AttemptResult<never>> {
+  const retryAfterMs = parseRetryAfterMs(response.headers['retry-after']);
+  return { kind: 'failure', error: await readError(request, response), retryAfterMs };
 }
 
 function asFailure(error: unknown): AttemptResult<never> {

@@ -113,7 +113,8 @@ export function authenticated(transport: Transport, credentials: Credentials, cl
   return async (request) => {
     if (request.headers['authorization'] !== undefined) return transport(request);
     const sentMs = clock.monotonicMs();
-    const first = await current(credentials, request);
+    const found = current(credentials, request);
+    const first = found instanceof Promise ? await found : found;
     const response = await transport(withCredential(request, first));
     if (response.status !== 401) return response;
     credentials.refused(sentMs);

@@ -43,7 +43,9 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
   let limited = call.use !== 'watch';
   let previous: Error | undefined;
   for (let retries = 0; ; retries += 1) {
-    if (limited) await throttle(deps, call);
+    const turn = limited ? deps.limiter.acquire(call) : undefined;
+    if (turn !== undefined) await throttle(deps, call, turn);
+    else if (limited) metrics?.limited({ method: call.request.method, ms: 0 });
     const startedMs = clock.monotonicMs();
     const result = await attempt(call, leftMs);
     if (result.kind === 'success') return result.value;
@@ -65,17 +67,11 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
   }
 }
 
-async function throttle({ clock, limiter, logWait, metrics }: SendDeps, call: Call): Promise<void> {
-  const { method } = call.request;
-  const turn = limiter.acquire(call);
-  if (turn === undefined) {
-    metrics?.limited({ method, ms: 0 });
-    return;
-  }
+async function throttle({ clock, logWait, metrics }: SendDeps, call: Call, turn: Promise<void>): Promise<void> {
   const startedMs = clock.monotonicMs();
   await turn;
   const ms = clock.monotonicMs() - startedMs;
-  metrics?.limited({ method, ms });
+  metrics?.limited({ method: call.request.method, ms });
   logWait(ms, call.request);
 }
 

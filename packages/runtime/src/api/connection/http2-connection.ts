@@ -99,6 +99,7 @@ function exchange(wire: Wire, headers: OutgoingHttpHeaders, request: TransportRe
   }
   return new Promise((resolve, reject) => {
     const stream = wire.session.request(headers, { endStream: body === undefined });
+    let answered = false;
     const onAbort = (): void => stream.close(constants.NGHTTP2_CANCEL);
     const failure = (error: unknown): TransportError => {
       if (signal.aborted) return abortError(signal);
@@ -115,17 +116,22 @@ function exchange(wire: Wire, headers: OutgoingHttpHeaders, request: TransportRe
       if (stream.id === undefined) wire.session.close();
       reject(failure(error));
     };
-    const onClose = (): void => fail(new TransportError('eof', 'unexpected EOF'));
 
     signal.addEventListener('abort', onAbort, { once: true });
-    stream.once('error', fail).once('close', onClose);
-    stream.once('response', (received) => {
+    // They stay as long as the stream does: taking listeners off costs more than that they are asked in vain.
+    stream.on('error', (error) => {
+      if (!answered) fail(error);
+    });
+    stream.on('close', () => {
+      if (!answered) fail(new TransportError('eof', 'unexpected EOF'));
+    });
+    stream.on('response', (received) => {
+      answered = true;
       wire.health.heard();
-      stream.off('error', fail).off('close', onClose);
-      const { [constants.HTTP2_HEADER_STATUS]: status, ...rest } = received;
+      // The headers are Node's own object, `:status` among them: a copy without it would be the dearest line here.
       resolve({
-        status: Number(status),
-        headers: headersOf(rest),
+        status: Number(received[constants.HTTP2_HEADER_STATUS]),
+        headers: headersOf(received),
         body: readableBody(stream, {
           arrived: () => wire.health.heard(),
           toError: failure,

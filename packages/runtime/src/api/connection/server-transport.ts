@@ -9,7 +9,7 @@
  */
 import type { ConnectionOptions } from 'node:tls';
 import type { Socket } from 'node:net';
-import { type Transport, TransportError } from '../transport.ts';
+import { type Transport, TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
 import { unlessAborted } from '../unless-aborted.ts';
 import type { Connection } from './connection.ts';
 import { createDial, type Dial, type DialDeps } from './dial.ts';
@@ -105,15 +105,26 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
     current = undefined;
   };
 
+  const addressed = (request: TransportRequest): TransportRequest =>
+    endpoint.basePath === '' ? request : { ...request, path: endpoint.basePath + request.path };
+  const sendWhenReady = async (
+    request: TransportRequest,
+    refreshed: ReturnType<TlsSource['refresh']>,
+  ): Promise<TransportResponse> => {
+    if (refreshed !== undefined) rotate(refreshed instanceof Promise ? await refreshed : refreshed);
+    const found = connection();
+    const usable = found instanceof Promise ? await unlessAborted(found, request.signal) : found;
+    return usable.send(addressed(request));
+  };
+
   return {
-    send: async (request) => {
-      const { signal } = request;
-      if (closed) throw closedError();
+    send: (request) => {
+      if (closed) return Promise.reject(closedError());
       const refreshed = tls.refresh();
-      if (refreshed !== undefined) rotate(refreshed instanceof Promise ? await refreshed : refreshed);
-      const found = connection();
-      const usable = found instanceof Promise ? await unlessAborted(found, signal) : found;
-      return usable.send(endpoint.basePath === '' ? request : { ...request, path: endpoint.basePath + request.path });
+      // As a rule nothing has to be waited for.
+      return refreshed === undefined && current?.isOpen() === true
+        ? current.send(addressed(request))
+        : sendWhenReady(request, refreshed);
     },
     close: async () => {
       closed = true;
