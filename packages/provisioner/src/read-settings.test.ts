@@ -24,6 +24,7 @@ it.each([
   ['--enable-capacity', '--enable-capacity is not supported by this version'],
   ['--node-deployment', '--node-deployment is not supported by this version'],
   ['--worker-threads=0', '--worker-threads must be at least 1'],
+  ['--timeout=0', '--timeout must be greater than 0'],
   ['--volume-name-uuid-length=33', '--volume-name-uuid-length must be between -1 and 32, not 33'],
   ['--volume-name-uuid-length=-2', '--volume-name-uuid-length must be between -1 and 32, not -2'],
 ])('given %s, when read, then one clear line refuses it', (flag, line) => {
