@@ -37,14 +37,16 @@ export function createObjectsByKey<T extends KubeObject>(): ObjectsByKey<T> {
     },
     get: (key) => find(split(key)),
     set(object) {
-      const parts = partsOf(object);
-      const { namespace, name } = parts;
-      const isNew = find(parts) === undefined;
+      const { namespace, name } = partsOf(object);
       const found = table.get(name);
-      if (found instanceof Map) found.set(namespace, object);
-      else if (found === undefined || !isNew) table.set(name, object);
-      else table.set(name, new Map([found, object].map((each) => [partsOf(each).namespace, each])));
-      if (isNew) size += 1;
+      if (found instanceof Map) {
+        if (!found.has(namespace)) size += 1;
+        found.set(namespace, object);
+        return;
+      }
+      const other = found === undefined ? undefined : partsOf(found).namespace;
+      if (other !== namespace) size += 1;
+      table.set(name, found === undefined || other === namespace ? object : byNamespace(found, object));
     },
     delete(key) {
       const parts = split(key);
@@ -68,6 +70,10 @@ interface Parts {
   /** Empty for what is cluster scoped. */
   readonly namespace: string;
   readonly name: string;
+}
+
+function byNamespace<T extends KubeObject>(...objects: readonly T[]): Map<string, T> {
+  return new Map(objects.map((object) => [partsOf(object).namespace, object]));
 }
 
 function partsOf({ metadata: { namespace = '', name = '' } = {} }: KubeObject): Parts {
