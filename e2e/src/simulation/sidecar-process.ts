@@ -127,7 +127,7 @@ export function startProcess(program: SidecarProgram, deps: ProcessDeps): Sideca
     const sidecar = program.create(
       {
         ...base,
-        api: client,
+        client,
         channel,
         informers,
         metrics: noMetrics,

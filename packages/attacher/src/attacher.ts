@@ -47,7 +47,7 @@ export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Co
 }
 
 function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Controller {
-  const { api, channel, clock, informers, logger, gate } = deps;
+  const { client, channel, clock, informers, logger, gate } = deps;
   const watched = { driverName: driver.name, resyncMs: settings.resyncMs };
   const attachments = informers.informer(watchedAttachments(watched));
   const volumes = informers.informer(watchedVolumes(watched));
@@ -74,7 +74,7 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
     runs,
   };
   const reconcile = createAttachReconcile({
-    api,
+    client,
     channel,
     clock,
     logger,
@@ -97,7 +97,7 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
     rateLimiter: limiterOf(deps, settings),
   });
   const reconcileRelease = createReleaseReconcile({
-    api,
+    client,
     logger,
     volumes,
     driverName: driver.name,
@@ -141,14 +141,14 @@ function createRealAttacher(deps: AttacherDeps, { driver, settings }: AttacherOp
 
 /** Neither PersistentVolumes nor nodes matter then; upstream watches the former all the same. */
 function createTrivialAttacher(deps: AttacherDeps, { driver, settings }: AttacherOptions): Controller {
-  const { api, informers, logger, gate } = deps;
+  const { client, informers, logger, gate } = deps;
   const watched = { driverName: driver.name, resyncMs: settings.resyncMs };
   const attachments = informers.informer(watchedAttachments(watched));
   const queue = createWorkQueue<string>(deps, {
     name: queueNames.attachments,
     rateLimiter: limiterOf(deps, settings),
   });
-  const reconcile = createTrivialReconcile({ api, attachments, driverName: driver.name });
+  const reconcile = createTrivialReconcile({ client, attachments, driverName: driver.name });
   attachments.addHandler(
     trivialHandler(
       driver.name,

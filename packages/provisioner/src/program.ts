@@ -84,7 +84,7 @@ function provisioning(context: Context, driver: DriverFacts, settings: Provision
   const { channel, world, name } = context;
   return overCaches(context, (ports) => {
     const recorderOf = (component: string): EventRecorder =>
-      createEventRecorder({ ...ports, client: ports.api }, { component, delayMs: eventDelayMs });
+      createEventRecorder(ports, { component, delayMs: eventDelayMs });
     const events = recorderOf(`${name}_${world.hostName}_${ports.random.uuid()}`);
     const driverEvents = recorderOf('external-provisioner');
     const provisioner = createProvisioner({ ...ports, channel, events, driverEvents }, { driver, settings });

@@ -49,7 +49,7 @@ export interface ProvisionerOptions {
 const saveWorkers = 4;
 
 export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: ProvisionerOptions): Controller {
-  const { api, channel, clock, informers, logger, random, gate, events, driverEvents } = deps;
+  const { client, channel, clock, informers, logger, random, gate, events, driverEvents } = deps;
   const supportsTopology =
     settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
   const claims = informers.informer(watchedClaims(driver.name));
@@ -83,7 +83,7 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
   const unsettled = createUnsettledClaims();
   const infeasible = createInfeasibleClaims(clock);
   const metrics = createProvisionerMetrics(deps.metrics);
-  const shared = { api, channel, clock, logger, events, claims, volumes, unsettled, metrics };
+  const shared = { client, channel, clock, logger, events, claims, volumes, unsettled, metrics };
   const reconcileClaim = createClaimReconcile({
     ...shared,
     classes,

@@ -8,12 +8,12 @@ export type SecretValues =
   | { readonly kind: 'missing' | 'failed'; readonly message: string };
 
 export async function readSecret(
-  api: ApiClient,
+  client: ApiClient,
   reference: SecretReference,
   signal: AbortSignal,
 ): Promise<SecretValues> {
   try {
-    return { kind: 'found', values: await readValues(api, reference, { signal }) };
+    return { kind: 'found', values: await readValues(client, reference, { signal }) };
   } catch (error) {
     const what = `error getting secret ${reference.name} in namespace ${reference.namespace}`;
     return { kind: isNotFound(error) ? 'missing' : 'failed', message: `${what}: ${toError(error).message}` };

@@ -62,8 +62,7 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
   const { ports, death } = process;
   const events = recordedEvents(death);
   const driverEvents = recordedEvents(death);
-  const recorderOf = (component: string): EventRecorder =>
-    createEventRecorder({ ...ports, client: ports.api }, { component });
+  const recorderOf = (component: string): EventRecorder => createEventRecorder(ports, { component });
   const provisioner = createProvisioner(
     {
       ...ports,

@@ -65,11 +65,11 @@ export function createProcess(world: World, { name, interrupt }: ProcessOptions)
   const metrics = recordingMetrics();
   const life = createLife(interrupt);
   const { stop, death } = life;
-  const api = createApiClient(
+  const client = createApiClient(
     { transport: mortal(withFaults(server.transport, { clock, decide: script(faults) }), life), clock, logger },
     { userAgent: `${name}/test`, qps: -1, burst: 1 },
   );
-  const informers = createInformerFactory({ client: api, clock, random, logger, objects: 'frozen' });
+  const informers = createInformerFactory({ client, clock, random, logger, objects: 'frozen' });
   const connection = driver.channel();
   const channel: CsiChannel = {
     ...connection,
@@ -80,7 +80,16 @@ export function createProcess(world: World, { name, interrupt }: ProcessOptions)
     await clock.advance(0);
   };
   return {
-    ports: { api, channel, informers, clock, random, logger, metrics, queueMetrics: createWorkQueueMetrics(metrics) },
+    ports: {
+      client,
+      channel,
+      informers,
+      clock,
+      random,
+      logger,
+      metrics,
+      queueMetrics: createWorkQueueMetrics(metrics),
+    },
     death,
     async run(controller) {
       const watching = informers.start(stop.signal);

@@ -14,7 +14,7 @@ import {
 import type { AttachState } from './state.ts';
 
 export interface GuardDeps {
-  readonly api: ApiClient;
+  readonly client: ApiClient;
   readonly volumes: Informer<PersistentVolume>;
   readonly finalizer: string;
   /** By volume name: what is under way. */
@@ -22,13 +22,13 @@ export interface GuardDeps {
 }
 
 export async function guardVolume(
-  { api, volumes, finalizer, guarding }: GuardDeps,
+  { client, volumes, finalizer, guarding }: GuardDeps,
   volume: PersistentVolume,
   signal: AbortSignal,
 ): Promise<Partial<Pick<AttachState, 'guarding' | 'volume'>>> {
   const name = volume.metadata?.name ?? '';
   const target = { resource: persistentVolumes, object: volume, finalizer };
-  const add = (): Promise<PersistentVolume> => addFinalizer({ api, informer: volumes }, target, signal);
+  const add = (): Promise<PersistentVolume> => addFinalizer({ client, informer: volumes }, target, signal);
   try {
     const underWay = guarding.get(name) ?? add().finally(() => guarding.delete(name));
     guarding.set(name, underWay);

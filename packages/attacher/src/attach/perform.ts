@@ -48,9 +48,9 @@ export async function perform(
 }
 
 /** A list of at most one: the stock roles allow lists, the minimal ones do not allow reading by name. */
-async function findVolume({ api }: PerformDeps, name: string, signal: AbortSignal): Promise<AttachState['volume']> {
+async function findVolume({ client }: PerformDeps, name: string, signal: AbortSignal): Promise<AttachState['volume']> {
   try {
-    const { items } = await api.list(persistentVolumes, { fieldSelector: `metadata.name=${name}` }, { signal });
+    const { items } = await client.list(persistentVolumes, { fieldSelector: `metadata.name=${name}` }, { signal });
     const volume = items[0];
     return volume === undefined ? { kind: 'missing' } : { kind: 'found', volume };
   } catch (error) {
@@ -59,12 +59,12 @@ async function findVolume({ api }: PerformDeps, name: string, signal: AbortSigna
 }
 
 async function readSecrets(
-  { api }: PerformDeps,
+  { client }: PerformDeps,
   reference: Extract<Action, { kind: 'readSecrets' }>['reference'],
   signal: AbortSignal,
 ): Promise<AttachState['secrets']> {
   try {
-    return { kind: 'found', values: await readSecret(api, reference, { signal }) };
+    return { kind: 'found', values: await readSecret(client, reference, { signal }) };
   } catch (error) {
     return { kind: 'failed', message: messages.noSecret(reference, toError(error).message) };
   }

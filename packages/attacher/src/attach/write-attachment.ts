@@ -27,7 +27,7 @@ import { toStatusMessage } from './messages.ts';
 import { type Action, type Attempt, nameOf } from './state.ts';
 
 export interface WriteDeps {
-  readonly api: ApiClient;
+  readonly client: ApiClient;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly attachments: Informer<VolumeAttachment>;
@@ -128,13 +128,13 @@ async function writeStatus(
 
 /** That the object is gone is no failure: what was to be written needs no place any more. The cache is told, which may not know. */
 async function write(
-  { api, attachments, memory, finalizer, clock }: WriteDeps,
+  { client, attachments, memory, finalizer, clock }: WriteDeps,
   attachment: VolumeAttachment,
   { patch, options }: { readonly patch: Patch; readonly options: WriteOptions },
 ): Promise<Attempt> {
   const name = nameOf(attachment);
   try {
-    const patched = await api.patch({ resource: volumeAttachments, ref: { name } }, patch, options);
+    const patched = await client.patch({ resource: volumeAttachments, ref: { name } }, patch, options);
     attachments.remember(patched);
     // From now on the object itself says that there is something to take off its node.
     if (finalizersOf(patched).includes(finalizer)) memory.publications.delete(name);

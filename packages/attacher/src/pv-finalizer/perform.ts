@@ -15,21 +15,21 @@ import * as messages from './messages.ts';
 import type { ReleaseState } from './state.ts';
 
 export interface PerformDeps {
-  readonly api: ApiClient;
+  readonly client: ApiClient;
   readonly logger: Logger;
   readonly volumes: Pick<Informer<PersistentVolume>, 'remember'>;
   readonly driverName: string;
 }
 
 export async function release(
-  { api, logger, volumes, driverName }: PerformDeps,
+  { client, logger, volumes, driverName }: PerformDeps,
   { volume }: ReleaseState,
   signal: AbortSignal,
 ): Promise<Pick<ReleaseState, 'release'>> {
   const { name = '' } = volume.metadata ?? {};
   const target = { resource: persistentVolumes, object: volume, finalizer: finalizerOf(driverName) };
   try {
-    await removeFinalizer({ api, informer: volumes }, target, signal);
+    await removeFinalizer({ client, informer: volumes }, target, signal);
     logger.info(2, 'Removed finalizer from PersistentVolume', { PersistentVolume: name });
     return { release: 'done' };
   } catch (error) {

@@ -20,12 +20,12 @@ import { notSaved } from '../attach/messages.ts';
 import { isAttached } from '../attachment-facts.ts';
 
 export interface TrivialLoopDeps {
-  readonly api: ApiClient;
+  readonly client: ApiClient;
   readonly attachments: Informer<VolumeAttachment>;
   readonly driverName: string;
 }
 
-export function createTrivialReconcile({ api, attachments, driverName }: TrivialLoopDeps): Reconcile<string> {
+export function createTrivialReconcile({ client, attachments, driverName }: TrivialLoopDeps): Reconcile<string> {
   return async (name, signal) => {
     const attachment = attachments.lister.get(toObjectKey(undefined, name));
     if (attachment?.spec.attacher !== driverName) return done; // T1
@@ -36,7 +36,7 @@ export function createTrivialReconcile({ api, attachments, driverName }: Trivial
     };
     try {
       const target = { resource: volumeAttachments, ref: { name } };
-      attachments.remember(await api.patch(target, { type: 'merge', body }, { signal, subresource: 'status' })); // T3
+      attachments.remember(await client.patch(target, { type: 'merge', body }, { signal, subresource: 'status' })); // T3
       return done;
     } catch (error) {
       if (isNotFound(error)) return done; // T3

@@ -25,7 +25,7 @@ import type { UnsettledClaims } from './unsettled.ts';
 import { addGuard, type ClaimUpdate, removeGuard, removeSelectedNode, updateClaim } from './update-claim.ts';
 
 export interface PerformDeps {
-  readonly api: ApiClient;
+  readonly client: ApiClient;
   readonly channel: CsiChannel;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -53,9 +53,9 @@ export async function perform(
     case 'plan':
       return { planned: plan(deps, state, action.purpose) };
     case 'readSecret':
-      return { secrets: await readSecret(deps.api, action.reference, signal) };
+      return { secrets: await readSecret(deps.client, action.reference, signal) };
     case 'readAttributesClass':
-      return { attributes: await readAttributesClass(deps.api, action.name, signal) };
+      return { attributes: await readAttributesClass(deps.client, action.name, signal) };
     case 'guard': {
       const { write, ...learned } = await update(deps, state, addGuard);
       if (write === 'refused' && learned.presence === undefined) {
@@ -104,12 +104,12 @@ function plan(
 }
 
 async function readAttributesClass(
-  api: ApiClient,
+  client: ApiClient,
   name: string,
   signal: AbortSignal,
 ): Promise<ClaimState['attributes']> {
   try {
-    const { driverName, parameters } = await api.get(volumeAttributesClasses, { name }, { signal });
+    const { driverName, parameters } = await client.get(volumeAttributesClasses, { name }, { signal });
     return { kind: 'found', driverName, parameters: parameters ?? {} };
   } catch (error) {
     return { kind: 'failed', message: toError(error).message };

@@ -16,7 +16,7 @@ import { annotations, claimGuard } from '../names.ts';
 import type { Write } from './state.ts';
 
 export interface UpdateDeps {
-  readonly api: ApiClient;
+  readonly client: ApiClient;
   readonly claims: Pick<Informer<PersistentVolumeClaim>, 'remember'>;
 }
 
@@ -40,7 +40,7 @@ const writeTimeoutMs = 10_000;
 const attempts = 3;
 
 export async function updateClaim(
-  { api, claims }: UpdateDeps,
+  { client, claims }: UpdateDeps,
   claim: PersistentVolumeClaim,
   { change, onConflict }: ClaimUpdate,
 ): Promise<Updated> {
@@ -49,7 +49,7 @@ export async function updateClaim(
     try {
       const next = change(current);
       if (next === current) return { write: 'done', claim: current, presence: 'there' };
-      const written = await api.update(persistentVolumeClaims, next, { timeoutMs: writeTimeoutMs });
+      const written = await client.update(persistentVolumeClaims, next, { timeoutMs: writeTimeoutMs });
       claims.remember(written);
       return { write: 'done', claim: written, presence: 'there' };
     } catch (error) {
@@ -57,7 +57,7 @@ export async function updateClaim(
       if (!isConflict(error) || onConflict === 'fail' || attempt === attempts) {
         return { write: isRefusal(error) ? 'refused' : 'failed', claim: current, presence: 'there' };
       }
-      const live = await reread(api, current);
+      const live = await reread(client, current);
       if (live === 'gone') return { write: 'refused', claim: current, presence: 'gone' };
       if (live === 'failed') return { write: 'failed', claim: current, presence: 'there' };
       current = live;
@@ -66,12 +66,12 @@ export async function updateClaim(
 }
 
 async function reread(
-  api: ApiClient,
+  client: ApiClient,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | 'gone' | 'failed'> {
   const { namespace, name = '', uid } = claim.metadata ?? {};
   try {
-    const live = await api.get(persistentVolumeClaims, { namespace, name }, { timeoutMs: writeTimeoutMs });
+    const live = await client.get(persistentVolumeClaims, { namespace, name }, { timeoutMs: writeTimeoutMs });
     return live.metadata?.uid === uid ? live : 'gone';
   } catch (error) {
     return isNotFound(error) ? 'gone' : 'failed';

@@ -17,7 +17,7 @@ import { readSecret } from '../secret-values.ts';
 import type { Action, Conclusion, VolumeState } from './state.ts';
 
 export interface PerformDeps {
-  readonly api: ApiClient;
+  readonly client: ApiClient;
   readonly channel: CsiChannel;
   readonly logger: Logger;
   readonly volumes: Pick<Informer<PersistentVolume>, 'remember'>;
@@ -37,7 +37,7 @@ export async function perform(
       return 'volume' in patched ? { finalizing: 'done', volume: patched.volume } : { finalizing: patched.result };
     }
     case 'readSecret': {
-      const secrets = await readSecret(deps.api, action.reference, signal);
+      const secrets = await readSecret(deps.client, action.reference, signal);
       if (secrets.kind === 'found') return { secrets };
       // The secret may be gone with the namespace of the claim; the driver decides whether it needs it.
       deps.logger.warn('Deleting a volume without its secret', { PV: volume.metadata?.name, reason: secrets.message });
@@ -61,7 +61,7 @@ interface FinalizerPatch {
 }
 
 async function patchFinalizer(
-  { api, volumes }: PerformDeps,
+  { client, volumes }: PerformDeps,
   volume: PersistentVolume,
   { change, signal }: FinalizerPatch,
 ): Promise<{ readonly volume: PersistentVolume } | { readonly result: 'gone' | { readonly failure: Error } }> {
@@ -69,7 +69,7 @@ async function patchFinalizer(
   const write = change === 'add' ? addFinalizer : removeFinalizer;
   const target = { resource: persistentVolumes, object: volume, finalizer: volumeFinalizer };
   try {
-    return { volume: await write({ api, informer: volumes }, target, signal) };
+    return { volume: await write({ client, informer: volumes }, target, signal) };
   } catch (error) {
     if (isNotFound(error)) return { result: 'gone' };
     const failure = new Error(`failed to ${change} the finalizer on volume ${name}: ${toError(error).message}`, {
@@ -99,11 +99,11 @@ async function deleteVolume(
 }
 
 /** Not cancelled: the volume is gone, and an object that outlives it would only be deleted once more. */
-async function removeObject({ api, volumes }: PerformDeps, volume: PersistentVolume): Promise<Partial<VolumeState>> {
+async function removeObject({ client, volumes }: PerformDeps, volume: PersistentVolume): Promise<Partial<VolumeState>> {
   const { name = '', uid } = volume.metadata ?? {};
   try {
     const preconditions = uid === undefined ? {} : { uid };
-    const left = await api.delete(persistentVolumes, { name }, { preconditions });
+    const left = await client.delete(persistentVolumes, { name }, { preconditions });
     if (left === undefined) return { removal: 'gone' };
     volumes.remember(left);
     return { removal: 'done', volume: left };

@@ -20,7 +20,7 @@ it('given a finished deletion, when the cache still shows the volume, then it is
     metrics: { deleted: () => undefined, deleteFailed: () => undefined },
     volumes: { remember: () => undefined },
     channel: { call: async (method: string) => void calls.push(method) },
-    api: { delete: async () => cached, patch: async () => cached },
+    client: { delete: async () => cached, patch: async () => cached },
   } as unknown as VolumeLoopDeps;
   const reconcile = createVolumeReconcile(deps);
   const { signal } = new AbortController();

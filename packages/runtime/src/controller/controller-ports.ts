@@ -10,7 +10,7 @@ import type { WorkQueueMetrics } from '../workqueue/queue-metrics.ts';
 import type { StartGate } from './start-gate.ts';
 
 export interface ControllerPorts {
-  readonly api: ApiClient;
+  readonly client: ApiClient;
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly random: Random;

@@ -19,9 +19,9 @@ function createWorld<T extends PersistentVolume | PersistentVolumeClaim>(): Worl
   const clock = new FakeClock();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
   const { transport } = server;
-  const api = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
+  const client = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
   const remembered: T[] = [];
-  return { server, api, remembered, informer: { remember: (object) => void remembered.push(object) } };
+  return { server, client, remembered, informer: { remember: (object) => void remembered.push(object) } };
 }
 
 function aVolume(server: FakeApiServer, metadata: PersistentVolume['metadata'] = {}): PersistentVolume {

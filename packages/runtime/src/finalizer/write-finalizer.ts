@@ -7,7 +7,7 @@ import type { Informer } from '../informer/informer.ts';
 import { addedFinalizer, removedFinalizer } from './finalizer-patch.ts';
 
 export interface FinalizerDeps<T extends KubeObject> {
-  readonly api: Pick<ApiClient, 'patch'>;
+  readonly client: Pick<ApiClient, 'patch'>;
   /** Where the object is read from: it shows the answer at once. */
   readonly informer: Pick<Informer<T>, 'remember'>;
 }
@@ -42,12 +42,12 @@ export async function removeFinalizer<T extends KubeObject>(
 }
 
 async function patchMetadata<T extends KubeObject>(
-  { api, informer }: FinalizerDeps<T>,
+  { client, informer }: FinalizerDeps<T>,
   { resource, object, metadata }: FinalizerTarget<T> & { readonly metadata: Readonly<Record<string, unknown>> },
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const { namespace, name = '' } = object.metadata ?? {};
-  const stored = await api.patch(
+  const stored = await client.patch(
     { resource, ref: { namespace, name } },
     { type: 'strategic', body: { metadata } },
     { signal },

@@ -24,7 +24,7 @@ export function overCaches(
   // client-go's switch, for servers on which streamed lists misbehave.
   const streaming = world.env['KUBE_FEATURE_WatchListClient'] === 'false' ? 'off' : 'preferred';
   // Not with the lease: a standby has these metrics as well.
-  const ports = { api: client, clock, random, logger, metrics, queueMetrics: createWorkQueueMetrics(metrics) };
+  const ports = { client, clock, random, logger, metrics, queueMetrics: createWorkQueueMetrics(metrics) };
   return async (signal, gate) => {
     const informers = createInformerFactory({ client, clock, random, logger, metrics, streaming });
     const controller = assemble({ ...ports, informers, gate });
