@@ -13,8 +13,8 @@ import { createCompact } from './compact.ts';
 
 /**
  * Runs once on every object before it is cached, and must be idempotent. It owns the object it gets: it may return it
- * changed, or another one of the same name and namespace. Undefined: the object is none of ours. It is not stored and no handler hears of it; one that was
- * stored is deleted. A transform that throws leaves what was known of the object as it is.
+ * changed, or another one of the same name and namespace. Undefined: the object is none of ours. It is not stored and no
+ * handler hears of it; one that was stored is deleted. A transform that throws leaves what was known of the object as it is.
  */
 export interface Transform<T extends KubeObject> {
   /** Part of an informer's identity: two transforms with one id do the same. */
