@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * What a claim wants its volume to be filled from. dataSource wins over dataSourceRef. Snapshots and claims are sources
- * that this provisioner does not restore yet; any other kind is left to a populator.
+ * that this provisioner does not restore yet, and so is whatever is in another namespace; any other kind is left to a populator.
  */
 import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
 
@@ -36,5 +36,9 @@ export function toDataSource(
   if (source.kind === 'VolumeSnapshot') return { kind: 'unsupported', what: `VolumeSnapshot ${source.name}` };
   if (source.kind === 'PersistentVolumeClaim')
     return { kind: 'unsupported', what: `PersistentVolumeClaim ${source.name}` };
+  // Whether it may be used from here, a ReferenceGrant would have to say; nobody reads those yet.
+  if (namespace !== '' && namespace !== claim.metadata?.namespace) {
+    return { kind: 'unsupported', what: `${source.kind} ${namespace}/${source.name} of another namespace` };
+  }
   return { kind: 'populator' };
 }
