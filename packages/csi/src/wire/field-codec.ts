@@ -14,10 +14,8 @@ export interface FieldCodec {
   /** Not called for undefined and null. */
   readonly write: (out: Writer, value: unknown) => void;
   readonly read: (input: Reader, message: Message) => void;
-  /** What a decoded message has as long as the field was not read. */
-  readonly empty: () => unknown;
-  /** A decoded message lacks the field when it was not sent. */
-  readonly isOptional: boolean;
+  /** What a decoded message has when the field was not sent. Undefined for a member of a oneof: the message lacks it. */
+  readonly empty: (() => unknown) | undefined;
 }
 
 interface DeclaredField {
@@ -41,7 +39,6 @@ export function fieldCodec({ name, field, oneof }: DeclaredField, value: ValueCo
     if (value.wireType !== wireTypes.lengthDelimited) throw new Error(`lists of ${type} are not supported`);
     return {
       ...facts,
-      isOptional: false,
       empty: () => [],
       write: (out, list) => {
         for (const each of list as readonly unknown[]) {
@@ -55,7 +52,6 @@ export function fieldCodec({ name, field, oneof }: DeclaredField, value: ValueCo
   if (oneof === undefined) {
     return {
       ...facts,
-      isOptional: false,
       empty: () => value.unset,
       write: (out, single) => {
         if (value.isUnset(single)) return;
@@ -69,8 +65,7 @@ export function fieldCodec({ name, field, oneof }: DeclaredField, value: ValueCo
   }
   return {
     ...facts,
-    isOptional: true,
-    empty: () => undefined,
+    empty: undefined,
     write: (out, member) => {
       out.varint(tag);
       value.write(out, member);
@@ -90,7 +85,6 @@ function mapField(name: string, id: number): FieldCodec {
     name,
     id,
     wireType: wireTypes.lengthDelimited,
-    isOptional: false,
     empty: () => ({}),
     write: (out, map) => {
       for (const [key, value] of Object.entries(map as object)) {

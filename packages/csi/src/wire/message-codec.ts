@@ -78,10 +78,9 @@ function writer(fields: readonly FieldCodec[]): MessageType['write'] {
 
 function reader(fields: readonly FieldCodec[]): MessageType['read'] {
   const byId = new Map(fields.map((field) => [field.id, field]));
-  const always = fields.filter(({ isOptional }) => !isOptional);
   return (input) => {
     const message: Message = {};
-    for (const { name, empty } of always) message[name] = empty();
+    for (const { name, empty } of fields) if (empty !== undefined) message[name] = empty();
     while (!input.isAtEnd()) {
       const tag = input.number();
       const [id, wireType] = [Math.floor(tag / 8), tag % 8];
