@@ -6,8 +6,8 @@
  * before or after `items`, so nothing about the list is final before `end`.
  *
  * Most of an item are its managedFields, which nobody reads. Where one chunk holds them all the array is handed out empty: that
- * costs the scanner nothing, and parsing the item a third less. (The frames of a watch are not scanned; doing it for this would
- * cost what it saves.)
+ * costs the scanner nothing, and parsing the item a third less. (The frames of a watch are not scanned: see
+ * `parse-watched.ts`.)
  *
  * Guarantees: an item is handed out once and is a view that is valid until the next call; a body that ends early, or
  * goes on after its end, is an error. Not here: whether the items are valid JSON; parsing them shows it.

@@ -4,7 +4,7 @@
  * caller's own exceptions cannot be mistaken for bad input.
  */
 import type { ApiError } from '../../api/errors.ts';
-import { parseJson } from '../../api/json.ts';
+import { parseWatched } from './parse-watched.ts';
 import type { KubeObject } from '../../api/objects.ts';
 import { type Status, toApiError } from '../../api/status.ts';
 import { DecodeError } from './decode-error.ts';
@@ -38,7 +38,7 @@ const initialEventsEndAnnotation = 'k8s.io/initial-events-end';
 export function decodeWatchEvent(frame: Uint8Array, expected: WireKind): WatchEvent {
   let event: Frame | null;
   try {
-    event = parseJson(frame) as Frame | null;
+    event = parseWatched(frame) as Frame | null;
   } catch (cause) {
     return undecodable('unable to decode an event from the watch stream', { bytes: frame.length, cause });
   }
