@@ -21,9 +21,10 @@ export const metadataKeys = {
 
 /** Empty when neither class nor default says anything. */
 export function toFsType(parameters: ClassParameters, defaultFsType: string): Result<string> {
-  const values = Object.entries(parameters)
-    .filter(([key]) => key === fsTypeKey || isDeprecatedFsType(key))
-    .map(([, value]) => value);
+  const values: string[] = [];
+  for (const [key, value] of Object.entries(parameters)) {
+    if (key === fsTypeKey || isDeprecatedFsType(key)) values.push(value);
+  }
   if (values.length > 1) return refuse(`fstype specified in parameters with both "fstype" and "${fsTypeKey}" keys`);
   return ok(values[0] === undefined || values[0] === '' ? defaultFsType : values[0]);
 }

@@ -83,7 +83,9 @@ function isSubdomain(name: string): boolean {
 
 /** Without the fields that are undefined. */
 function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
+  const kept: Partial<T> = {};
+  for (const name in fields) {
+    if (fields[name] !== undefined) kept[name] = fields[name];
+  }
+  return kept as { [K in keyof T]: Exclude<T[K], undefined> };
 }

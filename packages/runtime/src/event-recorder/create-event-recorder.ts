@@ -13,8 +13,8 @@ import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import type { Logger } from '../log/logger.ts';
 import { createEventBuilder } from './build-event.ts';
-import { createCorrelator } from './correlator.ts';
-import { writeEvent, type WriteResult } from './event-writer.ts';
+import { type Correlated, createCorrelator } from './correlator.ts';
+import { writeEvent } from './event-writer.ts';
 import type { EventRecorder } from './recorder.ts';
 
 export interface EventRecorderDeps {
@@ -38,6 +38,23 @@ export interface EventRecorderOptions {
   readonly delayMs?: number;
 }
 
+/** The events of one object that are not written yet. */
+interface Line {
+  readonly object: string;
+  /** The first one is being worked on. */
+  readonly waiting: Event[];
+  /** What is to be written of it, from its first try on. */
+  correlated: Correlated | undefined;
+  /** Of the first one. */
+  tries: number;
+}
+
+interface Turn {
+  readonly line: Line;
+  /** Ends the write. That of the time when it became possible: a flush that is over has given up what it left. */
+  readonly signal: AbortSignal;
+}
+
 /** Upstream's maxQueuedEvents. */
 const maxUnwritten = 1000;
 const maxTries = 12;
@@ -52,8 +69,11 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
   const builder = createEventBuilder(deps, { component: options.component, host: options.host ?? '' });
   const correlator = createCorrelator({ clock, nameFor: builder.nameFor });
   const writes = new PQueue({ concurrency: maxWrites });
-  /** Object -> its events that are not written yet; the first one is being worked on. */
-  const lines = new Map<string, Event[]>();
+  /** By object. */
+  const lines = new Map<string, Line>();
+  /** Lines whose first event may be written. */
+  const ready: Turn[] = [];
+  let writers = 0;
   /** The objects whose first event came within one delay wait together: a timer for each would wake the process for each. */
   let batch: { readonly closesMs: number; readonly over: Promise<void> } | undefined;
   let unwritten = 0;
@@ -67,26 +87,20 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
   function enqueue(event: Event): void {
     const { kind, namespace, name, uid } = event.involvedObject;
     const object = [kind, namespace, name, uid].join('/');
-    const line = lines.get(object);
     unwritten += 1;
-    if (line === undefined) {
-      lines.set(object, [event]);
-      void work(object);
-    } else {
-      line.push(event);
+    const line = lines.get(object);
+    if (line !== undefined) {
+      line.waiting.push(event);
+      return;
     }
+    const begun: Line = { object, waiting: [event], correlated: undefined, tries: 0 };
+    lines.set(object, begun);
+    void begin(begun);
   }
 
-  async function work(object: string): Promise<void> {
-    const line = lines.get(object) ?? [];
+  async function begin(line: Line): Promise<void> {
     if (delayMs > 0) await batchOver();
-    for (let event = line[0]; event !== undefined; event = line[0]) {
-      await deliver(event);
-      line.shift();
-      unwritten -= 1;
-    }
-    lines.delete(object);
-    if (unwritten === 0) idle?.();
+    queue(line);
   }
 
   function batchOver(): Promise<void> {
@@ -97,31 +111,65 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
     return batch.over;
   }
 
-  async function deliver(event: Event): Promise<void> {
-    const correlated = correlator.correlate(event);
-    if (correlated.kind === 'dropped') return;
-    for (let tries = 1; ; tries += 1) {
-      const isLastTry = tries === maxTries || hurry.signal.aborted;
-      const { signal } = giveUp;
-      const result = await writes.add((): Promise<WriteResult> => writeEvent(client, correlated, signal));
-      switch (result.kind) {
-        case 'written':
-          correlator.remember(correlated.key, result.event);
-          return;
-        case 'rejected':
-          if (result.expected) logger.info(5, 'Server rejected event (will not retry!)', { err: result.error });
-          else logger.error(result.error, 'Server rejected event (will not retry!)', factsOf(event));
-          return;
-        case 'unanswered':
-          if (isLastTry || signal.aborted) {
-            logger.error(result.error, 'Unable to write event (retry limit exceeded!)', factsOf(event));
-            onDropped?.();
-            return;
-          }
-          logger.error(result.error, 'Unable to write event (may retry after sleeping)', factsOf(event));
-          await pause(tries === 1 ? retryPauseMs * random.next() : retryPauseMs);
-      }
+  /** A writer goes on for as long as there is something, so that a busy recorder adds few tasks. */
+  function queue(line: Line): void {
+    ready.push({ line, signal: giveUp.signal });
+    if (writers === maxWrites) return;
+    writers += 1;
+    void writes.add(write);
+  }
+
+  async function write(): Promise<void> {
+    for (let turn = ready.shift(); turn !== undefined; turn = ready.shift()) await deliver(turn);
+    writers -= 1;
+  }
+
+  /** One try of a line's first event. */
+  async function deliver({ line, signal }: Turn): Promise<void> {
+    const [event] = line.waiting;
+    if (event === undefined) return;
+    const correlated = (line.correlated ??= correlator.correlate(event));
+    if (correlated.kind === 'dropped') {
+      finish(line);
+      return;
     }
+    line.tries += 1;
+    const isLastTry = line.tries === maxTries || hurry.signal.aborted;
+    const result = await writeEvent(client, correlated, signal);
+    switch (result.kind) {
+      case 'written':
+        correlator.remember(correlated.key, result.event);
+        break;
+      case 'rejected':
+        if (result.expected) logger.info(5, 'Server rejected event (will not retry!)', { err: result.error });
+        else logger.error(result.error, 'Server rejected event (will not retry!)', factsOf(event));
+        break;
+      case 'unanswered':
+        if (!isLastTry && !signal.aborted) {
+          logger.error(result.error, 'Unable to write event (may retry after sleeping)', factsOf(event));
+          void tryAgain(line);
+          return;
+        }
+        logger.error(result.error, 'Unable to write event (retry limit exceeded!)', factsOf(event));
+        onDropped?.();
+    }
+    finish(line);
+  }
+
+  /** Others write meanwhile. */
+  async function tryAgain(line: Line): Promise<void> {
+    await pause(line.tries === 1 ? retryPauseMs * random.next() : retryPauseMs);
+    queue(line);
+  }
+
+  function finish(line: Line): void {
+    line.waiting.shift();
+    line.correlated = undefined;
+    line.tries = 0;
+    unwritten -= 1;
+    if (line.waiting.length > 0) queue(line);
+    else lines.delete(line.object);
+    if (unwritten === 0) idle?.();
   }
 
   /** Cut short by a flush. */
@@ -134,7 +182,7 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
     if (unwritten > 0)
       logger.error(undefined, 'Dropped events that could not be written in time', { count: unwritten });
     for (const line of lines.values()) {
-      for (const _ of line.splice(1)) {
+      for (const _ of line.waiting.splice(1)) {
         unwritten -= 1;
         onDropped?.();
       }

@@ -25,36 +25,36 @@ export function createObjectsByKey<T extends KubeObject>(): ObjectsByKey<T> {
   const table = new Map<string, T | Map<string, T>>();
   let size = 0;
 
-  const find = ({ namespace, name }: Parts): T | undefined => {
+  const find = (namespace: string, name: string): T | undefined => {
     const found = table.get(name);
     if (found instanceof Map) return found.get(namespace);
-    return found !== undefined && partsOf(found).namespace === namespace ? found : undefined;
+    return found !== undefined && namespaceOf(found) === namespace ? found : undefined;
   };
 
   return {
     get size() {
       return size;
     },
-    get: (key) => find(split(key)),
+    get: (key) => find(namespaceIn(key), nameIn(key)),
     set(object) {
-      const { namespace, name } = partsOf(object);
+      const [namespace, name] = [namespaceOf(object), object.metadata?.name ?? ''];
       const found = table.get(name);
       if (found instanceof Map) {
         if (!found.has(namespace)) size += 1;
         found.set(namespace, object);
         return;
       }
-      const other = found === undefined ? undefined : partsOf(found).namespace;
+      const other = found === undefined ? undefined : namespaceOf(found);
       if (other !== namespace) size += 1;
       table.set(name, found === undefined || other === namespace ? object : byNamespace(found, object));
     },
     delete(key) {
-      const parts = split(key);
-      if (find(parts) === undefined) return;
-      const found = table.get(parts.name);
-      if (found instanceof Map) found.delete(parts.namespace);
+      const [namespace, name] = [namespaceIn(key), nameIn(key)];
+      if (find(namespace, name) === undefined) return;
+      const found = table.get(name);
+      if (found instanceof Map) found.delete(namespace);
       // One that is empty would stay for ever: the names may be as many as the objects ever seen.
-      if (!(found instanceof Map) || found.size === 0) table.delete(parts.name);
+      if (!(found instanceof Map) || found.size === 0) table.delete(name);
       size -= 1;
     },
     *[Symbol.iterator]() {
@@ -66,21 +66,19 @@ export function createObjectsByKey<T extends KubeObject>(): ObjectsByKey<T> {
   };
 }
 
-interface Parts {
-  /** Empty for what is cluster scoped. */
-  readonly namespace: string;
-  readonly name: string;
-}
-
 function byNamespace<T extends KubeObject>(...objects: readonly T[]): Map<string, T> {
-  return new Map(objects.map((object) => [partsOf(object).namespace, object]));
+  return new Map(objects.map((object) => [namespaceOf(object), object]));
 }
 
-function partsOf({ metadata: { namespace = '', name = '' } = {} }: KubeObject): Parts {
-  return { namespace, name };
+/** Empty for what is cluster scoped. */
+function namespaceOf({ metadata }: KubeObject): string {
+  return metadata?.namespace ?? '';
 }
 
-function split(key: ObjectKey): Parts {
-  const slash = key.indexOf('/');
-  return { namespace: key.slice(0, Math.max(slash, 0)), name: key.slice(slash + 1) };
+function namespaceIn(key: ObjectKey): string {
+  return key.slice(0, Math.max(key.indexOf('/'), 0));
+}
+
+function nameIn(key: ObjectKey): string {
+  return key.slice(key.indexOf('/') + 1);
 }

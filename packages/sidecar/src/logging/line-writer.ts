@@ -24,6 +24,8 @@ export interface Sink {
 
 export interface LineWriterOptions {
   readonly maxBufferBytes?: number;
+  /** Lines that come until it resolves are written together. Default: each is written at once. */
+  readonly gather?: () => Promise<void>;
   /** The line that tells of dropped lines, in the format of the others. */
   readonly dropNotice?: (count: number) => string;
 }
@@ -31,21 +33,32 @@ export interface LineWriterOptions {
 const defaultBufferBytes = 1024 * 1024;
 
 export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): LineWriter {
-  const maxBufferBytes = options.maxBufferBytes ?? defaultBufferBytes;
+  const { maxBufferBytes = defaultBufferBytes, gather } = options;
   let waiting: string[] = [];
   let waitingBytes = 0;
   let inFlight: Uint8Array | undefined;
+  let gathering = false;
   let dropped = 0;
   let reported = 0;
   let onIdle: (() => void)[] = [];
 
   const next = (): void => {
-    if (inFlight !== undefined) return;
+    if (inFlight !== undefined || gathering) return;
     if (waiting.length === 0) {
       for (const resolve of onIdle) resolve();
       onIdle = [];
-      return;
-    }
+    } else if (gather === undefined) begin();
+    else void gathered(gather);
+  };
+  const gathered = async (whole: () => Promise<void>): Promise<void> => {
+    gathering = true;
+    await whole();
+    gathering = false;
+    // Flushed synchronously meanwhile, perhaps.
+    if (waiting.length > 0) begin();
+    else next();
+  };
+  const begin = (): void => {
     if (dropped > reported) {
       waiting.push(options.dropNotice?.(dropped - reported) ?? '');
       reported = dropped;

@@ -142,6 +142,33 @@ describe('writer', () => {
     expect(written).toEqual(['a\nb\n']);
   });
 
+  it('given lines that come together, then they are one write, and a flush waits for it', async () => {
+    const { sink, written, release } = blockedSink();
+    const turns: (() => void)[] = [];
+    const writer = createLineWriter(sink, { gather: () => new Promise((resolve) => turns.push(resolve)) });
+    writer.write('a\n');
+    writer.write('b\n');
+    const flushed = writer.flush();
+    expect(turns).toHaveLength(1);
+    turns[0]?.();
+    await Promise.resolve();
+    await Promise.resolve();
+    release();
+    await flushed;
+    expect(written).toEqual(['a\nb\n']);
+  });
+
+  it('given the end of the process while lines are gathered, then they are written once', async () => {
+    const { sink, written } = blockedSink();
+    const turn = Promise.withResolvers<void>();
+    const writer = createLineWriter(sink, { gather: () => turn.promise });
+    writer.write('a\n');
+    writer.flushSync();
+    turn.resolve();
+    await writer.flush();
+    expect(written).toEqual(['a\n']);
+  });
+
   it('given a partial write, then the rest follows', () => {
     const written: string[] = [];
     const writer = createLineWriter({

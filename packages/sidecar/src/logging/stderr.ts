@@ -3,8 +3,8 @@
  * The real sink: file descriptor 2. A pipe, which it is in a container, never blocks: one that is full is tried again after a pause.
  * A file or terminal is waited for, as klog waits.
  *
- * Written by this thread, not by one of the pool: handing a line over and hearing of it costs ten times as much as the write,
- * and wakes the process up once more for every line.
+ * Written by this thread, not by one of the pool: handing a chunk over and hearing of it costs ten times as much as the write,
+ * and wakes the process up once more.
  */
 import { writeSync } from 'node:fs';
 import process from 'node:process';

@@ -70,7 +70,7 @@ function processWorld(
     clock,
     random: systemRandom(),
     stdout: (text) => void process.stdout.write(text),
-    openStderr: (dropNotice) => createLineWriter(sink, { dropNotice }),
+    openStderr: (dropNotice) => createLineWriter(sink, { dropNotice, gather: () => clock.yieldToLoop() }),
     writeTerminationLog: (text) => writeFileSync(terminationLog, text, { flag: 'r+' }),
   };
 }
