@@ -89,6 +89,18 @@ export async function untilMoreCalls(ctx: ScenarioContext, method: Method, more:
   await ctx.eventually(`${more} more calls of ${method}`, async () => (await count()) >= before + more, 60_000);
 }
 
+const justBegunMs = 200;
+
+/** A call has only just begun: who is killed now leaves it to the other. */
+export async function untilCallBegins(ctx: ScenarioContext, method: Method): Promise<void> {
+  await ctx.eventually(`a call of ${method} begins`, async () => {
+    const sinceMs = ctx.world.clock.nowMs() - justBegunMs;
+    return (await callsOf(ctx.driver, method)).some(
+      ({ beganAtMs, endedAtMs }) => endedAtMs === undefined && beganAtMs >= sinceMs,
+    );
+  });
+}
+
 export async function holderOf(ctx: ScenarioContext, program: ControllerName): Promise<string> {
   const ref = { namespace: ctx.namespace, name: leaseNameOf(subjects[program], ctx.driverName) };
   return (await ctx.api.get(leases, ref)).spec?.holderIdentity ?? '';

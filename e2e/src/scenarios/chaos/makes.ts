@@ -8,7 +8,14 @@ import { leases } from '@csi-sidecars/runtime';
 import { callsOf, createCalls } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
 import { createClaims } from '../availability/claims.ts';
-import { startReplicas, takeTurns, untilLed, untilMoreCalls, type HandOver } from '../availability/replicas.ts';
+import {
+  startReplicas,
+  takeTurns,
+  untilCallBegins,
+  untilLed,
+  untilMoreCalls,
+  type HandOver,
+} from '../availability/replicas.ts';
 import { createClass } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { assertOneVolumeEach, claimsOf, deleteClaimsInsistently, untilNothingIsLeft } from './volumes.ts';
@@ -38,8 +45,10 @@ export const makes: readonly Scenario[] = [
 
       await createClaims(ctx, await createClass(ctx), claims);
       await untilMoreCalls(ctx, '/csi.v1.Controller/CreateVolume', 50);
+      await untilCallBegins(ctx, '/csi.v1.Controller/CreateVolume');
       await handOver();
       await untilMoreCalls(ctx, '/csi.v1.Controller/CreateVolume', 50);
+      await untilCallBegins(ctx, '/csi.v1.Controller/CreateVolume');
       await handOver();
       await assertOneVolumeEach(ctx, claims);
 
