@@ -15,6 +15,7 @@
 import {
   type CSINode,
   csiNodes,
+  definedOnly,
   identityOf,
   type InformerOptions,
   type Node,
@@ -28,7 +29,6 @@ import {
 } from '@csi-sidecars/runtime';
 import { driverOn, type NodeDriver } from '@csi-sidecars/volume';
 import { isGuarded, isOurs as isOurClaim } from './claim/claim-facts.ts';
-import { definedOnly } from './defined-only.ts';
 import { annotations } from './names.ts';
 import { annotationsOf } from './object-facts.ts';
 import { isOurs as isOurVolume } from './volume/volume-facts.ts';

@@ -37,6 +37,7 @@ export {
 } from './api/error-predicates.ts';
 export { ApiError } from './api/errors.ts';
 export type { StatusDetails } from './api/errors.ts';
+export { definedOnly } from './api/defined-only.ts';
 export { ignoreNotFound } from './api/ignore-not-found.ts';
 export { parseJson, stringifyJson } from './api/json.ts';
 export type * from './api/objects.ts';

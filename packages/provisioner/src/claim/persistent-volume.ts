@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The PersistentVolume that records a created volume: complete with its first write, since nothing is added later. */
 import type { DriverFacts, Volume } from '@csi-sidecars/csi';
-import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { definedOnly, type PersistentVolume, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { formatBytes, toNodeAffinity } from '@csi-sidecars/volume';
-import { definedOnly } from '../defined-only.ts';
 import { annotations, identityAttribute, volumeFinalizer } from '../names.ts';
 import { classNameOf } from '../object-facts.ts';
 import type { ProvisionerSettings } from '../settings.ts';

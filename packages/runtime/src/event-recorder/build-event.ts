@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** An Event as the API server takes it, built from what a controller says. */
+import { definedOnly } from '../api/defined-only.ts';
 import { timestamp } from '../api/timestamp.ts';
 import type { Event, KubeObject } from '../api/objects.ts';
 import { apiVersionOf, events } from '../api/resource.ts';
@@ -59,7 +60,7 @@ export function createEventBuilder(
           apiVersion: apiVersionOf(events),
           kind: events.kind,
           metadata: { name: nameFor(name), namespace: namespace ?? 'default' },
-          involvedObject: present({ apiVersion, kind, namespace, name, uid, resourceVersion, fieldPath }),
+          involvedObject: definedOnly({ apiVersion, kind, namespace, name, uid, resourceVersion, fieldPath }),
           type,
           reason,
           message,
@@ -79,13 +80,4 @@ const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 
 function isSubdomain(name: string): boolean {
   return name.length <= 253 && subdomain.test(name);
-}
-
-/** Without the fields that are undefined. */
-function present<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const kept: Partial<T> = {};
-  for (const name in fields) {
-    if (fields[name] !== undefined) kept[name] = fields[name];
-  }
-  return kept as { [K in keyof T]: Exclude<T[K], undefined> };
 }
