@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Pages and tests say the same: every row of docs/behaviour is named by a test, and every named row has a line there. */
+/** Pages, code and tests agree: every row of docs/behaviour is named by a test, and every row of a decision table is decided. */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = import.meta.dirname;
 
-/** Row ids that a behaviour page lists, as `page#id`. A row is a list item that begins with the id in bold. */
-function documentedRows(): Set<string> {
+/** Programs whose decisions return the row that they come from. */
+const programsWithRows = ['attacher'];
+
+/** Row ids that a behaviour page lists, as `page#id`. A case is a list item that begins with the id in bold. */
+function documentedCases(): Set<string> {
   const rows = new Set<string>();
   for (const path of globSync('docs/behaviour/*.md', { cwd: root })) {
     const page = basename(path, '.md');
     for (const match of readFileSync(join(root, path), 'utf8').matchAll(/^- \*\*([A-Z]{0,3}\d+[a-z]?)\*\* /gm)) {
       rows.add(`${page}#${match[1]}`);
     }
+  }
+  return rows;
+}
+
+/** Rows of the decision tables of a program's page: table rows that begin with an id. */
+function tableRows(program: string): Set<string> {
+  const page = readFileSync(join(root, `docs/behaviour/${program}.md`), 'utf8');
+  return new Set([...page.matchAll(/^\| ([A-Z]{1,3}\d+[a-z]?) \|/gm)].map((match) => `${program}#${match[1]}`));
+}
+
+/** Rows that the sources of a program return. An id occurs in code for no other purpose; comments do not count. */
+function decidedRows(program: string): Set<string> {
+  const rows = new Set<string>();
+  for (const path of globSync(`packages/${program}/src/**/*.ts`, { cwd: root })) {
+    if (path.endsWith('.test.ts')) continue;
+    const code = readFileSync(join(root, path), 'utf8').replaceAll(/\/\/.*$|\/\*[\s\S]*?\*\//gm, '');
+    for (const match of code.matchAll(/'([A-Z]{1,3}\d+[a-z]?)'/g)) rows.add(`${program}#${match[1]}`);
   }
   return rows;
 }
@@ -30,8 +50,17 @@ function testedRows(): Set<string> {
   return rows;
 }
 
-it('given the rows of docs/behaviour, then tests name exactly these', () => {
-  const documented = documentedRows();
+it.each(programsWithRows)('given the decision tables of %s, then the code decides exactly their rows', (program) => {
+  const documented = tableRows(program);
+  const decided = decidedRows(program);
+  expect({
+    documentedButNotDecided: [...documented].filter((row) => !decided.has(row)),
+    decidedButNotDocumented: [...decided].filter((row) => !documented.has(row)),
+  }).toEqual({ documentedButNotDecided: [], decidedButNotDocumented: [] });
+});
+
+it('given the cases and rows of docs/behaviour, then tests name exactly these', () => {
+  const documented = new Set([...documentedCases(), ...programsWithRows.flatMap((program) => [...tableRows(program)])]);
   const tested = testedRows();
   expect({
     documentedButNotTested: [...documented].filter((row) => !tested.has(row)),

@@ -1,75 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the attach loop and the comparison with the driver tell each other, and nothing else.
+ * What the attach loop and the comparison with the driver share, and nothing else.
  *
  * - The comparison forces attachments that the driver disagrees with: their next run does not believe their status. A forced
- *   run that fails leaves the attachment forced, so that its retry is a real one; success ends it, and so does the end of the
- *   object: an object of the same name that is made later is another one.
- * - The comparison asks for whom the attach loop has called the driver meanwhile: what the driver listed may be older. A call
- *   counts until its run ends, because its result is not in the status before.
+ *   run that fails leaves the attachment forced, so that its retry calls the driver too. A successful run ends it, and so does
+ *   the end of the object: a later object of the same name is another one.
+ * - The comparison asks for which attachments the attach loop has called the driver meanwhile, because what the driver listed may
+ *   be older. A call counts until its run ends, because its result is not in the status before.
  */
-import type { Handler, ObjectMeta, Reconcile, VolumeAttachment } from '@csi-sidecars/runtime';
+import type { Outcome, VolumeAttachment, WakeSource } from '@csi-sidecars/runtime';
+import { type AttachmentKey, attachmentKey } from './attachment.ts';
 
 export interface AttachmentRuns {
-  /** The reconcile of the attach loop, with its runs taken down. */
-  record<Key extends string>(reconcile: Reconcile<Key>): Reconcile<Key>;
-  /** Asked by a run: the driver has to be called, whatever the status says. */
+  /** The attach loop asks: the driver has to be called, whatever the status says. */
   isForced(attachment: VolumeAttachment): boolean;
-  /** Told by a run that is about to call the driver. */
-  noteCall(attachmentName: string): void;
+  /** The attach loop reports that it is about to call the driver. */
+  noteCall(key: AttachmentKey): void;
+  /** The attach loop reports the end of a run; without an outcome: it threw. */
+  end(key: AttachmentKey, outcome: Outcome | undefined): void;
+  /** The attachment is gone. */
+  forget(attachment: VolumeAttachment): void;
+  /** Wakes the attach loop for every attachment that is forced. */
+  readonly onForced: WakeSource<AttachmentKey>;
   force(attachment: VolumeAttachment): void;
   /** The driver agrees again. */
   unforce(attachment: VolumeAttachment): void;
   /** From now until it is disposed. */
   watchCalls(): WatchedCalls;
-  /** Takes care that attachments which are gone are forgotten. */
-  readonly handler: Handler<VolumeAttachment>;
 }
 
 export interface WatchedCalls extends Disposable {
-  /** A run with a call for this attachment was going on when the watch began, or has made one since. */
+  /** A run with a call for this attachment was under way when the watch began, or has made one since. */
   has(attachment: VolumeAttachment): boolean;
 }
 
 export function createAttachmentRuns(): AttachmentRuns {
-  /** Name -> UID of what is forced. */
-  const forced = new Map<string, string | undefined>();
-  /** Whose runs, still going on, have called the driver. */
-  const calling = new Set<string>();
-  const watches = new Set<Set<string>>();
-  const isForced = ({ metadata }: VolumeAttachment): boolean =>
-    forced.has(nameOf(metadata)) && forced.get(nameOf(metadata)) === metadata?.uid;
+  /** UIDs of what is forced. */
+  const forced = new Map<AttachmentKey, string | undefined>();
+  /** Runs that have called the driver and are still under way. */
+  const calling = new Set<AttachmentKey>();
+  const watches = new Set<Set<AttachmentKey>>();
+  const wakes: ((key: AttachmentKey) => void)[] = [];
+  const isForced = (attachment: VolumeAttachment): boolean => {
+    const key = attachmentKey(attachment);
+    return forced.has(key) && forced.get(key) === attachment.metadata?.uid;
+  };
   return {
-    record: (reconcile) => async (key, signal) => {
-      try {
-        const outcome = await reconcile(key, signal);
-        if (outcome.kind === 'done') forced.delete(key);
-        return outcome;
-      } finally {
-        calling.delete(key);
-      }
-    },
     isForced,
-    noteCall(name) {
-      calling.add(name);
-      for (const seen of watches) seen.add(name);
+    noteCall(key) {
+      calling.add(key);
+      for (const seen of watches) seen.add(key);
     },
-    force: ({ metadata }) => void forced.set(nameOf(metadata), metadata?.uid),
-    unforce: ({ metadata }) => void forced.delete(nameOf(metadata)),
+    end(key, outcome) {
+      if (outcome?.kind === 'done') forced.delete(key);
+      calling.delete(key);
+    },
+    forget(attachment) {
+      if (isForced(attachment)) forced.delete(attachmentKey(attachment));
+    },
+    onForced: (wake) => void wakes.push(wake),
+    force(attachment) {
+      const key = attachmentKey(attachment);
+      forced.set(key, attachment.metadata?.uid);
+      for (const wake of wakes) wake(key);
+    },
+    unforce: (attachment) => void forced.delete(attachmentKey(attachment)),
     watchCalls() {
       const seen = new Set(calling);
       watches.add(seen);
       return {
-        has: ({ metadata }) => seen.has(nameOf(metadata)),
+        has: (attachment) => seen.has(attachmentKey(attachment)),
         [Symbol.dispose]: () => void watches.delete(seen),
       };
     },
-    handler: {
-      delete: ({ object }) => {
-        if (isForced(object)) forced.delete(nameOf(object.metadata));
-      },
-    },
   };
 }
-
-const nameOf = (metadata: ObjectMeta | undefined): string => metadata?.name ?? '';

@@ -30,6 +30,23 @@ export interface WatchedOptions {
   readonly resyncMs: number;
 }
 
+/** Names of the queues in metrics, as upstream's. */
+export const queueNames = { attachments: 'csi-attacher-va', volumes: 'csi-attacher-pv' } as const;
+
+export interface Watched {
+  readonly attachments: InformerOptions<VolumeAttachment>;
+  readonly volumes: InformerOptions<PersistentVolume>;
+  readonly csiNodes: InformerOptions<CSINode>;
+}
+
+export function watchedBy(options: WatchedOptions): Watched {
+  return {
+    attachments: watchedAttachments(options),
+    volumes: watchedVolumes(options),
+    csiNodes: watchedCsiNodes(options),
+  };
+}
+
 /** Index `volume`: by the name of the PersistentVolume, of every attacher. Index `node`: ours, by the name of the node. */
 export function watchedAttachments({ driverName, resyncMs }: WatchedOptions): InformerOptions<VolumeAttachment> {
   return {

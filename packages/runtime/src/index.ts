@@ -60,6 +60,27 @@ export { openGate } from './controller/start-gate.ts';
 export type { StartGate } from './controller/start-gate.ts';
 export { runWorkers } from './controller/workers.ts';
 export type { WorkersOptions } from './controller/workers.ts';
+export { ask, attempt, isFailed } from './loop/attempt.ts';
+export type { Answer, Attempt, Failed } from './loop/attempt.ts';
+export { isResync } from './loop/change.ts';
+export { createController } from './loop/create-controller.ts';
+export { defineLoop } from './loop/define-loop.ts';
+export type {
+  Cache,
+  Caches,
+  Change,
+  Conclusion,
+  EndedRun,
+  Loop,
+  LoopPorts,
+  LoopSpec,
+  LoopTypes,
+  Performers,
+  Step,
+  WakeSource,
+} from './loop/loop.ts';
+export { definePeriodicLoop } from './loop/periodic-loop.ts';
+export type { Pass, PeriodicSpec } from './loop/periodic-loop.ts';
 export { createEventRecorder } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorderDeps, EventRecorderOptions } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Outcome, requeueAfter } from '@csi-sidecars/runtime';
-import type { Conclusion } from './state.ts';
+/** How a run of the attach loop ends. */
+import { type Conclusion, type Outcome, requeueAfter } from '@csi-sidecars/runtime';
 
-export const conclude = (outcome: Outcome): Conclusion => ({ kind: 'conclude', outcome });
+export const conclude = (row: string, outcome: Outcome): Conclusion => ({ row, kind: 'conclude', outcome });
 
-/** The call that is under way may take its whole deadline, but most take much less. */
+/** The call that is under way may take its whole deadline, but most calls are much shorter. */
 export const busy: Outcome = requeueAfter(1_000); // A12, D8, G3

@@ -1,57 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows D1 to D11: the VolumeAttachment is being deleted. Pure; first match wins. */
-import { done, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
+/** Rows D1 to D10: the VolumeAttachment is being deleted. Pure; first match wins. */
+import { done, isFailed, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
+import { finalizersOf, isAttached } from '../attachment.ts';
 import { volumeNotFound, volumeSourceOf } from '../volume-source.ts';
-import { finalizersOf, isAttached } from '../attachment-facts.ts';
 import { busy, conclude } from './conclude.ts';
 import * as messages from './messages.ts';
 import { toTarget } from './plan.ts';
-import type { Action, AttachContext, AttachState } from './state.ts';
+import type { Action, AttachState } from './state.ts';
 
-export function decideDetach(s: AttachState, attachment: VolumeAttachment, context: AttachContext): Action {
-  if (s.unpublished === 'done') return afterUnpublish(s, attachment, context);
-  const isHeld = finalizersOf(attachment).includes(context.finalizer);
-  if (!isHeld && !s.isForced && s.publication === undefined) return conclude(done); // D1
-  const source = volumeSourceOf(attachment);
-  if (source.kind === 'error') return fail(s, attachment, source.message); // D2
-  if (source.value.kind === 'persistentVolume') {
-    const { name } = source.value;
-    if (s.volume.kind === 'unread') return { kind: 'findVolume', name }; // D3
-    if (s.volume.kind === 'failed') return fail(s, attachment, s.volume.message); // D3
-    if (s.volume.kind === 'missing') return fail(s, attachment, volumeNotFound(name)); // D4
-  }
-  return towardsUnpublish(s, attachment);
+interface DetachContext {
+  readonly finalizer: string;
 }
 
-function towardsUnpublish(s: AttachState, attachment: VolumeAttachment): Action {
+export function decideDetach(s: AttachState, attachment: VolumeAttachment, { finalizer }: DetachContext): Action {
+  if (s.unpublished === 'done') return afterUnpublish(s, attachment, finalizer);
+  const isHeld = finalizersOf(attachment).includes(finalizer);
+  if (!isHeld && !s.isForced && s.publication === undefined) return conclude('D1', done);
+  const source = volumeSourceOf(attachment);
+  if (source.kind === 'error') return fail('D2', s, { attachment, message: source.message });
+  if (source.value.kind === 'persistentVolume') {
+    const { name } = source.value;
+    if (s.volume === 'unasked') return { row: 'D3', kind: 'findVolume', name };
+    if (isFailed(s.volume)) return fail('D3', s, { attachment, message: s.volume.failure.message });
+    if (s.volume.value === undefined) return fail('D4', s, { attachment, message: volumeNotFound(name) });
+  }
+  return decideUnpublish(s, attachment);
+}
+
+function decideUnpublish(s: AttachState, attachment: VolumeAttachment): Action {
   const target = toTarget(attachment, s.volume);
-  if (target.kind === 'error') return fail(s, attachment, target.message); // D5
+  if (target.kind === 'error') return fail('D5', s, { attachment, message: target.message });
   const { csi, reference, migrated } = target.value;
-  if (s.secrets.kind === 'failed') return fail(s, attachment, s.secrets.message); // D6
-  if (reference !== undefined && s.secrets.kind === 'unread') return { kind: 'readSecrets', reference }; // D6
-  if (s.knownNodeId.kind === 'error') return fail(s, attachment, s.knownNodeId.message); // D7
-  if (s.isBusy) return conclude(busy); // D8
-  if (typeof s.unpublished === 'object') return fail(s, attachment, s.unpublished.failure); // D8
-  const secrets = s.secrets.kind === 'found' ? s.secrets.values : undefined;
+  if (isFailed(s.secrets)) return fail('D6', s, { attachment, message: s.secrets.failure.message });
+  if (reference !== undefined && s.secrets === 'unasked') return { row: 'D6', kind: 'readSecrets', reference };
+  if (s.knownNodeId.kind === 'error') return fail('D7', s, { attachment, message: s.knownNodeId.message });
+  if (s.isBusy) return conclude('D8', busy);
+  if (isFailed(s.unpublished)) return fail('D8', s, { attachment, message: s.unpublished.failure.message });
+  const secrets = s.secrets === 'unasked' ? undefined : s.secrets.value;
   const call = { volumeId: csi.volumeHandle, nodeId: s.knownNodeId.value, secrets, migrated };
-  return { kind: 'unpublish', call }; // D8
+  return { row: 'D8', kind: 'unpublish', call };
 }
 
 /**
  * The finalizer before the status: the other way round an event would show a finalizer without `attached`, which means that the
  * volume may be on the node, and it would be unpublished once more.
  */
-function afterUnpublish(s: AttachState, attachment: VolumeAttachment, context: AttachContext): Action {
-  if (typeof s.released === 'object') return fail(s, attachment, messages.notDetached(s.released.failure)); // D9
-  if (finalizersOf(attachment).includes(context.finalizer)) return { kind: 'release', attachment }; // D9
-  if (typeof s.cleared === 'object') return fail(s, attachment, messages.notDetached(s.cleared.failure)); // D10
-  if (s.cleared === 'done') return conclude(done); // D10
+function afterUnpublish(s: AttachState, attachment: VolumeAttachment, finalizer: string): Action {
+  if (isFailed(s.released)) return fail('D9', s, { attachment, message: messages.notDetached(s.released.failure) });
+  if (finalizersOf(attachment).includes(finalizer)) return { row: 'D9', kind: 'release', attachment };
+  if (isFailed(s.detachedSaved)) {
+    return fail('D10', s, { attachment, message: messages.notDetached(s.detachedSaved.failure) });
+  }
+  if (s.detachedSaved === 'done') return conclude('D10', done);
   const { attachmentMetadata, detachError } = attachment.status ?? {};
-  const saysDetached = !isAttached(attachment) && attachmentMetadata === undefined && detachError === undefined;
-  return saysDetached ? conclude(done) : { kind: 'saveDetached', attachment }; // D10
+  const isSaved = !isAttached(attachment) && attachmentMetadata === undefined && detachError === undefined;
+  return isSaved ? conclude('D10', done) : { row: 'D10', kind: 'saveDetached', attachment };
 }
 
-function fail({ reported }: AttachState, attachment: VolumeAttachment, message: string): Action {
-  if (reported === 'yes') return conclude(retry(new Error(message))); // D11
-  return { kind: 'report', attachment, error: { field: 'detachError', message } }; // D11
+function fail(
+  row: string,
+  { isReported }: AttachState,
+  { attachment, message }: { readonly attachment: VolumeAttachment; readonly message: string },
+): Action {
+  if (isReported) return conclude(row, retry(new Error(message)));
+  return { row, kind: 'report', attachment, error: { field: 'detachError', message } };
 }

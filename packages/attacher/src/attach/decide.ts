@@ -1,100 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows G1 to G4 and A1 to A15. Pure; first match wins. The rows of the detach are in `decide-detach.ts`. */
-import { done, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
+/** Rows G1 to G4 and A1 to A14. Pure; first match wins. The rows of detaching are in `decide-detach.ts`. */
+import { CsiError, numberOfCode } from '@csi-sidecars/csi';
+import { done, isFailed, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
+import { finalizersOf, isAttached, isDeleting } from '../attachment.ts';
 import { annotations } from '../names.ts';
 import { volumeNotFound, volumeSourceOf } from '../volume-source.ts';
-import { finalizersOf, isAttached, isDeleting } from '../attachment-facts.ts';
 import { busy, conclude } from './conclude.ts';
 import { decideDetach } from './decide-detach.ts';
 import * as messages from './messages.ts';
-import { toPlan } from './plan.ts';
-import type { Action, AttachContext, AttachState, PublishContext } from './state.ts';
+import { type PlanContext, toPlan } from './plan.ts';
+import type { Action, AttachState, Publication, PublishContext } from './state.ts';
 
-export function decide(s: AttachState, context: AttachContext): Action {
+export interface DecideContext extends PlanContext {
+  readonly finalizer: string;
+}
+
+export function decide(s: AttachState, context: DecideContext): Action {
   const { attachment, publication } = s;
-  if (publication !== undefined && publication.uid !== attachment?.metadata?.uid) return takeBack(s, publication);
-  if (attachment === undefined) return conclude(done); // G1
+  if (publication !== undefined && publication.uid !== attachment?.metadata?.uid) return decideOrphan(s, publication);
+  if (attachment === undefined) return conclude('G1', done);
   return isDeleting(attachment) ? decideDetach(s, attachment, context) : decideAttach(s, attachment, context);
 }
 
-/** The attachment went away during its publish: what it left on the node has no other record. */
-function takeBack(s: AttachState, publication: NonNullable<AttachState['publication']>): Action {
-  if (s.isPlaceTaken) return { kind: 'forgetPublication' }; // G2
-  if (s.isBusy) return conclude(busy); // G3
-  if (typeof s.takenBack === 'object') return conclude(retry(new Error(s.takenBack.failure))); // G4
-  return { kind: 'takeBack', publication }; // G4
+/** The attachment disappeared during its publish: nothing else records that the volume may be on the node. */
+function decideOrphan(s: AttachState, publication: Publication): Action {
+  if (s.isPublicationWanted) return { row: 'G2', kind: 'forgetPublication' };
+  if (s.isBusy) return conclude('G3', busy);
+  if (isFailed(s.orphanUnpublished)) return conclude('G4', retry(s.orphanUnpublished.failure));
+  return { row: 'G4', kind: 'unpublishOrphan', publication };
 }
 
-function decideAttach(s: AttachState, attachment: VolumeAttachment, context: AttachContext): Action {
-  if (s.saved === 'done') return conclude(done); // A14
-  if (typeof s.saved === 'object') return conclude(retry(new Error(messages.notSaved(s.saved.failure)))); // A14
-  if (s.published.kind === 'done') return save(attachment, s.published.context); // A13, A14
-  if (s.published.kind === 'failed') return fail(s, attachment, s.published); // A13
-  if (isAttached(attachment) && !s.isForced) return conclude(done); // A1
+function decideAttach(s: AttachState, attachment: VolumeAttachment, context: DecideContext): Action {
+  if (s.attachedSaved === 'done') return conclude('A14', done);
+  if (isFailed(s.attachedSaved)) return conclude('A14', retry(messages.notSaved(s.attachedSaved.failure)));
+  if (isFailed(s.published)) return fail('A13', s, { attachment, failure: s.published.failure });
+  if (s.published !== 'unasked') return save(attachment, s.published.value);
+  if (isAttached(attachment) && !s.isForced) return conclude('A1', done);
   const source = volumeSourceOf(attachment);
-  if (source.kind === 'error') return fail(s, attachment, source); // A2
-  if (source.value.kind === 'persistentVolume') {
-    const { name } = source.value;
-    const { volume } = s;
-    if (volume.kind === 'unread') return { kind: 'findVolume', name }; // A3
-    if (volume.kind === 'failed') return fail(s, attachment, volume); // A3
-    if (volume.kind === 'missing') return fail(s, attachment, { message: volumeNotFound(name) }); // A4
-    const { metadata } = volume.volume;
-    if (metadata?.deletionTimestamp !== undefined) {
-      return fail(s, attachment, { message: messages.volumeDeleting(name) }); // A5
-    }
-    if (typeof s.guarding === 'object') {
-      return fail(s, attachment, { message: messages.notGuarded(s.guarding.failure) }); // A6
-    }
-    if (metadata?.finalizers?.includes(context.finalizer) !== true && s.guarding === 'untried') {
-      return { kind: 'guardVolume', volume: volume.volume }; // A6
-    }
-  }
-  return towardsPublish(s, attachment, context);
+  if (source.kind === 'error') return fail('A2', s, { attachment, failure: new Error(source.message) });
+  const unready =
+    source.value.kind === 'persistentVolume'
+      ? decideVolume(s, { attachment, name: source.value.name, finalizer: context.finalizer })
+      : undefined;
+  return unready ?? decidePublish(s, attachment, context);
 }
 
-function towardsPublish(s: AttachState, attachment: VolumeAttachment, context: AttachContext): Action {
-  const planned = toPlan(s, attachment, context);
-  if (planned.kind === 'error') return fail(s, attachment, planned); // A7, A8
-  const { reference, request, migrated } = planned.value;
-  if (s.secrets.kind === 'failed') {
-    return fail(s, attachment, s.secrets); // A9
+interface VolumeQuestion {
+  readonly attachment: VolumeAttachment;
+  readonly name: string;
+  readonly finalizer: string;
+}
+
+/** Undefined: the PersistentVolume is ready to be published. */
+function decideVolume(s: AttachState, { attachment, name, finalizer }: VolumeQuestion): Action | undefined {
+  const { volume } = s;
+  if (volume === 'unasked') return { row: 'A3', kind: 'findVolume', name };
+  if (isFailed(volume)) return fail('A3', s, { attachment, failure: volume.failure });
+  if (volume.value === undefined) return fail('A4', s, { attachment, failure: new Error(volumeNotFound(name)) });
+  const { metadata } = volume.value;
+  if (metadata?.deletionTimestamp !== undefined) {
+    return fail('A5', s, { attachment, failure: new Error(messages.volumeDeleting(name)) });
   }
-  if (reference !== undefined && s.secrets.kind === 'unread') return { kind: 'readSecrets', reference }; // A9
+  if (isFailed(s.volumeFinalizer)) {
+    return fail('A6', s, { attachment, failure: messages.noVolumeFinalizer(s.volumeFinalizer.failure) });
+  }
+  const hasFinalizer = metadata?.finalizers?.includes(finalizer) === true;
+  if (hasFinalizer || s.volumeFinalizer === 'done') return undefined;
+  return { row: 'A6', kind: 'addVolumeFinalizer', volume: volume.value };
+}
+
+function decidePublish(s: AttachState, attachment: VolumeAttachment, context: DecideContext): Action {
+  const planned = toPlan(s, attachment, context);
+  if (planned.kind === 'error') {
+    return fail(planned.row, s, { attachment, failure: new Error(planned.message) });
+  }
+  const { reference, request, migrated } = planned.value;
+  if (isFailed(s.secrets)) return fail('A9', s, { attachment, failure: s.secrets.failure });
+  if (reference !== undefined && s.secrets === 'unasked') return { row: 'A9', kind: 'readSecrets', reference };
   const { registeredNodeId } = s;
-  if (registeredNodeId.kind === 'error') return fail(s, attachment, registeredNodeId); // A10
+  if (registeredNodeId.kind === 'error') {
+    return fail('A10', s, { attachment, failure: new Error(registeredNodeId.message) });
+  }
   const nodeId = registeredNodeId.value;
-  if (typeof s.marking === 'object') return fail(s, attachment, { message: messages.notMarked(s.marking.failure) }); // A11
+  if (isFailed(s.marked)) return fail('A11', s, { attachment, failure: messages.notMarked(s.marked.failure) });
   const isMarked =
     finalizersOf(attachment).includes(context.finalizer) &&
     attachment.metadata?.annotations?.[annotations.nodeId] === nodeId;
-  if (!isMarked && s.marking === 'untried') return { kind: 'mark', attachment, nodeId }; // A11
-  if (s.isBusy) return conclude(busy); // A12
-  const secrets = s.secrets.kind === 'found' ? s.secrets.values : undefined;
-  return {
-    kind: 'publish',
-    attachment,
-    migrated,
-    request: { ...request, node_id: nodeId, ...(secrets === undefined ? {} : { secrets }) },
-  }; // A13
+  if (!isMarked && s.marked === 'untried') return { row: 'A11', kind: 'mark', attachment, nodeId };
+  if (s.isBusy) return conclude('A12', busy);
+  const secrets = s.secrets === 'unasked' ? {} : { secrets: s.secrets.value };
+  return { row: 'A13', kind: 'publish', attachment, migrated, request: { ...request, node_id: nodeId, ...secrets } };
 }
 
-/** A forced run that finds everything as the status says has nothing to write. */
+/** A forced run that finds the status right has nothing to write. */
 function save(attachment: VolumeAttachment, context: PublishContext): Action {
   const { attached, attachmentMetadata = {}, attachError } = attachment.status ?? {};
   const saved = Object.entries(attachmentMetadata);
   const isSame = saved.length === Object.keys(context).length && saved.every(([key, value]) => context[key] === value);
   return attached === true && isSame && attachError === undefined
-    ? conclude(done)
-    : { kind: 'saveAttached', attachment, context };
+    ? conclude('A14', done)
+    : { row: 'A14', kind: 'saveAttached', attachment, context };
 }
 
-/** First what users see, then the backoff. A report that fails does not hide what it reports. */
+/** First the status, which users see, then the backoff. A status that cannot be written does not hide the failure. */
 function fail(
-  { reported }: AttachState,
-  attachment: VolumeAttachment,
-  { message, code }: { readonly message: string; readonly code?: number | undefined },
+  row: string,
+  { isReported }: AttachState,
+  { attachment, failure }: { readonly attachment: VolumeAttachment; readonly failure: Error },
 ): Action {
-  if (reported === 'yes') return conclude(retry(new Error(message))); // A15
-  return { kind: 'report', attachment, error: { field: 'attachError', message, code } }; // A15
+  if (isReported) return conclude(row, retry(failure));
+  const code = failure instanceof CsiError ? numberOfCode(failure.code) : undefined;
+  return { row, kind: 'report', attachment, error: { field: 'attachError', message: failure.message, code } };
 }

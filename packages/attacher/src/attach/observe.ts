@@ -1,78 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caches and from memory to the state of one VolumeAttachment. Synchronous, no network. */
-import {
-  type CSINode,
-  type Lister,
-  type PersistentVolume,
-  toObjectKey,
-  type VolumeAttachment,
-} from '@csi-sidecars/runtime';
+import { type Caches, type Lister, toObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { refuse } from '@csi-sidecars/volume';
-import type { AttachmentRuns } from '../attachment-runs.ts';
+import { type AttachmentKey, attachmentKey } from '../attachment.ts';
 import { knownNodeId, registeredNodeId } from '../node-id.ts';
-import type { AttachMemory } from './memory.ts';
-import type { AttachmentName, Observed, Publication, Surroundings } from './state.ts';
+import {
+  type AttachContext,
+  type AttachLoop,
+  type AttachState,
+  nothingLearned,
+  type Observed,
+  type Publication,
+  type Related,
+} from './state.ts';
 
-export interface ObserveDeps {
-  readonly driverName: string;
-  /** With the index `node`. */
-  readonly attachments: Lister<VolumeAttachment>;
-  readonly volumes: Lister<PersistentVolume>;
-  readonly csiNodes: Lister<CSINode>;
-  readonly memory: AttachMemory;
-  readonly runs: Pick<AttachmentRuns, 'isForced'>;
+type AttachCaches = Caches<AttachLoop>;
+
+export function observe(context: AttachContext, caches: AttachCaches, key: AttachmentKey): AttachState {
+  const attachment = ownAttachment(caches.attachments, key, context.driver.name);
+  const related = attachment === undefined ? noRelated : relatedTo(attachment, caches, context);
+  return { ...observeAgain(context, caches, { key, uid: related.uid }), ...related, ...nothingLearned };
 }
 
-/** Undefined when the name is not, or no longer, one of ours. */
-export function currentAttachment(
-  { attachments, driverName }: ObserveDeps,
-  name: AttachmentName,
-): VolumeAttachment | undefined {
-  const attachment = attachments.get(toObjectKey(undefined, name));
-  return attachment?.spec.attacher === driverName ? attachment : undefined;
-}
-
-/** `uid` is that of the object which the run is about: another one under its name is the next run's. */
-export function observe(deps: ObserveDeps, name: AttachmentName, uid: string | undefined): Observed {
-  const current = currentAttachment(deps, name);
-  const publication = deps.memory.publications.get(name);
+export function observeAgain(
+  { driver, memory }: AttachContext,
+  { attachments }: Pick<AttachCaches, 'attachments'>,
+  { key, uid }: { readonly key: AttachmentKey; readonly uid: string | undefined },
+): Observed {
+  const current = ownAttachment(attachments, key, driver.name);
+  const publication = memory.publications.get(key);
   return {
     attachment: current?.metadata?.uid === uid ? current : undefined,
     publication,
-    isPlaceTaken: publication !== undefined && isTaken(deps.attachments, publication),
+    isPublicationWanted: publication !== undefined && isWantedByAnother(attachments, publication),
   };
 }
 
-/** Another attachment of the same volume to the same node wants it there. */
-function isTaken(attachments: Lister<VolumeAttachment>, publication: Publication): boolean {
-  const { nodeName, volumeName, attachmentName } = publication;
-  return (
-    volumeName !== undefined &&
-    attachments
-      .byIndex('node', nodeName)
-      .some(
-        ({ metadata, spec }) => metadata?.name !== attachmentName && spec.source.persistentVolumeName === volumeName,
-      )
-  );
+/** Undefined when the object is gone, or belongs to another driver. */
+function ownAttachment(
+  attachments: Lister<VolumeAttachment>,
+  key: AttachmentKey,
+  driverName: string,
+): VolumeAttachment | undefined {
+  const attachment = attachments.get(key);
+  return attachment?.spec.attacher === driverName ? attachment : undefined;
 }
 
-export function surroundingsOf(deps: ObserveDeps, attachment: VolumeAttachment | undefined): Surroundings {
-  if (attachment === undefined) return nowhere;
+function isWantedByAnother(attachments: Lister<VolumeAttachment>, publication: Publication): boolean {
+  const { nodeName, volumeName } = publication;
+  if (volumeName === undefined) return false;
+  return attachments
+    .byIndex('node', nodeName)
+    .some(
+      (other) =>
+        attachmentKey(other) !== publication.attachment && other.spec.source.persistentVolumeName === volumeName,
+    );
+}
+
+function relatedTo(
+  attachment: VolumeAttachment,
+  { volumes, csiNodes }: AttachCaches,
+  { driver, runs }: AttachContext,
+): Related {
   const { persistentVolumeName } = attachment.spec.source;
   const volume =
-    persistentVolumeName === undefined ? undefined : deps.volumes.get(toObjectKey(undefined, persistentVolumeName));
+    persistentVolumeName === undefined ? undefined : volumes.get(toObjectKey(undefined, persistentVolumeName));
+  const nodes = { csiNodes, driverName: driver.name };
   return {
-    isForced: deps.runs.isForced(attachment),
-    volume: volume === undefined ? { kind: 'unread' } : { kind: 'found', volume },
-    registeredNodeId: registeredNodeId(deps, attachment),
-    knownNodeId: knownNodeId(deps, attachment),
+    uid: attachment.metadata?.uid,
+    isForced: runs.isForced(attachment),
+    volume: volume === undefined ? 'unasked' : { value: volume },
+    registeredNodeId: registeredNodeId(nodes, attachment),
+    knownNodeId: knownNodeId(nodes, attachment),
   };
 }
 
-/** What is gone has none. */
-const nowhere: Surroundings = {
+/** An attachment that is gone has no related objects. */
+const noRelated: Related = {
+  uid: undefined,
   isForced: false,
-  volume: { kind: 'unread' },
+  volume: 'unasked',
   registeredNodeId: refuse('the VolumeAttachment is gone'),
   knownNodeId: refuse('the VolumeAttachment is gone'),
 };

@@ -1,71 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One action of the attach loop done, and what was learned from it. No decisions: those are in `decide`. */
-import { persistentVolumes, readSecret, toError } from '@csi-sidecars/runtime';
-import { guardVolume, type GuardDeps } from './guard-volume.ts';
+/** What each action of the attach loop does. No decisions: those are in `decide`. */
+import { addFinalizer, ask, type Performers, persistentVolumes, readSecret, type Step } from '@csi-sidecars/runtime';
 import * as messages from './messages.ts';
-import type { Action, AttachmentName, AttachState, Conclusion, Learned } from './state.ts';
-import { type CallDeps, publish, takeBack, unpublish } from './volume-calls.ts';
-import { mark, release, report, saveAttached, saveDetached, type WriteDeps } from './write-attachment.ts';
+import type { AttachContext, AttachLoop, AttachState, Learned } from './state.ts';
+import { publish, unpublish, unpublishOrphan } from './volume-calls.ts';
+import { mark, release, report, saveAttached, saveDetached } from './write-attachment.ts';
 
-export interface PerformDeps extends CallDeps, GuardDeps, WriteDeps {}
-
-export type Step = Exclude<Action, Conclusion>;
-export type Learning = Partial<Learned & Pick<AttachState, 'volume'>>;
-
-export async function perform(
-  deps: PerformDeps,
-  name: AttachmentName,
-  { action, signal }: { readonly action: Step; readonly signal: AbortSignal },
-): Promise<Learning> {
-  switch (action.kind) {
-    case 'findVolume':
-      return { volume: await findVolume(deps, action.name, signal) };
-    case 'guardVolume':
-      return guardVolume(deps, action.volume, signal);
-    case 'readSecrets':
-      return { secrets: await readSecrets(deps, action.reference, signal) };
-    case 'mark':
-      return { marking: await mark(deps, action, signal) };
-    case 'publish':
-      return publish(deps, action, signal);
-    case 'saveAttached':
-      return { saved: await saveAttached(deps, action, signal) };
-    case 'unpublish':
-      return unpublish(deps, { name, call: action.call }, signal);
-    case 'takeBack':
-      return takeBack(deps, action.publication, signal);
-    case 'forgetPublication':
-      deps.memory.publications.delete(name);
+export function performers(context: AttachContext): Performers<AttachLoop> {
+  return {
+    findVolume,
+    addVolumeFinalizer: (step) => addVolumeFinalizer(context, step),
+    readSecrets,
+    mark: async (step) => ({ marked: await mark(context, step) }),
+    publish: (step) => publish(context, step),
+    saveAttached: async (step) => ({ attachedSaved: await saveAttached(context, step) }),
+    unpublish: (step) => unpublish(context, step),
+    unpublishOrphan: (step) => unpublishOrphan(context, step),
+    forgetPublication: ({ key }) => {
+      context.memory.publications.delete(key);
       return {};
-    case 'release':
-      return { released: await release(deps, action.attachment, signal) };
-    case 'saveDetached':
-      return { cleared: await saveDetached(deps, action.attachment, signal) };
-    case 'report':
-      await report(deps, action, signal);
-      return { reported: 'yes' };
-  }
+    },
+    release: async (step) => ({ released: await release(context, step) }),
+    saveDetached: async (step) => ({ detachedSaved: await saveDetached(context, step) }),
+    report: async (step) => {
+      await report(context, step);
+      return { isReported: true };
+    },
+  };
 }
 
 /** A list of at most one: the stock roles allow lists, the minimal ones do not allow reading by name. */
-async function findVolume({ client }: PerformDeps, name: string, signal: AbortSignal): Promise<AttachState['volume']> {
-  try {
-    const { items } = await client.list(persistentVolumes, { fieldSelector: `metadata.name=${name}` }, { signal });
-    const volume = items[0];
-    return volume === undefined ? { kind: 'missing' } : { kind: 'found', volume };
-  } catch (error) {
-    return { kind: 'failed', message: toError(error).message };
-  }
+async function findVolume({
+  client,
+  action,
+  signal,
+}: Step<AttachLoop, 'findVolume'>): Promise<Pick<AttachState, 'volume'>> {
+  const query = { fieldSelector: `metadata.name=${action.name}` };
+  return { volume: await ask(async () => (await client.list(persistentVolumes, query, { signal })).items[0]) };
 }
 
-async function readSecrets(
-  { client }: PerformDeps,
-  reference: Extract<Action, { kind: 'readSecrets' }>['reference'],
-  signal: AbortSignal,
-): Promise<AttachState['secrets']> {
-  try {
-    return { kind: 'found', values: await readSecret(client, reference, { signal }) };
-  } catch (error) {
-    return { kind: 'failed', message: messages.noSecret(reference, toError(error).message) };
-  }
+/** Attachments of one volume to many nodes at once share one request. */
+async function addVolumeFinalizer(
+  { finalizer, memory: { volumeFinalizers } }: AttachContext,
+  { client, caches, action: { volume }, signal }: Step<AttachLoop, 'addVolumeFinalizer'>,
+): Promise<Partial<AttachState>> {
+  const name = volume.metadata?.name ?? '';
+  const add = async () => {
+    const target = { resource: persistentVolumes, object: volume, finalizer };
+    try {
+      return await addFinalizer({ client, informer: caches.volumes }, target, signal);
+    } finally {
+      volumeFinalizers.delete(name);
+    }
+  };
+  const added = await ask(() => {
+    const underWay = volumeFinalizers.get(name) ?? add();
+    volumeFinalizers.set(name, underWay);
+    return underWay;
+  });
+  return 'failure' in added ? { volumeFinalizer: added } : { volumeFinalizer: 'done', volume: added };
+}
+
+async function readSecrets({
+  client,
+  action: { reference },
+  signal,
+}: Step<AttachLoop, 'readSecrets'>): Promise<Pick<Learned, 'secrets'>> {
+  const read = await ask(() => readSecret(client, reference, { signal }));
+  return { secrets: 'failure' in read ? { failure: messages.noSecret(reference, read.failure) } : read };
 }

@@ -19,7 +19,7 @@ function planOf(volume: VolumeFacts, { capabilities = [], defaultFsType = '', in
     finalizer,
   };
   const attachment = anAttachment(inline === undefined ? {} : { source: { inlineVolumeSpec: inline } });
-  return toPlan({ volume: { kind: 'found', volume: aVolume(volume) } }, attachment, context);
+  return toPlan({ volume: { value: aVolume(volume) } }, attachment, context);
 }
 
 function requestOf(volume: VolumeFacts, facts?: Facts) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From a VolumeAttachment and its volume to what the driver is told, but for secrets and node id. */
-import type { ControllerPublishVolumeRequestInput } from '@csi-sidecars/csi';
-import type { VolumeAttachment } from '@csi-sidecars/runtime';
+/** From a VolumeAttachment and its volume to the request to the driver, without secrets and node id. */
+import type { ControllerPublishVolumeRequestInput, DriverFacts } from '@csi-sidecars/csi';
+import { isFailed, type PersistentVolume, type VolumeAttachment } from '@csi-sidecars/runtime';
 import {
   type CsiVolume,
   ok,
@@ -13,7 +13,13 @@ import {
   toVolumeCapability,
 } from '@csi-sidecars/volume';
 import { volumeNotFound, volumeSourceOf } from '../volume-source.ts';
-import type { AttachContext, AttachState } from './state.ts';
+import type { AttacherSettings } from '../settings.ts';
+import type { AttachState } from './state.ts';
+
+export interface PlanContext {
+  readonly driver: DriverFacts;
+  readonly settings: AttacherSettings;
+}
 
 export interface Plan {
   readonly request: ControllerPublishVolumeRequestInput;
@@ -21,20 +27,24 @@ export interface Plan {
   readonly migrated: boolean;
 }
 
+export type PlanAnswer =
+  | { readonly kind: 'ok'; readonly value: Plan }
+  | { readonly kind: 'error'; readonly row: 'A7' | 'A8'; readonly message: string };
+
 export function toPlan(
   { volume }: Pick<AttachState, 'volume'>,
   attachment: VolumeAttachment,
-  { driver, settings }: AttachContext,
-): Result<Plan> {
+  { driver, settings }: PlanContext,
+): PlanAnswer {
   const target = toTarget(attachment, volume);
-  if (target.kind === 'error') return target;
+  if (target.kind === 'error') return { ...target, row: 'A7' };
   const { csi, accessModes, migrated, reference, volumeMode, mountOptions } = target.value;
   const capability = toVolumeCapability(
     { accessModes, volumeMode, mountOptions, fsType: csi.fsType || settings.defaultFsType },
     { singleNodeMultiWriter: driver.controllerCapabilities.has('SINGLE_NODE_MULTI_WRITER') },
   );
-  if (capability.kind === 'error') return capability;
-  return ok({
+  if (capability.kind === 'error') return { ...capability, row: 'A8' };
+  const plan: Plan = {
     reference,
     migrated,
     request: {
@@ -43,7 +53,8 @@ export function toPlan(
       readonly: csi.readOnly === true && driver.controllerCapabilities.has('PUBLISH_READONLY'),
       ...(csi.volumeAttributes === undefined ? {} : { volume_context: csi.volumeAttributes }),
     },
-  });
+  };
+  return { kind: 'ok', value: plan };
 }
 
 export interface Target extends CsiVolume {
@@ -52,24 +63,23 @@ export interface Target extends CsiVolume {
   readonly mountOptions: readonly string[];
 }
 
-/** The volume in CSI's words, whichever way the attachment names it. */
-export function toTarget(attachment: VolumeAttachment, volume: AttachState['volume']): Result<Target> {
+/** The volume in CSI's words, an inline volume as well as a PersistentVolume. */
+export function toTarget(attachment: VolumeAttachment, read: AttachState['volume']): Result<Target> {
   const source = volumeSourceOf(attachment);
   if (source.kind === 'error') return source;
-  if (source.value.kind === 'persistentVolume' && volume.kind !== 'found') {
-    return refuse(volumeNotFound(source.value.name));
-  }
-  const spec = source.value.kind === 'inline' ? source.value.spec : volume.kind === 'found' ? volume.volume.spec : {};
-  const translated =
-    volume.kind === 'found' && source.value.kind === 'persistentVolume'
-      ? toCsiVolume(volume.volume)
-      : toInlineCsiVolume(spec ?? {});
+  if (source.value.kind === 'inline') return describe(source.value.spec, toInlineCsiVolume(source.value.spec));
+  const volume = read === 'unasked' || isFailed(read) ? undefined : read.value;
+  if (volume === undefined) return refuse(volumeNotFound(source.value.name));
+  return describe(volume.spec ?? {}, toCsiVolume(volume));
+}
+
+function describe(spec: NonNullable<PersistentVolume['spec']>, translated: Result<CsiVolume>): Result<Target> {
   if (translated.kind === 'error') return translated;
   const { name, namespace } = translated.value.csi.controllerPublishSecretRef ?? {};
   return ok({
     ...translated.value,
     reference: name === undefined ? undefined : { name, namespace: namespace ?? '' },
-    volumeMode: spec?.volumeMode,
-    mountOptions: spec?.mountOptions ?? [],
+    volumeMode: spec.volumeMode,
+    mountOptions: spec.mountOptions ?? [],
   });
 }

@@ -1,121 +1,121 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The attach loop: from a VolumeAttachment of this driver to ControllerPublishVolume, from one that is being deleted to
- * ControllerUnpublishVolume, and no volume left on a node for want of a record. Rows A1 to A15, D1 to D11 and G1 to G4 of the
- * attacher's page.
+ * The attach loop: from a VolumeAttachment of this driver to ControllerPublishVolume, and from one that is being deleted to
+ * ControllerUnpublishVolume. No volume stays on a node because its record was lost. Rows A1 to A14, D1 to D10 and G1 to G4 of
+ * the attacher's page.
  *
- * One run is: observe, then decide, perform, learn, until a conclusion. The VolumeAttachment is observed anew after each step, own
- * writes included: it may turn out to be deleted on the way, and then the same run takes off what it put on.
+ * The VolumeAttachment is observed again after each step, own writes included: it may be deleted during the run, and then the
+ * same run undoes what it did.
  *
  * Not here: when to attach (the attach/detach controller decides), finalizers of released PersistentVolumes (`pv-finalizer/`),
  * attachments that the driver lost (`drift/`), drivers that need no attaching (`trivial/`).
  */
-import type { ControllerPublishVolumeRequestInput, DriverFacts } from '@csi-sidecars/csi';
-import type { Outcome, PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
+import type { ControllerPublishVolumeRequestInput, CsiChannel, DriverFacts } from '@csi-sidecars/csi';
+import type {
+  Answer,
+  Attempt,
+  Conclusion,
+  CSINode,
+  LoopTypes,
+  PersistentVolume,
+  VolumeAttachment,
+} from '@csi-sidecars/runtime';
 import type { Result, SecretReference } from '@csi-sidecars/volume';
+import type { AttachmentKey } from '../attachment.ts';
+import type { AttachmentRuns } from '../attachment-runs.ts';
 import type { AttacherSettings } from '../settings.ts';
+import type { AttachMemory } from './memory.ts';
 
-declare const attachmentName: unique symbol;
-/** Queue key of the attach loop: the VolumeAttachment's name. */
-export type AttachmentName = string & { readonly [attachmentName]: true };
-
-export function toAttachmentName(name: string): AttachmentName {
-  return name as AttachmentName;
-}
-
-export function nameOf(attachment: VolumeAttachment): AttachmentName {
-  return toAttachmentName(attachment.metadata?.name ?? '');
+export interface AttachLoop extends LoopTypes {
+  readonly key: AttachmentKey;
+  readonly watched: {
+    /** With the index `node`. */
+    readonly attachments: VolumeAttachment;
+    readonly volumes: PersistentVolume;
+    readonly csiNodes: CSINode;
+  };
+  readonly state: AttachState;
+  readonly action: Action;
 }
 
 /** The same for every attachment of the process. */
 export interface AttachContext {
   readonly driver: DriverFacts;
+  readonly channel: CsiChannel;
   readonly settings: AttacherSettings;
   readonly finalizer: string;
+  readonly memory: AttachMemory;
+  readonly runs: AttachmentRuns;
 }
 
-export interface AttachState extends Observed, Surroundings, Learned {}
+export interface AttachState extends Observed, Related, Learned {}
 
-/** Observed anew after each step. */
+/** Observed again after each step. */
 export interface Observed {
-  /** The newest that is known of it, own writes included. Undefined: it is gone, or none of ours. */
+  /** Its newest known state, own writes included. Undefined: it is gone, or belongs to another driver. */
   readonly attachment: VolumeAttachment | undefined;
-  /** What this process published, or may have, and has not seen on record since. */
+  /** A call of this process after which the volume may be on the node, without a record in the API yet. */
   readonly publication: Publication | undefined;
-  /** The place of the publication belongs to another attachment now. */
-  readonly isPlaceTaken: boolean;
+  /** Another attachment of the same volume to the same node exists, so that the publication is its own now. */
+  readonly isPublicationWanted: boolean;
 }
 
-/** Observed once for a run. */
-export interface Surroundings {
-  /** The comparison with the driver says that the status is not true. */
+/** Observed at the beginning of a run. */
+export interface Related {
+  /** UID of the object that the run is about: another object of its name is for the next run. */
+  readonly uid: string | undefined;
+  /** The comparison with the driver found that the status is wrong. */
   readonly isForced: boolean;
-  readonly volume: VolumeRead;
-  /** Where the driver runs now. */
+  /** `unasked`: not in the cache, which leaves out what belongs to other drivers. The value undefined: it does not exist. */
+  readonly volume: Answer<PersistentVolume | undefined>;
+  /** The node's id where the driver is registered now. */
   readonly registeredNodeId: Result<string>;
-  /** The same, or what was remembered when it was attached. */
+  /** The same, or else the id that was remembered when the volume was attached. */
   readonly knownNodeId: Result<string>;
 }
 
-export type VolumeRead =
-  /** Not in the cache, which leaves out what is of other drivers. */
-  | { readonly kind: 'unread' }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'found'; readonly volume: PersistentVolume }
-  | { readonly kind: 'failed'; readonly message: string };
-
 export interface Learned {
-  /** Our finalizer on the PersistentVolume. */
-  readonly guarding: Attempt;
-  readonly secrets: SecretsRead;
-  /** Finalizer and node id on the VolumeAttachment. */
-  readonly marking: Attempt;
-  readonly published: Published;
-  readonly takenBack: Attempt;
-  readonly saved: Attempt;
+  /** Our finalizer was added to the PersistentVolume. */
+  readonly volumeFinalizer: Attempt;
+  readonly secrets: Answer<Secrets>;
+  /** Finalizer and node id were written to the VolumeAttachment. */
+  readonly marked: Attempt;
+  readonly published: Answer<PublishContext>;
+  /** The volume of a publication without an attachment was unpublished. */
+  readonly orphanUnpublished: Attempt;
+  readonly attachedSaved: Attempt;
   readonly unpublished: Attempt;
-  /** Our finalizer off the VolumeAttachment. */
+  /** Our finalizer was removed from the VolumeAttachment. */
   readonly released: Attempt;
-  readonly cleared: Attempt;
-  /** What went wrong, in the status. */
-  readonly reported: 'no' | 'yes';
-  /** Another attachment of the same volume to the same node has a call under way. */
+  readonly detachedSaved: Attempt;
+  /** The failure of this run was written to the status, or at least that was tried. */
+  readonly isReported: boolean;
+  /** A call for the same volume and node is under way, for another attachment. */
   readonly isBusy: boolean;
 }
 
-export type Attempt = 'untried' | 'done' | Failure;
-export interface Failure {
-  readonly failure: string;
-}
+export type Secrets = Readonly<Record<string, string>>;
 
-export type SecretsRead =
-  | { readonly kind: 'unread' }
-  | { readonly kind: 'found'; readonly values: Readonly<Record<string, string>> | undefined }
-  | { readonly kind: 'failed'; readonly message: string };
-
-export type Published =
-  | { readonly kind: 'untried' }
-  | { readonly kind: 'done'; readonly context: PublishContext }
-  | { readonly kind: 'failed'; readonly message: string; readonly code: number | undefined };
+/** What the node side gets to know of a published volume. */
+export type PublishContext = Readonly<Record<string, string>>;
 
 export const nothingLearned: Learned = {
-  guarding: 'untried',
-  secrets: { kind: 'unread' },
-  marking: 'untried',
-  published: { kind: 'untried' },
-  takenBack: 'untried',
-  saved: 'untried',
+  volumeFinalizer: 'untried',
+  secrets: 'unasked',
+  marked: 'untried',
+  published: 'unasked',
+  orphanUnpublished: 'untried',
+  attachedSaved: 'untried',
   unpublished: 'untried',
   released: 'untried',
-  cleared: 'untried',
-  reported: 'no',
+  detachedSaved: 'untried',
+  isReported: false,
   isBusy: false,
 };
 
-export type Action =
-  /** Asks for a PersistentVolume that the cache does not have. */
+export type Action = { readonly row: string } & (
   | { readonly kind: 'findVolume'; readonly name: string }
-  | { readonly kind: 'guardVolume'; readonly volume: PersistentVolume }
+  | { readonly kind: 'addVolumeFinalizer'; readonly volume: PersistentVolume }
   | { readonly kind: 'readSecrets'; readonly reference: SecretReference }
   | { readonly kind: 'mark'; readonly attachment: VolumeAttachment; readonly nodeId: string }
   | {
@@ -126,53 +126,34 @@ export type Action =
     }
   | { readonly kind: 'saveAttached'; readonly attachment: VolumeAttachment; readonly context: PublishContext }
   | { readonly kind: 'unpublish'; readonly call: UnpublishCall }
-  /** What is on a node for an attachment that is gone. */
-  | { readonly kind: 'takeBack'; readonly publication: Publication }
+  | { readonly kind: 'unpublishOrphan'; readonly publication: Publication }
   /** Memory only. */
   | { readonly kind: 'forgetPublication' }
   | { readonly kind: 'release'; readonly attachment: VolumeAttachment }
   | { readonly kind: 'saveDetached'; readonly attachment: VolumeAttachment }
-  | {
-      readonly kind: 'report';
-      readonly attachment: VolumeAttachment;
-      readonly error: AttachError | DetachError;
-    }
-  | Conclusion;
+  | { readonly kind: 'report'; readonly attachment: VolumeAttachment; readonly error: ReportedError }
+  | Conclusion
+);
 
-/** A ControllerPublishVolume that was called, and what takes it back. */
+/** A ControllerPublishVolume that was called, and the call that undoes it. */
 export interface Publication {
-  /** Of the VolumeAttachment it was for. */
+  /** UID of the VolumeAttachment that it was for. */
   readonly uid: string | undefined;
-  readonly attachmentName: AttachmentName;
+  readonly attachment: AttachmentKey;
   readonly nodeName: string;
   /** Undefined: an inline volume. */
   readonly volumeName: string | undefined;
   readonly undo: UnpublishCall;
 }
 
-/** What the driver tells the node side about a published volume. */
-export type PublishContext = Readonly<Record<string, string>>;
-
-export interface AttachError {
-  readonly field: 'attachError';
-  readonly message: string;
-  /** Of a gRPC status; undefined: it was none. */
-  readonly code: number | undefined;
-}
-
-export interface DetachError {
-  readonly field: 'detachError';
-  readonly message: string;
-}
+export type ReportedError =
+  /** `code` is that of a gRPC status; undefined: the failure was none. */
+  | { readonly field: 'attachError'; readonly message: string; readonly code: number | undefined }
+  | { readonly field: 'detachError'; readonly message: string };
 
 export interface UnpublishCall {
   readonly volumeId: string;
   readonly nodeId: string;
-  readonly secrets: Readonly<Record<string, string>> | undefined;
+  readonly secrets: Secrets | undefined;
   readonly migrated: boolean;
-}
-
-export interface Conclusion {
-  readonly kind: 'conclude';
-  readonly outcome: Outcome;
 }

@@ -3,99 +3,72 @@
  * The calls to the driver that the attach loop makes, one at a time for each volume and node. Attachments of the same volume to
  * the same node have the same name and so the same key, unless users make them by hand.
  */
-import { type CsiChannel, CsiError, numberOfCode } from '@csi-sidecars/csi';
-import { toError } from '@csi-sidecars/runtime';
+import { ask, attempt, type Failed, type Step } from '@csi-sidecars/runtime';
+import { attachmentKey } from '../attachment.ts';
 import type { AttachMemory } from './memory.ts';
-import {
-  type Action,
-  type AttachmentName,
-  type AttachState,
-  nameOf,
-  type Publication,
-  type UnpublishCall,
-} from './state.ts';
-
-export interface CallDeps {
-  readonly channel: CsiChannel;
-  readonly memory: AttachMemory;
-  readonly timeoutMs: number;
-}
-
-const busy = { isBusy: true } as const;
+import type { AttachContext, AttachLoop, Learned, UnpublishCall } from './state.ts';
 
 export async function publish(
-  deps: CallDeps,
-  { attachment, request, migrated }: Extract<Action, { kind: 'publish' }>,
-  signal: AbortSignal,
-): Promise<Partial<Pick<AttachState, 'published' | 'isBusy'>>> {
-  const { channel, memory, timeoutMs } = deps;
+  { channel, memory, runs, settings: { timeoutMs } }: AttachContext,
+  { action: { attachment, request, migrated }, signal }: Step<AttachLoop, 'publish'>,
+): Promise<Partial<Learned>> {
   const undo = { volumeId: request.volume_id ?? '', nodeId: request.node_id ?? '', secrets: request.secrets, migrated };
-  using place = occupy(memory, undo);
-  if (place === undefined) return busy;
+  const key = attachmentKey(attachment);
+  runs.noteCall(key);
+  using call = beginCall(memory, undo);
+  if (call === undefined) return { isBusy: true };
   // Before the call: from here on the volume may be on the node.
-  memory.publications.set(nameOf(attachment), {
+  memory.publications.set(key, {
     uid: attachment.metadata?.uid,
-    attachmentName: nameOf(attachment),
+    attachment: key,
     nodeName: attachment.spec.nodeName,
     volumeName: attachment.spec.source.persistentVolumeName,
     undo,
   });
-  try {
-    const answer = await channel.call('/csi.v1.Controller/ControllerPublishVolume', request, {
-      timeoutMs,
-      signal,
-      migrated,
-    });
-    return { published: { kind: 'done', context: answer.publish_context } };
-  } catch (error) {
-    const code = error instanceof CsiError ? numberOfCode(error.code) : undefined;
-    return { published: { kind: 'failed', message: toError(error).message, code } };
-  }
+  const options = { timeoutMs, signal, migrated };
+  const answer = await ask(() => channel.call('/csi.v1.Controller/ControllerPublishVolume', request, options));
+  return { published: 'failure' in answer ? answer : { value: answer.value.publish_context } };
 }
 
 export async function unpublish(
-  deps: CallDeps,
-  { name, call }: { readonly name: AttachmentName; readonly call: UnpublishCall },
-  signal: AbortSignal,
-): Promise<Partial<Pick<AttachState, 'unpublished' | 'isBusy'>>> {
-  const unpublished = await takeOff(deps, call, signal);
-  if (unpublished === 'busy') return busy;
-  if (unpublished === 'done') deps.memory.publications.delete(name);
+  context: AttachContext,
+  { key, action: { call }, signal }: Step<AttachLoop, 'unpublish'>,
+): Promise<Partial<Learned>> {
+  context.runs.noteCall(key);
+  const unpublished = await callUnpublish(context, call, signal);
+  if (unpublished === 'busy') return { isBusy: true };
+  if (unpublished === 'done') context.memory.publications.delete(key);
   return { unpublished };
 }
 
-export async function takeBack(
-  deps: CallDeps,
-  { attachmentName, undo }: Publication,
-  signal: AbortSignal,
-): Promise<Partial<Pick<AttachState, 'takenBack' | 'isBusy'>>> {
-  const takenBack = await takeOff(deps, undo, signal);
-  if (takenBack === 'busy') return busy;
-  if (takenBack === 'done') deps.memory.publications.delete(attachmentName);
-  return { takenBack };
+export async function unpublishOrphan(
+  context: AttachContext,
+  { key, action: { publication }, signal }: Step<AttachLoop, 'unpublishOrphan'>,
+): Promise<Partial<Learned>> {
+  context.runs.noteCall(key);
+  const orphanUnpublished = await callUnpublish(context, publication.undo, signal);
+  if (orphanUnpublished === 'busy') return { isBusy: true };
+  if (orphanUnpublished === 'done') context.memory.publications.delete(publication.attachment);
+  return { orphanUnpublished };
 }
 
-async function takeOff(
-  { channel, memory, timeoutMs }: CallDeps,
-  call: UnpublishCall,
+async function callUnpublish(
+  { channel, memory, settings: { timeoutMs } }: AttachContext,
+  target: UnpublishCall,
   signal: AbortSignal,
-): Promise<'done' | 'busy' | { readonly failure: string }> {
-  const { volumeId, nodeId, secrets, migrated } = call;
-  using place = occupy(memory, call);
-  if (place === undefined) return 'busy';
+): Promise<'done' | 'busy' | Failed> {
+  const { volumeId, nodeId, secrets, migrated } = target;
+  using call = beginCall(memory, target);
+  if (call === undefined) return 'busy';
   const request = { volume_id: volumeId, node_id: nodeId, ...(secrets === undefined ? {} : { secrets }) };
-  try {
-    await channel.call('/csi.v1.Controller/ControllerUnpublishVolume', request, { timeoutMs, signal, migrated });
-    return 'done';
-  } catch (error) {
-    return { failure: toError(error).message };
-  }
+  const options = { timeoutMs, signal, migrated };
+  return attempt(() => channel.call('/csi.v1.Controller/ControllerUnpublishVolume', request, options));
 }
 
-/** Undefined while another call is there. */
-function occupy({ places }: AttachMemory, { volumeId, nodeId }: UnpublishCall): Disposable | undefined {
-  const place = JSON.stringify([volumeId, nodeId]);
-  if (places.has(place)) return undefined;
-  places.add(place);
-  return { [Symbol.dispose]: () => void places.delete(place) };
+/** Undefined while another call about the volume and the node is under way. */
+function beginCall({ calls }: AttachMemory, { volumeId, nodeId }: UnpublishCall): Disposable | undefined {
+  const target = JSON.stringify([volumeId, nodeId]);
+  if (calls.has(target)) return undefined;
+  calls.add(target);
+  return { [Symbol.dispose]: () => void calls.delete(target) };
 }

@@ -2,147 +2,111 @@
 /**
  * Writes to VolumeAttachments. Only patches, which is all that the stock roles allow.
  *
- * All of them carry the UID: none must end up on another object of the same name. Our finalizer is named by value. Status fields
- * that are to be empty are named, whatever the cache says about them.
+ * Every patch carries the UID, so that none reaches another object of the same name. Our finalizer is named by value. A status
+ * field that must be empty is named, whatever the cache shows.
  */
 import {
   addedFinalizer,
-  type ApiClient,
-  type Clock,
-  type Informer,
-  isNotFound,
-  type Logger,
+  attempt,
+  type Attempt,
+  ignoreNotFound,
+  type LoopPorts,
   type Patch,
   removedFinalizer,
+  type Step,
   timestamp,
-  toError,
   type VolumeAttachment,
   volumeAttachments,
   type WriteOptions,
 } from '@csi-sidecars/runtime';
+import { attachmentKey, finalizersOf } from '../attachment.ts';
 import { annotations } from '../names.ts';
-import { finalizersOf } from '../attachment-facts.ts';
-import type { AttachMemory } from './memory.ts';
 import { toStatusMessage } from './messages.ts';
-import { type Action, type Attempt, nameOf } from './state.ts';
+import type { AttachContext, AttachLoop } from './state.ts';
 
-export interface WriteDeps {
-  readonly client: ApiClient;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly attachments: Informer<VolumeAttachment>;
-  readonly memory: AttachMemory;
-  readonly finalizer: string;
-  /** Failed attachments tell the gRPC code. */
-  readonly errorCodes: boolean;
-}
+type Writing = Pick<LoopPorts, 'client' | 'clock'> & Pick<Step<AttachLoop>, 'caches' | 'signal'>;
 
-export async function mark(
-  deps: WriteDeps,
-  { attachment, nodeId }: Extract<Action, { kind: 'mark' }>,
-  signal: AbortSignal,
-): Promise<Attempt> {
+export function mark(context: AttachContext, step: Step<AttachLoop, 'mark'>): Promise<Attempt> {
+  const { attachment, nodeId } = step.action;
   const { metadata } = attachment;
   const hasNodeId = metadata?.annotations?.[annotations.nodeId] === nodeId;
-  const hasFinalizer = finalizersOf(attachment).includes(deps.finalizer);
+  const hasFinalizer = finalizersOf(attachment).includes(context.finalizer);
   const body = {
     metadata: {
-      ...(hasFinalizer ? { uid: metadata?.uid } : addedFinalizer(attachment, deps.finalizer)),
+      ...(hasFinalizer ? { uid: metadata?.uid } : addedFinalizer(attachment, context.finalizer)),
       ...(hasNodeId ? {} : { annotations: { [annotations.nodeId]: nodeId } }),
     },
   };
-  return write(deps, attachment, { patch: { type: 'strategic', body }, options: { signal } });
+  return write(context, step, { attachment, patch: { type: 'strategic', body } });
 }
 
-export async function saveAttached(
-  deps: WriteDeps,
-  { attachment, context }: Extract<Action, { kind: 'saveAttached' }>,
-  signal: AbortSignal,
-): Promise<Attempt> {
-  const vanished = Object.keys(attachment.status?.attachmentMetadata ?? {}).filter(
-    (key) => !Object.hasOwn(context, key),
-  );
-  const isEmpty = Object.keys(context).length === 0;
-  return writeStatus(deps, attachment, {
-    signal,
-    status: {
-      attached: true,
-      attachmentMetadata: isEmpty ? null : { ...context, ...Object.fromEntries(vanished.map((key) => [key, null])) },
-      attachError: null,
-    },
-  });
+export function saveAttached(context: AttachContext, step: Step<AttachLoop, 'saveAttached'>): Promise<Attempt> {
+  const { attachment, context: published } = step.action;
+  const keys = Object.keys(attachment.status?.attachmentMetadata ?? {});
+  const removed = keys.filter((key) => !Object.hasOwn(published, key)).map((key) => [key, null]);
+  const isEmpty = Object.keys(published).length === 0;
+  const attachmentMetadata = isEmpty ? null : { ...published, ...Object.fromEntries(removed) };
+  return writeStatus(context, step, { attachment, status: { attached: true, attachmentMetadata, attachError: null } });
 }
 
-export async function release(deps: WriteDeps, attachment: VolumeAttachment, signal: AbortSignal): Promise<Attempt> {
-  const body = { metadata: removedFinalizer(attachment, deps.finalizer) };
-  return write(deps, attachment, { patch: { type: 'strategic', body }, options: { signal } });
+export function release(context: AttachContext, step: Step<AttachLoop, 'release'>): Promise<Attempt> {
+  const { attachment } = step.action;
+  const body = { metadata: removedFinalizer(attachment, context.finalizer) };
+  return write(context, step, { attachment, patch: { type: 'strategic', body } });
 }
 
-export async function saveDetached(
-  deps: WriteDeps,
-  attachment: VolumeAttachment,
-  signal: AbortSignal,
-): Promise<Attempt> {
-  return writeStatus(deps, attachment, {
-    signal,
-    status: { attached: false, attachmentMetadata: null, detachError: null },
-  });
+export function saveDetached(context: AttachContext, step: Step<AttachLoop, 'saveDetached'>): Promise<Attempt> {
+  const status = { attached: false, attachmentMetadata: null, detachError: null };
+  return writeStatus(context, step, { attachment: step.action.attachment, status });
 }
 
-/** A failure to report never hides what was to be reported. */
-export async function report(
-  deps: WriteDeps,
-  { attachment, error }: Extract<Action, { kind: 'report' }>,
-  signal: AbortSignal,
-): Promise<void> {
-  const told = { message: toStatusMessage(error.message), time: timestamp(deps.clock.nowMs()) };
-  const code = deps.errorCodes && 'code' in error ? error.code : undefined;
-  const reported = await writeStatus(deps, attachment, {
-    signal,
-    status: {
-      // A code that an earlier failure left there goes, even if the cache does not show it.
-      [error.field]: error.field === 'attachError' ? { ...told, errorCode: code ?? null } : told,
-    },
-  });
-  if (typeof reported === 'object') {
-    deps.logger.info(2, 'Failed to save an error to a VolumeAttachment', {
-      VolumeAttachment: nameOf(attachment),
-      reason: reported.failure,
-    });
+/** A failure to report never hides the failure that was to be reported. */
+export async function report(context: AttachContext, step: Step<AttachLoop, 'report'>): Promise<void> {
+  const { clock, logger, key, action } = step;
+  const { attachment, error } = action;
+  const reported = { message: toStatusMessage(error.message), time: timestamp(clock.nowMs()) };
+  const code = context.settings.features.errorCodes && 'code' in error ? error.code : undefined;
+  // A code that an earlier failure left there is removed, even if the cache does not show it.
+  const value = error.field === 'attachError' ? { ...reported, errorCode: code ?? null } : reported;
+  const written = await writeStatus(context, step, { attachment, status: { [error.field]: value } });
+  if (typeof written === 'object') {
+    const facts = { VolumeAttachment: key, reason: written.failure.message };
+    logger.info(2, 'Failed to save an error to a VolumeAttachment', facts);
   }
 }
 
-interface StatusPatch {
-  readonly status: Readonly<Record<string, unknown>>;
-  readonly signal: AbortSignal;
-}
-
-async function writeStatus(
-  deps: WriteDeps,
-  attachment: VolumeAttachment,
-  { status, signal }: StatusPatch,
+function writeStatus(
+  context: AttachContext,
+  step: Writing,
+  { attachment, status }: { readonly attachment: VolumeAttachment; readonly status: Readonly<Record<string, unknown>> },
 ): Promise<Attempt> {
   const body = { metadata: { uid: attachment.metadata?.uid }, status };
-  return write(deps, attachment, { patch: { type: 'merge', body }, options: { signal, subresource: 'status' } });
+  return write(context, step, { attachment, patch: { type: 'merge', body }, options: { subresource: 'status' } });
 }
 
-/** That the object is gone is no failure: what was to be written needs no place any more. The cache is told, which may not know. */
-async function write(
-  { client, attachments, memory, finalizer, clock }: WriteDeps,
-  attachment: VolumeAttachment,
-  { patch, options }: { readonly patch: Patch; readonly options: WriteOptions },
+interface AttachmentPatch {
+  readonly attachment: VolumeAttachment;
+  readonly patch: Patch;
+  readonly options?: WriteOptions;
+}
+
+/** A missing object is not an error: there is nothing left to update. The cache, which may still show it, learns of its end. */
+function write(
+  { memory, finalizer }: AttachContext,
+  { client, clock, caches, signal }: Writing,
+  { attachment, patch, options }: AttachmentPatch,
 ): Promise<Attempt> {
-  const name = nameOf(attachment);
-  try {
-    const patched = await client.patch({ resource: volumeAttachments, ref: { name } }, patch, options);
-    attachments.remember(patched);
-    // From now on the object itself says that there is something to take off its node.
-    if (finalizersOf(patched).includes(finalizer)) memory.publications.delete(name);
-    return 'done';
-  } catch (error) {
-    if (!isNotFound(error)) return { failure: toError(error).message };
-    const deletionTimestamp = attachment.metadata?.deletionTimestamp ?? timestamp(clock.nowMs());
-    attachments.remember({ ...attachment, metadata: { ...attachment.metadata, deletionTimestamp, finalizers: [] } });
-    return 'done';
-  }
+  const key = attachmentKey(attachment);
+  const target = { resource: volumeAttachments, ref: { name: key } };
+  return attempt(async () => {
+    const patched = await client.patch(target, patch, { ...options, signal }).catch(ignoreNotFound);
+    caches.attachments.remember(patched ?? ended(attachment, clock.nowMs()));
+    // From now on the object itself records that the volume may be on the node.
+    if (patched !== undefined && finalizersOf(patched).includes(finalizer)) memory.publications.delete(key);
+  });
+}
+
+function ended(attachment: VolumeAttachment, nowMs: number): VolumeAttachment {
+  const deletionTimestamp = attachment.metadata?.deletionTimestamp ?? timestamp(nowMs);
+  return { ...attachment, metadata: { ...attachment.metadata, deletionTimestamp, finalizers: [] } };
 }

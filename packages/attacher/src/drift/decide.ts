@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows R1 to R4, for one attachment. Pure; first match wins. */
-import { isAttached } from '../attachment-facts.ts';
+import { isAttached } from '../attachment.ts';
 import type { Action, Comparison, Published } from './state.ts';
 
-export function decide({ attachment, wasCalled, place }: Comparison, published: Published): Action {
-  if (wasCalled) return { kind: 'leave' }; // R1
-  if (place.kind === 'error') return { kind: 'skip', reason: place.message }; // R2
-  const { volumeHandle, nodeId } = place.value;
+export function decide({ attachment, wasCalled, names }: Comparison, published: Published): Action {
+  if (wasCalled) return { row: 'R1', kind: 'leave' };
+  if (names.kind === 'error') return { row: 'R2', kind: 'skip', reason: names.message };
+  const { volumeHandle, nodeId } = names.value;
   const isPublished = published.get(volumeHandle)?.has(nodeId) === true;
-  if (isAttached(attachment) === isPublished) return { kind: 'unforce' }; // R3
-  return { kind: 'force', place: place.value, published: isPublished }; // R4
+  if (isAttached(attachment) === isPublished) return { row: 'R3', kind: 'unforce' };
+  return { row: 'R4', kind: 'force', names: names.value, isPublished };
 }

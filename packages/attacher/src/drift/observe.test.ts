@@ -4,46 +4,46 @@ import { describe, expect, it } from 'vitest';
 import { aCsiNode, anAttachment, aVolume, driverName } from '../../testing/builders.ts';
 import { listerOf } from '../../testing/lister-of.ts';
 import { annotations } from '../names.ts';
-import { placeOf } from './observe.ts';
+import { namesOf } from './observe.ts';
 
 interface Caches {
   readonly volumes?: readonly PersistentVolume[];
   readonly csiNodes?: readonly CSINode[];
 }
 
-function place(attachment: VolumeAttachment, caches: Caches = {}): unknown {
+function names(attachment: VolumeAttachment, caches: Caches = {}): unknown {
   const { volumes = [aVolume({ csi: { volumeHandle: 'volume-1' } })], csiNodes = [aCsiNode()] } = caches;
-  const result = placeOf({ volumes: listerOf(volumes), csiNodes: listerOf(csiNodes), driverName }, attachment);
+  const result = namesOf({ volumes: listerOf(volumes), csiNodes: listerOf(csiNodes), driverName }, attachment);
   return result.kind === 'ok' ? result.value : result.message;
 }
 
-describe('where the driver lists an attachment', () => {
-  it('given volume and node are known, then under their names', () => {
-    expect(place(anAttachment())).toEqual({ volumeHandle: 'volume-1', nodeId: 'id-of-node1' });
+describe('the names of an attachment at the driver', () => {
+  it('given volume and node are known, then their handle and id', () => {
+    expect(names(anAttachment())).toEqual({ volumeHandle: 'volume-1', nodeId: 'id-of-node1' });
   });
 
-  it('given a volume being deleted, then all the same', () => {
+  it('given a volume being deleted, then the same names', () => {
     const volumes = [aVolume({ deleting: 'yes', csi: { volumeHandle: 'volume-1' } })];
-    expect(place(anAttachment(), { volumes })).toEqual({ volumeHandle: 'volume-1', nodeId: 'id-of-node1' });
+    expect(names(anAttachment(), { volumes })).toEqual({ volumeHandle: 'volume-1', nodeId: 'id-of-node1' });
   });
 
-  it('[attacher#125] given nobody knows the node, then nowhere; given the attachment remembers it, then there', () => {
-    expect(place(anAttachment(), { csiNodes: [] })).toBe('csinode.storage.k8s.io "node1" not found');
+  it('[attacher#125] given no CSINode, then none; given the attachment remembers the node id, then that id', () => {
+    expect(names(anAttachment(), { csiNodes: [] })).toBe('csinode.storage.k8s.io "node1" not found');
     const remembering = anAttachment({ annotations: { [annotations.nodeId]: 'old-id' } });
-    expect(place(remembering, { csiNodes: [] })).toEqual({ volumeHandle: 'volume-1', nodeId: 'old-id' });
-    expect(place(remembering)).toEqual({ volumeHandle: 'volume-1', nodeId: 'id-of-node1' });
+    expect(names(remembering, { csiNodes: [] })).toEqual({ volumeHandle: 'volume-1', nodeId: 'old-id' });
+    expect(names(remembering)).toEqual({ volumeHandle: 'volume-1', nodeId: 'id-of-node1' });
   });
 
-  it('[attacher#126] given the PersistentVolume is gone, then nowhere', () => {
-    expect(place(anAttachment(), { volumes: [] })).toBe('persistentvolume "pv1" not found');
+  it('[attacher#126] given the PersistentVolume is gone, then none', () => {
+    expect(names(anAttachment(), { volumes: [] })).toBe('persistentvolume "pv1" not found');
   });
 
-  it('given an attachment without a volume, or a volume without a driver, then nowhere', () => {
-    expect(place(anAttachment({ source: {} }))).toBe(
+  it('given an attachment without a volume, or a volume without a driver, then none', () => {
+    expect(names(anAttachment({ source: {} }))).toBe(
       'neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source',
     );
     const { csi: _csi, ...spec } = aVolume().spec ?? {};
-    expect(place(anAttachment(), { volumes: [{ ...aVolume(), spec }] })).toBe(
+    expect(names(anAttachment(), { volumes: [{ ...aVolume(), spec }] })).toBe(
       'pv spec contained non-csi source that was not migrated',
     );
   });
@@ -51,15 +51,15 @@ describe('where the driver lists an attachment', () => {
   it('[attacher#131] given an inline volume, then only if its driver took the place of an in-tree plugin', () => {
     const inline = (driver: string): VolumeAttachment =>
       anAttachment({ source: { inlineVolumeSpec: { csi: { driver, volumeHandle: 'vol-1' } } } });
-    expect(place(inline(driverName))).toBe(`could not find In-Tree driver name for CSI plugin ${driverName}`);
-    expect(place(inline('ebs.csi.aws.com'))).toEqual({ volumeHandle: 'vol-1', nodeId: 'id-of-node1' });
+    expect(names(inline(driverName))).toBe(`could not find In-Tree driver name for CSI plugin ${driverName}`);
+    expect(names(inline('ebs.csi.aws.com'))).toEqual({ volumeHandle: 'vol-1', nodeId: 'id-of-node1' });
   });
 
-  it('[attacher#132] given a GCE disk, then under its handle without gaps', () => {
+  it('[attacher#132] given a GCE disk, then its handle without gaps', () => {
     const { csi: _csi, ...spec } = aVolume().spec ?? {};
     const volumes = [{ ...aVolume(), spec: { ...spec, gcePersistentDisk: { pdName: 'disk' } } }];
     const csiNodes = [aCsiNode('node1', 'projects/p/zones/us-east1-b/instances/i')];
-    expect(place(anAttachment(), { volumes, csiNodes })).toEqual({
+    expect(names(anAttachment(), { volumes, csiNodes })).toEqual({
       volumeHandle: 'projects/p/zones/us-east1-b/disks/disk',
       nodeId: 'projects/p/zones/us-east1-b/instances/i',
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From the caches to the place of one attachment. Synchronous, no network. */
+/** From the caches to the names of one attachment at the driver. Synchronous, no network. */
 import { type Lister, type PersistentVolume, toObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
 import {
   type CsiVolume,
@@ -12,14 +12,14 @@ import {
 } from '@csi-sidecars/volume';
 import { knownNodeId, type NodeIdDeps } from '../node-id.ts';
 import { volumeNotFound, type VolumeSource, volumeSourceOf } from '../volume-source.ts';
-import type { Place } from './state.ts';
+import type { ListedNames } from './state.ts';
 
-export interface ObserveDeps extends NodeIdDeps {
+export interface NamesDeps extends NodeIdDeps {
   readonly volumes: Lister<PersistentVolume>;
 }
 
 /** Whether the PersistentVolume is being deleted makes no difference. */
-export function placeOf(deps: ObserveDeps, attachment: VolumeAttachment): Result<Place> {
+export function namesOf(deps: NamesDeps, attachment: VolumeAttachment): Result<ListedNames> {
   const nodeId = knownNodeId(deps, attachment);
   if (nodeId.kind === 'error') return nodeId;
   const source = volumeSourceOf(attachment);
@@ -27,13 +27,13 @@ export function placeOf(deps: ObserveDeps, attachment: VolumeAttachment): Result
   const volume = csiVolumeOf(deps, source.value);
   if (volume.kind === 'error') return volume;
   const { csi, migrated } = volume.value;
-  // Whoever writes an inline spec has translated it from an in-tree volume, with the same gaps in the handle.
+  // An inline spec is the translation of an in-tree volume, with the same gaps in the handle.
   const isTranslated = migrated || source.value.kind === 'inline';
   const handle = isTranslated ? repairVolumeHandle(csi, nodeId.value) : ok(csi.volumeHandle);
   return handle.kind === 'error' ? handle : ok({ volumeHandle: handle.value, nodeId: nodeId.value });
 }
 
-function csiVolumeOf({ volumes }: ObserveDeps, source: VolumeSource): Result<CsiVolume> {
+function csiVolumeOf({ volumes }: NamesDeps, source: VolumeSource): Result<CsiVolume> {
   if (source.kind === 'inline') return toInlineCsiVolume(source.spec);
   const volume = volumes.get(toObjectKey(undefined, source.name));
   return volume === undefined ? refuse(volumeNotFound(source.name)) : toCsiVolume(volume);

@@ -7,24 +7,51 @@ import type { Action, ReleaseState } from './state.ts';
 
 const failure = new Error('no');
 const deleting = aVolume({ deleting: 'yes' });
+const removed = 'done' as const;
 
-it.each<{ row: string; because: string; given: Partial<ReleaseState>; then: Action }>([
-  { row: 'F1', because: 'it stays', given: { volume: aVolume() }, then: { kind: 'conclude', outcome: done } },
-  { row: 'F2', because: 'it is attached', given: { attachment: 'va1' }, then: { kind: 'conclude', outcome: done } },
-  { row: 'F3', because: 'nothing needs it any more', given: {}, then: { kind: 'release' } },
-  { row: 'F4', because: 'that is all', given: { release: 'done' }, then: { kind: 'conclude', outcome: done } },
+it.each<{ id: string; because: string; given: Partial<ReleaseState>; then: Action }>([
   {
-    row: 'F4',
-    because: 'an attachment that came meanwhile does not undo what is done',
-    given: { release: 'done', attachment: 'va1' },
-    then: { kind: 'conclude', outcome: done },
+    id: '[attacher#F1]',
+    because: 'a volume that stays',
+    given: { volume: aVolume() },
+    then: { row: 'F1', kind: 'conclude', outcome: done },
   },
   {
-    row: 'F4',
-    because: 'the server may take it later',
-    given: { release: { failure } },
-    then: { kind: 'conclude', outcome: retry(failure) },
+    id: '[attacher#F1]',
+    because: 'a volume that is gone',
+    given: { volume: undefined },
+    then: { row: 'F1', kind: 'conclude', outcome: done },
   },
-])('row $row: $because', ({ given, then }) => {
-  expect(decide({ volume: deleting, attachment: undefined, release: 'untried', ...given }, driverName)).toEqual(then);
+  {
+    id: '[attacher#F2]',
+    because: 'an attachment of the volume',
+    given: { isAttached: true },
+    then: { row: 'F2', kind: 'conclude', outcome: done },
+  },
+  {
+    id: '[attacher#F3]',
+    because: 'a volume being deleted without attachments',
+    given: {},
+    then: { row: 'F3', kind: 'removeFinalizer', volume: deleting },
+  },
+  {
+    id: '[attacher#F4]',
+    because: 'the finalizer was removed',
+    given: { removed },
+    then: { row: 'F4', kind: 'conclude', outcome: done },
+  },
+  {
+    id: '[attacher#F4]',
+    because: 'the finalizer was removed, and an attachment that came meanwhile',
+    given: { removed, isAttached: true },
+    then: { row: 'F4', kind: 'conclude', outcome: done },
+  },
+  {
+    id: '[attacher#F4]',
+    because: 'a failure to remove the finalizer',
+    given: { removed: { failure } },
+    then: { row: 'F4', kind: 'conclude', outcome: retry(failure) },
+  },
+])('$id given $because, then $then.kind', ({ given, then }) => {
+  expect(decide({ volume: deleting, isAttached: false, removed: 'untried', ...given }, driverName)).toEqual(then);
 });

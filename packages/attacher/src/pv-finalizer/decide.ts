@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows F1 to F4. Pure; first match wins. */
-import { done, type Outcome, retry } from '@csi-sidecars/runtime';
+import { type Conclusion, done, isFailed, type Outcome, retry } from '@csi-sidecars/runtime';
+import { isReleasable } from './releasable.ts';
 import type { Action, ReleaseState } from './state.ts';
-import { isReleasable } from './volume-facts.ts';
 
-export function decide(s: ReleaseState, driverName: string): Action {
-  if (s.release === 'done') return conclude(done); // F4
-  if (typeof s.release === 'object') return conclude(retry(s.release.failure)); // F4
-  if (!isReleasable(s.volume, driverName)) return conclude(done); // F1
-  if (s.attachment !== undefined) return conclude(done); // F2
-  return { kind: 'release' }; // F3
+export function decide({ volume, isAttached, removed }: ReleaseState, driverName: string): Action {
+  if (removed === 'done') return conclude('F4', done);
+  if (isFailed(removed)) return conclude('F4', retry(removed.failure));
+  if (volume === undefined || !isReleasable(volume, driverName)) return conclude('F1', done);
+  if (isAttached) return conclude('F2', done);
+  return { row: 'F3', kind: 'removeFinalizer', volume };
 }
 
-const conclude = (outcome: Outcome): Action => ({ kind: 'conclude', outcome });
+const conclude = (row: string, outcome: Outcome): Conclusion => ({ row, kind: 'conclude', outcome });

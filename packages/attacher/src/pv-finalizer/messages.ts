@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Texts that end in the log: the loop writes nothing that users see on an object. */
+/** Texts of the log: the loop writes nothing that users see on an object. */
 
-export const releaseFailed = (volumeName: string, cause: string): string =>
-  `could not remove the finalizer from PersistentVolume ${volumeName}: ${cause}`; // F4
+export function releaseFailed(volumeName: string, cause: Error): Error {
+  return new Error(`could not remove the finalizer from PersistentVolume ${volumeName}: ${cause.message}`, { cause }); // F4
+}

@@ -15,7 +15,7 @@
  * Not here: timeouts of operations (reconcile derives its own signals), waiting for caches (run-when-synced.ts).
  */
 import PQueue from 'p-queue';
-import type { Logger } from '../log/logger.ts';
+import type { Facts, Logger } from '../log/logger.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import type { WorkQueue } from '../workqueue/workqueue.ts';
 import type { Outcome, Reconcile } from './reconcile.ts';
@@ -30,7 +30,9 @@ export interface WorkersOptions<Key extends string> {
   readonly logger: Logger;
   /** Asked before each reconcile. Default: always open. */
   readonly gate?: StartGate | undefined;
-  /** Told after each reconcile, for metrics. */
+  /** Facts that stand beside the key in log lines. Default: none. */
+  readonly describe?: (key: Key) => Facts;
+  /** Called after each reconcile, for metrics. */
   readonly onOutcome?: (outcome: Outcome['kind'] | 'defect') => void;
 }
 
@@ -112,7 +114,8 @@ async function reconcileOnce<Key extends string>(
   options: WorkersOptions<Key>,
   { key, signal }: Run<Key>,
 ): Promise<void> {
-  const { queue, reconcile, logger, onOutcome } = options;
+  const { queue, reconcile, logger, describe, onOutcome } = options;
+  const facts = (): Facts => ({ key, ...describe?.(key), failures: queue.numRequeues(key) });
   try {
     const outcome = await reconcile(key, signal);
     onOutcome?.(outcome.kind);
@@ -126,7 +129,7 @@ async function reconcileOnce<Key extends string>(
         return;
       case 'retry':
         queue.addRateLimited(key);
-        logger.error(outcome.cause, 'Reconcile failed, will retry', { key, failures: queue.numRequeues(key) });
+        logger.error(outcome.cause, 'Reconcile failed, will retry', facts());
         return;
       case 'dropped':
     }
@@ -137,6 +140,6 @@ async function reconcileOnce<Key extends string>(
     }
     onOutcome?.('defect');
     queue.addRateLimited(key);
-    logger.error(error, 'Reconcile threw, will retry', { key, failures: queue.numRequeues(key) });
+    logger.error(error, 'Reconcile threw, will retry', facts());
   }
 }

@@ -30,7 +30,9 @@ export function createWorkQueue<Key extends string>(
 ): WorkQueue<Key> {
   const instruments = queueMetrics?.forQueue(name);
   const backlog = lanes === undefined ? undefined : new FairLanes<Key>(lanes);
-  const queue = new KeyedQueue<Key>(clock, { instruments, backlog });
+  // The run that begins decides when the key is looked at next. Without this, a failed run would be repeated at the ready time of
+  // a delay that was asked for before it.
+  const queue = new KeyedQueue<Key>(clock, { instruments, backlog, onHandOut: (key) => delayed.delete(key) });
   const delayed = new DelayedAdds<Key>(clock, (key) => queue.add(key));
 
   const addAfter = (key: Key, delayMs: number): void => {

@@ -47,6 +47,12 @@ export class DelayedAdds<Key extends string> {
     this.#arm();
   }
 
+  /** A key that does not wait is ignored. */
+  delete(key: Key): void {
+    const entry = this.#entries.get(key);
+    if (entry !== undefined) this.#remove(entry);
+  }
+
   /** Forgets everything that waits. */
   clear(): void {
     this.#timer?.cancel();
@@ -73,17 +79,18 @@ export class DelayedAdds<Key extends string> {
   #release(): void {
     const now = this.#clock.monotonicMs();
     for (let first = this.#heap[0]; first !== undefined && first.readyMs <= now; first = this.#heap[0]) {
-      this.#removeFirst(first);
+      this.#remove(first);
       this.#ready(first.key);
     }
   }
 
-  #removeFirst(first: Entry<Key>): void {
-    this.#entries.delete(first.key);
+  #remove(entry: Entry<Key>): void {
+    this.#entries.delete(entry.key);
     const last = this.#heap.pop();
-    if (last === undefined || last === first) return;
-    this.#place(last, 0);
+    if (last === undefined || last === entry) return;
+    this.#place(last, entry.index);
     this.#siftDown(last);
+    this.#siftUp(last);
   }
 
   #siftUp(entry: Entry<Key>): void {

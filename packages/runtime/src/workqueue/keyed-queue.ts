@@ -27,22 +27,26 @@ export interface KeyedQueueOptions<Key extends string> {
   readonly instruments?: QueueInstruments | undefined;
   /** Default: first in, first out. */
   readonly backlog?: Backlog<Key> | undefined;
+  /** Called with each key that a worker gets. */
+  readonly onHandOut?: (key: Key) => void;
 }
 
 export class KeyedQueue<Key extends string> {
   readonly #clock: Clock;
   readonly #instruments: QueueInstruments | undefined;
   readonly #waiting: Backlog<Key>;
+  readonly #onHandOut: ((key: Key) => void) | undefined;
   readonly #processing = new Map<Key, Run>();
   readonly #waiters = new Set<Waiter<Key>>();
   #dirtyRuns = 0;
   #shuttingDown = false;
   #drained: PromiseWithResolvers<void> | undefined;
 
-  constructor(clock: Clock, { instruments, backlog = new FirstInFirstOut() }: KeyedQueueOptions<Key> = {}) {
+  constructor(clock: Clock, { instruments, backlog = new FirstInFirstOut(), onHandOut }: KeyedQueueOptions<Key> = {}) {
     this.#clock = clock;
     this.#instruments = instruments;
     this.#waiting = backlog;
+    this.#onHandOut = onHandOut;
     instruments?.attach(this);
   }
 
@@ -134,6 +138,7 @@ export class KeyedQueue<Key extends string> {
     const now = this.#clock.monotonicMs();
     this.#instruments?.waited(now - next.dirtyMs);
     this.#processing.set(next.key, { startedMs: now, dirtyMs: undefined });
+    this.#onHandOut?.(next.key);
     return next.key;
   }
 

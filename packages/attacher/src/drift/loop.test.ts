@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type CsiChannel, CsiError, type ListVolumesResponseInput } from '@csi-sidecars/csi';
-import { done, type Outcome, type VolumeAttachment } from '@csi-sidecars/runtime';
+import {
+  type ControllerPorts,
+  done,
+  type InformerFactory,
+  type KubeObject,
+  type Lister,
+  type Outcome,
+  type VolumeAttachment,
+} from '@csi-sidecars/runtime';
 import { FakeClock, recordingLogger, type RecordingLogger } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aCsiNode, anAttachment, attached, aVolume, driverName } from '../../testing/builders.ts';
 import { listerOf } from '../../testing/lister-of.ts';
+import { attachmentKey } from '../attachment.ts';
 import { type AttachmentRuns, createAttachmentRuns } from '../attachment-runs.ts';
-import { runComparisons } from './controller.ts';
+import { watchedBy } from '../watched.ts';
+import { driftLoop } from './loop.ts';
 
 /** Passes over these attachments; the driver takes a second to answer. */
 interface Comparing {
@@ -19,7 +29,7 @@ interface Comparing {
   /** When lists were asked for. */
   readonly listedAtMs: number[];
   /** One run of the attach loop, with a call to the driver. */
-  run(name: string, work: Promise<Outcome>): Promise<Outcome>;
+  run(attachment: VolumeAttachment, work: Promise<Outcome>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -48,23 +58,19 @@ function comparing(
     if (page instanceof Error) throw page;
     return { entries: [], next_token: '', ...page };
   };
-  const running = runComparisons(
-    {
-      channel: { call } as unknown as CsiChannel,
-      clock,
-      logger,
-      runs,
-      caches: {
-        driverName,
-        volumes: listerOf([aVolume({ csi: { volumeHandle: 'volume-1' } })]),
-        csiNodes: listerOf([aCsiNode()]),
-      },
-      attachments: listerOf(attachments),
-      enqueue: (name) => enqueued.push(name),
-    },
-    { maxEntries: 0, timeoutMs: 15_000, pauseMs: 60_000 },
-    stop.signal,
-  );
+  runs.onForced((key) => enqueued.push(key));
+  const settings = { maxEntries: 0, timeoutMs: 15_000, reconcileSyncMs: 60_000 };
+  const channel = { call } as unknown as CsiChannel;
+  const loop = driftLoop({ driverName, channel, runs, settings }, watchedBy({ driverName, resyncMs: 0 }));
+  const listers: Record<string, Lister<KubeObject>> = {
+    volumeattachments: listerOf(attachments),
+    persistentvolumes: listerOf([aVolume({ csi: { volumeHandle: 'volume-1' } })]),
+    csinodes: listerOf([aCsiNode()]),
+  };
+  const informers = {
+    informer: ({ resource }: { resource: { plural: string } }) => ({ lister: listers[resource.plural] }),
+  } as unknown as InformerFactory;
+  const running = loop.assemble({ clock, logger, informers } as unknown as ControllerPorts).run(stop.signal);
   return {
     clock,
     runs,
@@ -72,12 +78,10 @@ function comparing(
     attachments,
     enqueued,
     listedAtMs,
-    run: (name, work) => {
-      const reconcile = runs.record(() => {
-        runs.noteCall(name);
-        return work;
-      });
-      return reconcile(name, stop.signal);
+    run: async (attachment, work) => {
+      const key = attachmentKey(attachment);
+      runs.noteCall(key);
+      runs.end(key, await work);
     },
     stop: async () => {
       stop.abort(new Error('stopped'));
@@ -89,11 +93,12 @@ function comparing(
 const isAttached = anAttachment(attached);
 
 describe('a pass', () => {
-  it('given an attachment that the driver lost, then it is forced and enqueued, and said so', async () => {
+  it('given an attachment that the driver lost, then it is forced and enqueued, and logged', async () => {
     const c = comparing([isAttached], [nowhere]);
     await c.clock.advance(1_000);
     expect([c.enqueued, c.runs.isForced(isAttached)]).toEqual([['va1'], true]);
     expect(c.logger.lines.map(({ kind, facts }) => [kind, facts])).toEqual([
+      ['info', { queue: 'csi-attacher-drift', key: 'va1', row: 'R4', action: 'force' }],
       ['error', { VolumeAttachment: 'va1', volumeHandle: 'volume-1', attachedStatus: true, found: false }],
     ]);
     await c.stop();
@@ -123,12 +128,12 @@ describe('a pass', () => {
     await c.stop();
   });
 
-  it('[attacher#125,126] given an attachment whose place nobody knows, then it is skipped, and said so', async () => {
+  it('[attacher#125,126] given an attachment whose volume is unknown, then it is skipped, and the reason is logged', async () => {
     const lost = anAttachment({ ...attached, name: 'lost', source: { persistentVolumeName: 'gone' } });
     const c = comparing([lost, isAttached], [nowhere]);
     await c.clock.advance(1_000);
     expect(c.enqueued).toEqual(['va1']);
-    expect(c.logger.lines[0]?.facts).toEqual({
+    expect(c.logger.lines.find(({ kind }) => kind === 'error')?.facts).toEqual({
       VolumeAttachment: 'lost',
       reason: 'persistentvolume "gone" not found',
     });
@@ -138,7 +143,7 @@ describe('a pass', () => {
   it('[attacher#127] given an attachment becomes attached while the driver lists, then it is not touched', async () => {
     const c = comparing([anAttachment()], [onNode1, nowhere]);
     await c.clock.advance(500);
-    await c.run('va1', Promise.resolve(done));
+    await c.run(isAttached, Promise.resolve(done));
     c.attachments[0] = isAttached;
     await c.clock.advance(500);
     expect([c.enqueued, c.runs.isForced(isAttached)]).toEqual([[], false]);
@@ -152,7 +157,7 @@ describe('a pass', () => {
     await c.clock.advance(60_999);
     c.attachments.push(anAttachment());
     const publishing = Promise.withResolvers<Outcome>();
-    const run = c.run('va1', publishing.promise);
+    const run = c.run(anAttachment(), publishing.promise);
     await c.clock.advance(1_001);
     expect(c.listedAtMs).toEqual([0, 61_000]);
     expect(c.enqueued).toEqual([]);
@@ -161,16 +166,16 @@ describe('a pass', () => {
     await c.stop();
   });
 
-  it('given a run that calls nobody while the driver lists, then its attachment is compared', async () => {
+  it('given a run that does not call the driver while the driver lists, then its attachment is compared', async () => {
     const c = comparing([isAttached], [nowhere]);
     await c.clock.advance(500);
-    await c.runs.record(() => Promise.resolve(done))('va1', new AbortController().signal);
+    c.runs.end(attachmentKey(isAttached), done);
     await c.clock.advance(500);
     expect(c.enqueued).toEqual(['va1']);
     await c.stop();
   });
 
-  it('[attacher#128] given an attachment is gone when the list is there, then nothing is left of it in memory', async () => {
+  it('[attacher#128] given an attachment that is gone when the list arrives, then memory keeps nothing of it', async () => {
     const c = comparing([isAttached], [nowhere]);
     await c.clock.advance(500);
     c.attachments.pop();

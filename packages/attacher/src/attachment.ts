@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What single fields of a VolumeAttachment mean. */
-import type { VolumeAttachment } from '@csi-sidecars/runtime';
+import { keyOf, type ObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
+
+/** The key of the loops that work on VolumeAttachments. */
+export type AttachmentKey = ObjectKey;
+
+export function attachmentKey(attachment: VolumeAttachment): AttachmentKey {
+  return keyOf(attachment);
+}
 
 export function isDeleting({ metadata }: VolumeAttachment): boolean {
   return metadata?.deletionTimestamp !== undefined;

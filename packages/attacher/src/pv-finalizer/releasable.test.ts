@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { aVolume, driverName, finalizer, type VolumeFacts } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
-import { isReleasable } from './volume-facts.ts';
+import { isReleasable } from './releasable.ts';
 
 const gce = { csi: undefined, gcePersistentDisk: { pdName: 'disk' } } as unknown as VolumeFacts['spec'] & object;
 

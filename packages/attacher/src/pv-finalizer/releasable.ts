@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What one PersistentVolume says about its finalizer of ours. */
+/** Whether a PersistentVolume may lose our finalizer. */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { isInTree } from '@csi-sidecars/volume';
 import { annotations, finalizerOf } from '../names.ts';
 
-/** It has our finalizer, and a reason to lose it: it is being deleted, or its plugin serves it again instead of us. */
+/** It has our finalizer, and a reason to lose it: it is being deleted, or its in-tree plugin serves it again instead of us. */
 export function isReleasable(volume: PersistentVolume, driverName: string): boolean {
   const { deletionTimestamp, finalizers = [] } = volume.metadata ?? {};
   if (!finalizers.includes(finalizerOf(driverName))) return false;

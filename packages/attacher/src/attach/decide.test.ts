@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One line for each row of the attach loop's table: given this state, decide returns that action. */
+import { CsiError } from '@csi-sidecars/csi';
+import { done, type Outcome, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
+import { ok, refuse } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import {
+  aDriver,
+  anAttachment,
+  attached,
+  type AttachmentFacts,
+  aVolume,
+  finalizer,
+  someSettings,
+} from '../../testing/builders.ts';
+import { annotations } from '../names.ts';
+import { busy } from './conclude.ts';
+import { decide } from './decide.ts';
+import * as messages from './messages.ts';
+import { type Action, type AttachState, nothingLearned, type Publication } from './state.ts';
+
+const context = {
+  driver: aDriver({ controller: ['PUBLISH_UNPUBLISH_VOLUME'] }),
+  settings: someSettings(),
+  finalizer,
+};
+const failure = new Error('refused');
+const failed = { failure };
+const reference = { name: 'login', namespace: 'team' };
+const volume = aVolume();
+const withSecret = aVolume({ csi: { controllerPublishSecretRef: reference } });
+
+function stateOf(attachment: VolumeAttachment | undefined, facts: Partial<AttachState> = {}): AttachState {
+  return {
+    attachment,
+    uid: attachment?.metadata?.uid,
+    publication: undefined,
+    isPublicationWanted: false,
+    isForced: false,
+    volume: { value: volume },
+    registeredNodeId: ok('id-of-node1'),
+    knownNodeId: ok('id-of-node1'),
+    ...nothingLearned,
+    ...facts,
+  };
+}
+
+const marked = anAttachment({ finalizers: [finalizer], annotations: { [annotations.nodeId]: 'id-of-node1' } });
+const leaving = (facts: AttachmentFacts = {}) => anAttachment({ ...attached, deleting: 'yes', ...facts });
+const undo = { volumeId: 'volume-1', nodeId: 'id-of-node1', secrets: undefined, migrated: false };
+const publication: Publication = {
+  uid: 'of-another-object',
+  attachment: 'va1' as Publication['attachment'],
+  nodeName: 'node1',
+  volumeName: 'pv1',
+  undo,
+};
+const request = {
+  volume_id: 'volume-1',
+  node_id: 'id-of-node1',
+  readonly: false,
+  volume_capability: { mount: { fs_type: '', mount_flags: [] }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } },
+};
+
+const concludes = (row: string, outcome: Outcome): Action => ({ row, kind: 'conclude', outcome });
+const reports = (row: string, message: string, attachment = anAttachment()): Action => ({
+  row,
+  kind: 'report',
+  attachment,
+  error: { field: 'attachError', message, code: undefined },
+});
+
+interface Row {
+  readonly id: string;
+  readonly given: string;
+  readonly attachment?: VolumeAttachment | undefined;
+  readonly state?: Partial<AttachState>;
+  readonly then: Action;
+}
+
+const check = ({ attachment, state, then }: Row): void =>
+  expect(decide(stateOf(attachment, state), context)).toEqual(then);
+
+describe('an attachment that is gone', () => {
+  it.each<Row>([
+    { id: '[attacher#G1]', given: 'nothing published', then: concludes('G1', done) },
+    {
+      id: '[attacher#G2]',
+      given: 'a publication that another attachment wants',
+      state: { publication, isPublicationWanted: true },
+      then: { row: 'G2', kind: 'forgetPublication' },
+    },
+    {
+      id: '[attacher#G3]',
+      given: 'a publication, and a call under way',
+      state: { publication, isBusy: true },
+      then: concludes('G3', busy),
+    },
+    {
+      id: '[attacher#G4]',
+      given: 'a publication',
+      state: { publication },
+      then: { row: 'G4', kind: 'unpublishOrphan', publication },
+    },
+    {
+      id: '[attacher#G4]',
+      given: 'a publication that could not be unpublished',
+      state: { publication, orphanUnpublished: failed },
+      then: concludes('G4', retry(failure)),
+    },
+    {
+      id: '[attacher#G4]',
+      given: 'a publication of an earlier object of the same name',
+      attachment: anAttachment(),
+      state: { publication },
+      then: { row: 'G4', kind: 'unpublishOrphan', publication },
+    },
+  ])('$id given $given, then $then.kind', check);
+});
+
+describe('an attachment that is not being deleted', () => {
+  const attachment = anAttachment();
+  const isAttached = anAttachment(attached);
+  const full = new CsiError({ code: 'ResourceExhausted', method: '/csi.v1.Controller/Publish', detail: 'full' });
+  it.each<Row>([
+    { id: '[attacher#A1]', given: 'it is attached', attachment: isAttached, then: concludes('A1', done) },
+    {
+      id: '[attacher#A2]',
+      given: 'no source',
+      attachment: anAttachment({ source: {} }),
+      then: reports(
+        'A2',
+        'neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source',
+        anAttachment({ source: {} }),
+      ),
+    },
+    {
+      id: '[attacher#A3]',
+      given: 'a volume that the cache lacks',
+      attachment,
+      state: { volume: 'unasked' },
+      then: { row: 'A3', kind: 'findVolume', name: 'pv1' },
+    },
+    {
+      id: '[attacher#A3]',
+      given: 'a volume that could not be looked up',
+      attachment,
+      state: { volume: failed },
+      then: reports('A3', 'refused'),
+    },
+    {
+      id: '[attacher#A4]',
+      given: 'a volume that does not exist',
+      attachment,
+      state: { volume: { value: undefined } },
+      then: reports('A4', 'persistentvolume "pv1" not found'),
+    },
+    {
+      id: '[attacher#A5]',
+      given: 'a volume that is being deleted',
+      attachment,
+      state: { volume: { value: aVolume({ deleting: 'yes' }) } },
+      then: reports('A5', 'PersistentVolume "pv1" is marked for deletion'),
+    },
+    {
+      id: '[attacher#A6]',
+      given: 'a volume without our finalizer',
+      attachment,
+      state: { volume: { value: aVolume({ finalizers: [] }) } },
+      then: { row: 'A6', kind: 'addVolumeFinalizer', volume: aVolume({ finalizers: [] }) },
+    },
+    {
+      id: '[attacher#A6]',
+      given: 'a volume that our finalizer could not be added to',
+      attachment,
+      state: { volume: { value: aVolume({ finalizers: [] }) }, volumeFinalizer: failed },
+      then: reports('A6', 'could not add PersistentVolume finalizer: refused'),
+    },
+    {
+      id: '[attacher#A7]',
+      given: 'a volume that is neither CSI nor migrated',
+      attachment,
+      state: { volume: { value: { ...volume, spec: { accessModes: ['ReadWriteOnce'] } } } },
+      then: reports('A7', 'pv spec contained non-csi source that was not migrated'),
+    },
+    {
+      id: '[attacher#A8]',
+      given: 'access modes that CSI cannot express',
+      attachment,
+      state: { volume: { value: aVolume({ spec: { accessModes: [] } }) } },
+      then: reports('A8', 'unsupported AccessMode combination: []'),
+    },
+    {
+      id: '[attacher#A9]',
+      given: 'a volume with a secret',
+      attachment,
+      state: { volume: { value: withSecret } },
+      then: { row: 'A9', kind: 'readSecrets', reference },
+    },
+    {
+      id: '[attacher#A9]',
+      given: 'a secret that could not be read',
+      attachment,
+      state: { volume: { value: withSecret }, secrets: { failure: messages.noSecret(reference, failure) } },
+      then: reports('A9', 'failed to load secret "team/login": refused'),
+    },
+    {
+      id: '[attacher#A10]',
+      given: 'a node where the driver is not registered, and a remembered node id',
+      attachment,
+      state: { registeredNodeId: refuse('no CSINode') },
+      then: reports('A10', 'no CSINode'),
+    },
+    {
+      id: '[attacher#A11]',
+      given: 'no finalizer and no node id',
+      attachment,
+      then: { row: 'A11', kind: 'mark', attachment, nodeId: 'id-of-node1' },
+    },
+    {
+      id: '[attacher#A11]',
+      given: 'the node id of an earlier registration',
+      attachment: marked,
+      state: { registeredNodeId: ok('new-id') },
+      then: { row: 'A11', kind: 'mark', attachment: marked, nodeId: 'new-id' },
+    },
+    {
+      id: '[attacher#A11]',
+      given: 'a patch that was refused',
+      attachment,
+      state: { marked: failed },
+      then: reports('A11', 'could not save VolumeAttachment: refused'),
+    },
+    {
+      id: '[attacher#A12]',
+      given: 'a call under way',
+      attachment: marked,
+      state: { isBusy: true },
+      then: concludes('A12', busy),
+    },
+    {
+      id: '[attacher#A13]',
+      given: 'everything is ready',
+      attachment: marked,
+      then: { row: 'A13', kind: 'publish', attachment: marked, migrated: false, request },
+    },
+    {
+      id: '[attacher#A13]',
+      given: 'a forced run of an attached one',
+      attachment: isAttached,
+      state: { isForced: true },
+      then: { row: 'A13', kind: 'publish', attachment: isAttached, migrated: false, request },
+    },
+    {
+      id: '[attacher#A13]',
+      given: 'a failed publish, before the failure is reported',
+      attachment: marked,
+      state: { published: { failure: full } },
+      then: {
+        row: 'A13',
+        kind: 'report',
+        attachment: marked,
+        error: { field: 'attachError', message: full.message, code: 8 },
+      },
+    },
+    {
+      id: '[attacher#A13]',
+      given: 'a failed publish that was reported',
+      attachment: marked,
+      state: { published: failed, isReported: true },
+      then: concludes('A13', retry(failure)),
+    },
+    {
+      id: '[attacher#A14]',
+      given: 'a publish whose context is not saved',
+      attachment: marked,
+      state: { published: { value: { path: 'x' } } },
+      then: { row: 'A14', kind: 'saveAttached', attachment: marked, context: { path: 'x' } },
+    },
+    {
+      id: '[attacher#A14]',
+      given: 'a forced publish that the status shows already',
+      attachment: isAttached,
+      state: { isForced: true, published: { value: {} } },
+      then: concludes('A14', done),
+    },
+    {
+      id: '[attacher#A14]',
+      given: 'a saved status',
+      attachment: isAttached,
+      state: { published: { value: {} }, attachedSaved: 'done' },
+      then: concludes('A14', done),
+    },
+    {
+      id: '[attacher#A14]',
+      given: 'a status that could not be saved',
+      attachment: marked,
+      state: { published: { value: {} }, attachedSaved: failed },
+      then: concludes('A14', retry(messages.notSaved(failure))),
+    },
+  ])('$id given $given, then $then.kind', check);
+});
+
+describe('an attachment that is being deleted', () => {
+  const attachment = leaving();
+  const reportsDetach = (row: string, message: string, of = attachment): Action => ({
+    row,
+    kind: 'report',
+    attachment: of,
+    error: { field: 'detachError', message },
+  });
+  const free = leaving({ finalizers: [] });
+  const clean = leaving({ finalizers: [], status: { attached: false } });
+  const own: Publication = { ...publication, uid: free.metadata?.uid };
+  it.each<Row>([
+    {
+      id: '[attacher#D1]',
+      given: 'our finalizer is gone and nothing is published',
+      attachment: free,
+      then: concludes('D1', done),
+    },
+    {
+      id: '[attacher#D2]',
+      given: 'no source',
+      attachment: leaving({ source: {} }),
+      then: reportsDetach(
+        'D2',
+        'neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source',
+        leaving({ source: {} }),
+      ),
+    },
+    {
+      id: '[attacher#D3]',
+      given: 'a volume that the cache lacks',
+      attachment,
+      state: { volume: 'unasked' },
+      then: { row: 'D3', kind: 'findVolume', name: 'pv1' },
+    },
+    {
+      id: '[attacher#D3]',
+      given: 'a volume that could not be looked up',
+      attachment,
+      state: { volume: failed },
+      then: reportsDetach('D3', 'refused'),
+    },
+    {
+      id: '[attacher#D4]',
+      given: 'a volume that does not exist',
+      attachment,
+      state: { volume: { value: undefined } },
+      then: reportsDetach('D4', 'persistentvolume "pv1" not found'),
+    },
+    {
+      id: '[attacher#D5]',
+      given: 'a volume that is neither CSI nor migrated',
+      attachment,
+      state: { volume: { value: { ...volume, spec: {} } } },
+      then: reportsDetach('D5', 'pv spec contained non-csi source that was not migrated'),
+    },
+    {
+      id: '[attacher#D6]',
+      given: 'a volume with a secret',
+      attachment,
+      state: { volume: { value: withSecret } },
+      then: { row: 'D6', kind: 'readSecrets', reference },
+    },
+    {
+      id: '[attacher#D6]',
+      given: 'a secret that could not be read',
+      attachment,
+      state: { volume: { value: withSecret }, secrets: failed },
+      then: reportsDetach('D6', 'refused'),
+    },
+    {
+      id: '[attacher#D7]',
+      given: 'a node that is not known by any id',
+      attachment,
+      state: { knownNodeId: refuse('no CSINode') },
+      then: reportsDetach('D7', 'no CSINode'),
+    },
+    {
+      id: '[attacher#D8]',
+      given: 'everything is known',
+      attachment,
+      then: { row: 'D8', kind: 'unpublish', call: undo },
+    },
+    {
+      id: '[attacher#D8]',
+      given: 'no finalizer, but a publication of its own',
+      attachment: free,
+      state: { publication: own },
+      then: { row: 'D8', kind: 'unpublish', call: undo },
+    },
+    {
+      id: '[attacher#D8]',
+      given: 'no finalizer, in a forced run',
+      attachment: free,
+      state: { isForced: true },
+      then: { row: 'D8', kind: 'unpublish', call: undo },
+    },
+    {
+      id: '[attacher#D8]',
+      given: 'a call under way',
+      attachment,
+      state: { isBusy: true },
+      then: concludes('D8', busy),
+    },
+    {
+      id: '[attacher#D8]',
+      given: 'a failed unpublish',
+      attachment,
+      state: { unpublished: failed },
+      then: reportsDetach('D8', 'refused'),
+    },
+    {
+      id: '[attacher#D8]',
+      given: 'a failed unpublish that was reported',
+      attachment,
+      state: { unpublished: failed, isReported: true },
+      then: concludes('D8', retry(failure)),
+    },
+    {
+      id: '[attacher#D9]',
+      given: 'it was unpublished and has our finalizer',
+      attachment,
+      state: { unpublished: 'done' },
+      then: { row: 'D9', kind: 'release', attachment },
+    },
+    {
+      id: '[attacher#D9]',
+      given: 'our finalizer could not be removed',
+      attachment,
+      state: { unpublished: 'done', released: failed },
+      then: reportsDetach('D9', 'could not mark as detached: refused'),
+    },
+    {
+      id: '[attacher#D10]',
+      given: 'it was unpublished, and others hold the object that shows it as attached',
+      attachment: free,
+      state: { unpublished: 'done', released: 'done' },
+      then: { row: 'D10', kind: 'saveDetached', attachment: free },
+    },
+    {
+      id: '[attacher#D10]',
+      given: 'it was unpublished, and its status shows that',
+      attachment: clean,
+      state: { unpublished: 'done', released: 'done' },
+      then: concludes('D10', done),
+    },
+    {
+      id: '[attacher#D10]',
+      given: 'the status was saved',
+      attachment: free,
+      state: { unpublished: 'done', released: 'done', detachedSaved: 'done' },
+      then: concludes('D10', done),
+    },
+    {
+      id: '[attacher#D10]',
+      given: 'the status could not be saved',
+      attachment: free,
+      state: { unpublished: 'done', released: 'done', detachedSaved: failed },
+      then: reportsDetach('D10', 'could not mark as detached: refused', free),
+    },
+  ])('$id given $given, then $then.kind', check);
+});

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The attach loop assembled: what it watches, what wakes it, and which keys go first. */
+import {
+  type Caches,
+  type Change,
+  type CSINode,
+  defineLoop,
+  isResync,
+  type Lister,
+  type Loop,
+  stringifyJson,
+  type VolumeAttachment,
+} from '@csi-sidecars/runtime';
+import { type AttachmentKey, attachmentKey, finalizersOf, isAttached, isDeleting } from '../attachment.ts';
+import { annotations } from '../names.ts';
+import { type Watched, queueNames } from '../watched.ts';
+import { decide } from './decide.ts';
+import { observe, observeAgain } from './observe.ts';
+import { performers } from './perform.ts';
+import type { AttachContext, AttachLoop } from './state.ts';
+
+export function attachLoop(context: AttachContext, watched: Watched): Loop {
+  const { driver, finalizer, memory, runs, settings } = context;
+  return defineLoop<AttachLoop>({
+    name: queueNames.attachments,
+    settings,
+    watches: watched,
+    subject: {
+      watch: 'attachments',
+      keyOf: attachmentKey,
+      forget: (_key, attachment) => runs.forget(attachment),
+    },
+    wakes: {
+      attachments: (change) => {
+        const { previous, current } = change;
+        if (current === undefined) {
+          const key = previous && attachmentKey(previous);
+          return key !== undefined && memory.publications.has(key) ? key : undefined;
+        }
+        if (current.spec.attacher !== driver.name) return undefined;
+        return matters(change, finalizer) ? attachmentKey(current) : undefined;
+      },
+      csiNodes: (change, { attachments }) => waitingForNode(change, attachments),
+    },
+    sources: [runs.onForced],
+    observe: (caches, key) => observe(context, caches, key),
+    observeAgain: (caches, key, { uid }) => observeAgain(context, caches, { key, uid }),
+    decide: (state) => decide(state, context),
+    perform: performers(context),
+    onEnd: ({ key, concluded }) => runs.end(key, concluded?.conclusion.outcome),
+    lanes: { preferred: 'attach', other: 'detach', classify: laneOf },
+  });
+}
+
+/**
+ * Everything wakes the loop but what it writes itself: its own finalizer, node id and errors are no reason to try again before
+ * the backoff is over. A resync is, and so is a change of `attached`.
+ */
+export function matters(change: Change<VolumeAttachment>, finalizer: string): boolean {
+  const { previous, current } = change;
+  if (previous === undefined || current === undefined || isResync(change)) return true;
+  return relevant(previous, finalizer) !== relevant(current, finalizer);
+}
+
+function relevant(attachment: VolumeAttachment, finalizer: string): string {
+  const { metadata, spec } = attachment;
+  const {
+    resourceVersion: _version,
+    managedFields: _fields,
+    finalizers: _all,
+    annotations: allAnnotations,
+    ...rest
+  } = metadata ?? {};
+  const { [annotations.nodeId]: _nodeId, ...others } = allAnnotations ?? {};
+  const foreign = finalizersOf(attachment).filter((name) => name !== finalizer);
+  return stringifyJson([rest, others, foreign, spec, isAttached(attachment)]);
+}
+
+/** The attachments that a late registration of the driver on its node lets continue before their backoff is over. */
+function waitingForNode(
+  { previous, current, isInInitialList }: Change<CSINode>,
+  attachments: Lister<VolumeAttachment>,
+): readonly AttachmentKey[] | undefined {
+  if (current === undefined || isInInitialList) return undefined;
+  if (previous !== undefined && nodeIdIn(previous) === nodeIdIn(current)) return undefined;
+  return attachments
+    .byIndex('node', current.metadata?.name ?? '')
+    .filter((attachment) => !isAttached(attachment) || isDeleting(attachment))
+    .map(attachmentKey);
+}
+
+/** The cache holds our driver's entry only. */
+function nodeIdIn({ spec }: CSINode): string | undefined {
+  return spec.drivers[0]?.nodeID;
+}
+
+/** Attachments take turns by node. */
+function laneOf({ attachments }: Caches<AttachLoop>, key: AttachmentKey) {
+  const attachment = attachments.get(key);
+  const isLeaving = attachment === undefined || isDeleting(attachment);
+  return { lane: isLeaving ? 'detach' : 'attach', group: attachment?.spec.nodeName ?? '' };
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The one action of the trivial loop. */
+import { attempt, ignoreNotFound, type Step, volumeAttachments } from '@csi-sidecars/runtime';
+import type { TrivialLoop, TrivialState } from './state.ts';
+
+/** The patch carries the UID, so that it reaches no other object of the same name. A missing object is not an error. */
+export async function saveAttached({
+  client,
+  caches,
+  key,
+  action: { attachment },
+  signal,
+}: Step<TrivialLoop, 'saveAttached'>): Promise<Pick<TrivialState, 'saved'>> {
+  const target = { resource: volumeAttachments, ref: { name: key } };
+  const body = {
+    metadata: { uid: attachment.metadata?.uid },
+    status: { attached: true, attachmentMetadata: null, attachError: null },
+  };
+  const saved = await attempt(async () => {
+    const options = { signal, subresource: 'status' } as const;
+    const stored = await client.patch(target, { type: 'merge', body }, options).catch(ignoreNotFound);
+    if (stored !== undefined) caches.attachments.remember(stored);
+  });
+  return { saved };
+}

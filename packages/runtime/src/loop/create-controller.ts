@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A controller: a list of loops over shared caches. */
+import type { ControllerPorts } from '../controller/controller-ports.ts';
+import type { Controller } from '../controller/controller.ts';
+import { runWhenSynced } from '../controller/run-when-synced.ts';
+import { OrderlyStop } from '../process/orderly-stop.ts';
+import type { AssembledLoop, Loop } from './loop.ts';
+
+/**
+ * Assumes: the caller runs the informers of `ports.informers`.
+ * Guarantees: no loop works before all caches of all loops are synced; `run` resolves when no reconcile runs any more. An
+ * orderly stop lets running reconciles finish; any other abort cuts them off.
+ */
+export function createController(ports: ControllerPorts, loops: readonly Loop[]): Controller {
+  const assembled = loops.map((loop) => loop.assemble(ports));
+  const informers = [...new Set(assembled.flatMap((loop) => loop.informers))];
+  return {
+    run: (signal) =>
+      runWhenSynced(
+        { logger: ports.logger, informers },
+        async () => {
+          await Promise.all(assembled.map((loop) => loop.run(signal)));
+          if (signal.reason instanceof OrderlyStop) await Promise.all(assembled.map(finish));
+        },
+        signal,
+      ),
+  };
+}
+
+async function finish(loop: AssembledLoop): Promise<void> {
+  await loop.finish?.();
+}

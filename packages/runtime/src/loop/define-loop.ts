@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A keyed loop assembled from its specification. Nothing here knows what the loop is about. */
+import type { KubeObject } from '../api/objects.ts';
+import type { ControllerPorts } from '../controller/controller-ports.ts';
+import type { Outcome } from '../controller/reconcile.ts';
+import { runWorkers } from '../controller/workers.ts';
+import { createWorkQueue } from '../workqueue/create-work-queue.ts';
+import { retryLimiter } from '../workqueue/rate-limiters.ts';
+import type { WorkQueue } from '../workqueue/workqueue.ts';
+import { changeHandler } from './change.ts';
+import type { AssembledLoop, Caches, Change, ConclusionOf, Loop, LoopSpec, LoopTypes, Step, Wake } from './loop.ts';
+import { type Concluded, runDecisions } from './run-decisions.ts';
+import { watch, type Watching } from './watch.ts';
+
+export function defineLoop<L extends LoopTypes>(spec: LoopSpec<L>): Loop {
+  return { assemble: (ports) => assemble(spec, ports) };
+}
+
+function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts): AssembledLoop {
+  const { name, settings, lanes } = spec;
+  const watching = watch(ports.informers, spec.watches);
+  const { informers } = watching;
+  const caches = watching.caches as unknown as Caches<L>;
+  const queue = createWorkQueue<L['key']>(ports, {
+    name,
+    rateLimiter: (spec.limiter ?? limiterOf(spec))(ports),
+    ...(lanes === undefined ? {} : { lanes: { ...lanes, classify: (key) => lanes.classify(caches, key) } }),
+  });
+  const run = createRun(spec, { ports, caches });
+  addHandlers(spec, { informers, caches, queue });
+  for (const source of spec.sources ?? []) {
+    source((key, when = 'now') => (when === 'now' ? queue.add(key) : queue.addRateLimited(key)));
+  }
+  return {
+    informers: [...informers.values()],
+    run: (signal) =>
+      runWorkers(
+        {
+          queue,
+          reconcile: run,
+          workers: spec.workers ?? settings.workerThreads,
+          logger: ports.logger,
+          gate: ports.gate,
+          describe: (key) => ({ queue: name, ...spec.describe?.(caches, key) }),
+        },
+        signal,
+      ),
+    finish: async () => {
+      const keys = spec.lastRuns?.() ?? [];
+      const { signal } = new AbortController();
+      await Promise.all(keys.map((key) => run(key, signal)));
+    },
+  };
+}
+
+/** Each queue counts failures of its own. */
+function limiterOf<L extends LoopTypes>({ settings }: LoopSpec<L>): NonNullable<LoopSpec<L>['limiter']> {
+  const { retryIntervalStartMs: startMs, retryIntervalMaxMs: maxMs } = settings;
+  return ({ random }) => retryLimiter({ startMs, maxMs, random });
+}
+
+interface Handling<L extends LoopTypes> {
+  readonly informers: Watching['informers'];
+  readonly caches: Caches<L>;
+  readonly queue: WorkQueue<L['key']>;
+}
+
+function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches, queue }: Handling<L>): void {
+  const wakes = spec.wakes as Readonly<Record<string, Wake<L, KubeObject> | undefined>>;
+  const subject = spec.subject as AnySubject<L> | undefined;
+  for (const [name, informer] of informers) {
+    const wake = wakes[name];
+    const own = subject?.watch === name ? subject : undefined;
+    if (wake === undefined && own === undefined) continue;
+    const onChange = (change: Change<KubeObject>): void => {
+      if (own !== undefined && change.current === undefined) forget(own, change.previous);
+      const keys = wake?.(change, caches);
+      if (keys === undefined) return;
+      if (typeof keys === 'string') queue.add(keys);
+      else for (const key of keys) queue.add(key);
+    };
+    informer.addHandler(changeHandler(onChange));
+  }
+
+  /** The failures of a key whose object is gone are not those of the next object under it. */
+  function forget({ keyOf, forget: forgetObject }: AnySubject<L>, object: KubeObject | undefined): void {
+    if (object === undefined) return;
+    const key = keyOf(object);
+    queue.forget(key);
+    forgetObject?.(key, object);
+  }
+}
+
+interface AnySubject<L extends LoopTypes> {
+  readonly watch: string;
+  readonly keyOf: (object: KubeObject) => L['key'];
+  readonly forget?: (key: L['key'], object: KubeObject) => void;
+}
+
+type AnyPerformer<L extends LoopTypes> = (step: Step<L>) => Partial<L['state']> | Promise<Partial<L['state']>>;
+
+function createRun<L extends LoopTypes>(
+  spec: LoopSpec<L>,
+  { ports, caches }: { readonly ports: ControllerPorts; readonly caches: Caches<L> },
+): (key: L['key'], signal: AbortSignal) => Promise<Outcome> {
+  const { client, clock, random, logger } = ports;
+  const { name, decide, observeAgain, onEnd } = spec;
+  const performers = spec.perform as unknown as Readonly<Record<string, AnyPerformer<L>>>;
+
+  const runOnce = (key: L['key'], signal: AbortSignal): Promise<Concluded<L['state'], L['action']>> =>
+    runDecisions<L['state'], L['action']>(spec.observe(caches, key), {
+      subject: `${name} ${key}`,
+      decide,
+      onDecision: ({ row, kind }) => {
+        if (logger.enabled(5)) logger.info(5, 'Decided', { queue: name, key, row, action: kind });
+      },
+      perform: async (action, state) => {
+        const step = { client, clock, random, logger, key, action, state, caches, signal } as unknown as Step<L>;
+        const learned = await performerOf(action.kind)(step);
+        const known = { ...state, ...learned };
+        return observeAgain === undefined ? known : { ...known, ...observeAgain(caches, key, known) };
+      },
+    });
+
+  const performerOf = (kind: string): AnyPerformer<L> => {
+    const performer = performers[kind];
+    if (performer === undefined) throw new Error(`${name}: no function performs ${kind}`);
+    return performer;
+  };
+
+  return async (key, signal) => {
+    const startedMs = clock.monotonicMs();
+    let concluded: Concluded<L['state'], L['action']> | undefined;
+    try {
+      concluded = await runOnce(key, signal);
+      return (concluded.conclusion as ConclusionOf<L['action']> & { readonly outcome: Outcome }).outcome;
+    } finally {
+      onEnd?.({ key, durationMs: clock.monotonicMs() - startedMs, concluded });
+    }
+  };
+}

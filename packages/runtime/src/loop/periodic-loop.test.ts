@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { FakeClock, recordingLogger } from '../../testing/index.ts';
+import type { ControllerPorts } from '../controller/controller-ports.ts';
+import type { StartGate } from '../controller/start-gate.ts';
+import { definePeriodicLoop, type Pass } from './periodic-loop.ts';
+
+function aLoop(pass: (pass: Pass<object>) => Promise<void>, gate?: StartGate) {
+  const clock = new FakeClock();
+  const logger = recordingLogger();
+  const stop = new AbortController();
+  const loop = definePeriodicLoop({ name: 'sweep', watches: {}, pauseMs: 60_000, pass, failed: 'A pass failed' });
+  const ports = { clock, logger, ...(gate === undefined ? {} : { gate }) } as unknown as ControllerPorts;
+  return { clock, logger, stop, running: loop.assemble(ports).run(stop.signal) };
+}
+
+it('given a pass that takes its time, then the next begins a whole pause after its end', async () => {
+  const startedAtMs: number[] = [];
+  const { clock, stop, running } = aLoop(async (pass) => {
+    startedAtMs.push(pass.clock.monotonicMs());
+    await pass.clock.sleep(5_000, pass.signal);
+  });
+  await clock.advance(130_000);
+  const [first = 0, ...rest] = startedAtMs;
+  expect(rest.map((ms) => ms - first)).toEqual([65_000, 130_000]);
+  stop.abort(new Error('stopped'));
+  await running;
+  expect(clock.pending).toBe(0);
+});
+
+it('given a pass that fails, then it is logged, and the next begins after the pause', async () => {
+  let passes = 0;
+  const { clock, logger, stop, running } = aLoop(async () => {
+    passes += 1;
+    throw new Error('no');
+  });
+  await clock.advance(60_000);
+  expect(passes).toBe(2);
+  expect(logger.lines.map(({ kind, message, facts }) => [kind, message, facts])).toEqual([
+    ['error', 'A pass failed', { loop: 'sweep' }],
+    ['error', 'A pass failed', { loop: 'sweep' }],
+  ]);
+  stop.abort(new Error('stopped'));
+  await running;
+});
+
+it('given a gate that is closed, then no pass begins before it opens', async () => {
+  const opened = Promise.withResolvers<void>();
+  let passes = 0;
+  const gate: StartGate = { open: false, whenOpen: () => opened.promise };
+  const { clock, stop, running } = aLoop(async () => void (passes += 1), gate);
+  await clock.advance(120_000);
+  expect(passes).toBe(0);
+  opened.resolve();
+  await clock.advance(0);
+  expect(passes).toBe(1);
+  stop.abort(new Error('stopped'));
+  await running;
+});
+
+it('given the signal aborts during a pass, then its failure is not logged, and the loop ends', async () => {
+  const { clock, logger, stop, running } = aLoop(({ clock: time, signal }) => time.sleep(10_000, signal));
+  await clock.advance(1_000);
+  stop.abort(new Error('stopped'));
+  await running;
+  expect(logger.lines).toEqual([]);
+});

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The informers of a loop, and what the loop sees of them, by the names that the loop gave them. */
+import type { KubeObject } from '../api/objects.ts';
+import type { InformerOptions } from '../informer/create-informer.ts';
+import type { InformerFactory } from '../informer/factory.ts';
+import type { Informer } from '../informer/informer.ts';
+import { cacheOf, emptyCache } from './cache.ts';
+import type { Cache } from './loop.ts';
+
+export interface Watching {
+  /** Without those that are not watched in this configuration. */
+  readonly informers: ReadonlyMap<string, Informer<KubeObject>>;
+  readonly caches: Readonly<Record<string, Cache<KubeObject>>>;
+}
+
+/**
+ * `watches` is the record of one loop; its types differ from name to name, and the specification of the loop holds them
+ * together.
+ */
+export function watch(factory: InformerFactory, watches: object): Watching {
+  const informers = new Map<string, Informer<KubeObject>>();
+  const caches: Record<string, Cache<KubeObject>> = {};
+  for (const [name, options] of Object.entries(watches as Record<string, InformerOptions<KubeObject> | undefined>)) {
+    const informer = options && factory.informer(options);
+    if (informer !== undefined) informers.set(name, informer);
+    caches[name] = informer === undefined ? emptyCache : cacheOf(informer);
+  }
+  return { informers, caches };
+}
