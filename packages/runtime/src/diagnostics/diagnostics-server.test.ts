@@ -2,7 +2,7 @@
 import { get, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FakeClock, recordingLogger, settle } from '../../testing/index.ts';
 import { startDiagnosticsServer, type DiagnosticsServer, type HttpRoute } from './diagnostics-server.ts';
@@ -185,7 +185,7 @@ describe('routes', () => {
       { path: '/', methods: 'any', handler: ({ path, query }) => ({ status: 200, body: path + String(query) }) },
     ]);
     const characters = [
-      ...'/\\%[]@:?#&=;.*+~^|<>{}"\'`!$0azAZ',
+      ...Array.from('/\\%[]@:?#&=;.*+~^|<>{}"\'`!$0azAZ'),
       '%00',
       '%ff',
       '..',

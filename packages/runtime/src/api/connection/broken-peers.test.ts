@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is left of a connection after each way in which a peer can end, refuse or fall silent. Real sockets, virtual time. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { settle, until, type TestExchange } from '../../../testing/index.ts';
 import {

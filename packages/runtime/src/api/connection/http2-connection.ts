@@ -113,7 +113,7 @@ export function createHttp2Connection(clock: Clock, socket: Socket, options: Htt
       closeIfDone();
       if (streams === 0 && idleTimeoutMs !== undefined && !socket.destroyed) idle = clock.timer(idleTimeoutMs, retire);
     },
-    heard: health.heard,
+    heard: () => health.heard(),
     unanswered: (sentMs) => {
       if (health.heardMs() > sentMs) return;
       // Without the check there is no way to find out: the running streams may go on, new ones use another connection.
