@@ -268,6 +268,22 @@ describe('a process that was not running', () => {
     },
   );
 
+  it.each([
+    { suspendedMs: 14_999, result: undefined },
+    { suspendedMs: 15_000, result: 'lost' },
+  ])(
+    '[runtime#186] given a lease of 15.9 s, when the process was suspended for $suspendedMs ms, then the result is $result',
+    async ({ suspendedMs, result }) => {
+      const { clock, candidate, lease } = createElectionWorld();
+      const a = candidate('a', { leaseDurationMs: 15_900 });
+      await clock.advance(0);
+      expect(lease()?.spec?.leaseDurationSeconds).toBe(15);
+      clock.suspend(suspendedMs);
+      await clock.advance(0);
+      expect(a.result).toBe(result);
+    },
+  );
+
   it('given a closed gate, then it opens with the next renewal, and a wait ends with its signal', async () => {
     const { clock, candidate } = createElectionWorld();
     const a = candidate('a');
