@@ -134,10 +134,10 @@ function streamed(state: StreamingState, event: WatchEvent, context: StepContext
       return { state: counted(state), effect: { kind: 'collect', change: event.change } };
     case 'bookmark':
       return event.initialEventsEnd ? streamSynced(state, event.resourceVersion, context) : { state: counted(state) };
-    case 'foreign':
-      return { state: counted(state) };
     case 'error':
       return { state: streamRefused(state.known, event.error, context) };
+    case 'foreign':
+    // What is missing in a collection counts as deleted: a list finds out what this is.
     case 'undecodable':
       return { state: resume('list', state.known, context) };
   }
