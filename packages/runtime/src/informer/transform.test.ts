@@ -156,7 +156,7 @@ describe('transforms', () => {
     await start();
     await clock.advance(800);
     expect(told).toEqual(['add a@1 initial', 'delete a@3']);
-    expect(metrics.value('informer_transform_errors_total', { name: 'persistentvolumes' })).toBe(2);
+    expect(metrics.value('informer_transform_errors_total', { name: 'persistentvolumes', selector: '' })).toBe(2);
     await stop();
   });
 
