@@ -68,11 +68,13 @@ describe('listen addresses', () => {
     ['[::1]:0', { host: '::1', port: 0 }],
     ['localhost:8080', { host: '127.0.0.1', port: 8080 }],
     ['127.0.0.1:9', { host: '127.0.0.1', port: 9 }],
+    [':http', { port: 80 }],
+    ['127.0.0.1:HTTPS', { host: '127.0.0.1', port: 443 }],
   ])('given %s, then Node.js listens on %o', async (address, options) => {
     expect(await toListenOptions(parseListenAddress(address))).toEqual(options);
   });
 
-  it.each(['8080', 'localhost', '::8080', '[::]', 'host:port', ':70000', ''])(
+  it.each(['8080', 'localhost', '::8080', '[::]', 'host:port', ':constructor', ':70000', ''])(
     'given %j, then it is refused',
     (address) => {
       expect(() => parseListenAddress(address)).toThrow(`address ${address}: expected host:port`);
