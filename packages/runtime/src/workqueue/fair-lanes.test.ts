@@ -233,7 +233,7 @@ describe('for any load', () => {
           for (const lane of ['attach', 'detach'] as const) expectTurns(runs, waiting, lane);
         },
       ),
-      { numRuns: 60 },
+      { seed: 1, numRuns: 60 },
     );
   });
 });
