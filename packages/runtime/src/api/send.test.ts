@@ -267,7 +267,7 @@ describe('streams', () => {
         for await (const _ of body) await clock.sleep(options.readerMs ?? 0);
         ended = `complete@${clock.monotonicMs()}`;
       })().catch((error: unknown) => {
-        ended = `${String((error as Error).message)}@${clock.monotonicMs()}`;
+        ended = `${(error as Error).message}@${clock.monotonicMs()}`;
       });
       await clock.advance(3_600_000);
       await reading;

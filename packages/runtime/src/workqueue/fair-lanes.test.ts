@@ -66,7 +66,7 @@ describe('order', () => {
       for (const key of ['attach/a/1', 'attach/a/2', 'detach/b/1']) backlog.add(key, 0);
       isBroken = true;
       const order = Array.from({ length: 4 }, () => backlog.take()?.key);
-      expect(order.toSorted()).toEqual(['attach/a/1', 'attach/a/2', 'detach/b/1', undefined]);
+      expect(new Set(order)).toEqual(new Set(['attach/a/1', 'attach/a/2', 'detach/b/1', undefined]));
       expect([order[0], backlog.length]).toEqual(['attach/a/2', 0]);
       expect(defects).toEqual(Array.from({ length: 2 }, () => [defect, 'attach/a/1']));
       expect(backlog.lanes(0).map(({ waiting, inFlight }) => [waiting, inFlight])).toEqual([
