@@ -24,7 +24,7 @@ export interface Flow {
   readonly openWindows?: readonly string[];
 }
 
-export function addClass(world: World, klass: Partial<StorageClass> = {}): void {
+export function addClass(world: World, storageClass: Partial<StorageClass> = {}): void {
   world.sim.server.seed<StorageClass>({
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
@@ -32,7 +32,7 @@ export function addClass(world: World, klass: Partial<StorageClass> = {}): void 
     provisioner: driverName,
     reclaimPolicy: 'Delete',
     volumeBindingMode: 'Immediate',
-    ...klass,
+    ...storageClass,
   });
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The process dies before and after every write and every call of a story, once each, and another one goes on. In the
- * end every volume is recorded or gone, every guard is off, and what should be deleted is. Where the page of the
+ * end every volume is recorded or gone, every finalizer is off, and what should be deleted is. Where the page of the
  * provisioner states that a window stays open, the test states it too: no other point may leak.
  */
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aVolume } from '../testing/builders.ts';
+import { aClaim, aClass, aVolume, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../testing/provisioner-fixture.ts';
 import { untilQuiet } from '../testing/pv-controller.ts';
-import { claimGuard, volumeFinalizer } from './names.ts';
+import { provisioningFinalizer, volumeFinalizer } from './names.ts';
 
 interface Story {
   readonly prepare: (p: Fixture) => void;
@@ -50,7 +50,7 @@ async function run(story: Story, point: number): Promise<End | undefined> {
       .list(persistentVolumeClaims)
       .map(
         ({ metadata, status }) =>
-          `${status?.phase ?? ''}${metadata?.finalizers?.includes(claimGuard) === true ? ' guarded' : ''}`,
+          `${status?.phase ?? ''}${metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true ? ' protected' : ''}`,
       ),
   };
 }
@@ -104,7 +104,7 @@ describe('a crash at every point', () => {
     expect(ends.map(({ recorded, claims }) => [recorded, claims])).toEqual(ends.map(() => [0, []]));
   });
 
-  it('given an ambiguous answer and a claim deleted right after, when settled, then nothing is left from the guard on', async () => {
+  it('given an ambiguous answer and a claim deleted right after, when settled, then nothing is left from the finalizer on', async () => {
     const ends = await everyPoint(thenDelete(provisionSlowly));
     const leaking = ends.filter(({ leaked }) => leaked > 0).map(({ point }) => point);
     expect(leaking).toEqual(['after /csi.v1.Controller/CreateVolume', 'before PUT persistentvolumeclaims']);

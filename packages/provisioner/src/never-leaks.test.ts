@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Whatever the driver answers, whatever the API server refuses, whenever users delete and processes restart or die:
- * when things are quiet there is one record per volume, no guard is left, and deleted claims are gone.
+ * when things are quiet there is one record per volume, no finalizer is left, and deleted claims are gone.
  */
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { aClaim, aClass } from '../testing/builders.ts';
+import { aClaim, aClass, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../testing/provisioner-fixture.ts';
 import { playController, untilQuiet } from '../testing/pv-controller.ts';
-import { claimGuard } from './names.ts';
+import { provisioningFinalizer } from './names.ts';
 
 type Step =
   | {
@@ -74,14 +74,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /**
- * A claim that vanishes while its first answer is open, or before the guard could be written, cannot be guarded any more:
+ * A claim that vanishes while its first answer is open, or before the finalizer could be written, cannot be protected any more:
  * with a restart on top that is one of the windows which the page of the provisioner states.
  */
 function mayDelete(p: Fixture, name: string): boolean {
   const claim = p.claim(name);
-  const isGuarded = claim?.metadata?.finalizers?.includes(claimGuard) === true;
+  const isProtected = claim?.metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true;
   const wasCalled = p.requests('CreateVolume').some((request) => request['name'] === `pvc-uid-${name}`);
-  return isGuarded || claim?.status?.phase === 'Bound' || !wasCalled;
+  return isProtected || claim?.status?.phase === 'Bound' || !wasCalled;
 }
 
 async function take(p: Fixture, next: Step): Promise<Fixture> {
@@ -150,7 +150,9 @@ it('given any story of failures, deletions, restarts and crashes, when things ar
       const claims = p.server.objects.list(persistentVolumeClaims);
       const recorded = volumes.map(({ spec }) => spec?.csi?.volumeHandle);
       expect(new Set(p.driver.volumes().map(({ id }) => id))).toEqual(new Set(recorded));
-      expect(claims.filter(({ metadata }) => metadata?.finalizers?.includes(claimGuard) === true)).toEqual([]);
+      expect(
+        claims.filter(({ metadata }) => metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true),
+      ).toEqual([]);
       expect(claims.map(({ status }) => status?.phase)).toEqual(claims.map(() => 'Bound'));
       expect(volumes).toHaveLength(claims.length);
       await p.stop();

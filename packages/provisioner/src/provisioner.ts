@@ -4,7 +4,7 @@
  *
  * Assumes: the caller runs the informers of the factory; `run` waits for them.
  * Guarantees: `run` resolves when no reconcile runs any more. An orderly stop lets running calls finish; any other abort
- * cuts them, and a CreateVolume that was cut is guarded before its reconcile ends.
+ * cuts them, and a CreateVolume that was cut is protected before its reconcile ends.
  */
 import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
@@ -21,7 +21,7 @@ import {
   storageClasses,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import type { ClaimUid } from './claim/claim-facts.ts';
+import type { ClaimUid } from './claim/claim.ts';
 import { claimHandler, classHandler, createClaimReconcile } from './claim/controller.ts';
 import { createInfeasibleClaims } from './claim/infeasible.ts';
 import { createUnsettledClaims } from './claim/unsettled.ts';
@@ -95,6 +95,7 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
   });
   const reconcileUnsaved = createSaveReconcile({
     ...shared,
+    driverName: driver.name,
     enqueueClaim: (uid, when) => (when === 'now' ? claimQueue.add(uid) : claimQueue.addRateLimited(uid)),
   });
   const reconcileVolume = createVolumeReconcile({

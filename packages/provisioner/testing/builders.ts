@@ -2,7 +2,7 @@
 /** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
 import { aDriver, driverName } from '@csi-sidecars/csi/testing';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
-import { annotations, claimGuard, volumeFinalizer } from '../src/names.ts';
+import { annotations, provisioningFinalizer, volumeFinalizer } from '../src/names.ts';
 import type { ProvisionerSettings } from '../src/settings.ts';
 
 export { aDriver, driverName };
@@ -32,7 +32,7 @@ export interface ClaimFacts {
   readonly uid?: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
-  readonly guard?: 'on';
+  readonly protection?: 'on';
   readonly deleting?: 'yes';
   readonly node?: string;
   readonly spec?: Partial<ClaimSpec>;
@@ -40,7 +40,10 @@ export interface ClaimFacts {
 
 export function aClaim(facts: ClaimFacts = {}): PersistentVolumeClaim {
   const { name = 'data' } = facts;
-  const finalizers = [...(facts.finalizers ?? []), ...(facts.guard === 'on' ? [claimGuard] : [])];
+  const finalizers = [
+    ...(facts.finalizers ?? []),
+    ...(facts.protection === 'on' ? [provisioningFinalizer(driverName)] : []),
+  ];
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -67,7 +70,7 @@ export function aClaim(facts: ClaimFacts = {}): PersistentVolumeClaim {
   };
 }
 
-export function aClass(klass: Partial<StorageClass> = {}): StorageClass {
+export function aClass(storageClass: Partial<StorageClass> = {}): StorageClass {
   return {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
@@ -75,7 +78,7 @@ export function aClass(klass: Partial<StorageClass> = {}): StorageClass {
     provisioner: driverName,
     reclaimPolicy: 'Delete',
     volumeBindingMode: 'Immediate',
-    ...klass,
+    ...storageClass,
   };
 }
 

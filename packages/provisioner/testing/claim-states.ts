@@ -10,7 +10,7 @@ import { type Action, type ClaimContext, type ClaimState, nothingLearned } from 
 import type { Pinned } from '../src/claim/unsettled.ts';
 
 export const context: ClaimContext = { driver: aDriver(), settings: someSettings(), supportsTopology: true };
-const klass: StorageClass = aClass();
+const storageClass: StorageClass = aClass();
 export const late: StorageClass = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
 const noSecrets = {
   provisioner: undefined,
@@ -30,7 +30,7 @@ export const plan: Plan = {
   fsType: '',
   attributesClass: '',
   secrets: noSecrets,
-  klass,
+  storageClass,
 };
 export const planned: PlanAnswer = { kind: 'planned', plan };
 export const withSecret: Plan = { ...plan, secrets: { ...noSecrets, provisioner: secret } };
@@ -50,10 +50,10 @@ export function state(facts: Partial<ClaimState> = {}, claim: ClaimFacts = {}): 
   return {
     claim: aClaim(claim),
     presence: claim.deleting === 'yes' ? 'deleting' : 'live',
-    isGuarded: claim.guard === 'on',
+    isProtected: claim.protection === 'on',
     unsettled: facts.pinned === undefined ? 'no' : 'pinned',
     pinned: undefined,
-    klass,
+    storageClass,
     volume: { kind: 'none' },
     volumeName: 'pvc-uid-data',
     infeasibleForMs: 0,
@@ -62,9 +62,9 @@ export function state(facts: Partial<ClaimState> = {}, claim: ClaimFacts = {}): 
   };
 }
 
-/** `guard`, or for an end `done Warning: text, failure`. */
+/** `finalizer`, or for an end `done Warning: text, failure`. */
 export function show(action: Action): string {
-  if (action.kind === 'reschedule') return `reschedule, ${action.guard} guard`;
+  if (action.kind === 'reschedule') return `reschedule, ${action.protection} finalizer`;
   if (action.kind === 'plan') return `plan to ${action.purpose}`;
   if (action.kind !== 'conclude') return action.kind;
   const { outcome, events, driverEvents, counts, infeasible } = action;
@@ -79,8 +79,8 @@ export function show(action: Action): string {
 export const announced = { announced: 'yes' } as const;
 export const attempted: Partial<ClaimState> = { announced: 'yes', planned, pinned };
 export const foreign: Readonly<Record<string, string>> = { [annotations.storageProvisioner]: 'other' };
-export const guard = { guard: 'on' } as const;
-export const settling = { guard: 'on', deleting: 'yes' } as const;
+export const protection = { protection: 'on' } as const;
+export const settling = { protection: 'on', deleting: 'yes' } as const;
 
 export interface Row {
   readonly row: string;

@@ -14,8 +14,8 @@ import {
   type EventRecorder,
 } from '@csi-sidecars/runtime';
 import type { ProvisionerMetrics } from '../metrics.ts';
-import { classNameOf } from '../object-facts.ts';
-import { type ClaimUid, uidOf } from './claim-facts.ts';
+import { classNameOf } from '../metadata.ts';
+import { type ClaimUid, uidOf } from './claim.ts';
 import { decide } from './decide.ts';
 import type { InfeasibleClaims } from './infeasible.ts';
 import { observe } from './observe.ts';
@@ -39,6 +39,7 @@ export function createClaimReconcile(deps: ClaimLoopDeps): Reconcile<ClaimUid> {
     unsettled: deps.unsettled,
     infeasible: deps.infeasible,
     settings: deps.context.settings,
+    driverName: deps.context.driver.name,
   };
   return async (uid, signal) => {
     const startedMs = deps.clock.monotonicMs();
@@ -55,21 +56,21 @@ export function createClaimReconcile(deps: ClaimLoopDeps): Reconcile<ClaimUid> {
 
 function conclude(
   deps: ClaimLoopDeps,
-  { claim, klass }: ClaimState,
+  { claim, storageClass }: ClaimState,
   { conclusion, startedMs }: { readonly conclusion: Conclusion; readonly startedMs: number },
 ): Outcome {
   for (const event of conclusion.events) deps.events.record(claim, event);
   for (const event of conclusion.driverEvents) deps.driverEvents.record(claim, event);
   if (conclusion.counts === 'success') deps.metrics.provisioned(claim, deps.clock.monotonicMs() - startedMs);
   if (conclusion.counts === 'failure') deps.metrics.provisionFailed(claim);
-  if (conclusion.infeasible === 'yes' && klass !== undefined) {
-    deps.infeasible.add(uidOf(claim), klass.metadata?.uid ?? '');
+  if (conclusion.infeasible === 'yes' && storageClass !== undefined) {
+    deps.infeasible.add(uidOf(claim), storageClass.metadata?.uid ?? '');
   }
   return conclusion.outcome;
 }
 
 /**
- * What wakes the loop: a claim that appeared, a change that can matter, and the resync. Our own guard and binding results
+ * What wakes the loop: a claim that appeared, a change that can matter, and the resync. Our own finalizer and binding results
  * are no reason: they would start the next attempt at once and so undo the backoff.
  */
 export function claimHandler(

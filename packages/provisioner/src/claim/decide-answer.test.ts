@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   attempted,
   context,
-  guard,
+  protection,
   final,
   made,
   type Row,
@@ -25,14 +25,14 @@ const rows: readonly Row[] = [
   },
   {
     row: 'C23',
-    given: 'final, guard still on',
-    state: state({ ...attempted, created: final, unsettled: 'settled' }, guard),
-    next: 'unguard',
+    given: 'final, finalizer still on',
+    state: state({ ...attempted, created: final, unsettled: 'settled' }, protection),
+    next: 'unprotect',
   },
   {
     row: 'C23',
-    given: 'final, guard stays',
-    state: state({ ...attempted, created: final, unsettled: 'settled', unguarding: 'failed' }, guard),
+    given: 'final, finalizer stays',
+    state: state({ ...attempted, created: final, unsettled: 'settled', unprotecting: 'failed' }, protection),
     next: 'retry, Warning: no, failure',
   },
   {
@@ -57,7 +57,7 @@ const rows: readonly Row[] = [
     row: 'C25',
     given: 'reschedule',
     state: state({ ...attempted, created: { kind: 'reschedule', message: 'full' }, unsettled: 'no' }, { node: 'n' }),
-    next: 'reschedule, remove guard',
+    next: 'reschedule, remove finalizer',
   },
   {
     row: 'C25',
@@ -90,18 +90,18 @@ const rows: readonly Row[] = [
       { ...attempted, created: { kind: 'reschedule', message: 'full' }, unsettled: 'settled' },
       { ...settling, node: 'n' },
     ),
-    next: 'unguard',
+    next: 'unprotect',
   },
   {
     row: 'C27',
     given: 'ambiguous',
     state: state({ ...attempted, created: { kind: 'ambiguous', message: 'late' } }),
-    next: 'guard',
+    next: 'protect',
   },
   {
     row: 'C27',
-    given: 'ambiguous, guarded',
-    state: state({ ...attempted, created: { kind: 'ambiguous', message: 'late' } }, guard),
+    given: 'ambiguous, protected',
+    state: state({ ...attempted, created: { kind: 'ambiguous', message: 'late' } }, protection),
     next: 'retry, Warning: late, failure',
   },
   {
@@ -114,7 +114,7 @@ const rows: readonly Row[] = [
     row: 'C27',
     given: 'malformed',
     state: state({ ...attempted, created: { kind: 'malformed', message: 'odd' } }),
-    next: 'guard',
+    next: 'protect',
   },
   {
     row: 'C27',
@@ -132,14 +132,14 @@ const rows: readonly Row[] = [
   {
     row: 'C30',
     given: 'too small, not cleaned up',
-    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }, guard),
+    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }, protection),
     next: 'retry, Warning: small. Cleanup of volume pvc-uid-data failed, volume is orphaned: busy, failure',
   },
   {
     row: 'C30',
-    given: 'too small, not cleaned up, no guard',
+    given: 'too small, not cleaned up, no finalizer',
     state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }),
-    next: 'guard',
+    next: 'protect',
   },
   { row: 'C31', given: 'made', state: state({ ...attempted, created: made }), next: 'save' },
   {
@@ -164,14 +164,14 @@ const rows: readonly Row[] = [
     row: 'C33',
     given: 'not saved',
     state: state({ ...attempted, created: made, saved: { kind: 'later', cause: new Error('x') }, unsettled: 'saving' }),
-    next: 'guard',
+    next: 'protect',
   },
   {
     row: 'C33',
-    given: 'not saved, guarded',
+    given: 'not saved, protected',
     state: state(
       { ...attempted, created: made, saved: { kind: 'later', cause: new Error('x') }, unsettled: 'saving' },
-      guard,
+      protection,
     ),
     next: 'done, success',
   },
@@ -191,12 +191,12 @@ const rows: readonly Row[] = [
     row: 'C35',
     given: 'refused',
     state: state({ ...attempted, created: made, saved: { kind: 'refused', message: 'bad' } }),
-    next: 'guard',
+    next: 'protect',
   },
   {
     row: 'C35',
-    given: 'refused, guarded',
-    state: state({ ...attempted, created: made, saved: { kind: 'refused', message: 'bad' } }, guard),
+    given: 'refused, protected',
+    state: state({ ...attempted, created: made, saved: { kind: 'refused', message: 'bad' } }, protection),
     next: 'retry, Warning: bad, failure',
   },
 ];

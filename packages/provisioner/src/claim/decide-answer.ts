@@ -11,7 +11,7 @@ import {
   type ClaimState,
   type Conclusion,
   hasSelectedNode,
-  mayGuard,
+  mayProtect,
 } from './state.ts';
 
 type Answered = ClaimState & { readonly created: CreateOutcome };
@@ -42,9 +42,9 @@ function settled(s: ClaimState, end: Conclusion): Action {
   return finishSettled(s, s.presence === 'gone' ? { ...end, outcome: done } : end);
 }
 
-/** C27: a volume may exist. The guard is written before the answer can be forgotten. */
+/** C27: a volume may exist. The finalizer is written before the answer can be forgotten. */
 function open(s: ClaimState, message: string): Action {
-  if (s.guarding === 'untried' && mayGuard(s)) return { kind: 'guard' };
+  if (s.protecting === 'untried' && mayProtect(s)) return { kind: 'protect' };
   return fail(s, message);
 }
 
@@ -52,7 +52,7 @@ function open(s: ClaimState, message: string): Action {
 function rescheduled(s: ClaimState, message: string): Action {
   if (s.presence !== 'live' || !hasSelectedNode(s)) return settled(s, failWith(messages.failed(message), message));
   if (s.unsettled === 'pinned') return { kind: 'settle' };
-  if (s.rescheduling === 'untried') return { kind: 'reschedule', guard: 'remove' };
+  if (s.rescheduling === 'untried') return { kind: 'reschedule', protection: 'remove' };
   return s.rescheduling === 'done' ? stop(message) : failWith(messages.failed(message), message);
 }
 
@@ -80,7 +80,7 @@ function made(s: ClaimState, { volume, bytes, context }: Made): Action {
       return finishSettled(s, { ...conclude(done), events, counts: 'success' }); // C32
     }
     case 'later':
-      if (s.guarding === 'untried' && mayGuard(s)) return { kind: 'guard' };
+      if (s.protecting === 'untried' && mayProtect(s)) return { kind: 'protect' };
       return { ...conclude(done), counts: 'success' }; // C33
     case 'taken':
       return settled(s, failWith(messages.failed(saved.message), saved.message)); // C34

@@ -4,7 +4,7 @@
  * again, so it waits five minutes, or until the class is another one. In memory only.
  */
 import type { Clock } from '@csi-sidecars/runtime';
-import type { ClaimUid } from './claim-facts.ts';
+import type { ClaimUid } from './claim.ts';
 
 const retentionMs = 5 * 60_000;
 

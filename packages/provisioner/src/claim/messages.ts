@@ -45,7 +45,7 @@ export const unsupportedSource = (what: string): string =>
 export const unsupportedMigration = (plugin: string): string =>
   `in-tree migration is not supported by this provisioner: StorageClass with provisioner ${plugin}`; // C14
 
-/** Why a claim that should go stays: appended to failures of a claim that carries the guard and is being deleted. */
+/** Why a claim that should go stays: appended to failures of a claim that carries the finalizer and is being deleted. */
 export const whileSettling = (message: string): string =>
   `${message}; the claim is kept until it is known whether a volume was created for it`;
 

@@ -7,10 +7,11 @@ import {
   type StorageClass,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import { classNameOf } from '../object-facts.ts';
+import { classNameOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
-import { type ClaimUid, isGuarded, volumeNameFor } from './claim-facts.ts';
+import { type ClaimUid, volumeNameFor } from './claim.ts';
 import type { InfeasibleClaims } from './infeasible.ts';
+import { isProtected } from './protection.ts';
 import { type ClaimState, nothingLearned, type Observed } from './state.ts';
 import type { UnsettledClaims } from './unsettled.ts';
 
@@ -22,6 +23,7 @@ export interface ObserveDeps {
   readonly unsettled: UnsettledClaims;
   readonly infeasible: InfeasibleClaims;
   readonly settings: ProvisionerSettings;
+  readonly driverName: string;
 }
 
 /** Undefined: neither the cache nor memory knows the claim. */
@@ -30,18 +32,19 @@ export function observe(deps: ObserveDeps, uid: ClaimUid): ClaimState | undefine
   const cached = deps.claims.byIndex('uid', uid)[0];
   const claim = cached ?? entry?.claim;
   if (claim === undefined) return undefined;
-  const klass = deps.classes.get(toObjectKey(undefined, classNameOf(claim)));
+  const storageClass = deps.classes.get(toObjectKey(undefined, classNameOf(claim)));
   const volumeName = nameOf(uid, deps.settings);
   return {
     claim,
     presence: cached === undefined ? 'gone' : cached.metadata?.deletionTimestamp === undefined ? 'live' : 'deleting',
-    isGuarded: cached !== undefined && isGuarded(cached),
+    isProtected: cached !== undefined && isProtected(cached, deps.driverName),
     unsettled: entry?.kind ?? 'no',
     pinned: entry === undefined || entry.kind === 'settled' ? undefined : entry,
-    klass,
+    storageClass,
     volumeName,
     volume: volumeOf(deps.volumes, { uid, volumeName }),
-    infeasibleForMs: klass === undefined ? 0 : deps.infeasible.remainingMs(uid, klass.metadata?.uid ?? ''),
+    infeasibleForMs:
+      storageClass === undefined ? 0 : deps.infeasible.remainingMs(uid, storageClass.metadata?.uid ?? ''),
     ...nothingLearned,
     // A run that begins with an unfinished deletion begins where the one before it ended.
     created: entry?.kind === 'pinned' ? entry.deleting : undefined,

@@ -16,13 +16,13 @@ import { deprecationWarnings } from '../parameters/class-parameters.ts';
 import { saveVolume } from '../saving/save.ts';
 import { readSecret } from '../secret-values.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
-import { uidOf } from './claim-facts.ts';
+import { uidOf } from './claim.ts';
 import * as messages from './messages.ts';
 import { cleanUp, createVolume } from './volume-calls.ts';
 import { toPlan } from './plan.ts';
 import type { Action, ClaimContext, ClaimState, Conclusion } from './state.ts';
 import type { UnsettledClaims } from './unsettled.ts';
-import { addGuard, type ClaimUpdate, removeGuard, removeSelectedNode, updateClaim } from './update-claim.ts';
+import { addProtection, type ClaimUpdate, removeProtection, removeSelectedNode, updateClaim } from './update-claim.ts';
 
 export interface PerformDeps {
   readonly client: ApiClient;
@@ -47,6 +47,7 @@ export async function perform(
   state: ClaimState,
   { action, signal }: { readonly action: Step; readonly signal: AbortSignal },
 ): Promise<Partial<ClaimState>> {
+  const { name: driverName } = deps.context.driver;
   switch (action.kind) {
     case 'announce':
       return announce(deps, state);
@@ -56,25 +57,25 @@ export async function perform(
       return { secrets: await readSecret(deps.client, action.reference, signal) };
     case 'readAttributesClass':
       return { attributes: await readAttributesClass(deps.client, action.name, signal) };
-    case 'guard': {
-      const { write, ...learned } = await update(deps, state, addGuard);
+    case 'protect': {
+      const { write, ...learned } = await update(deps, state, addProtection(driverName));
       if (write === 'refused' && learned.presence === undefined) {
         deps.logger.warn('Cannot protect a claim whose volume may exist; provisioning goes on', facts(state));
       }
-      return { guarding: write, ...learned, ...(write === 'done' ? { isGuarded: true } : {}) };
+      return { protecting: write, ...learned, ...(write === 'done' ? { isProtected: true } : {}) };
     }
-    case 'unguard': {
-      const { write, ...learned } = await update(deps, state, removeGuard);
+    case 'unprotect': {
+      const { write, ...learned } = await update(deps, state, removeProtection(driverName));
       return {
-        unguarding: write,
+        unprotecting: write,
         ...learned,
-        ...unguarded(deps, state, write === 'done' || learned.presence === 'gone'),
+        ...unprotected(deps, state, write === 'done' || learned.presence === 'gone'),
       };
     }
     case 'reschedule': {
-      const { write, ...learned } = await update(deps, state, removeSelectedNode(action.guard));
-      const isOff = write === 'done' && action.guard === 'remove';
-      return { rescheduling: write, ...learned, ...(isOff ? unguarded(deps, state, true) : {}) };
+      const { write, ...learned } = await update(deps, state, removeSelectedNode(driverName, action.protection));
+      const isOff = write === 'done' && action.protection === 'remove';
+      return { rescheduling: write, ...learned, ...(isOff ? unprotected(deps, state, true) : {}) };
     }
     case 'settle':
       return settle(deps, state);
@@ -87,20 +88,20 @@ export async function perform(
   }
 }
 
-function announce({ events, logger }: PerformDeps, { claim, klass }: ClaimState): Partial<ClaimState> {
-  for (const warning of deprecationWarnings(klass?.parameters ?? {})) logger.warn(warning);
+function announce({ events, logger }: PerformDeps, { claim, storageClass }: ClaimState): Partial<ClaimState> {
+  for (const warning of deprecationWarnings(storageClass?.parameters ?? {})) logger.warn(warning);
   events.record(claim, messages.provisioning(claim.metadata?.namespace ?? '', claim.metadata?.name ?? ''));
   return { announced: 'yes' };
 }
 
 function plan(
   { context, cluster }: PerformDeps,
-  { claim, klass }: ClaimState,
+  { claim, storageClass }: ClaimState,
   purpose: 'provision' | 'settle',
 ): ClaimState['planned'] {
-  if (klass === undefined) throw new Error('a claim without a class was to be planned');
+  if (storageClass === undefined) throw new Error('a claim without a class was to be planned');
   const { driver, settings } = context;
-  return toPlan({ claim, klass, driver, settings, cluster, purpose });
+  return toPlan({ claim, storageClass, driver, settings, cluster, purpose });
 }
 
 async function readAttributesClass(
@@ -120,21 +121,21 @@ async function update(
   deps: PerformDeps,
   { claim }: ClaimState,
   change: ClaimUpdate,
-): Promise<{ readonly write: ClaimState['guarding'] } & Pick<Partial<ClaimState>, 'claim' | 'presence'>> {
+): Promise<{ readonly write: ClaimState['protecting'] } & Pick<Partial<ClaimState>, 'claim' | 'presence'>> {
   const latest = deps.claims.lister.byIndex('uid', uidOf(claim))[0] ?? claim;
   const updated = await updateClaim(deps, latest, change);
   return { write: updated.write, claim: updated.claim, ...(updated.presence === 'gone' ? { presence: 'gone' } : {}) };
 }
 
-function unguarded({ unsettled }: PerformDeps, { claim }: ClaimState, isOff: boolean): Partial<ClaimState> {
+function unprotected({ unsettled }: PerformDeps, { claim }: ClaimState, isOff: boolean): Partial<ClaimState> {
   if (!isOff) return {};
   unsettled.delete(uidOf(claim));
-  return { isGuarded: false, unsettled: 'no' };
+  return { isProtected: false, unsettled: 'no' };
 }
 
-/** The guard stays to be taken off; without it nothing is left to remember. */
-function settle({ unsettled }: PerformDeps, { claim, isGuarded }: ClaimState): Partial<ClaimState> {
-  if (!isGuarded) {
+/** The finalizer stays to be taken off; without it nothing is left to remember. */
+function settle({ unsettled }: PerformDeps, { claim, isProtected }: ClaimState): Partial<ClaimState> {
+  if (!isProtected) {
     unsettled.delete(uidOf(claim));
     return { unsettled: 'no' };
   }

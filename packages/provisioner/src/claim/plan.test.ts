@@ -8,7 +8,7 @@ import { type Plan, type PlanFacts, toPlan } from './plan.ts';
 
 interface Given {
   readonly claim?: ClaimFacts;
-  readonly klass?: Partial<StorageClass>;
+  readonly storageClass?: Partial<StorageClass>;
   readonly capabilities?: readonly string[];
   readonly settings?: Partial<ProvisionerSettings>;
   readonly cluster?: ClusterTopology;
@@ -18,7 +18,7 @@ interface Given {
 function answer(given: Given, claim: PersistentVolumeClaim = aClaim(given.claim)): ReturnType<typeof toPlan> {
   return toPlan({
     claim,
-    klass: aClass(given.klass),
+    storageClass: aClass(given.storageClass),
     driver: aDriver({ controller: ['CREATE_DELETE_VOLUME', ...(given.capabilities ?? [])] }),
     settings: someSettings(given.settings),
     cluster: given.cluster,
@@ -63,8 +63,8 @@ describe('the request', () => {
   });
 
   it('[provisioner#82] given --extra-create-metadata, when planned, then three keys beside those of the class', () => {
-    const klass = { parameters: { size: 'big', 'csi.storage.k8s.io/fstype': 'xfs' } };
-    expect(planOf({ klass, settings: { extraCreateMetadata: true } }).request.parameters).toEqual({
+    const storageClass = { parameters: { size: 'big', 'csi.storage.k8s.io/fstype': 'xfs' } };
+    expect(planOf({ storageClass, settings: { extraCreateMetadata: true } }).request.parameters).toEqual({
       size: 'big',
       'csi.storage.k8s.io/pvc/name': 'data',
       'csi.storage.k8s.io/pvc/namespace': 'team',
@@ -73,12 +73,12 @@ describe('the request', () => {
   });
 
   it('[provisioner#81,85] given mount options, when planned, then in the capability; for a block claim no mount at all', () => {
-    const klass = { mountOptions: ['ro', 'noatime'], parameters: { fstype: 'xfs' } };
+    const storageClass = { mountOptions: ['ro', 'noatime'], parameters: { fstype: 'xfs' } };
     const access_mode = { mode: 'SINGLE_NODE_WRITER' };
-    expect(planOf({ klass }).request.volume_capabilities).toEqual([
+    expect(planOf({ storageClass }).request.volume_capabilities).toEqual([
       { mount: { fs_type: 'xfs', mount_flags: ['ro', 'noatime'] }, access_mode },
     ]);
-    expect(planOf({ klass, claim: { spec: { volumeMode: 'Block' } } }).request.volume_capabilities).toEqual([
+    expect(planOf({ storageClass, claim: { spec: { volumeMode: 'Block' } } }).request.volume_capabilities).toEqual([
       { block: {}, access_mode },
     ]);
   });
@@ -114,7 +114,7 @@ describe('refusals before any call', () => {
     [{ settings: { volumeNamePrefix: '' } }, 'volume name prefix cannot be of length 0'],
     [{ claim: { spec: { selector: {} } } }, 'claim Selector is not supported'],
     [
-      { klass: { parameters: { fstype: 'a', fsType: 'a' } } },
+      { storageClass: { parameters: { fstype: 'a', fsType: 'a' } } },
       'fstype specified in parameters with both "fstype" and "csi.storage.k8s.io/fstype" keys',
     ],
   ] as [Given, string][])('given %j, when planned, then: %s', (given, message) => {
@@ -122,7 +122,7 @@ describe('refusals before any call', () => {
   });
 
   it('given a driver that cannot create volumes, when planned, then it is refused', () => {
-    const facts = { claim: aClaim(), klass: aClass(), settings: someSettings(), cluster: undefined };
+    const facts = { claim: aClaim(), storageClass: aClass(), settings: someSettings(), cluster: undefined };
     const capabilities = [aDriver({ plugin: [] }), aDriver({ controller: [] })];
     expect(capabilities.map((driver) => toPlan({ ...facts, driver, purpose: 'provision' }))).toEqual([
       {

@@ -17,8 +17,8 @@ const successes = 'controller_persistentvolumeclaim_provision_total';
 
 const late = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
 
-async function withClaim(claim: ClaimFacts, klass = aClass()): Promise<Fixture> {
-  return await aProvisioner({ seed: [klass, aClaim(claim)] });
+async function withClaim(claim: ClaimFacts, storageClass = aClass()): Promise<Fixture> {
+  return await aProvisioner({ seed: [storageClass, aClaim(claim)] });
 }
 
 /** Everything that anybody could notice. */
@@ -175,8 +175,8 @@ describe('late binding', () => {
   });
 
   it('[provisioner#20] given a class without binding mode, when synced, then it binds immediately', async () => {
-    const { volumeBindingMode: _mode, ...klass } = aClass();
-    expect(trace(await withClaim({}, klass))).toEqual(provisioned);
+    const { volumeBindingMode: _mode, ...storageClass } = aClass();
+    expect(trace(await withClaim({}, storageClass))).toEqual(provisioned);
   });
 });
 
@@ -229,8 +229,10 @@ describe('the request', () => {
       driverName,
       parameters: { iops: '9000' },
     };
-    const klass = aClass({ parameters: { iops: '100' } });
-    const p = await aProvisioner({ seed: [gold, klass, aClaim({ spec: { volumeAttributesClassName: 'gold' } })] });
+    const storageClass = aClass({ parameters: { iops: '100' } });
+    const p = await aProvisioner({
+      seed: [gold, storageClass, aClaim({ spec: { volumeAttributesClassName: 'gold' } })],
+    });
     expect(p.requests('CreateVolume')).toMatchObject([
       { parameters: { iops: '100' }, mutable_parameters: { iops: '9000' } },
     ]);

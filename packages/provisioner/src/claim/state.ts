@@ -20,7 +20,7 @@ import type {
 import type { SecretReference } from '@csi-sidecars/volume';
 import type { SaveOutcome } from '../saving/outcome.ts';
 import { annotations } from '../names.ts';
-import { annotationsOf } from '../object-facts.ts';
+import { annotationsOf } from '../metadata.ts';
 import type { SecretValues } from '../secret-values.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { CreateOutcome, TooSmall } from './outcome.ts';
@@ -39,12 +39,12 @@ export interface ClaimState extends Observed, Learned {}
 export interface Observed {
   readonly claim: PersistentVolumeClaim;
   readonly presence: 'live' | 'deleting' | 'gone';
-  readonly isGuarded: boolean;
+  readonly isProtected: boolean;
   /** What memory says. */
   readonly unsettled: 'no' | 'pinned' | 'saving' | 'settled';
   /** The request that is open or, later in this run, was. */
   readonly pinned: Pinned | undefined;
-  readonly klass: StorageClass | undefined;
+  readonly storageClass: StorageClass | undefined;
   /** The PersistentVolume under our name for this claim: none, its own, or that of another claim. */
   readonly volume:
     | { readonly kind: 'none' | 'own' }
@@ -60,8 +60,8 @@ export interface Learned {
   readonly planned: PlanAnswer | undefined;
   readonly secrets: SecretRead;
   readonly attributes: AttributesRead;
-  readonly guarding: Write;
-  readonly unguarding: Write;
+  readonly protecting: Write;
+  readonly unprotecting: Write;
   readonly rescheduling: Write;
   readonly created: CreateOutcome | undefined;
   readonly cleanedUp: 'no' | 'yes' | { readonly failure: string; readonly isOpen: boolean };
@@ -83,8 +83,8 @@ export const nothingLearned: Learned = {
   planned: undefined,
   secrets: { kind: 'unread' },
   attributes: { kind: 'unread' },
-  guarding: 'untried',
-  unguarding: 'untried',
+  protecting: 'untried',
+  unprotecting: 'untried',
   rescheduling: 'untried',
   created: undefined,
   cleanedUp: 'no',
@@ -96,9 +96,9 @@ export type Action =
   | { readonly kind: 'plan'; readonly purpose: 'provision' | 'settle' }
   | { readonly kind: 'readSecret'; readonly reference: SecretReference }
   | { readonly kind: 'readAttributesClass'; readonly name: string }
-  | { readonly kind: 'guard' }
-  | { readonly kind: 'unguard' }
-  | { readonly kind: 'reschedule'; readonly guard: 'keep' | 'remove' }
+  | { readonly kind: 'protect' }
+  | { readonly kind: 'unprotect' }
+  | { readonly kind: 'reschedule'; readonly protection: 'keep' | 'remove' }
   /** Memory only: nothing is outstanding any more. */
   | { readonly kind: 'settle' }
   | { readonly kind: 'createVolume'; readonly pinned: Pinned; readonly request: CreateVolumeRequestInput }
@@ -119,8 +119,8 @@ export interface Conclusion {
 }
 
 /** A claim that is being deleted takes no new finalizer. */
-export function mayGuard(s: ClaimState): boolean {
-  return s.presence === 'live' && !s.isGuarded;
+export function mayProtect(s: ClaimState): boolean {
+  return s.presence === 'live' && !s.isProtected;
 }
 
 export function hasSelectedNode(s: ClaimState): boolean {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The claims for which a volume may exist that no PersistentVolume records. This memory serves the replay; what survives
- * the process is the guard on the claim.
+ * the process is the finalizer on the claim.
  *
  * | entry | made when | left when |
  * |---|---|---|
  * | pinned | before CreateVolume is sent | the answer is final, or the volume is made |
  * | saving | the first save of the PersistentVolume failed | it is saved, or has to be made again |
- * | settled | the outcome is final | the guard is off the claim, or the claim is gone |
+ * | settled | the outcome is final | the finalizer is off the claim, or the claim is gone |
  */
 import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
 import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
-import { type ClaimUid, uidOf } from './claim-facts.ts';
+import { type ClaimUid, uidOf } from './claim.ts';
 import type { TooSmall } from './outcome.ts';
 import type { Plan } from './plan.ts';
 

@@ -18,7 +18,7 @@ export async function createVolume(
   state: ClaimState,
   { pinned, request, signal }: Extract<Action, { kind: 'createVolume' }> & { readonly signal: AbortSignal },
 ): Promise<Partial<ClaimState>> {
-  const wasUnsettled = state.unsettled === 'pinned' || state.isGuarded;
+  const wasUnsettled = state.unsettled === 'pinned' || state.isProtected;
   // Before the call: whatever happens from here on, a retry is this request and no other.
   deps.unsettled.set({ ...pinned, kind: 'pinned' });
   const learned = { unsettled: 'pinned', pinned } as const;

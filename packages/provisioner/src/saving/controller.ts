@@ -7,8 +7,9 @@
  * Not here: the first save (the claim loop does it and judges it by the same rows).
  */
 import { done, type EventRecorder, type Logger, type Reconcile, retry } from '@csi-sidecars/runtime';
-import { type ClaimUid, isGuarded, uidOf } from '../claim/claim-facts.ts';
+import { type ClaimUid, uidOf } from '../claim/claim.ts';
 import * as messages from '../claim/messages.ts';
+import { isProtected } from '../claim/protection.ts';
 import type { Entry, UnsettledClaims } from '../claim/unsettled.ts';
 import { type SaveDeps, saveVolume } from './save.ts';
 
@@ -16,7 +17,8 @@ export interface SaveLoopDeps extends SaveDeps {
   readonly unsettled: UnsettledClaims;
   readonly events: EventRecorder;
   readonly logger: Logger;
-  /** Lets the claim loop look at the claim: to take the guard off, or to begin again. */
+  readonly driverName: string;
+  /** Lets the claim loop look at the claim: to take the finalizer off, or to begin again. */
   readonly enqueueClaim: (uid: ClaimUid, when: 'now' | 'rateLimited') => void;
 }
 
@@ -55,10 +57,10 @@ function latest({ claims }: SaveLoopDeps, { claim }: Saving): Saving['claim'] {
   return claims.lister.byIndex('uid', uidOf(claim))[0] ?? claim;
 }
 
-/** The claim loop takes the guard off, and provisions anew where the volume turned out to be another claim's. */
+/** The claim loop takes the finalizer off, and provisions anew where the volume turned out to be another claim's. */
 function settle(deps: SaveLoopDeps, entry: Saving): void {
   const claim = latest(deps, entry);
-  if (isGuarded(claim)) deps.unsettled.set({ kind: 'settled', claim });
+  if (isProtected(claim, deps.driverName)) deps.unsettled.set({ kind: 'settled', claim });
   else deps.unsettled.delete(uidOf(claim));
   deps.enqueueClaim(uidOf(claim), 'now');
 }

@@ -25,7 +25,7 @@ import {
   type VolumeName,
   type VolumeState,
 } from './state.ts';
-import { isToBeDeleted, needsWork } from './volume-facts.ts';
+import { isToBeDeleted, needsWork } from './volume.ts';
 
 export interface VolumeLoopDeps extends PerformDeps {
   readonly clock: Clock;

@@ -11,7 +11,7 @@ const context = { driver: aDriver() };
 function state(facts: Partial<VolumeState> = {}, volume: VolumeFacts = {}): VolumeState {
   return {
     volume: aVolume(volume),
-    klass: undefined,
+    storageClass: undefined,
     attachedTo: undefined,
     ...nothingLearned,
     ...facts,
@@ -112,31 +112,31 @@ const rows: readonly Row[] = [
   {
     row: 'V8',
     given: 'a class with half a secret',
-    state: state({ klass: half, attachedTo: 'n1' }, { annotations: ours }),
+    state: state({ storageClass: half, attachedTo: 'n1' }, { annotations: ours }),
     next: 'retry, Warning VolumeFailedDelete: failed to get secretreference for volume pvc-uid-data: failed to get name and namespace template from params: either name and namespace for Provisioner secrets specified, Both must be specified, failure',
   },
   {
     row: 'V8',
     given: 'a class with an annotation template',
-    state: state({ klass: byAnnotation }, { annotations: ours }),
+    state: state({ storageClass: byAnnotation }, { annotations: ours }),
     next: `retry, Warning VolumeFailedDelete: failed to get secretreference for volume pvc-uid-data: error resolving value "\${pvc.annotations['k']}": invalid tokens: ["pvc.annotations['k']"], failure`,
   },
   {
     row: 'V9',
     given: 'annotated secret',
-    state: state({ klass: half }, { annotations: { ...ours, ...secret } }),
+    state: state({ storageClass: half }, { annotations: { ...ours, ...secret } }),
     next: 'read ns/s',
   },
   {
     row: 'V9',
     given: 'secret by class',
-    state: state({ klass: templated }, { annotations: ours }),
+    state: state({ storageClass: templated }, { annotations: ours }),
     next: 'read team/data-pvc-uid-data',
   },
   {
     row: 'V9',
     given: 'one annotation only: the class',
-    state: state({ klass: templated }, { annotations: { ...ours, [annotations.deletionSecretName]: '' } }),
+    state: state({ storageClass: templated }, { annotations: { ...ours, [annotations.deletionSecretName]: '' } }),
     next: 'read team/data-pvc-uid-data',
   },
   {
@@ -148,7 +148,7 @@ const rows: readonly Row[] = [
   {
     row: 'V11',
     given: 'empty annotations, class with secret',
-    state: state({ klass: templated }),
+    state: state({ storageClass: templated }),
     next: 'deleteVolume without secrets',
   },
   {
@@ -166,7 +166,7 @@ const rows: readonly Row[] = [
   {
     row: 'V11',
     given: 'no annotations, no claim',
-    state: state({ klass: templated }, { annotations: ours, spec: { claimRef: undefined as never } }),
+    state: state({ storageClass: templated }, { annotations: ours, spec: { claimRef: undefined as never } }),
     next: 'deleteVolume without secrets',
   },
   {

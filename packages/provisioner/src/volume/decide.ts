@@ -6,7 +6,7 @@ import { missingCapability } from '../driver.ts';
 import { toDeletionSecret } from './deletion-secret.ts';
 import * as messages from './messages.ts';
 import type { Action, Conclusion, VolumeContext, VolumeState } from './state.ts';
-import { finalizerChange, hasFinalizer, isOurs, isToBeDeleted } from './volume-facts.ts';
+import { finalizerChange, hasFinalizer, isOurs, isToBeDeleted } from './volume.ts';
 
 export function decide(s: VolumeState, { driver }: VolumeContext): Action {
   if (s.deletion === 'done') return afterDeletion(s);
@@ -28,7 +28,7 @@ function towardsDeletion(s: VolumeState, { driver }: VolumeContext): Action {
   }
   const missing = missingCapability(driver);
   if (missing !== undefined) return refuse(missing); // V7
-  const secret = toDeletionSecret(s.volume, s.klass);
+  const secret = toDeletionSecret(s.volume, s.storageClass);
   if (secret.kind === 'error') return refuse(secret.message); // V8
   if (secret.value !== undefined && s.secrets === 'unread') return { kind: 'readSecret', reference: secret.value }; // V9
   if (s.attachedTo !== undefined) {

@@ -26,7 +26,7 @@ export interface VolumeState extends Observed, Learned {}
 export interface Observed {
   readonly volume: PersistentVolume;
   /** The class whose parameters name the secret of volumes without deletion annotations. */
-  readonly klass: StorageClass | undefined;
+  readonly storageClass: StorageClass | undefined;
   /** A node that a VolumeAttachment ties the volume to. */
   readonly attachedTo: string | undefined;
 }

@@ -3,7 +3,7 @@
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { isKnownProvisioner } from '../driver.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
-import { annotationsOf } from '../object-facts.ts';
+import { annotationsOf } from '../metadata.ts';
 
 /** Dynamically provisioned by us, or a static volume of our driver, or migrated to it. */
 export function isOurs(volume: PersistentVolume, driverName: string): boolean {
