@@ -23,10 +23,10 @@ import {
 } from '@csi-sidecars/runtime';
 import type { ClaimUid } from './claim/claim.ts';
 import { claimHandler, classHandler, createClaimReconcile } from './claim/controller.ts';
-import { createInfeasibleClaims } from './claim/infeasible.ts';
-import { createUnsettledClaims } from './claim/unsettled.ts';
+import { createClaimMemory } from './claim/memory.ts';
 import { createProvisionerMetrics } from './metrics.ts';
-import { createSaveReconcile, type UnsavedKey } from './saving/controller.ts';
+import { createSaveReconcile } from './saving/controller.ts';
+import type { UnsavedKey } from './saving/state.ts';
 import type { ProvisionerSettings } from './settings.ts';
 import type { ClusterTopology } from './topology/requirement.ts';
 import { attachmentHandler, createVolumeReconcile, volumeHandler } from './volume/controller.ts';
@@ -80,17 +80,16 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
     rateLimiter: defaultControllerLimiter(clock),
   });
 
-  const unsettled = createUnsettledClaims();
-  const infeasible = createInfeasibleClaims(clock);
+  const memory = createClaimMemory();
   const metrics = createProvisionerMetrics(deps.metrics);
-  const shared = { client, channel, clock, logger, events, claims, volumes, unsettled, metrics };
+  const shared = { client, channel, clock, logger, events, claims, volumes, memory, metrics };
   const reconcileClaim = createClaimReconcile({
     ...shared,
     classes,
     cluster,
     context: { driver, settings, supportsTopology },
     driverEvents,
-    infeasible,
+    lookAgain: (uid, afterMs) => claimQueue.addAfter(uid, afterMs),
     saveLater: (volumeName) => saveQueue.addRateLimited(volumeName),
   });
   const reconcileUnsaved = createSaveReconcile({
@@ -106,10 +105,14 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
   });
 
   const forgetClaim = (uid: ClaimUid): void => {
-    infeasible.delete(uid);
-    if (unsettled.get(uid)?.kind === 'settled') unsettled.delete(uid);
+    if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
   };
-  claims.addHandler(claimHandler((uid) => claimQueue.add(uid), forgetClaim));
+  claims.addHandler(
+    claimHandler((uid, failures) => {
+      if (failures === 'forget') claimQueue.forget(uid);
+      claimQueue.add(uid);
+    }, forgetClaim),
+  );
   classes.addHandler(classHandler(claims.lister, (uid) => claimQueue.add(uid)));
   volumes.addHandler(volumeHandler((name) => volumeQueue.add(name)));
   attachments?.addHandler(attachmentHandler(volumes.lister, (name) => volumeQueue.add(name)));
@@ -130,7 +133,7 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
           ]);
           // Memory ends here: what could not be saved so far gets one more try, whatever its backoff says.
           if (signal.reason instanceof OrderlyStop) {
-            await Promise.all(unsettled.savingNames().map((name) => reconcileUnsaved(name, signal)));
+            await Promise.all(memory.savingNames().map((name) => reconcileUnsaved(name, signal)));
           }
         },
         signal,

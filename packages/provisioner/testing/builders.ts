@@ -20,6 +20,7 @@ export function someSettings(settings: Partial<ProvisionerSettings> = {}): Provi
     extraCreateMetadata: false,
     controllerPublishReadonly: false,
     defaultFsType: '',
+    provisioningProtection: 'ambiguous',
     identity: '1700000000000-1234-test.csi.example.com',
     features: { topology: true, volumeAttributesClass: true, crossNamespaceVolumeDataSource: false },
     ...settings,

@@ -40,6 +40,11 @@ export function waitsForNode(claim: PersistentVolumeClaim, storageClass: Storage
   return storageClass.volumeBindingMode === 'WaitForFirstConsumer' && !hasNode;
 }
 
+/** Also an empty annotation: it can be given back. */
+export function hasSelectedNode(claim: PersistentVolumeClaim): boolean {
+  return Object.hasOwn(annotationsOf(claim), annotations.selectedNode);
+}
+
 export function isBlock(claim: PersistentVolumeClaim): boolean {
   return claim.spec?.volumeMode === 'Block';
 }

@@ -9,7 +9,14 @@ const outcome = (
   code: ErrorCode | undefined,
   facts: { mayReschedule?: boolean; wasUnsettled?: boolean } = {},
 ): string => {
-  const found = toErrorOutcome({ code, message: 'm', mayReschedule: false, wasUnsettled: false, ...facts });
+  const found = toErrorOutcome({
+    code,
+    message: 'm',
+    isAnswer: true,
+    mayReschedule: false,
+    wasUnsettled: false,
+    ...facts,
+  });
   return found.kind === 'final' && !found.isSettled ? 'final, not settled' : found.kind;
 };
 

@@ -13,15 +13,14 @@ import {
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
 import { deprecationWarnings } from '../parameters/class-parameters.ts';
-import { saveVolume } from '../saving/save.ts';
+import { saveVolume } from '../saving/perform.ts';
 import { readSecret } from '../secret-values.ts';
-import type { ClusterTopology } from '../topology/requirement.ts';
 import { uidOf } from './claim.ts';
 import * as messages from './messages.ts';
 import { cleanUp, createVolume } from './volume-calls.ts';
-import { toPlan } from './plan.ts';
-import type { Action, ClaimContext, ClaimState, Conclusion } from './state.ts';
-import type { UnsettledClaims } from './unsettled.ts';
+import type { Answer } from './deletion.ts';
+import type { ClaimMemory, Entry } from './memory.ts';
+import type { ClaimContext, ClaimState, Step } from './state.ts';
 import { addProtection, type ClaimUpdate, removeProtection, removeSelectedNode, updateClaim } from './update-claim.ts';
 
 export interface PerformDeps {
@@ -32,15 +31,11 @@ export interface PerformDeps {
   readonly events: EventRecorder;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
-  /** Undefined: topology is not supported. */
-  readonly cluster: ClusterTopology | undefined;
   readonly context: ClaimContext;
-  readonly unsettled: UnsettledClaims;
+  readonly memory: ClaimMemory;
   /** Hands a PersistentVolume that could not be saved to the save loop. */
   readonly saveLater: (volumeName: string) => void;
 }
-
-export type Step = Exclude<Action, Conclusion>;
 
 export async function perform(
   deps: PerformDeps,
@@ -51,8 +46,6 @@ export async function perform(
   switch (action.kind) {
     case 'announce':
       return announce(deps, state);
-    case 'plan':
-      return { planned: plan(deps, state, action.purpose) };
     case 'readSecret':
       return { secrets: await readSecret(deps.client, action.reference, signal) };
     case 'readAttributesClass':
@@ -60,31 +53,34 @@ export async function perform(
     case 'protect': {
       const { write, ...learned } = await update(deps, state, addProtection(driverName));
       if (write === 'refused' && learned.presence === undefined) {
-        deps.logger.warn('Cannot protect a claim whose volume may exist; provisioning goes on', facts(state));
+        deps.logger.warn('Cannot put the provisioning finalizer on a claim', facts(state));
       }
       return { protecting: write, ...learned, ...(write === 'done' ? { isProtected: true } : {}) };
     }
     case 'unprotect': {
       const { write, ...learned } = await update(deps, state, removeProtection(driverName));
-      return {
-        unprotecting: write,
-        ...learned,
-        ...unprotected(deps, state, write === 'done' || learned.presence === 'gone'),
-      };
+      const isOff = write === 'done' || learned.presence === 'gone';
+      return { unprotecting: write, ...learned, ...(isOff ? unprotected(deps, state) : {}) };
     }
     case 'reschedule': {
       const { write, ...learned } = await update(deps, state, removeSelectedNode(driverName, action.protection));
       const isOff = write === 'done' && action.protection === 'remove';
-      return { rescheduling: write, ...learned, ...(isOff ? unprotected(deps, state, true) : {}) };
+      return { rescheduling: write, ...learned, ...(isOff ? unprotected(deps, state) : {}) };
     }
     case 'settle':
-      return settle(deps, state);
+      return settle(deps, state, action.refusedBy);
+    case 'releaseRequest': {
+      const { claim, deletion } = state;
+      return { memory: remember(deps, { kind: 'open', claim, deletion }) };
+    }
     case 'createVolume':
       return createVolume(deps, state, { ...action, signal });
     case 'cleanUp':
       return cleanUp(deps, state, { ...action, signal });
     case 'save':
       return save(deps, state, action.volume);
+    case 'giveUp':
+      return giveUp(deps, state, action.answer);
   }
 }
 
@@ -92,16 +88,6 @@ function announce({ events, logger }: PerformDeps, { claim, storageClass }: Clai
   for (const warning of deprecationWarnings(storageClass?.parameters ?? {})) logger.warn(warning);
   events.record(claim, messages.provisioning(claim.metadata?.namespace ?? '', claim.metadata?.name ?? ''));
   return { announced: 'yes' };
-}
-
-function plan(
-  { context, cluster }: PerformDeps,
-  { claim, storageClass }: ClaimState,
-  purpose: 'provision' | 'settle',
-): ClaimState['planned'] {
-  if (storageClass === undefined) throw new Error('a claim without a class was to be planned');
-  const { driver, settings } = context;
-  return toPlan({ claim, storageClass, driver, settings, cluster, purpose });
 }
 
 async function readAttributesClass(
@@ -127,30 +113,51 @@ async function update(
   return { write: updated.write, claim: updated.claim, ...(updated.presence === 'gone' ? { presence: 'gone' } : {}) };
 }
 
-function unprotected({ unsettled }: PerformDeps, { claim }: ClaimState, isOff: boolean): Partial<ClaimState> {
-  if (!isOff) return {};
-  unsettled.delete(uidOf(claim));
-  return { isProtected: false, unsettled: 'no' };
+function remember({ memory }: PerformDeps, entry: Entry): Entry {
+  memory.set(entry);
+  return entry;
 }
 
-/** The finalizer stays to be taken off; without it nothing is left to remember. */
-function settle({ unsettled }: PerformDeps, { claim, isProtected }: ClaimState): Partial<ClaimState> {
-  if (!isProtected) {
-    unsettled.delete(uidOf(claim));
-    return { unsettled: 'no' };
-  }
-  unsettled.set({ kind: 'settled', claim });
-  return { unsettled: 'settled' };
+function forget({ memory }: PerformDeps, { claim }: ClaimState): ClaimState['memory'] {
+  memory.delete(uidOf(claim));
+  return { kind: 'none' };
+}
+
+const refusalMs = 5 * 60_000;
+
+/** The finalizer stays to be taken off. Without it only the refusal of a class is left to remember. */
+function settle(deps: PerformDeps, state: ClaimState, refusedBy: string | undefined): Partial<ClaimState> {
+  const { claim } = state;
+  const refusal =
+    refusedBy === undefined ? undefined : { untilMs: deps.clock.monotonicMs() + refusalMs, classUid: refusedBy };
+  if (!state.isProtected && refusal === undefined) return { memory: forget(deps, state) };
+  return { memory: remember(deps, { kind: 'settled', claim, refusal }) };
+}
+
+function unprotected(deps: PerformDeps, state: ClaimState): Partial<ClaimState> {
+  const { memory } = state;
+  const isRefused = memory.kind === 'settled' && memory.refusal !== undefined;
+  return { isProtected: false, memory: isRefused ? memory : forget(deps, state) };
+}
+
+/** The finalizer goes; memory goes on with the call as long as the driver did not say no. */
+async function giveUp(deps: PerformDeps, state: ClaimState, answer: Answer): Promise<Partial<ClaimState>> {
+  const { claim, deletion } = state;
+  if (deletion !== undefined) deps.memory.answered(claim, deletion, answer);
+  const { write, ...learned } = await update(deps, state, removeProtection(deps.context.driver.name));
+  if (write !== 'done' && learned.presence !== 'gone') return { givingUp: write, ...learned };
+  const memory = answer === 'final' ? forget(deps, state) : state.memory;
+  return { givingUp: 'done', isProtected: false, memory, ...learned };
 }
 
 async function save(deps: PerformDeps, state: ClaimState, volume: PersistentVolume): Promise<Partial<ClaimState>> {
   const saved = await saveVolume(deps, volume);
-  if (saved.kind !== 'later' || state.pinned === undefined) return { saved };
-  deps.logger.error(saved.cause, 'Failed to save a PersistentVolume, will retry', facts(state));
-  // What is pinned may be the whole entry of an earlier run: its own kind must not win.
-  deps.unsettled.set({ ...state.pinned, kind: 'saving', volume });
-  deps.saveLater(state.pinned.plan.volumeName);
-  return { saved, unsettled: 'saving' };
+  const { memory, deletion } = state;
+  if (saved.kind !== 'later' || memory.kind !== 'pinned') return { saved };
+  deps.logger.error(saved.cause, 'Failed to save volume', facts(state));
+  const { claim, pinned } = memory;
+  deps.saveLater(pinned.plan.volumeName);
+  return { saved, memory: remember(deps, { kind: 'saving', claim, pinned, volume, deletion }) };
 }
 
 function facts({ claim, volumeName }: ClaimState): Readonly<Record<string, string>> {

@@ -6,6 +6,7 @@
 import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { provisioningFinalizer, unnamedProvisioningFinalizer } from '../names.ts';
 import { isOurs } from './claim.ts';
+import type { ClaimContext, ClaimState } from './state.ts';
 
 /** The finalizers on the claim that this driver put there, or took over. */
 export function protectionOf(claim: PersistentVolumeClaim, driverName: string): readonly string[] {
@@ -30,4 +31,9 @@ export function withoutProtection(claim: PersistentVolumeClaim, driverName: stri
   if (ours.length === 0) return claim;
   const finalizers = (claim.metadata?.finalizers ?? []).filter((finalizer) => !ours.includes(finalizer));
   return { ...claim, metadata: { ...claim.metadata, finalizers } };
+}
+
+/** A claim that is being deleted takes no new finalizer. */
+export function mayProtect({ presence, isProtected: isDone }: ClaimState, { settings }: ClaimContext): boolean {
+  return settings.provisioningProtection !== 'off' && presence === 'live' && !isDone;
 }

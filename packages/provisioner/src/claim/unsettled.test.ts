@@ -233,7 +233,7 @@ describe('when the process goes away', () => {
   it('given a restart and a class that is gone, when the claim is deleted, then it is kept, and the event says why', async () => {
     const p = await aProvisioner({ seed: [aClaim({ protection: 'on', deleting: 'yes' })] });
     expect(p.events).toEqual([
-      'Warning ProvisioningFailed team/data: storageClass "fast" not found; the claim is kept until it is known whether a volume was created for it',
+      `Warning ProvisioningFailed team/data: storageClass "fast" not found; finalizer provisioning-protection.provisioner.storage.kubernetes.io/${driverName} keeps the claim for some minutes until it is known whether volume pvc-uid-data was created; to give that volume up, remove this finalizer`,
     ]);
     p.server.seed(aClass());
     await p.clock.advance(1200);
@@ -287,7 +287,7 @@ describe('the finalizer itself', () => {
     });
     await p.clock.advance(1200);
     expect([p.writes(), leaks(p)]).toEqual([[saved], []]);
-    expect(p.logger.messages()).toContain('Cannot protect a claim whose volume may exist; provisioning goes on');
+    expect(p.logger.messages()).toContain('Cannot put the provisioning finalizer on a claim');
   });
 
   it('given answers that alternate, when the finalizer goes on and off, then the backoff grows all the same', async () => {
