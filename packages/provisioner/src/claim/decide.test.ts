@@ -361,7 +361,7 @@ describe('when a volume is wanted, and when only the outcome', () => {
     ],
     ['settle', 'the finalizer alone, not ours any more', {}, { ...protection, annotations: foreign }],
     ['settle', 'a released request, gone', { remembers: 'open', presence: 'gone' }, {}],
-  ] as [string, string, StateFacts, ClaimFacts][])('to %s: %s', (purpose, _given, facts, claim) => {
+  ] as [string, string, StateFacts, ClaimFacts][])('to %s: %s', (...[purpose, , facts, claim]) => {
     expect(purposeOf(facts, claim)).toEqual([purpose]);
   });
 });

@@ -52,12 +52,14 @@ describe('a released request', () => {
   });
 
   it('[provisioner#P4] given an ambiguous answer, then Internal, when the claim names another attributes class, then the next call has its parameters', async () => {
-    const attributesClass = (name: string): KubeObject => ({
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'VolumeAttributesClass',
-      metadata: { name },
-      ...{ driverName, parameters: { tier: name } },
-    });
+    const attributesClass = (name: string): KubeObject =>
+      ({
+        apiVersion: 'storage.k8s.io/v1',
+        kind: 'VolumeAttributesClass',
+        metadata: { name },
+        driverName,
+        parameters: { tier: name },
+      }) as KubeObject;
     const claim = aClaim({ spec: { volumeAttributesClassName: 'silver' } });
     const seed = [aClass(), attributesClass('silver'), attributesClass('gold')];
     const p = await claimed(['DeadlineExceeded', 'Internal'], claim, { seed });
@@ -78,8 +80,8 @@ describe('a released request', () => {
       apiVersion: 'storage.k8s.io/v1',
       kind: 'CSINode',
       metadata: { name },
-      ...{ spec: { drivers: [{ name: driverName, nodeID: name, topologyKeys: ['zone'] }] } },
-    },
+      spec: { drivers: [{ name: driverName, nodeID: name, topologyKeys: ['zone'] }] },
+    } as KubeObject,
   ];
   const late = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
   const withTopology: FixtureOptions = { topology: 'on', seed: [late, ...topologyOf('n1'), ...topologyOf('n2')] };

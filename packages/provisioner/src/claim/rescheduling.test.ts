@@ -104,6 +104,10 @@ describe('rescheduling', () => {
       p.server.seed(aClaim({ node: 'n1' }));
       await p.settle();
       expect([p.calls(), p.writes(), nodeOf(p)]).toEqual([[], [put], undefined]);
+      expect(p.events.slice(1)).toEqual([
+        expect.stringMatching(/^Warning ProvisioningFailed team\/data: .*selected (CSINode n1|node map)/),
+      ]);
+      expect(p.metrics.value(failures, { class: 'fast', source: '' })).toBe(1);
     }
   });
 
