@@ -13,6 +13,8 @@ import {
   createWorkQueue,
   defaultControllerLimiter,
   type EventRecorder,
+  type Facts,
+  type Logger,
   OrderlyStop,
   type RateLimiter,
   retryLimiter,
@@ -25,6 +27,7 @@ import type { ClaimUid } from './claim/claim.ts';
 import { claimHandler, classHandler, createClaimReconcile } from './claim/controller.ts';
 import { createClaimMemory } from './claim/memory.ts';
 import { createProvisionerMetrics } from './metrics.ts';
+import { withRetryLine } from './retry-log.ts';
 import { createSaveReconcile } from './saving/controller.ts';
 import type { UnsavedKey } from './saving/state.ts';
 import type { ProvisionerSettings } from './settings.ts';
@@ -104,6 +107,10 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
     timeoutMs: settings.timeoutMs,
   });
 
+  const nameOfClaim = (uid: ClaimUid): string => {
+    const claim = claims.lister.byIndex('uid', uid)[0] ?? memory.get(uid)?.claim;
+    return `${claim?.metadata?.namespace ?? ''}/${claim?.metadata?.name ?? ''}`;
+  };
   const forgetClaim = (uid: ClaimUid): void => {
     if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
   };
@@ -125,11 +132,19 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
       runWhenSynced(
         { logger, informers: caches },
         async () => {
-          const options = { logger, gate, workers: settings.workerThreads };
+          const options = { gate, workers: settings.workerThreads };
+          const lineOf = (what: string, subject: (key: string) => Facts): Logger =>
+            withRetryLine(logger, { message: `Retrying ${what}`, subject });
+          const claimLog = lineOf('syncing claim', (uid) => ({ PVC: nameOfClaim(uid as ClaimUid) }));
+          const volumeLog = lineOf('syncing volume', (name) => ({ PV: name }));
+          const saveLog = lineOf('saving volume', (name) => ({ PV: name }));
           await Promise.all([
-            runWorkers({ ...options, queue: claimQueue, reconcile: reconcileClaim }, signal),
-            runWorkers({ ...options, queue: volumeQueue, reconcile: reconcileVolume }, signal),
-            runWorkers({ ...options, queue: saveQueue, reconcile: reconcileUnsaved, workers: saveWorkers }, signal),
+            runWorkers({ ...options, logger: claimLog, queue: claimQueue, reconcile: reconcileClaim }, signal),
+            runWorkers({ ...options, logger: volumeLog, queue: volumeQueue, reconcile: reconcileVolume }, signal),
+            runWorkers(
+              { ...options, logger: saveLog, queue: saveQueue, reconcile: reconcileUnsaved, workers: saveWorkers },
+              signal,
+            ),
           ]);
           // Memory ends here: what could not be saved so far gets one more try, whatever its backoff says.
           if (signal.reason instanceof OrderlyStop) {

@@ -18,6 +18,7 @@ import type { ClusterTopology } from '../topology/requirement.ts';
 import { type ClaimUid, uidOf } from './claim.ts';
 import { decide } from './decide.ts';
 import { deletionOf } from './deletion.ts';
+import { logEnd } from './log-lines.ts';
 import { observe, type ObserveDeps } from './observe.ts';
 import { perform, type PerformDeps } from './perform.ts';
 import type { Action, ClaimState, Conclusion } from './state.ts';
@@ -62,10 +63,12 @@ export function createClaimReconcile(deps: ClaimLoopDeps): Reconcile<ClaimUid> {
 
 function conclude(
   deps: ClaimLoopDeps,
-  { claim, deletion }: ClaimState,
+  state: ClaimState,
   { conclusion, startedMs }: { readonly conclusion: Conclusion; readonly startedMs: number },
 ): Outcome {
+  const { claim, deletion } = state;
   const { events, driverEvents, counts, answer, lookAgainMs, givenUp } = conclusion;
+  logEnd(deps.logger, state, conclusion);
   for (const event of events) deps.events.record(claim, event);
   for (const event of driverEvents) deps.driverEvents.record(claim, event);
   if (counts === 'success') deps.metrics.provisioned(claim, deps.clock.monotonicMs() - startedMs);

@@ -16,6 +16,7 @@ import { deprecationWarnings } from '../parameters/class-parameters.ts';
 import { saveVolume } from '../saving/perform.ts';
 import { readSecret } from '../secret-values.ts';
 import { uidOf } from './claim.ts';
+import { claimFacts, logStart } from './log-lines.ts';
 import * as messages from './messages.ts';
 import { cleanUp, createVolume } from './volume-calls.ts';
 import type { Answer } from './deletion.ts';
@@ -53,7 +54,7 @@ export async function perform(
     case 'protect': {
       const { write, ...learned } = await update(deps, state, addProtection(driverName));
       if (write === 'refused' && learned.presence === undefined) {
-        deps.logger.warn('Cannot put the provisioning finalizer on a claim', facts(state));
+        deps.logger.warn('Cannot put the provisioning finalizer on a claim', claimFacts(state));
       }
       return { protecting: write, ...learned, ...(write === 'done' ? { isProtected: true } : {}) };
     }
@@ -84,7 +85,9 @@ export async function perform(
   }
 }
 
-function announce({ events, logger }: PerformDeps, { claim, storageClass }: ClaimState): Partial<ClaimState> {
+function announce({ events, logger }: PerformDeps, state: ClaimState): Partial<ClaimState> {
+  const { claim, storageClass } = state;
+  logStart(logger, state);
   for (const warning of deprecationWarnings(storageClass?.parameters ?? {})) logger.warn(warning);
   events.record(claim, messages.provisioning(claim.metadata?.namespace ?? '', claim.metadata?.name ?? ''));
   return { announced: 'yes' };
@@ -154,12 +157,8 @@ async function save(deps: PerformDeps, state: ClaimState, volume: PersistentVolu
   const saved = await saveVolume(deps, volume);
   const { memory, deletion } = state;
   if (saved.kind !== 'later' || memory.kind !== 'pinned') return { saved };
-  deps.logger.error(saved.cause, 'Failed to save volume', facts(state));
+  deps.logger.error(saved.cause, 'Failed to save volume', claimFacts(state));
   const { claim, pinned } = memory;
   deps.saveLater(pinned.plan.volumeName);
   return { saved, memory: remember(deps, { kind: 'saving', claim, pinned, volume, deletion }) };
-}
-
-function facts({ claim, volumeName }: ClaimState): Readonly<Record<string, string>> {
-  return { PVC: `${claim.metadata?.namespace ?? ''}/${claim.metadata?.name ?? ''}`, PV: volumeName };
 }

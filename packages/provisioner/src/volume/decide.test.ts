@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { aClass, aDriver, aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
 import { decide } from './decide.ts';
-import { type Action, nothingLearned, type VolumeState } from './state.ts';
+import { type Action, nothingLearned, type Row, type VolumeState } from './state.ts';
 
 const context = { driver: aDriver() };
 
@@ -47,13 +47,13 @@ const templated = aClass({
 const deleted = { deletion: 'done' } as const;
 const notCsi: VolumeFacts = { spec: { csi: undefined as never, hostPath: { path: '/x' } } };
 
-interface Row {
-  readonly row: string;
+interface Case {
+  readonly row: Row;
   readonly given: string;
   readonly state: VolumeState;
   readonly next: string;
 }
-const rows: readonly Row[] = [
+const rows: readonly Case[] = [
   { row: 'V1', given: 'provisioned by another', state: state({}, { annotations: theirs }), next: 'done' },
   {
     row: 'V1',
@@ -74,12 +74,12 @@ const rows: readonly Row[] = [
     next: 'add finalizer',
   },
   {
-    row: 'V2',
-    given: 'bound, being deleted',
+    row: 'V5',
+    given: 'bound, being deleted, without finalizer',
     state: state({}, { phase: 'Bound', finalizers: [], deleting: 'yes' }),
     next: 'done',
   },
-  { row: 'V2', given: 'pending', state: state({}, { phase: 'Pending', finalizers: [] }), next: 'done' },
+  { row: 'V5', given: 'pending', state: state({}, { phase: 'Pending', finalizers: [] }), next: 'done' },
   { row: 'V3', given: 'Retain with finalizer', state: state({}, { policy: 'Retain' }), next: 'remove finalizer' },
   {
     row: 'V3',
@@ -217,8 +217,9 @@ const rows: readonly Row[] = [
 ];
 
 describe('the volume table', () => {
-  it.each(rows)('$row: given $given, when decided, then $next', ({ state: given, next }) => {
-    expect(show(decide(given, context))).toBe(next);
+  it.each(rows)('$row: given $given, when decided, then $next', ({ row, state: given, next }) => {
+    const action = decide(given, context);
+    expect([action.row, show(action)]).toEqual([row, next]);
   });
 
   it('V7: given a driver that cannot delete volumes, when decided, then an event', () => {
