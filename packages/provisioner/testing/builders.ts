@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
 import { aDriver, driverName } from '@csi-sidecars/csi/testing';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import type { CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { annotations, provisioningFinalizer, volumeFinalizer } from '../src/names.ts';
 import type { ProvisionerSettings } from '../src/settings.ts';
 
@@ -122,4 +122,17 @@ export function aVolume(facts: VolumeFacts = {}): PersistentVolume {
     },
     status: { phase: facts.phase ?? 'Released' },
   };
+}
+
+/** A node of a zone, and the registration of the driver there. */
+export function aNode(name: string, zone: string = name): readonly [Node, CSINode] {
+  return [
+    { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: { zone } } },
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSINode',
+      metadata: { name },
+      spec: { drivers: [{ name: driverName, nodeID: name, topologyKeys: ['zone'] }] },
+    },
+  ];
 }

@@ -2,6 +2,7 @@
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aDriver, type ClaimFacts, someSettings } from '../../testing/builders.ts';
+import { annotations } from '../names.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
 import { type Plan, type PlanFacts, toPlan } from './plan.ts';
@@ -54,7 +55,8 @@ describe('the request', () => {
   });
 
   it('[provisioner#69] given no storage request, when planned, then zero bytes', () => {
-    expect(planOf({ claim: { spec: { resources: {} } } }).requiredBytes).toBe(0n);
+    const plan = planOf({ claim: { spec: { resources: {} } } });
+    expect([plan.requiredBytes, plan.request.capacity_range]).toEqual([0n, { required_bytes: '0' }]);
   });
 
   it('given a request that no volume can have, when planned, then it is refused', () => {
@@ -70,6 +72,22 @@ describe('the request', () => {
       'csi.storage.k8s.io/pvc/namespace': 'team',
       'csi.storage.k8s.io/pv/name': 'pvc-uid-data',
     });
+  });
+
+  it('[provisioner#77,79,80] given a default file system type, when planned, then it is in the capability unless the class names one', () => {
+    const settings = { defaultFsType: 'ext4' };
+    const typeOf = (parameters: Readonly<Record<string, string>>): unknown =>
+      planOf({ settings, storageClass: { parameters } }).request.volume_capabilities?.map(
+        ({ mount }) => mount?.fs_type,
+      );
+    expect([typeOf({}), typeOf({ fstype: '' }), typeOf({ fstype: 'xfs' })]).toEqual([['ext4'], ['ext4'], ['xfs']]);
+    expect(planOf({ settings }).fsType).toBe('ext4');
+  });
+
+  it('given the alpha annotation for the selected node, when planned, then that node; the other annotation wins', () => {
+    const alpha = { [annotations.alphaSelectedNode]: 'n1' };
+    expect(planOf({ claim: { annotations: alpha } }).selectedNode).toBe('n1');
+    expect(planOf({ claim: { annotations: alpha, node: 'n2' } }).selectedNode).toBe('n2');
   });
 
   it('[provisioner#81,85] given mount options, when planned, then in the capability; for a block claim no mount at all', () => {

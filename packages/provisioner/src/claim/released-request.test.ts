@@ -2,7 +2,7 @@
 /** A final answer releases the request: the next call is planned from the caches, while the finalizer stays. */
 import { csiNodes, type KubeObject, nodes, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aNode, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { annotations, provisioningFinalizer } from '../names.ts';
 
@@ -74,17 +74,8 @@ describe('a released request', () => {
     expect(p.volume()?.spec?.volumeAttributesClassName).toBe('gold');
   });
 
-  const topologyOf = (name: string): readonly KubeObject[] => [
-    { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: { zone: name } } },
-    {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'CSINode',
-      metadata: { name },
-      spec: { drivers: [{ name: driverName, nodeID: name, topologyKeys: ['zone'] }] },
-    } as KubeObject,
-  ];
   const late = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
-  const withTopology: FixtureOptions = { topology: 'on', seed: [late, ...topologyOf('n1'), ...topologyOf('n2')] };
+  const withTopology: FixtureOptions = { topology: 'on', seed: [late, ...aNode('n1'), ...aNode('n2')] };
 
   it('[provisioner#P5] given an ambiguous answer, then Internal, when the selected node is gone, then it is given back, recorded, and the finalizer stays', async () => {
     const p = await claimed(['DeadlineExceeded', 'Internal'], aClaim({ node: 'n1' }), withTopology);

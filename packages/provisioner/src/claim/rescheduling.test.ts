@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Giving a selected node back, infeasible requests, and topology that stays the same while an answer is open. */
-import {
-  type CSINode,
-  csiNodes,
-  type KubeObject,
-  type Node,
-  nodes,
-  persistentVolumeClaims,
-  storageClasses,
-} from '@csi-sidecars/runtime';
+import { csiNodes, type KubeObject, nodes, persistentVolumeClaims, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aNode, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { annotations, provisioningFinalizer } from '../names.ts';
 
@@ -19,17 +11,6 @@ const put = 'update persistentvolumeclaims team/data 200';
 const saved = 'create persistentvolumes pvc-uid-data 201';
 const failures = 'controller_persistentvolumeclaim_provision_failed_total';
 
-function aNode(name: string, zone: string): readonly [Node, CSINode] {
-  return [
-    { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: { zone } } },
-    {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'CSINode',
-      metadata: { name },
-      spec: { drivers: [{ name: driverName, nodeID: name, topologyKeys: ['zone'] }] },
-    },
-  ];
-}
 const cluster: readonly KubeObject[] = [late, ...aNode('n1', 'z1'), ...aNode('n2', 'z2')];
 const withTopology: FixtureOptions = { topology: 'on', seed: cluster };
 
@@ -55,7 +36,7 @@ function selectNode(p: Fixture, node: string): void {
 }
 
 describe('rescheduling', () => {
-  it('[provisioner#43,47,50] given a full node, when CreateVolume says so, then the node is given back, once, without retry, until another is selected', async () => {
+  it('[provisioner#43,47] given a full node, when CreateVolume says so, then the node is given back, once, without retry, until another is selected', async () => {
     const p = await selected(['ResourceExhausted']);
     expect([p.writes(), nodeOf(p), isProtected(p)]).toEqual([[put], undefined, false]);
     expect(p.events.slice(1)).toEqual([

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Claims for which a volume may exist that nobody recorded: nothing is lost, whatever happens to them or to us. */
-import { persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aVolume, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aNode, aVolume, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { annotations, provisioningFinalizer } from '../names.ts';
 
@@ -183,10 +183,19 @@ describe('when the claim goes away', () => {
   });
 
   it('[provisioner#39] given an unsettled claim that is being deleted, when the node is full, then it is settled without reschedule', async () => {
-    const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'ResourceExhausted'), {});
+    const p = await provisioner({ topology: 'on', seed: [aClass(), ...aNode('n1')] });
+    fail(p, 'DeadlineExceeded', 'ResourceExhausted');
+    p.server.seed(aClaim({ node: 'n1' }));
+    await p.settle();
     p.deleteClaim();
     await p.clock.advance(600_000);
     expect([p.writes(), p.claim(), p.calls().length]).toEqual([[protectionOn, protectionOff], undefined, 2]);
+    const last = p.server.writes().at(-1)?.body as PersistentVolumeClaim;
+    expect(last.metadata?.annotations?.[annotations.selectedNode]).toBe('n1');
+    expect(warnings(p)).toEqual([
+      expect.stringContaining('DeadlineExceeded'),
+      expect.stringContaining('ResourceExhausted'),
+    ]);
   });
 
   it('[provisioner#41] given the class disappears, when the claim is unsettled, then the request is repeated as it was', async () => {

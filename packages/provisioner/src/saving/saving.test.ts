@@ -219,6 +219,39 @@ describe('a record that is not taken at once', () => {
   });
 });
 
+describe('what a background save leaves behind', () => {
+  it('[provisioner#176] given the claim is gone before the second try, when saved in the background, then no event', async () => {
+    const p = await claimed((fixture) => refuseVolumes(fixture, 2));
+    p.changeClaim((claim) => ({ ...claim, metadata: { ...claim.metadata, finalizers: [] } }));
+    p.deleteClaim();
+    await p.clock.advance(100);
+    expect([p.writes(), p.events.includes(success), p.driver.volumes().length]).toEqual([[put, saved], false, 1]);
+  });
+
+  it('given the volume turns out to be recorded for another claim, when saved in the background, then one event, the finalizer goes, and no call is made for it', async () => {
+    const p = await claimed((fixture) => refuseVolumes(fixture, 2));
+    const csi = { driver: driverName, volumeHandle: p.driver.volumes()[0]?.id ?? '' };
+    const claimRef = { namespace: 'team', name: 'first', uid: 'uid-first' };
+    p.server.seed(aVolume({ phase: 'Bound', spec: { csi, claimRef } }));
+    await p.clock.advance(100);
+    expect(warnings(p).slice(0, 1)).toEqual([
+      'PersistentVolume pvc-uid-data already exists and belongs to claim team/first',
+    ]);
+    expect([p.writes(), isProtected(p), p.calls().length]).toEqual([[put, exists, put], false, 1]);
+  });
+
+  it('given the API server refuses it in the background, when the claim loop takes over, then the driver is asked after the backoff, not at once', async () => {
+    const p = await claimed((fixture) => {
+      refuseVolumes(fixture, 1);
+      refuseVolumes(fixture, 1, [403, 'Forbidden']);
+    });
+    await p.clock.advance(500);
+    expect([warnings(p).length, p.calls().length]).toEqual([1, 1]);
+    await p.clock.advance(1000);
+    expect([p.calls().length, p.writes()]).toEqual([2, [put, saved, put]]);
+  });
+});
+
 describe('a record that is refused', () => {
   it('given the API server finds it invalid, when saved, then the user is told, the claim is protected, and the driver is asked again', async () => {
     const p = await claimed((fixture) => refuseVolumes(fixture, 1, [422, 'Invalid']));
