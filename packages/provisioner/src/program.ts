@@ -80,7 +80,7 @@ function identityOf({ clock, random, name }: Context): string {
   return `${Math.trunc(clock.nowMs())}-${Math.trunc(random.next() * 10_000)}-${name}`;
 }
 
-/** On a busy API server CreateVolume and the PersistentVolume come first, and then what is told of them. */
+/** Events wait a moment, so that on a busy API server the PersistentVolume is written first. */
 const eventDelayMs = 40;
 
 function provisioning(context: Context, driver: DriverFacts, settings: ProvisionerSettings): LeadingWork {
@@ -93,7 +93,7 @@ function provisioning(context: Context, driver: DriverFacts, settings: Provision
     const provisioner = createProvisioner({ ...ports, channel, events, driverEvents }, { driver, settings });
     return {
       run: (signal) => provisioner.run(signal),
-      // What was done under the lease is told under it.
+      // Flush events before the lease is released.
       end: async () => void (await Promise.all([events.flush(), driverEvents.flush()])),
     };
   });

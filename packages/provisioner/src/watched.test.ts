@@ -15,7 +15,7 @@ describe('what is kept', () => {
   it.each([
     ['kept', 'ours and waiting', {}],
     ['kept', 'ours, waiting, being deleted', { deleting: 'yes' }],
-    ['kept', 'of nobody any more, with our finalizer', { annotations: theirs, protection: 'on' }],
+    ['kept', 'of another provisioner now, with our finalizer', { annotations: theirs, protection: 'on' }],
     ['kept', 'bound, with our finalizer', { protection: 'on', spec: { volumeName: 'pv' } }],
     ['dropped', 'bound', { spec: { volumeName: 'pv' } }],
     ['dropped', 'of another provisioner', { annotations: theirs }],

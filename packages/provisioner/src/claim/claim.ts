@@ -15,7 +15,7 @@ export function uidOf(claim: PersistentVolumeClaim): ClaimUid {
   return (claim.metadata?.uid ?? '') as ClaimUid;
 }
 
-/** The GA annotation wins over the beta one, even with a foreign value. Undefined: nobody was asked to provision. */
+/** The GA annotation wins over the beta one, even with a foreign value. Undefined: no provisioner was asked. */
 function provisionerOf(claim: PersistentVolumeClaim): string | undefined {
   const all = annotationsOf(claim);
   return all[annotations.storageProvisioner] ?? all[annotations.betaStorageProvisioner];

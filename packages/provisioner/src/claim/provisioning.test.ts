@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Choosing claims, and the way to a PersistentVolume when nothing goes wrong. */
+import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
 import { type PersistentVolumeClaim, type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNode, aVolume, type ClaimFacts, driverName } from '../../testing/builders.ts';
@@ -167,9 +168,8 @@ describe('late binding', () => {
   const requiredZones = async (claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<unknown> => {
     const seed = [storageClass, ...aNode('n1'), ...aNode('n2'), claim];
     const p = await aProvisioner({ topology: 'on', settings: { strictTopology: true }, seed });
-    const [request] = p.requests('CreateVolume');
-    const { requisite } = request?.['accessibility_requirements'] as { requisite: { segments: { zone: string } }[] };
-    return requisite.map(({ segments }) => segments.zone);
+    const [request] = p.requests('CreateVolume') as readonly CreateVolumeRequestInput[];
+    return request?.accessibility_requirements?.requisite?.map(({ segments }) => segments?.['zone']);
   };
 
   it.each([

@@ -151,7 +151,7 @@ describe('infeasible requests', () => {
     expect(p.writes()).toEqual([saved]);
   });
 
-  it('[provisioner#55] given the class is made anew, then the claims of that class are tried at once, and no others', async () => {
+  it('[provisioner#55] given the class is made again, then the claims of that class are tried at once, and no others', async () => {
     const p = await selected(['InvalidArgument'], immediate);
     p.server.seed(aClass({ metadata: { name: 'other', uid: 'class-2' } }));
     await p.settle();

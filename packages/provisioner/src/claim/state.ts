@@ -120,7 +120,7 @@ export type Step =
     }
   | { readonly kind: 'cleanUp'; readonly volume: TooSmall; readonly secrets: Readonly<Record<string, string>> }
   | { readonly kind: 'save'; readonly volume: PersistentVolume }
-  /** Takes the finalizer off a claim of which nobody knows whether a volume was created for it. */
+  /** Takes the finalizer off although a volume may exist. */
   | { readonly kind: 'giveUp'; readonly answer: Answer };
 
 export interface Ending {

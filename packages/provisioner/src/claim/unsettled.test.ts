@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Claims for which a volume may exist that nobody recorded: nothing is lost, whatever happens to them or to us. */
+/** Claims for which a volume may exist that no PersistentVolume records: no volume is lost, whatever happens to claim or process. */
 import { type PersistentVolumeClaim, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNode, aVolume, driverName } from '../../testing/builders.ts';
@@ -152,7 +152,7 @@ describe('when the claim goes away', () => {
     expect(dropped.calls()).toHaveLength(1);
   });
 
-  it('[provisioner#37] given a claim that is made anew under its name, when the old one is unsettled, then both are handled by UID', async () => {
+  it('[provisioner#37] given a claim that is made again under its name, when the old one is unsettled, then both are handled by UID', async () => {
     const p = await claimed(slow);
     p.deleteClaim();
     p.server.seed(aClaim({ uid: 'uid-new' }));
@@ -164,7 +164,7 @@ describe('when the claim goes away', () => {
     expect(leaks(p)).toEqual([]);
   });
 
-  it('[provisioner#38] given an unsettled claim that nobody wants provisioned any more, when deleted, then nothing leaks', async () => {
+  it('[provisioner#38] given an unsettled claim that is not to be provisioned any more, when deleted, then nothing leaks', async () => {
     const unwanted = [
       (p: Fixture) => p.changeClaim((claim) => ({ ...claim, spec: { ...claim.spec, volumeName: 'other' } })),
       (p: Fixture) =>
@@ -270,6 +270,13 @@ describe('the finalizer itself', () => {
     expect([p.writes(), hasProtection(p)]).toEqual([[protectionOn], true]);
   });
 
+  it('given the claim changed during the call, when protected, then its latest version is written, without a conflict', async () => {
+    const p = await claimed(slow);
+    p.changeClaim((claim) => ({ ...claim, metadata: { ...claim.metadata, labels: { new: 'label' } } }));
+    await p.clock.advance(10_000);
+    expect([p.writes(), p.claim()?.metadata?.labels]).toEqual([[protectionOn], { new: 'label' }]);
+  });
+
   it('given the API server is away, when protected, then no further call is made before the finalizer is written', async () => {
     const p = await claimed((fixture) => {
       fail(fixture, 'DeadlineExceeded');
@@ -313,7 +320,7 @@ describe('the finalizer itself', () => {
     expect(p.calls()).toHaveLength(3);
   });
 
-  it('given a claim of nobody with the finalizer removed by force, when it is gone, then the replay goes on from memory', async () => {
+  it('given a claim whose finalizer was removed by force, when it is gone, then the replay goes on from memory', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'DeadlineExceeded'));
     p.changeClaim((claim) => ({ ...claim, metadata: { ...claim.metadata, finalizers: [] } }));
     p.deleteClaim();

@@ -40,7 +40,7 @@ export async function createVolume(
 
 const cleanUpAttempts = 5;
 
-/** Back to back within one timeout: whoever waits for the claim waits for this as well. */
+/** Back to back within one timeout: the claim waits for it. */
 export async function cleanUp(
   { channel, clock, context, memory }: CallDeps,
   { memory: entry }: ClaimState,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One line per row of the save table: what the API server answered, and how the run ends. */
 import { describe, expect, it } from 'vitest';
-import { aClaim } from '../../testing/builders.ts';
+import type { Lister, PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { aClaim, driverName } from '../../testing/builders.ts';
 import { pinned } from '../../testing/claim-states.ts';
+import { createClaimMemory } from '../claim/memory.ts';
 import { decide } from './decide.ts';
+import { observe } from './observe.ts';
 import type { SaveOutcome } from './outcome.ts';
 import type { Action, SaveState } from './state.ts';
 
@@ -30,6 +33,20 @@ const rows: readonly { readonly given: SaveOutcome | undefined; readonly next: s
   { given: { row: 'S7', kind: 'refused', message: 'bad' }, next: 'done, Warning: bad, again' },
   { given: { row: 'S8', kind: 'later', cause }, next: 'retry, saving' },
 ];
+
+describe('what is observed', () => {
+  const saved = { ...saving, claim: aClaim({ protection: 'on' }) };
+  const observed = (cached: readonly PersistentVolumeClaim[]): boolean | undefined => {
+    const memory = createClaimMemory();
+    memory.set(saved);
+    const claims = { byIndex: () => cached } as unknown as Lister<PersistentVolumeClaim>;
+    return observe({ memory, claims, driverName }, 'pvc-uid-data')?.isProtected;
+  };
+
+  it('given a claim that is gone, when its volume is saved, then no finalizer is left to be removed, whatever memory says', () => {
+    expect([observed([]), observed([aClaim()]), observed([saved.claim])]).toEqual([false, false, true]);
+  });
+});
 
 describe('the save table', () => {
   it('S9: given nothing was sent, when decided, then save', () => {

@@ -114,7 +114,7 @@ describe('a response that cannot be used', () => {
     ['no volume', { unset: ['volume'] }, 'CreateVolume response has no volume'],
     ['an empty volume_id', { set: { volume: { volume_id: '' } } }, 'CreateVolume response has an empty volume_id'],
   ])(
-    'given %s, when answered, then the claim is protected, the user is told, and it is asked again',
+    'given %s, when answered, then the claim is protected, an event says so, and the driver is asked again',
     async (_what, change, text) => {
       const p = await claimed((fixture) => answer(fixture, change));
       expect([warnings(p), isProtected(p)]).toEqual([[text], true]);
@@ -253,7 +253,7 @@ describe('what a background save leaves behind', () => {
 });
 
 describe('a record that is refused', () => {
-  it('given the API server finds it invalid, when saved, then the user is told, the claim is protected, and the driver is asked again', async () => {
+  it('given the API server finds it invalid, when saved, then an event says so, the claim is protected, and the driver is asked again', async () => {
     const p = await claimed((fixture) => refuseVolumes(fixture, 1, [422, 'Invalid']));
     expect([warnings(p), isProtected(p)]).toEqual([['error saving volume pvc-uid-data: injected fault'], true]);
     await p.clock.advance(1200);
@@ -285,7 +285,7 @@ describe('a record that is refused', () => {
     expect([p.driver.volumes().length, isProtected(p)]).toEqual([1, false]);
   });
 
-  it('given two claims whose names collide, when both are provisioned, then one gets the volume and the other is told', async () => {
+  it('given two claims whose names collide, when both are provisioned, then one gets the volume and the other an event', async () => {
     const p = await aProvisioner({ settings: { volumeNameUuidLength: 3 }, seed: [aClass()] });
     p.server.seed(aClaim({ name: 'first' }));
     p.server.seed(aClaim({ name: 'second' }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A deletion that is finished before the watch has told so. */
+/** A deletion that is finished before the watch delivers it. */
 import { silentLogger, type PersistentVolume } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { aDriver, aVolume } from '../../testing/builders.ts';

@@ -34,7 +34,7 @@ export function finalizerChange(volume: PersistentVolume): 'add' | 'remove' | 'n
   return isInUse && !isThere ? 'add' : 'none';
 }
 
-/** V5: a volume that nobody claims any more and that should go with its claim. Without our finalizer it went already. */
+/** V5: the claim is gone and the volume should go with it. Without our finalizer it was deleted already. */
 export function isToBeDeleted(volume: PersistentVolume): boolean {
   if (isBeingDeleted(volume) && !hasFinalizer(volume)) return false;
   return volume.status?.phase === 'Released' && volume.spec?.persistentVolumeReclaimPolicy === 'Delete';
