@@ -104,6 +104,18 @@ describe('a deleted claim without a conclusive answer', () => {
     expect([p.calls(), givenUpCount(p)]).toEqual([[], 1]);
   });
 
+  it('[provisioner#P7] given the secret is gone after a restart, when the claim was deleted long ago, then it is let go without a call', async () => {
+    const parameters = {
+      'csi.storage.k8s.io/provisioner-secret-name': 's',
+      'csi.storage.k8s.io/provisioner-secret-namespace': 'ns',
+    };
+    const p = await aProvisioner({ seed: [aClass({ parameters })] });
+    p.server.seed(aDeleted(p.clock, 3_600_000));
+    await p.settle();
+    expect(await secondsUntilGone(p)).toBeLessThanOrEqual(5);
+    expect([p.calls(), givenUpCount(p)]).toEqual([[], 1]);
+  });
+
   it('[provisioner#P7] given the finalizer cannot be taken off at first, when retried, then it is taken off and reported once', async () => {
     const p = await unsettled('Internal');
     p.deleteClaim();

@@ -11,9 +11,9 @@ import type { ClaimContext, ClaimState } from './state.ts';
 /** The finalizers on the claim that this driver put there, or took over. */
 export function protectionOf(claim: PersistentVolumeClaim, driverName: string): readonly string[] {
   const named = provisioningFinalizer(driverName);
-  const isHeir = isOurs(claim, driverName);
+  const mayTakeOver = isOurs(claim, driverName);
   const all = claim.metadata?.finalizers ?? [];
-  return all.filter((finalizer) => finalizer === named || (isHeir && finalizer === unnamedProvisioningFinalizer));
+  return all.filter((finalizer) => finalizer === named || (mayTakeOver && finalizer === unnamedProvisioningFinalizer));
 }
 
 export function isProtected(claim: PersistentVolumeClaim, driverName: string): boolean {

@@ -30,7 +30,7 @@ export function createSaveReconcile(deps: SaveLoopDeps): Reconcile<UnsavedKey> {
   const caches = { memory, claims: deps.claims.lister, driverName };
   return async (volumeName) => {
     const observed = observe(caches, volumeName);
-    if (observed === undefined) return done; // S10
+    if (observed === undefined) return done;
     const { state, conclusion } = await runDecisions<SaveState, Action>(observed, {
       subject: `PersistentVolume ${volumeName}`,
       decide,

@@ -2,7 +2,7 @@
 /**
  * The save loop: PersistentVolumes of volumes that exist and whose first save failed. Tried until the API server gives a
  * verdict; the volume is never deleted because it could not be recorded. What cannot be saved as it is goes back to the
- * claim loop, which asks the driver again. Rows S1 to S10 of the provisioner's page.
+ * claim loop, which asks the driver again. Rows S1 to S9 of the provisioner's page.
  *
  * Not here: the first save (the claim loop does it and judges it by the same rows).
  */
