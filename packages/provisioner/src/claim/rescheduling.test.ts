@@ -151,6 +151,15 @@ describe('infeasible requests', () => {
     expect(p.writes()).toEqual([saved]);
   });
 
+  it('given InvalidArgument, when the claim is deleted, then its refusal is forgotten with it', async () => {
+    const p = await selected(['InvalidArgument'], immediate);
+    p.deleteClaim();
+    await p.settle();
+    p.server.seed(aClaim());
+    await p.settle();
+    expect(p.writes()).toEqual([saved]);
+  });
+
   it('[provisioner#55] given the class is made again, then the claims of that class are tried at once, and no others', async () => {
     const p = await selected(['InvalidArgument'], immediate);
     p.server.seed(aClass({ metadata: { name: 'other', uid: 'class-2' } }));
