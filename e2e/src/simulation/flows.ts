@@ -147,6 +147,21 @@ export const flows: readonly Flow[] = [
     },
   },
   {
+    // No answer ever settles whether there is a volume: the claim is given up a minute after its deletion.
+    name: 'delete-without-outcome',
+    prepare: (world) => {
+      addClass(world);
+      const { faults } = world.driver;
+      faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'DeadlineExceeded' } });
+      faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'Internal' } });
+    },
+    act: async (world) => {
+      await world.createClaim('data');
+      await world.clock.advance(15_000);
+      await world.deleteClaim('data');
+    },
+  },
+  {
     name: 'reschedule',
     zones: ['zone-east', 'zone-west'],
     prepare: (world) => {
