@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The ends of a run, and what comes before an end: protecting a claim, taking its protection off, giving it up. */
-import { done, type Outcome, type RecordedEvent, retry } from '@csi-sidecars/runtime';
+import { done, type Outcome, retry } from '@csi-sidecars/runtime';
 import { type Answer, keptForMs } from './deletion.ts';
 import * as messages from './messages.ts';
 import type { Action, ClaimContext, ClaimState, Conclusion, Row } from './state.ts';
@@ -18,16 +18,18 @@ export function stop(row: Row, message?: string): Conclusion {
 export interface Failure {
   readonly row: Row;
   readonly message: string;
-  /** Default: the failure itself. */
-  readonly event?: RecordedEvent;
   /** Undefined: the driver was not reached. */
   readonly answer: Answer | undefined;
 }
 
 /** Tried again with the claim's backoff, with an event. A claim that waits for its end waits no longer than its bound. */
 export function fail(s: ClaimState, context: ClaimContext, failure: Failure): Action {
-  const { row, message, event = messages.failed(message), answer } = failure;
-  const end = { ...conclude(row, retry(new Error(message))), events: [event], counts: 'failure' } as const;
+  const { row, message, answer } = failure;
+  const end = {
+    ...conclude(row, retry(new Error(message))),
+    events: [messages.failed(message)],
+    counts: 'failure',
+  } as const;
   if (s.presence === 'gone') return goneFailure(s, { ...end, events: [] }, answer);
   if (s.deletion === undefined || !isOutstanding(s)) return end;
   if (!s.isProtected) return answer === undefined ? end : { ...end, answer };
@@ -87,14 +89,14 @@ export function retryWrite(row: Row, s: ClaimState, which: 'add' | 'remove'): Co
   return conclude(row, retry(new Error(`failed to ${which} the provisioning finalizer of claim ${name}`)));
 }
 
-/** Nothing is outstanding: memory first, so that no failed write makes us call again; then the finalizer; then `end`. */
+/** Nothing is outstanding: memory first, so that a failed write does not cause another call; then the finalizer; then `end`. */
 export function finishSettled(s: ClaimState, end: Conclusion, refusedBy?: string): Action {
   const { row } = end;
-  const isFirst =
-    s.memory.kind === 'none' ? s.isProtected && s.unprotecting === 'untried' : s.memory.kind !== 'settled';
-  if (isFirst) return { row, kind: 'settle', ...(refusedBy === undefined ? {} : { refusedBy }) };
-  if (!s.isProtected) return end;
-  if (s.unprotecting === 'untried') return { row, kind: 'unprotect' };
+  const { memory, isProtected, unprotecting } = s;
+  const isRemembered = memory.kind === 'none' ? !isProtected || unprotecting !== 'untried' : memory.kind === 'settled';
+  if (!isRemembered) return { row, kind: 'settle', ...(refusedBy === undefined ? {} : { refusedBy }) };
+  if (!isProtected) return end;
+  if (unprotecting === 'untried') return { row, kind: 'unprotect' };
   // The finalizer could not be taken off: the next run tries again. The events of this run are sent all the same.
   return { ...end, outcome: retryWrite(row, s, 'remove').outcome };
 }
