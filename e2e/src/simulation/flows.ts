@@ -24,7 +24,7 @@ export interface Flow {
   readonly openWindows?: readonly string[];
 }
 
-export function addClass(world: World, klass: Partial<StorageClass> = {}): void {
+export function addClass(world: World, storageClass: Partial<StorageClass> = {}): void {
   world.sim.server.seed<StorageClass>({
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
@@ -32,7 +32,7 @@ export function addClass(world: World, klass: Partial<StorageClass> = {}): void 
     provisioner: driverName,
     reclaimPolicy: 'Delete',
     volumeBindingMode: 'Immediate',
-    ...klass,
+    ...storageClass,
   });
 }
 
@@ -139,6 +139,21 @@ export const flows: readonly Flow[] = [
     prepare: (world) => {
       addClass(world);
       slowFirst(world, 25_000);
+    },
+    act: async (world) => {
+      await world.createClaim('data');
+      await world.clock.advance(15_000);
+      await world.deleteClaim('data');
+    },
+  },
+  {
+    // No answer ever settles whether there is a volume: the claim is given up a minute after its deletion.
+    name: 'delete-without-outcome',
+    prepare: (world) => {
+      addClass(world);
+      const { faults } = world.driver;
+      faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'DeadlineExceeded' } });
+      faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'Internal' } });
     },
     act: async (world) => {
       await world.createClaim('data');

@@ -6,13 +6,11 @@
  * deleted; DeleteVolume is called for volumes that are Released, or that were never recorded.
  *
  * When quiet: every volume in the driver has its PersistentVolume and the other way round; every claim is Bound to a
- * PersistentVolume that is Bound to it; nothing is being deleted; no guard is left.
+ * PersistentVolume that is Bound to it; nothing is being deleted; no provisioning finalizer is left.
  */
 import { persistentVolumeClaims, persistentVolumes, type KubeObject } from '@csi-sidecars/runtime';
+import { defaultSettings } from '@csi-sidecars/test-driver';
 import { unguardedAttachments, unsettledAttachments, type Stage } from './attachment-invariants.ts';
-
-/** On a claim while its volume may exist without a PersistentVolume. */
-export const claimGuard = 'provisioner.storage.kubernetes.io/provisioning-protection';
 
 export interface StepChecks {
   afterStep(): void;
@@ -66,11 +64,11 @@ export function checkWhenQuiet({ server, driver }: Stage): QuietState {
   const volumes = server.objects.list(persistentVolumes);
   const breaches: string[] = [];
   for (const claim of claims) {
-    const { name = '', finalizers = [] } = claim.metadata ?? {};
+    const { name = '' } = claim.metadata ?? {};
     const volume = volumes.find(({ metadata }) => metadata?.name === claim.spec?.volumeName);
     if (claim.status?.phase !== 'Bound') breaches.push(`claim ${name} is ${claim.status?.phase ?? 'new'}`);
     else if (volume?.spec?.claimRef?.uid !== claim.metadata?.uid) breaches.push(`claim ${name} has lost its volume`);
-    if (finalizers.includes(claimGuard)) breaches.push(`claim ${name} is still guarded`);
+    if (isProtected(claim)) breaches.push(`claim ${name} still has the provisioning finalizer`);
     if (isDeleting(claim)) breaches.push(`claim ${name} is still being deleted`);
   }
   const held = new Set(driver.volumes().map(({ id }) => id));
@@ -90,6 +88,15 @@ export function checkWhenQuiet({ server, driver }: Stage): QuietState {
     .filter(({ id }) => !recorded.has(id))
     .map(({ name }) => name);
   return { leaked, breaches: [...breaches, ...unsettledAttachments({ server, driver })] };
+}
+
+/** A volume may exist for the claim that no PersistentVolume records. */
+export function isProtected({ metadata }: KubeObject): boolean {
+  return (
+    metadata?.finalizers?.includes(
+      `provisioning-protection.provisioner.storage.kubernetes.io/${defaultSettings.name}`,
+    ) === true
+  );
 }
 
 function isDeleting({ metadata }: KubeObject): boolean {

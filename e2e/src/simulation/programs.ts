@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The sidecars of the simulation, with their default settings. */
+/** The sidecars of the simulation, with their default settings unless others are given. */
 import { createAttacher } from '@csi-sidecars/attacher';
 import { someSettings as someAttacherSettings } from '@csi-sidecars/attacher/testing';
 import { createProvisioner } from '@csi-sidecars/provisioner';
@@ -7,18 +7,24 @@ import { someSettings as someProvisionerSettings } from '@csi-sidecars/provision
 import { createEventRecorder } from '@csi-sidecars/runtime';
 import type { SidecarProgram } from './sidecar-process.ts';
 
-export const provisioner: SidecarProgram = {
-  name: 'csi-provisioner',
-  create: (parts, driver) =>
-    createProvisioner(
-      {
-        ...parts,
-        events: createEventRecorder(parts, { component: driver.name }),
-        driverEvents: createEventRecorder(parts, { component: 'external-provisioner' }),
-      },
-      { driver, settings: someProvisionerSettings() },
-    ),
-};
+type ProvisionerSettings = Parameters<typeof createProvisioner>[1]['settings'];
+
+export const provisioner: SidecarProgram = provisionerWith({});
+
+export function provisionerWith(settings: Partial<ProvisionerSettings>): SidecarProgram {
+  return {
+    name: 'csi-provisioner',
+    create: (parts, driver) =>
+      createProvisioner(
+        {
+          ...parts,
+          events: createEventRecorder(parts, { component: driver.name }),
+          driverEvents: createEventRecorder(parts, { component: 'external-provisioner' }),
+        },
+        { driver, settings: someProvisionerSettings(settings) },
+      ),
+  };
+}
 
 export const attacher: SidecarProgram = {
   name: 'csi-attacher',

@@ -13,7 +13,7 @@
 import { persistentVolumes, pods, type Random } from '@csi-sidecars/runtime';
 import { seededRandom } from '@csi-sidecars/runtime/testing';
 import { addClass, createPod, lateBinding } from './flows.ts';
-import { checkWhenQuiet, claimGuard } from './invariants.ts';
+import { checkWhenQuiet, isProtected } from './invariants.ts';
 import { keepReplica } from './replica.ts';
 import { troublesOf } from './trouble.ts';
 import { createWorld, namespace } from './world.ts';
@@ -23,7 +23,7 @@ export interface RandomEnding {
   /** Volumes that nothing leads to although no open window explains it. */
   readonly leaked: readonly string[];
   /**
-   * The windows that the page admits: the claim was deleted with neither guard nor PersistentVolume, and a process that had
+   * The windows that the page admits: the claim was deleted with neither provisioning finalizer nor PersistentVolume, and a process that had
    * asked for the volume died before it was recorded.
    */
   readonly admitted: readonly string[];
@@ -124,8 +124,8 @@ export async function runRandom(seed: number): Promise<RandomEnding> {
       const volume = `pvc-${uids.get(name)}`;
       note(`delete ${name} (${volume})`);
       uids.delete(name);
-      const isGuarded = world.claim(name)?.metadata?.finalizers?.includes(claimGuard) === true;
-      if (!isGuarded && !isRecorded(volume)) unprotected.add(volume);
+      const claim = world.claim(name);
+      if (!(claim !== undefined && isProtected(claim)) && !isRecorded(volume)) unprotected.add(volume);
       await world.deleteClaim(name);
       if (zones.length > 0) await sim.client.delete(pods, { namespace, name });
     } else if (roll < 0.7) {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The process dies before and after every write and every call of a story, once each, and another one goes on. In the
- * end every volume is recorded or gone, every guard is off, and what should be deleted is. Where the page of the
+ * end every volume is recorded or gone, every provisioning finalizer is off, and what should be deleted is. Where the page of the
  * provisioner states that a window stays open, the test states it too: no other point may leak.
  */
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aVolume } from '../testing/builders.ts';
+import { aClaim, aClass, aVolume, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../testing/provisioner-fixture.ts';
 import { untilQuiet } from '../testing/pv-controller.ts';
-import { claimGuard, volumeFinalizer } from './names.ts';
+import { provisioningFinalizer, volumeFinalizer } from './names.ts';
+import type { ProvisioningProtection } from './settings.ts';
 
 interface Story {
   readonly prepare: (p: Fixture) => void;
@@ -23,8 +24,15 @@ interface End {
   readonly claims: readonly string[];
 }
 
+interface Run {
+  readonly story: Story;
+  /** Of --provisioning-protection. */
+  readonly mode: ProvisioningProtection;
+}
+
 /** One run of the story; the process dies at the point, if there is such a point. */
-async function run(story: Story, point: number): Promise<End | undefined> {
+async function run({ story, mode }: Run, point: number): Promise<End | undefined> {
+  const settings = { provisioningProtection: mode };
   let passed = 0;
   let where: string | undefined;
   const interrupt: FixtureOptions['interrupt'] = (operation, moment) => {
@@ -33,13 +41,13 @@ async function run(story: Story, point: number): Promise<End | undefined> {
     where = `${moment} ${resource === undefined ? operation : `${operation.split(' ')[0] ?? ''} ${resource}`}`;
     return 'crash';
   };
-  const first = await aProvisioner({ seed: [aClass()], interrupt });
+  const first = await aProvisioner({ seed: [aClass()], interrupt, settings });
   story.prepare(first);
   await untilQuiet(first);
   if (where === undefined) return undefined;
   const world = first.crash();
   story.meanwhile?.(first);
-  const next = await aProvisioner({ world, seed: [] });
+  const next = await aProvisioner({ world, seed: [], settings });
   await untilQuiet(next);
   const recorded = next.server.objects.list(persistentVolumes).map(({ spec }) => spec?.csi?.volumeHandle);
   return {
@@ -50,15 +58,15 @@ async function run(story: Story, point: number): Promise<End | undefined> {
       .list(persistentVolumeClaims)
       .map(
         ({ metadata, status }) =>
-          `${status?.phase ?? ''}${metadata?.finalizers?.includes(claimGuard) === true ? ' guarded' : ''}`,
+          `${status?.phase ?? ''}${metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true ? ' protected' : ''}`,
       ),
   };
 }
 
-async function everyPoint(story: Story): Promise<readonly End[]> {
+async function everyPoint(story: Story, mode: ProvisioningProtection = 'ambiguous'): Promise<readonly End[]> {
   const ends: End[] = [];
   for (let point = 0; ; point++) {
-    const end = await run(story, point);
+    const end = await run({ story, mode }, point);
     if (end === undefined) return ends;
     ends.push(end);
   }
@@ -104,7 +112,7 @@ describe('a crash at every point', () => {
     expect(ends.map(({ recorded, claims }) => [recorded, claims])).toEqual(ends.map(() => [0, []]));
   });
 
-  it('given an ambiguous answer and a claim deleted right after, when settled, then nothing is left from the guard on', async () => {
+  it('given an ambiguous answer and a claim deleted right after, when settled, then nothing is left once the finalizer is written', async () => {
     const ends = await everyPoint(thenDelete(provisionSlowly));
     const leaking = ends.filter(({ leaked }) => leaked > 0).map(({ point }) => point);
     expect(leaking).toEqual(['after /csi.v1.Controller/CreateVolume', 'before PUT persistentvolumeclaims']);
@@ -117,5 +125,45 @@ describe('a crash at every point', () => {
     });
     expect(ends).toHaveLength(6);
     expect(ends).toEqual(ends.map(({ point }) => ({ point, leaked: 0, recorded: 0, claims: [] })));
+  });
+});
+
+describe('a crash at every point, with --provisioning-protection=always', () => {
+  it('given a claim that stays, when provisioned, then one volume, recorded and bound, at two more writes', async () => {
+    for (const story of [provision, provisionSlowly]) {
+      const ends = await everyPoint(story, 'always');
+      expect(pointsOf(ends).filter((point) => point.endsWith('PUT persistentvolumeclaims'))).toHaveLength(4);
+      expect(ends).toEqual(ends.map(({ point }) => ({ point, ...oneEach })));
+    }
+  });
+
+  it('given a claim deleted right after, when its outcome is found, then nothing is left, at any point', async () => {
+    for (const story of [provision, provisionSlowly]) {
+      const ends = await everyPoint(thenDelete(story), 'always');
+      expect(ends).toEqual(ends.map(({ point }) => ({ point, leaked: 0, recorded: 0, claims: [] })));
+    }
+  });
+});
+
+describe('a crash at every point, with --provisioning-protection=off', () => {
+  it('given a claim that stays, when provisioned, then one volume, recorded and bound, without a write to the claim', async () => {
+    for (const story of [provision, provisionSlowly]) {
+      const ends = await everyPoint(story, 'off');
+      expect(pointsOf(ends).filter((point) => point.endsWith('PUT persistentvolumeclaims'))).toEqual([]);
+      expect(ends).toEqual(ends.map(({ point }) => ({ point, ...oneEach })));
+    }
+  });
+
+  it('given an ambiguous answer and a claim deleted right after, when the process dies before the record, then the volume leaks, as with upstream', async () => {
+    const ends = await everyPoint(thenDelete(provisionSlowly), 'off');
+    expect(ends.filter(({ leaked }) => leaked > 0).map(({ point }) => point)).toEqual([
+      'after /csi.v1.Controller/CreateVolume',
+      'before /csi.v1.Controller/CreateVolume',
+      'after /csi.v1.Controller/CreateVolume',
+      'before /csi.v1.Controller/CreateVolume',
+      'after /csi.v1.Controller/CreateVolume',
+      'before POST persistentvolumes',
+    ]);
+    expect(ends.map(({ recorded, claims }) => [recorded, claims])).toEqual(ends.map(() => [0, []]));
   });
 });

@@ -45,6 +45,8 @@ export interface ProvisionerValues extends StandardValues, RetryValues {
   readonly 'node-deployment-max-delay': number;
   readonly 'controller-publish-readonly': boolean;
   readonly 'prevent-volume-mode-conversion': boolean;
+  /** Ours. One of `protections` in read-settings.ts. */
+  readonly 'provisioning-protection': string;
   readonly 'feature-gates': GateSettings;
 }
 
@@ -111,6 +113,10 @@ export const provisionerProgram: ProgramFlags<ProvisionerValues, ProvisionerGate
       'Mark volumes read-only at attach time when the claim is ReadOnlyMany.',
     ),
     'prevent-volume-mode-conversion': boolFlag(true, 'Refuse to change the volume mode when restoring a snapshot.'),
+    'provisioning-protection': stringFlag(
+      'ambiguous',
+      'When a claim gets a finalizer so that deleting it leaks no volume: always (before CreateVolume), ambiguous (after an answer that leaves the outcome open) or off.',
+    ),
     'feature-gates': gatesFlag(gates),
   },
 };

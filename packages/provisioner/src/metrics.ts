@@ -5,6 +5,8 @@ import type { Labels, Metrics, PersistentVolume, PersistentVolumeClaim } from '@
 export interface ProvisionerMetrics {
   provisioned(claim: PersistentVolumeClaim, durationMs: number): void;
   provisionFailed(claim: PersistentVolumeClaim): void;
+  /** A deleted claim was released although a volume may exist for it. */
+  givenUp(claim: PersistentVolumeClaim): void;
   deleted(volume: PersistentVolume, durationMs: number): void;
   deleteFailed(volume: PersistentVolume): void;
 }
@@ -29,6 +31,11 @@ export function createProvisionerMetrics(metrics: Metrics): ProvisionerMetrics {
     labels: claimLabels,
     buckets,
   });
+  const givenUp = metrics.counter({
+    name: 'csi_sidecars_provisioning_given_up_total',
+    help: 'Total number of deleted claims that were released although a volume may exist for them. Broken down by storage class name and source of the claim.',
+    labels: claimLabels,
+  });
   const deleted = metrics.counter({
     name: 'controller_persistentvolume_delete_total',
     help: 'Total number of persistent volumes deleted successfully. Broken down by storage class name.',
@@ -51,6 +58,7 @@ export function createProvisionerMetrics(metrics: Metrics): ProvisionerMetrics {
       provisionSeconds.observe(durationMs / 1000, ofClaim(claim));
     },
     provisionFailed: (claim) => provisionFailed.inc(ofClaim(claim)),
+    givenUp: (claim) => givenUp.inc(ofClaim(claim)),
     deleted: (volume, durationMs) => {
       deleted.inc(ofVolume(volume));
       deleteSeconds.observe(durationMs / 1000, ofVolume(volume));

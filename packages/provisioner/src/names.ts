@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Names that stand in API objects. Spelled as upstream spells them; only `claimGuard` is ours. */
+/** Names that stand in API objects. Spelled as upstream spells them; only the provisioning finalizers are ours. */
+import { isDnsSubdomain } from '@csi-sidecars/volume';
 
 export const annotations = {
   storageProvisioner: 'volume.kubernetes.io/storage-provisioner',
@@ -22,8 +23,24 @@ export function lockNameOf(driverName: string): string {
 /** On a PersistentVolume from its first write until its volume is deleted. */
 export const volumeFinalizer = 'external-provisioner.volume.kubernetes.io/finalizer';
 
-/** On a claim while a volume may exist for it that no PersistentVolume records. */
-export const claimGuard = 'provisioner.storage.kubernetes.io/provisioning-protection';
+/** On a claim while a volume of this driver may exist for it that no PersistentVolume records. */
+export function provisioningFinalizer(driverName: string): string {
+  return `provisioning-protection.provisioner.storage.kubernetes.io/${driverName}`;
+}
+
+/** What version 0.1 wrote in its place, whatever the driver. */
+export const unnamedProvisioningFinalizer = 'provisioner.storage.kubernetes.io/provisioning-protection';
+
+/**
+ * Why the API server would refuse finalizers and PersistentVolumes of this driver; undefined when it takes them. Its rule for
+ * `spec.csi.driver` is narrower than its rule for finalizers, so a driver whose volumes can be recorded has a valid finalizer.
+ */
+export function refusedDriverName(driverName: string): string | undefined {
+  const isUsable = driverName.length <= 63 && isDnsSubdomain(driverName.toLowerCase());
+  return isUsable
+    ? undefined
+    : `CSI driver name ${JSON.stringify(driverName)} is not a DNS subdomain of at most 63 characters: no PersistentVolume can name it`;
+}
 
 /** In the volume attributes: which process made the volume. */
 export const identityAttribute = 'storage.kubernetes.io/csiProvisionerIdentity';

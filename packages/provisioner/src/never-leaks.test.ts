@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Whatever the driver answers, whatever the API server refuses, whenever users delete and processes restart or die:
- * when things are quiet there is one record per volume, no guard is left, and deleted claims are gone.
+ * when things are quiet there is one record per volume, no finalizer is left, and deleted claims are gone.
  */
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { aClaim, aClass } from '../testing/builders.ts';
+import { aClaim, aClass, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../testing/provisioner-fixture.ts';
 import { playController, untilQuiet } from '../testing/pv-controller.ts';
-import { claimGuard } from './names.ts';
+import { provisioningFinalizer } from './names.ts';
 
 type Step =
   | {
@@ -74,17 +74,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /**
- * A claim that vanishes while its first answer is open, or before the guard could be written, cannot be guarded any more:
- * with a restart on top that is one of the windows which the page of the provisioner states.
+ * A claim that vanishes while its first answer is open, or before the finalizer could be written, cannot be protected any more:
+ * with a restart on top that is one of the windows which the page of the provisioner states. With `always` there is none.
  */
-function mayDelete(p: Fixture, name: string): boolean {
+function mayDelete(p: Fixture, name: string, mode: Mode): boolean {
+  if (mode === 'always') return p.claim(name) !== undefined;
   const claim = p.claim(name);
-  const isGuarded = claim?.metadata?.finalizers?.includes(claimGuard) === true;
+  const isProtected = claim?.metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true;
   const wasCalled = p.requests('CreateVolume').some((request) => request['name'] === `pvc-uid-${name}`);
-  return isGuarded || claim?.status?.phase === 'Bound' || !wasCalled;
+  return isProtected || claim?.status?.phase === 'Bound' || !wasCalled;
 }
 
-async function take(p: Fixture, next: Step): Promise<Fixture> {
+async function take(p: Fixture, next: Step, mode: Mode): Promise<Fixture> {
+  const settings = { provisioningProtection: mode };
   switch (next.kind) {
     case 'refuse':
       p.driver.faults.add({ method: next.method, at: next.at, times: 1, action: { kind: 'fail', code: next.code } });
@@ -107,19 +109,19 @@ async function take(p: Fixture, next: Step): Promise<Fixture> {
       playController(p);
       return p;
     case 'delete':
-      if (mayDelete(p, next.claim)) p.deleteClaim(next.claim);
+      if (mayDelete(p, next.claim, mode)) p.deleteClaim(next.claim);
       await p.settle();
       return p;
     case 'crash': {
       const { clock, server, driver } = p.crash();
-      return await aProvisioner({ world: { clock, server, driver, faults: [] }, seed: [] });
+      return await aProvisioner({ world: { clock, server, driver, faults: [] }, seed: [], settings });
     }
     case 'restart': {
       const { clock, server, driver } = p;
       const stopping = p.stop();
       await p.clock.advance(60_000);
       await stopping;
-      return await aProvisioner({ world: { clock, server, driver, faults: [] }, seed: [] });
+      return await aProvisioner({ world: { clock, server, driver, faults: [] }, seed: [], settings });
     }
   }
 }
@@ -134,28 +136,36 @@ function consistent(steps: readonly Step[]): readonly Step[] {
   return steps.some(({ kind }) => kind === 'crash') ? likely.filter(({ kind }) => kind !== 'small') : likely;
 }
 
-it('given any story of failures, deletions, restarts and crashes, when things are quiet, then nothing is lost or leaked', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 12 }).map(consistent), async (steps) => {
-      let p = await aProvisioner({ seed: [aClass()] });
-      const [early, late] = [steps.slice(0, 4), steps.slice(4)];
-      for (const next of early.filter(({ kind }) => kind !== 'delete')) p = await take(p, next);
-      for (const name of names) p.server.seed(aClaim({ name }));
-      await p.settle();
-      for (const next of late) p = await take(p, next);
-      p.driver.faults.clear();
-      p.faults.splice(0);
-      await untilQuiet(p);
-      const volumes = p.server.objects.list(persistentVolumes);
-      const claims = p.server.objects.list(persistentVolumeClaims);
-      const recorded = volumes.map(({ spec }) => spec?.csi?.volumeHandle);
-      expect(new Set(p.driver.volumes().map(({ id }) => id))).toEqual(new Set(recorded));
-      expect(claims.filter(({ metadata }) => metadata?.finalizers?.includes(claimGuard) === true)).toEqual([]);
-      expect(claims.map(({ status }) => status?.phase)).toEqual(claims.map(() => 'Bound'));
-      expect(volumes).toHaveLength(claims.length);
-      await p.stop();
-      expect(p.clock.pending).toBe(0);
-    }),
-    { numRuns: 150, seed: 20_260_101 },
-  );
-}, 60_000);
+type Mode = 'ambiguous' | 'always';
+
+it.each(['ambiguous', 'always'] as const)(
+  'given --provisioning-protection=%s and any story of failures, deletions, restarts and crashes, when things are quiet, then nothing is lost or leaked',
+  async (mode) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }).map(consistent), async (steps) => {
+        let p = await aProvisioner({ seed: [aClass()], settings: { provisioningProtection: mode } });
+        const [early, late] = [steps.slice(0, 4), steps.slice(4)];
+        for (const next of early.filter(({ kind }) => kind !== 'delete')) p = await take(p, next, mode);
+        for (const name of names) p.server.seed(aClaim({ name }));
+        await p.settle();
+        for (const next of late) p = await take(p, next, mode);
+        p.driver.faults.clear();
+        p.faults.splice(0);
+        await untilQuiet(p);
+        const volumes = p.server.objects.list(persistentVolumes);
+        const claims = p.server.objects.list(persistentVolumeClaims);
+        const recorded = volumes.map(({ spec }) => spec?.csi?.volumeHandle);
+        expect(new Set(p.driver.volumes().map(({ id }) => id))).toEqual(new Set(recorded));
+        expect(
+          claims.filter(({ metadata }) => metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true),
+        ).toEqual([]);
+        expect(claims.map(({ status }) => status?.phase)).toEqual(claims.map(() => 'Bound'));
+        expect(volumes).toHaveLength(claims.length);
+        await p.stop();
+        expect(p.clock.pending).toBe(0);
+      }),
+      { numRuns: 150, seed: 20_260_101 },
+    );
+  },
+  60_000,
+);

@@ -46,6 +46,14 @@ describe('the start', () => {
     },
   );
 
+  it('[provisioner#P1] given a driver name that no PersistentVolume can have, then it ends with 255 and the name in its log', async () => {
+    const handlers: Handlers = { '/csi.v1.Identity/GetPluginInfo': () => ({ name: 'not a name' }) };
+    await using provisioner = await run({ handlers });
+    expect(await provisioner.code).toBe(255);
+    expect(provisioner.world.logged()).toContain('not a DNS subdomain');
+    expect(provisioner.calls()).toEqual(started.slice(0, 2));
+  });
+
   it('given a driver without controller, then its controller is asked all the same', async () => {
     await using provisioner = await run({
       handlers: { '/csi.v1.Identity/GetPluginCapabilities': () => ({ capabilities: [] }) },

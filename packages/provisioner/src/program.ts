@@ -3,6 +3,7 @@
 import { type DriverFacts, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import { createEventRecorder, type EventRecorder, type LeadingWork } from '@csi-sidecars/runtime';
 import {
+  ExitError,
   exitCodes,
   orExit,
   overCaches,
@@ -13,7 +14,7 @@ import {
 import { replacesPlugin } from '@csi-sidecars/volume';
 import { attributesClassSupport } from './attributes-class-support.ts';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
-import { lockNameOf } from './names.ts';
+import { lockNameOf, refusedDriverName } from './names.ts';
 import { createProvisioner } from './provisioner.ts';
 import { refusedFlags, toSettings } from './read-settings.ts';
 import type { ProvisionerSettings } from './settings.ts';
@@ -35,6 +36,8 @@ export function runProvisioner(deps: ProgramDeps): Promise<number> {
       isMigrated: replacesPlugin,
     }),
     prepare: async (context) => {
+      const refused = refusedDriverName(context.name);
+      if (refused !== undefined) throw new ExitError(exitCodes.fatal, refused);
       const driver = await askDriver(context);
       const settings = toSettings(context.started.values, await featuresOf(context), identityOf(context));
       return { lockName: lockNameOf(driver.name), run: provisioning(context, driver, settings) };
@@ -77,7 +80,7 @@ function identityOf({ clock, random, name }: Context): string {
   return `${Math.trunc(clock.nowMs())}-${Math.trunc(random.next() * 10_000)}-${name}`;
 }
 
-/** On a busy API server CreateVolume and the PersistentVolume come first, and then what is told of them. */
+/** Events wait a moment, so that on a busy API server the PersistentVolume is written first. */
 const eventDelayMs = 40;
 
 function provisioning(context: Context, driver: DriverFacts, settings: ProvisionerSettings): LeadingWork {
@@ -90,7 +93,7 @@ function provisioning(context: Context, driver: DriverFacts, settings: Provision
     const provisioner = createProvisioner({ ...ports, channel, events, driverEvents }, { driver, settings });
     return {
       run: (signal) => provisioner.run(signal),
-      // What was done under the lease is told under it.
+      // Flush events before the lease is released.
       end: async () => void (await Promise.all([events.flush(), driverEvents.flush()])),
     };
   });

@@ -4,7 +4,7 @@
  *
  * Assumes: the caller runs the informers of the factory; `run` waits for them.
  * Guarantees: `run` resolves when no reconcile runs any more. An orderly stop lets running calls finish; any other abort
- * cuts them, and a CreateVolume that was cut is guarded before its reconcile ends.
+ * cuts them, and a CreateVolume that was cut is protected before its reconcile ends.
  */
 import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
@@ -13,6 +13,8 @@ import {
   createWorkQueue,
   defaultControllerLimiter,
   type EventRecorder,
+  type Facts,
+  type Logger,
   OrderlyStop,
   type RateLimiter,
   retryLimiter,
@@ -21,12 +23,13 @@ import {
   storageClasses,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import type { ClaimUid } from './claim/claim-facts.ts';
+import type { ClaimUid } from './claim/claim.ts';
 import { claimHandler, classHandler, createClaimReconcile } from './claim/controller.ts';
-import { createInfeasibleClaims } from './claim/infeasible.ts';
-import { createUnsettledClaims } from './claim/unsettled.ts';
+import { createClaimMemory } from './claim/memory.ts';
 import { createProvisionerMetrics } from './metrics.ts';
-import { createSaveReconcile, type UnsavedKey } from './saving/controller.ts';
+import { withRetryLine } from './retry-log.ts';
+import { createSaveReconcile } from './saving/controller.ts';
+import type { UnsavedKey } from './saving/state.ts';
 import type { ProvisionerSettings } from './settings.ts';
 import type { ClusterTopology } from './topology/requirement.ts';
 import { attachmentHandler, createVolumeReconcile, volumeHandler } from './volume/controller.ts';
@@ -80,21 +83,21 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
     rateLimiter: defaultControllerLimiter(clock),
   });
 
-  const unsettled = createUnsettledClaims();
-  const infeasible = createInfeasibleClaims(clock);
+  const memory = createClaimMemory();
   const metrics = createProvisionerMetrics(deps.metrics);
-  const shared = { client, channel, clock, logger, events, claims, volumes, unsettled, metrics };
+  const shared = { client, channel, clock, logger, events, claims, volumes, memory, metrics };
   const reconcileClaim = createClaimReconcile({
     ...shared,
     classes,
     cluster,
     context: { driver, settings, supportsTopology },
     driverEvents,
-    infeasible,
+    lookAgain: (uid, afterMs) => claimQueue.addAfter(uid, afterMs),
     saveLater: (volumeName) => saveQueue.addRateLimited(volumeName),
   });
   const reconcileUnsaved = createSaveReconcile({
     ...shared,
+    driverName: driver.name,
     enqueueClaim: (uid, when) => (when === 'now' ? claimQueue.add(uid) : claimQueue.addRateLimited(uid)),
   });
   const reconcileVolume = createVolumeReconcile({
@@ -104,11 +107,19 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
     timeoutMs: settings.timeoutMs,
   });
 
-  const forgetClaim = (uid: ClaimUid): void => {
-    infeasible.delete(uid);
-    if (unsettled.get(uid)?.kind === 'settled') unsettled.delete(uid);
+  const nameOfClaim = (uid: ClaimUid): string => {
+    const claim = claims.lister.byIndex('uid', uid)[0] ?? memory.get(uid)?.claim;
+    return `${claim?.metadata?.namespace ?? ''}/${claim?.metadata?.name ?? ''}`;
   };
-  claims.addHandler(claimHandler((uid) => claimQueue.add(uid), forgetClaim));
+  const forgetClaim = (uid: ClaimUid): void => {
+    if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
+  };
+  claims.addHandler(
+    claimHandler((uid, failures) => {
+      if (failures === 'forget') claimQueue.forget(uid);
+      claimQueue.add(uid);
+    }, forgetClaim),
+  );
   classes.addHandler(classHandler(claims.lister, (uid) => claimQueue.add(uid)));
   volumes.addHandler(volumeHandler((name) => volumeQueue.add(name)));
   attachments?.addHandler(attachmentHandler(volumes.lister, (name) => volumeQueue.add(name)));
@@ -121,15 +132,23 @@ export function createProvisioner(deps: ProvisionerDeps, { driver, settings }: P
       runWhenSynced(
         { logger, informers: caches },
         async () => {
-          const options = { logger, gate, workers: settings.workerThreads };
+          const options = { gate, workers: settings.workerThreads };
+          const lineOf = (what: string, subject: (key: string) => Facts): Logger =>
+            withRetryLine(logger, { message: `Retrying ${what}`, subject });
+          const claimLog = lineOf('syncing claim', (uid) => ({ PVC: nameOfClaim(uid as ClaimUid) }));
+          const volumeLog = lineOf('syncing volume', (name) => ({ PV: name }));
+          const saveLog = lineOf('saving volume', (name) => ({ PV: name }));
           await Promise.all([
-            runWorkers({ ...options, queue: claimQueue, reconcile: reconcileClaim }, signal),
-            runWorkers({ ...options, queue: volumeQueue, reconcile: reconcileVolume }, signal),
-            runWorkers({ ...options, queue: saveQueue, reconcile: reconcileUnsaved, workers: saveWorkers }, signal),
+            runWorkers({ ...options, logger: claimLog, queue: claimQueue, reconcile: reconcileClaim }, signal),
+            runWorkers({ ...options, logger: volumeLog, queue: volumeQueue, reconcile: reconcileVolume }, signal),
+            runWorkers(
+              { ...options, logger: saveLog, queue: saveQueue, reconcile: reconcileUnsaved, workers: saveWorkers },
+              signal,
+            ),
           ]);
           // Memory ends here: what could not be saved so far gets one more try, whatever its backoff says.
           if (signal.reason instanceof OrderlyStop) {
-            await Promise.all(unsettled.savingNames().map((name) => reconcileUnsaved(name, signal)));
+            await Promise.all(memory.savingNames().map((name) => reconcileUnsaved(name, signal)));
           }
         },
         signal,

@@ -20,11 +20,19 @@ it('given a shortened UID, when read, then its length; -1 is the whole UID', () 
   expect(toSettings(valuesOf('--volume-name-uuid-length=10'), features, identity).volumeNameUuidLength).toBe(10);
 });
 
+it.each(['always', 'ambiguous', 'off'] as const)('given --provisioning-protection=%s, when read, then that', (mode) => {
+  const values = valuesOf(`--provisioning-protection=${mode}`);
+  expect(refusedFlags(values)).toBeUndefined();
+  expect(toSettings(values, features, identity).provisioningProtection).toBe(mode);
+});
+
 it.each([
   ['--enable-capacity', '--enable-capacity is not supported by this version'],
   ['--node-deployment', '--node-deployment is not supported by this version'],
   ['--worker-threads=0', '--worker-threads must be at least 1'],
   ['--timeout=0', '--timeout must be greater than 0'],
+  ['--provisioning-protection=never', '--provisioning-protection must be always, ambiguous, off, not "never"'],
+  ['--provisioning-protection=', '--provisioning-protection must be always, ambiguous, off, not ""'],
   ['--volume-name-uuid-length=33', '--volume-name-uuid-length must be between -1 and 32, not 33'],
   ['--volume-name-uuid-length=-2', '--volume-name-uuid-length must be between -1 and 32, not -2'],
 ])('given %s, when read, then one clear line refuses it', (flag, line) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From flags to settings: what is refused here ends the program before anything is connected. */
 import type { ProvisionerValues } from './flags.ts';
-import type { ProvisionerSettings } from './settings.ts';
+import type { ProvisionerSettings, ProvisioningProtection } from './settings.ts';
 
 /** The length of a UID without its dashes. */
 const uidDigits = 32;
@@ -16,7 +16,17 @@ export function refusedFlags(values: ProvisionerValues): string | undefined {
   if (length < -1 || length > uidDigits) {
     return `--volume-name-uuid-length must be between -1 and ${uidDigits}, not ${length}`;
   }
+  if (protectionOf(values) === undefined) {
+    const given = JSON.stringify(values['provisioning-protection']);
+    return `--provisioning-protection must be ${protections.join(', ')}, not ${given}`;
+  }
   return undefined;
+}
+
+const protections: readonly ProvisioningProtection[] = ['always', 'ambiguous', 'off'];
+
+function protectionOf(values: ProvisionerValues): ProvisioningProtection | undefined {
+  return protections.find((protection) => protection === values['provisioning-protection']);
 }
 
 export function toSettings(
@@ -37,6 +47,7 @@ export function toSettings(
     extraCreateMetadata: values['extra-create-metadata'],
     controllerPublishReadonly: values['controller-publish-readonly'],
     defaultFsType: values['default-fstype'],
+    provisioningProtection: protectionOf(values) ?? 'ambiguous',
     identity,
     features,
   };

@@ -2,6 +2,9 @@
 /** What the command line decides, after parsing: plain data that every loop may read. */
 import type { LoopSettings } from '@csi-sidecars/runtime';
 
+/** When a claim gets the provisioning finalizer: before its first CreateVolume, after an ambiguous answer, or never. */
+export type ProvisioningProtection = 'always' | 'ambiguous' | 'off';
+
 export interface ProvisionerSettings extends LoopSettings {
   readonly volumeNamePrefix: string;
   /** Undefined: the claim's UID unchanged. */
@@ -14,6 +17,7 @@ export interface ProvisionerSettings extends LoopSettings {
   readonly controllerPublishReadonly: boolean;
   /** Empty: none. */
   readonly defaultFsType: string;
+  readonly provisioningProtection: ProvisioningProtection;
   /** Written into the attributes of every volume. */
   readonly identity: string;
   readonly features: {

@@ -15,8 +15,8 @@ describe('what is kept', () => {
   it.each([
     ['kept', 'ours and waiting', {}],
     ['kept', 'ours, waiting, being deleted', { deleting: 'yes' }],
-    ['kept', 'of nobody any more, with our guard', { annotations: theirs, guard: 'on' }],
-    ['kept', 'bound, with our guard', { guard: 'on', spec: { volumeName: 'pv' } }],
+    ['kept', 'of another provisioner now, with our finalizer', { annotations: theirs, protection: 'on' }],
+    ['kept', 'bound, with our finalizer', { protection: 'on', spec: { volumeName: 'pv' } }],
     ['dropped', 'bound', { spec: { volumeName: 'pv' } }],
     ['dropped', 'of another provisioner', { annotations: theirs }],
     ['dropped', 'of no provisioner yet', { annotations: {} }],

@@ -5,7 +5,7 @@
  *
  * | kind | kept | as |
  * |---|---|---|
- * | claim | ours without a volume name; any with our guard | it is: claims are updated by PUT |
+ * | claim | ours without a volume name; any with our provisioning finalizer | it is: claims are updated by PUT |
  * | PersistentVolume | ours | the fields the loops read: it is only ever patched |
  * | VolumeAttachment | of PersistentVolumes | who ties which volume to which node |
  * | Node | all | labels |
@@ -28,10 +28,11 @@ import {
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { driverOn, type NodeDriver } from '@csi-sidecars/volume';
-import { isGuarded, isOurs as isOurClaim } from './claim/claim-facts.ts';
+import { isOurs as isOurClaim } from './claim/claim.ts';
+import { isProtected } from './claim/protection.ts';
 import { annotations } from './names.ts';
-import { annotationsOf } from './object-facts.ts';
-import { isOurs as isOurVolume } from './volume/volume-facts.ts';
+import { annotationsOf } from './metadata.ts';
+import { isOurs as isOurVolume } from './volume/volume.ts';
 
 /** Everything is looked at again this often, whatever was missed. */
 const resyncMs = 15 * 60_000;
@@ -45,7 +46,7 @@ export function watchedClaims(driverName: string): InformerOptions<PersistentVol
     indexers: { uid: (claim) => [claim.metadata?.uid ?? ''] },
     transform: {
       id: `provisioner claims of ${driverName}`,
-      apply: (claim) => (isGuarded(claim) || isWaiting(claim) ? claim : undefined),
+      apply: (claim) => (isProtected(claim, driverName) || isWaiting(claim) ? claim : undefined),
     },
   };
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
 import { aDriver, driverName } from '@csi-sidecars/csi/testing';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
-import { annotations, claimGuard, volumeFinalizer } from '../src/names.ts';
+import type { CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import { annotations, provisioningFinalizer, volumeFinalizer } from '../src/names.ts';
 import type { ProvisionerSettings } from '../src/settings.ts';
 
 export { aDriver, driverName };
@@ -20,6 +20,7 @@ export function someSettings(settings: Partial<ProvisionerSettings> = {}): Provi
     extraCreateMetadata: false,
     controllerPublishReadonly: false,
     defaultFsType: '',
+    provisioningProtection: 'ambiguous',
     identity: '1700000000000-1234-test.csi.example.com',
     features: { topology: true, volumeAttributesClass: true, crossNamespaceVolumeDataSource: false },
     ...settings,
@@ -32,7 +33,7 @@ export interface ClaimFacts {
   readonly uid?: string;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
-  readonly guard?: 'on';
+  readonly protection?: 'on';
   readonly deleting?: 'yes';
   readonly node?: string;
   readonly spec?: Partial<ClaimSpec>;
@@ -40,7 +41,10 @@ export interface ClaimFacts {
 
 export function aClaim(facts: ClaimFacts = {}): PersistentVolumeClaim {
   const { name = 'data' } = facts;
-  const finalizers = [...(facts.finalizers ?? []), ...(facts.guard === 'on' ? [claimGuard] : [])];
+  const finalizers = [
+    ...(facts.finalizers ?? []),
+    ...(facts.protection === 'on' ? [provisioningFinalizer(driverName)] : []),
+  ];
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -67,7 +71,7 @@ export function aClaim(facts: ClaimFacts = {}): PersistentVolumeClaim {
   };
 }
 
-export function aClass(klass: Partial<StorageClass> = {}): StorageClass {
+export function aClass(storageClass: Partial<StorageClass> = {}): StorageClass {
   return {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
@@ -75,7 +79,7 @@ export function aClass(klass: Partial<StorageClass> = {}): StorageClass {
     provisioner: driverName,
     reclaimPolicy: 'Delete',
     volumeBindingMode: 'Immediate',
-    ...klass,
+    ...storageClass,
   };
 }
 
@@ -118,4 +122,17 @@ export function aVolume(facts: VolumeFacts = {}): PersistentVolume {
     },
     status: { phase: facts.phase ?? 'Released' },
   };
+}
+
+/** A node of a zone, and the registration of the driver there. */
+export function aNode(name: string, zone: string = name): readonly [Node, CSINode] {
+  return [
+    { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: { zone } } },
+    {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'CSINode',
+      metadata: { name },
+      spec: { drivers: [{ name: driverName, nodeID: name, topologyKeys: ['zone'] }] },
+    },
+  ];
 }

@@ -6,11 +6,18 @@ import { aClaim, aClass, aDriver, type ClaimFacts, someSettings } from './builde
 import { annotations } from '../src/names.ts';
 import type { CreateOutcome } from '../src/claim/outcome.ts';
 import type { Plan, PlanAnswer } from '../src/claim/plan.ts';
-import { type Action, type ClaimContext, type ClaimState, nothingLearned } from '../src/claim/state.ts';
-import type { Pinned } from '../src/claim/unsettled.ts';
+import {
+  type Action,
+  type ClaimContext,
+  type ClaimState,
+  nothingLearned,
+  type Row as ActionRow,
+} from '../src/claim/state.ts';
+import type { Deletion } from '../src/claim/deletion.ts';
+import type { Entry, Pinned } from '../src/claim/memory.ts';
 
 export const context: ClaimContext = { driver: aDriver(), settings: someSettings(), supportsTopology: true };
-const klass: StorageClass = aClass();
+const storageClass: StorageClass = aClass();
 export const late: StorageClass = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
 const noSecrets = {
   provisioner: undefined,
@@ -30,11 +37,11 @@ export const plan: Plan = {
   fsType: '',
   attributesClass: '',
   secrets: noSecrets,
-  klass,
+  storageClass,
 };
 export const planned: PlanAnswer = { kind: 'planned', plan };
 export const withSecret: Plan = { ...plan, secrets: { ...noSecrets, provisioner: secret } };
-export const pinned: Pinned = { claim: aClaim(), plan, request: plan.request };
+export const pinned: Pinned = { plan, request: plan.request };
 const volume: Volume = {
   volume_id: 'v1',
   capacity_bytes: '100',
@@ -42,48 +49,90 @@ const volume: Volume = {
   content_source: null,
   accessible_topology: [],
 };
-export const made: CreateOutcome = { kind: 'made', volume, bytes: 100n };
-export const final = { kind: 'final', message: 'no', isSettled: true } as const;
-export const tooSmall = { kind: 'tooSmall', message: 'small', volumeId: 'v1' } as const;
+export const made: CreateOutcome = { row: 'O9', kind: 'made', volume, bytes: 100n };
+export const final = { row: 'O5', kind: 'final', message: 'no', isSettled: true } as const;
+export const unsettledFinal = { row: 'O4', kind: 'final', message: 'exists', isSettled: false } as const;
+export const infeasible = { row: 'O3', kind: 'infeasible', message: 'no' } as const;
+export const full = { row: 'O2', kind: 'reschedule', message: 'full' } as const;
+export const ambiguous = { row: 'O1', kind: 'ambiguous', message: 'late', isAnswer: true } as const;
+export const unreached = { row: 'O1', kind: 'ambiguous', message: 'no connection', isAnswer: false } as const;
+export const malformed = { row: 'O6', kind: 'malformed', message: 'odd' } as const;
+export const tooSmall = { row: 'O8', kind: 'tooSmall', message: 'small', volumeId: 'v1' } as const;
 
-export function state(facts: Partial<ClaimState> = {}, claim: ClaimFacts = {}): ClaimState {
+/** A state, with short names for what memory and planning say. */
+export interface StateFacts extends Partial<ClaimState> {
+  /** Default: what `pinned` says, else nothing. */
+  readonly remembers?: Entry['kind'] | 'none';
+  readonly pinned?: Pinned;
+  readonly planned?: PlanAnswer;
+  readonly answers?: Deletion['answers'];
+  /** How long ago the claim was deleted. */
+  readonly deletedForMs?: number;
+}
+
+export function state(facts: StateFacts = {}, claim: ClaimFacts = {}): ClaimState {
+  const { remembers, pinned: sent, planned: answer = planned, answers = [], deletedForMs = 0, ...others } = facts;
+  const presence = facts.presence ?? (claim.deleting === 'yes' ? 'deleting' : 'live');
+  const deletion = presence === 'live' ? undefined : { seenMs: 0, answers, forMs: deletedForMs };
   return {
     claim: aClaim(claim),
-    presence: claim.deleting === 'yes' ? 'deleting' : 'live',
-    isGuarded: claim.guard === 'on',
-    unsettled: facts.pinned === undefined ? 'no' : 'pinned',
-    pinned: undefined,
-    klass,
+    presence,
+    isProtected: claim.protection === 'on' && presence !== 'gone',
+    memory: memoryOf(remembers ?? (sent === undefined ? 'none' : 'pinned'), sent ?? pinned),
+    deletion,
+    storageClass,
     volume: { kind: 'none' },
     volumeName: 'pvc-uid-data',
     infeasibleForMs: 0,
+    plan: () => answer,
     ...nothingLearned,
-    ...facts,
+    ...others,
   };
 }
 
-/** `guard`, or for an end `done Warning: text, failure`. */
+function memoryOf(kind: Entry['kind'] | 'none', sent: Pinned): ClaimState['memory'] {
+  const outstanding = { claim: aClaim(), deletion: undefined };
+  switch (kind) {
+    case 'none':
+      return { kind };
+    case 'settled':
+      return { kind, claim: aClaim(), refusal: undefined };
+    case 'open':
+      return { kind, ...outstanding };
+    case 'pinned':
+      return { kind, pinned: sent, ...outstanding };
+    case 'saving':
+      return { kind, pinned: sent, volume: {}, ...outstanding };
+  }
+}
+
+/** `protect`, or for an end `done, Warning: text, failure`. */
 export function show(action: Action): string {
-  if (action.kind === 'reschedule') return `reschedule, ${action.guard} guard`;
-  if (action.kind === 'plan') return `plan to ${action.purpose}`;
+  if (action.kind === 'reschedule') return `reschedule, ${action.protection} finalizer`;
+  if (action.kind === 'giveUp') return `giveUp, ${action.answer}`;
+  if (action.kind === 'settle')
+    return action.refusedBy === undefined ? 'settle' : `settle, refused by ${action.refusedBy}`;
+  if (action.kind === 'createVolume') return action.isFirst ? 'createVolume, first' : 'createVolume';
   if (action.kind !== 'conclude') return action.kind;
-  const { outcome, events, driverEvents, counts, infeasible } = action;
+  const { outcome, events, driverEvents, counts, answer, lookAgainMs, givenUp } = action;
   return [
     outcome.kind === 'requeueAfter' ? `requeueAfter ${outcome.afterMs}` : outcome.kind,
     ...[...events, ...driverEvents].map(({ type, message }) => `${type}: ${message}`),
     ...(counts === 'no' ? [] : [counts]),
-    ...(infeasible === 'yes' ? ['infeasible'] : []),
+    ...(answer === undefined ? [] : [`${answer} answer`]),
+    ...(lookAgainMs === undefined ? [] : [`again in ${lookAgainMs}`]),
+    ...(givenUp === undefined ? [] : ['given up']),
   ].join(', ');
 }
 
 export const announced = { announced: 'yes' } as const;
-export const attempted: Partial<ClaimState> = { announced: 'yes', planned, pinned };
+export const attempted: StateFacts = { announced: 'yes', pinned };
 export const foreign: Readonly<Record<string, string>> = { [annotations.storageProvisioner]: 'other' };
-export const guard = { guard: 'on' } as const;
-export const settling = { guard: 'on', deleting: 'yes' } as const;
+export const protection = { protection: 'on' } as const;
+export const settling = { protection: 'on', deleting: 'yes' } as const;
 
 export interface Row {
-  readonly row: string;
+  readonly row: ActionRow;
   readonly given: string;
   readonly state: ClaimState;
   readonly next: string;

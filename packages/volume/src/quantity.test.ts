@@ -90,7 +90,10 @@ describe('properties', () => {
   const size = fc.bigInt({ min: 0n, max: (1n << 63n) - 1n });
 
   it('given any size, when written and parsed, then nothing is lost', () => {
-    fc.assert(fc.property(size, (bytes) => bytesOf(formatBytes(bytes)) === bytes));
+    fc.assert(
+      fc.property(size, (bytes) => bytesOf(formatBytes(bytes)) === bytes),
+      { seed: 20_261_122 },
+    );
   });
 
   it('given two sizes, when compared as quantities, then the order is that of the numbers', () => {
@@ -101,6 +104,7 @@ describe('properties', () => {
           a !== undefined && b !== undefined && Math.sign(compareQuantities(a, b)) === Math.sign(Number(left - right))
         );
       }),
+      { seed: 20_261_122 },
     );
   });
 });

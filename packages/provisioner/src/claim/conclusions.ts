@@ -1,42 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The ends of a run, and the two steps that come before an end: writing the guard, and taking it off. */
-import { done, type Outcome, type RecordedEvent, retry } from '@csi-sidecars/runtime';
+/** The ends of a run, and what comes before an end: protecting a claim, taking its protection off, giving it up. */
+import { done, type Outcome, retry } from '@csi-sidecars/runtime';
+import { type Answer, keptForMs } from './deletion.ts';
 import * as messages from './messages.ts';
-import type { Action, ClaimState, Conclusion } from './state.ts';
+import type { Action, ClaimContext, ClaimState, Conclusion, Row } from './state.ts';
 
-export function conclude(outcome: Outcome): Conclusion {
-  return { kind: 'conclude', outcome, events: [], driverEvents: [], counts: 'no', infeasible: 'no' };
+export function conclude(row: Row, outcome: Outcome): Conclusion {
+  return { row, kind: 'conclude', outcome, events: [], driverEvents: [], counts: 'no' };
 }
 
 /** Not tried again by itself. Counted as a failed attempt, as upstream does. */
-export function stop(message?: string): Conclusion {
+export function stop(row: Row, message?: string): Conclusion {
   const events = message === undefined ? [] : [messages.failed(message)];
-  return { ...conclude(done), events, counts: 'failure' };
+  return { ...conclude(row, done), events, counts: 'failure' };
 }
 
-/** Tried again with the claim's backoff; the user is told why. */
-export function fail(s: ClaimState, message: string): Conclusion {
-  const isWaited = s.presence === 'deleting' && s.isGuarded;
-  const text = isWaited ? messages.whileSettling(message) : message;
-  return failWith(messages.failed(text), message);
+export interface Failure {
+  readonly row: Row;
+  readonly message: string;
+  /** Undefined: the driver was not reached. */
+  readonly answer: Answer | undefined;
 }
 
-export function failWith(event: RecordedEvent, message: string): Conclusion {
-  return { ...conclude(retry(new Error(message))), events: [event], counts: 'failure' };
+/** Tried again with the claim's backoff, with an event. A claim that waits for its end waits no longer than its bound. */
+export function fail(s: ClaimState, context: ClaimContext, failure: Failure): Action {
+  const { row, message, answer } = failure;
+  const end = {
+    ...conclude(row, retry(new Error(message))),
+    events: [messages.failed(message)],
+    counts: 'failure',
+  } as const;
+  if (s.presence === 'gone') return goneFailure(s, { ...end, events: [] }, answer);
+  if (s.deletion === undefined || !isOutstanding(s)) return end;
+  if (!s.isProtected) return answer === undefined ? end : { ...end, answer };
+  const answers = answer === undefined ? s.deletion.answers : [...s.deletion.answers, answer];
+  const isEndless = context.settings.provisioningProtection === 'always';
+  const boundMs = isEndless ? undefined : keptForMs(answers);
+  const leftMs = boundMs === undefined ? undefined : boundMs - s.deletion.forMs;
+  if (leftMs !== undefined && leftMs <= 0) return { row: 'C37', kind: 'giveUp', answer: answers.at(-1) ?? 'open' };
+  return {
+    ...end,
+    events: [messages.failed(messages.whileSettling(message, finalizerFacts(s, context)))],
+    ...(answer === undefined ? {} : { answer }),
+    ...(leftMs === undefined ? {} : { lookAgainMs: leftMs }),
+  };
 }
 
-/** The claim could not be updated: nobody needs an event, the next run writes again. */
-export function retryWrite(s: ClaimState): Conclusion {
-  const which = s.guarding === 'failed' ? 'add' : 'remove';
+/** As upstream: memory replays the call until the driver says no. A single no may hide a volume, the third one in a row counts. */
+function goneFailure(s: ClaimState, end: Conclusion, answer: Answer | undefined): Action {
+  if (answer === 'final' && keptForMs([...(s.deletion?.answers ?? []), answer]) !== undefined) {
+    return s.memory.kind === 'none' ? { ...end, row: 'C39', outcome: done } : { row: 'C39', kind: 'settle' };
+  }
+  return answer === undefined ? end : { ...end, answer };
+}
+
+/** C37: whether the claim has waited long enough before this run. */
+export function isOverdue(s: ClaimState, { settings }: ClaimContext): boolean {
+  if (s.presence !== 'deleting' || s.deletion === undefined || !s.isProtected || !isOutstanding(s)) return false;
+  const boundMs = settings.provisioningProtection === 'always' ? undefined : keptForMs(s.deletion.answers);
+  return boundMs !== undefined && s.deletion.forMs >= boundMs;
+}
+
+/** The claim has waited long enough: its backoff may be minutes. */
+const writeAgainMs = 10_000;
+
+/** C37, C38: the finalizer of a claim that is given up was written, or could not be. */
+export function givenUp(s: ClaimState, context: ClaimContext): Conclusion {
+  if (s.givingUp !== 'done') return { ...retryWrite('C38', s, 'remove'), lookAgainMs: writeAgainMs };
+  const message = messages.givenUp(finalizerFacts(s, context));
+  const goesOn = s.memory.kind === 'pinned' || s.memory.kind === 'open';
+  const outcome = goesOn ? retry(new Error(message)) : done;
+  return { ...conclude('C37', outcome), events: [messages.givenUpEvent(message)], counts: 'failure', givenUp: 'yes' };
+}
+
+function finalizerFacts(s: ClaimState, { driver, settings }: ClaimContext): messages.FinalizerFacts {
+  const isEndless = settings.provisioningProtection === 'always';
+  return { driverName: driver.name, volumeName: s.volumeName, isEndless };
+}
+
+/** A volume may exist for the claim that no PersistentVolume records. */
+export function isOutstanding({ memory, isProtected }: ClaimState): boolean {
+  return memory.kind === 'none' ? isProtected : memory.kind !== 'settled';
+}
+
+/** The claim could not be updated. No event: the next run writes again. */
+export function retryWrite(row: Row, s: ClaimState, which: 'add' | 'remove'): Conclusion {
   const name = `${s.claim.metadata?.namespace ?? ''}/${s.claim.metadata?.name ?? ''}`;
-  return conclude(retry(new Error(`failed to ${which} the provisioning finalizer of claim ${name}`)));
+  return conclude(row, retry(new Error(`failed to ${which} the provisioning finalizer of claim ${name}`)));
 }
 
-/** Nothing is outstanding: memory first, so that no failed write makes us call again; then the guard; then `end`. */
-export function finishSettled(s: ClaimState, end: Conclusion): Action {
-  if (s.unsettled === 'pinned' || s.unsettled === 'saving') return { kind: 'settle' };
-  if (!s.isGuarded) return end;
-  if (s.unguarding === 'untried') return s.unsettled === 'settled' ? { kind: 'unguard' } : { kind: 'settle' };
-  // The guard is still there although it was tried to take it off; what else there was to say is said all the same.
-  return { ...end, outcome: retryWrite(s).outcome };
+/** Nothing is outstanding: memory first, so that a failed write does not cause another call; then the finalizer; then `end`. */
+export function finishSettled(s: ClaimState, end: Conclusion, refusedBy?: string): Action {
+  const { row } = end;
+  const { memory, isProtected, unprotecting } = s;
+  const isRemembered = memory.kind === 'none' ? !isProtected || unprotecting !== 'untried' : memory.kind === 'settled';
+  if (!isRemembered) return { row, kind: 'settle', ...(refusedBy === undefined ? {} : { refusedBy }) };
+  if (!isProtected) return end;
+  if (unprotecting === 'untried') return { row, kind: 'unprotect' };
+  // The finalizer could not be taken off: the next run tries again. The events of this run are sent all the same.
+  return { ...end, outcome: retryWrite(row, s, 'remove').outcome };
 }

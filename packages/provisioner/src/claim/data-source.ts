@@ -36,7 +36,7 @@ export function toDataSource(
   if (source.kind === 'VolumeSnapshot') return { kind: 'unsupported', what: `VolumeSnapshot ${source.name}` };
   if (source.kind === 'PersistentVolumeClaim')
     return { kind: 'unsupported', what: `PersistentVolumeClaim ${source.name}` };
-  // Whether it may be used from here, a ReferenceGrant would have to say; nobody reads those yet.
+  // A ReferenceGrant would have to permit it, and those are not read yet.
   if (namespace !== '' && namespace !== claim.metadata?.namespace) {
     return { kind: 'unsupported', what: `${source.kind} ${namespace}/${source.name} of another namespace` };
   }

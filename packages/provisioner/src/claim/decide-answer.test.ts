@@ -4,8 +4,14 @@ import { describe, expect, it } from 'vitest';
 import {
   attempted,
   context,
-  guard,
+  protection,
+  ambiguous,
   final,
+  full,
+  infeasible,
+  malformed,
+  unreached,
+  unsettledFinal,
   made,
   type Row,
   settling,
@@ -13,196 +19,363 @@ import {
   state,
   tooSmall,
 } from '../../testing/claim-states.ts';
+import { driverName } from '../../testing/builders.ts';
 import { decide } from './decide.ts';
+
+const kept = `; finalizer provisioning-protection.provisioner.storage.kubernetes.io/${driverName} keeps the claim for some minutes until it is known whether volume pvc-uid-data was created; to give that volume up, remove this finalizer`;
+const givenUp = `volume pvc-uid-data may exist: CSI driver ${driverName} gave no conclusive answer after the claim was deleted, so the claim was released; delete the volume in the storage system if it is there`;
 
 const rows: readonly Row[] = [
   { row: 'C23', given: 'final, pinned', state: state({ ...attempted, created: final }), next: 'settle' },
   {
     row: 'C23',
     given: 'final, settled',
-    state: state({ ...attempted, created: final, unsettled: 'no' }),
+    state: state({ ...attempted, created: final, remembers: 'none' }),
     next: 'retry, Warning: no, failure',
   },
   {
     row: 'C23',
-    given: 'final, guard still on',
-    state: state({ ...attempted, created: final, unsettled: 'settled' }, guard),
-    next: 'unguard',
+    given: 'final, finalizer still on',
+    state: state({ ...attempted, created: final, remembers: 'settled' }, protection),
+    next: 'unprotect',
   },
   {
     row: 'C23',
-    given: 'final, guard stays',
-    state: state({ ...attempted, created: final, unsettled: 'settled', unguarding: 'failed' }, guard),
+    given: 'final, finalizer stays',
+    state: state({ ...attempted, created: final, remembers: 'settled', unprotecting: 'failed' }, protection),
     next: 'retry, Warning: no, failure',
   },
   {
     row: 'C23',
     given: 'final, claim gone',
-    state: state({ ...attempted, created: final, unsettled: 'no', presence: 'gone' }),
-    next: 'done, Warning: no, failure',
+    state: state({ ...attempted, created: final, remembers: 'none', presence: 'gone' }),
+    next: 'done, failure',
   },
   {
     row: 'C24',
-    given: 'infeasible',
-    state: state({ ...attempted, created: { kind: 'infeasible', message: 'no' }, unsettled: 'no' }),
-    next: 'retry, Warning: Volume provisioning failed with infeasible error. Retries will be delayed. no, failure, infeasible',
+    given: 'infeasible, pinned',
+    state: state({ ...attempted, created: infeasible }),
+    next: 'settle, refused by class-uid',
+  },
+  {
+    row: 'C24',
+    given: 'infeasible, settled',
+    state: state({ ...attempted, created: infeasible, remembers: 'settled' }),
+    next: 'retry, Warning: Volume provisioning failed with infeasible error. Retries will be delayed. no, failure',
   },
   {
     row: 'C25',
     given: 'reschedule, pinned',
-    state: state({ ...attempted, created: { kind: 'reschedule', message: 'full' } }, { node: 'n' }),
+    state: state({ ...attempted, created: full }, { node: 'n' }),
     next: 'settle',
   },
   {
     row: 'C25',
     given: 'reschedule',
-    state: state({ ...attempted, created: { kind: 'reschedule', message: 'full' }, unsettled: 'no' }, { node: 'n' }),
-    next: 'reschedule, remove guard',
+    state: state({ ...attempted, created: full, remembers: 'none' }, { node: 'n' }),
+    next: 'reschedule, remove finalizer',
   },
   {
     row: 'C25',
     given: 'rescheduled',
-    state: state(
-      { ...attempted, created: { kind: 'reschedule', message: 'full' }, unsettled: 'no', rescheduling: 'done' },
-      { node: 'n' },
-    ),
+    state: state({ ...attempted, created: full, remembers: 'none', rescheduling: 'done' }, { node: 'n' }),
     next: 'done, Warning: full, failure',
   },
   {
     row: 'C25',
     given: 'reschedule failed',
-    state: state(
-      { ...attempted, created: { kind: 'reschedule', message: 'full' }, unsettled: 'no', rescheduling: 'failed' },
-      { node: 'n' },
-    ),
+    state: state({ ...attempted, created: full, remembers: 'none', rescheduling: 'failed' }, { node: 'n' }),
     next: 'retry, Warning: full, failure',
   },
   {
     row: 'C26',
     given: 'reschedule without annotation',
-    state: state({ ...attempted, created: { kind: 'reschedule', message: 'full' }, unsettled: 'no' }),
+    state: state({ ...attempted, created: full, remembers: 'none' }),
     next: 'retry, Warning: full, failure',
   },
   {
     row: 'C26',
     given: 'reschedule, deleting',
-    state: state(
-      { ...attempted, created: { kind: 'reschedule', message: 'full' }, unsettled: 'settled' },
-      { ...settling, node: 'n' },
-    ),
-    next: 'unguard',
+    state: state({ ...attempted, created: full, remembers: 'settled' }, { ...settling, node: 'n' }),
+    next: 'unprotect',
   },
   {
     row: 'C27',
     given: 'ambiguous',
-    state: state({ ...attempted, created: { kind: 'ambiguous', message: 'late' } }),
-    next: 'guard',
+    state: state({ ...attempted, created: ambiguous }),
+    next: 'protect',
   },
   {
     row: 'C27',
-    given: 'ambiguous, guarded',
-    state: state({ ...attempted, created: { kind: 'ambiguous', message: 'late' } }, guard),
+    given: 'ambiguous, protected',
+    state: state({ ...attempted, created: ambiguous }, protection),
     next: 'retry, Warning: late, failure',
   },
   {
     row: 'C27',
-    given: 'ambiguous, deleting',
-    state: state({ ...attempted, created: { kind: 'ambiguous', message: 'late' } }, { deleting: 'yes' }),
-    next: 'retry, Warning: late, failure',
+    given: 'ambiguous, deleting without the finalizer',
+    state: state({ ...attempted, created: ambiguous }, { deleting: 'yes' }),
+    next: 'retry, Warning: late, failure, open answer',
+  },
+  {
+    row: 'C27',
+    given: 'ambiguous, deleting with the finalizer',
+    state: state({ ...attempted, created: ambiguous }, settling),
+    next: `retry, Warning: late${kept}, failure, open answer`,
+  },
+  {
+    row: 'C27',
+    given: 'the driver not reached, deleting, after three answers',
+    state: state(
+      { ...attempted, created: unreached, answers: ['final', 'open', 'final'], deletedForMs: 299_000 },
+      settling,
+    ),
+    next: `retry, Warning: no connection${kept}, failure, again in 1000`,
+  },
+  {
+    row: 'C27',
+    given: 'ambiguous, gone, again and again',
+    state: state({
+      ...attempted,
+      created: ambiguous,
+      presence: 'gone',
+      answers: ['open', 'open', 'open'],
+      deletedForMs: 9e9,
+    }),
+    next: 'retry, failure, open answer',
   },
   {
     row: 'C27',
     given: 'malformed',
-    state: state({ ...attempted, created: { kind: 'malformed', message: 'odd' } }),
-    next: 'guard',
+    state: state({ ...attempted, created: malformed }),
+    next: 'protect',
+  },
+  {
+    row: 'C41',
+    given: 'final, unsettled, pinned',
+    state: state({ ...attempted, created: unsettledFinal }, settling),
+    next: 'releaseRequest',
+  },
+  {
+    row: 'C41',
+    given: 'final, unsettled, released, without the finalizer',
+    state: state({ ...attempted, created: unsettledFinal, remembers: 'open' }),
+    next: 'protect',
+  },
+  {
+    row: 'C41',
+    given: 'final, unsettled, released, live',
+    state: state({ ...attempted, created: unsettledFinal, remembers: 'open' }, protection),
+    next: 'retry, Warning: exists, failure',
+  },
+  {
+    row: 'C41',
+    given: 'final, unsettled, released, deleting',
+    state: state({ ...attempted, created: unsettledFinal, remembers: 'open' }, settling),
+    next: `retry, Warning: exists${kept}, failure, final answer`,
+  },
+  {
+    row: 'C41',
+    given: 'the third final answer, deleted 59 seconds ago',
+    state: state(
+      { ...attempted, created: unsettledFinal, remembers: 'open', answers: ['final', 'final'], deletedForMs: 59_000 },
+      settling,
+    ),
+    next: `retry, Warning: exists${kept}, failure, final answer, again in 1000`,
+  },
+  {
+    row: 'C37',
+    given: 'the third final answer, deleted a minute ago',
+    state: state(
+      { ...attempted, created: unsettledFinal, remembers: 'open', answers: ['final', 'final'], deletedForMs: 60_000 },
+      settling,
+    ),
+    next: 'giveUp, final',
+  },
+  {
+    row: 'C41',
+    given: 'the second final answer, deleted an hour ago',
+    state: state(
+      { ...attempted, created: unsettledFinal, remembers: 'open', answers: ['final'], deletedForMs: 3_600_000 },
+      settling,
+    ),
+    next: `retry, Warning: exists${kept}, failure, final answer`,
+  },
+  {
+    row: 'C37',
+    given: 'the third answer, not all of them final, deleted five minutes ago',
+    state: state({ ...attempted, created: ambiguous, answers: ['final', 'final'], deletedForMs: 300_000 }, settling),
+    next: 'giveUp, open',
   },
   {
     row: 'C27',
-    given: 'exists, unsettled',
-    state: state({ ...attempted, created: { kind: 'final', message: 'exists', isSettled: false } }, settling),
-    next: 'retry, Warning: exists; the claim is kept until it is known whether a volume was created for it, failure',
+    given: 'the third answer, not all of them final, deleted a minute ago',
+    state: state({ ...attempted, created: ambiguous, answers: ['final', 'final'], deletedForMs: 60_000 }, settling),
+    next: `retry, Warning: late${kept}, failure, open answer, again in 240000`,
+  },
+  {
+    row: 'C37',
+    given: 'given up, no volume possible',
+    state: state({ ...attempted, created: unsettledFinal, remembers: 'none', givingUp: 'done' }, { deleting: 'yes' }),
+    next: `done, Warning: ${givenUp}, failure, given up`,
+  },
+  {
+    row: 'C37',
+    given: 'given up, the call may be going on',
+    state: state({ ...attempted, created: ambiguous, givingUp: 'done' }, { deleting: 'yes' }),
+    next: `retry, Warning: ${givenUp}, failure, given up`,
+  },
+  {
+    row: 'C38',
+    given: 'the finalizer of a claim that is given up stays',
+    state: state({ ...attempted, created: ambiguous, givingUp: 'failed' }, settling),
+    next: 'retry, again in 10000',
+  },
+  {
+    row: 'C39',
+    given: 'the third final answer, gone',
+    state: state({
+      ...attempted,
+      created: unsettledFinal,
+      remembers: 'open',
+      presence: 'gone',
+      answers: ['open', 'open'],
+    }),
+    next: 'settle',
+  },
+  {
+    row: 'C39',
+    given: 'the third final answer, gone and forgotten',
+    state: state({
+      ...attempted,
+      created: unsettledFinal,
+      remembers: 'none',
+      presence: 'gone',
+      answers: ['open', 'open'],
+    }),
+    next: 'done, failure',
+  },
+  {
+    row: 'C41',
+    given: 'the second final answer, gone',
+    state: state({ ...attempted, created: unsettledFinal, remembers: 'open', presence: 'gone', answers: ['open'] }),
+    next: 'retry, failure, final answer',
   },
   { row: 'C28', given: 'too small', state: state({ ...attempted, created: tooSmall }), next: 'cleanUp' },
   {
     row: 'C29',
     given: 'too small, cleaned up',
-    state: state({ ...attempted, created: tooSmall, cleanedUp: 'yes', unsettled: 'no' }),
+    state: state({ ...attempted, created: tooSmall, cleanedUp: 'yes', remembers: 'none' }),
     next: 'retry, Warning: small, failure',
   },
   {
     row: 'C30',
     given: 'too small, not cleaned up',
-    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }, guard),
+    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }, protection),
     next: 'retry, Warning: small. Cleanup of volume pvc-uid-data failed, volume is orphaned: busy, failure',
   },
   {
     row: 'C30',
-    given: 'too small, not cleaned up, no guard',
+    given: 'too small, not cleaned up, no finalizer',
     state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }),
-    next: 'guard',
+    next: 'protect',
   },
   { row: 'C31', given: 'made', state: state({ ...attempted, created: made }), next: 'save' },
   {
     row: 'C32',
     given: 'saved',
-    state: state({ ...attempted, created: made, saved: { kind: 'saved', claim: 'there' } }),
+    state: state({ ...attempted, created: made, saved: { row: 'S1', kind: 'saved', claim: 'there' } }),
     next: 'settle',
   },
   {
     row: 'C32',
     given: 'saved, settled',
-    state: state({ ...attempted, created: made, saved: { kind: 'saved', claim: 'there' }, unsettled: 'no' }),
+    state: state({
+      ...attempted,
+      created: made,
+      saved: { row: 'S1', kind: 'saved', claim: 'there' },
+      remembers: 'none',
+    }),
     next: 'done, Normal: Successfully provisioned volume pvc-uid-data, success',
   },
   {
     row: 'C32',
     given: 'saved, claim gone',
-    state: state({ ...attempted, created: made, saved: { kind: 'saved', claim: 'gone' }, unsettled: 'no' }),
+    state: state({
+      ...attempted,
+      created: made,
+      saved: { row: 'S1', kind: 'saved', claim: 'gone' },
+      remembers: 'none',
+    }),
     next: 'done, success',
   },
   {
     row: 'C33',
     given: 'not saved',
-    state: state({ ...attempted, created: made, saved: { kind: 'later', cause: new Error('x') }, unsettled: 'saving' }),
-    next: 'guard',
+    state: state({
+      ...attempted,
+      created: made,
+      saved: { row: 'S8', kind: 'later', cause: new Error('x') },
+      remembers: 'saving',
+    }),
+    next: 'protect',
   },
   {
     row: 'C33',
-    given: 'not saved, guarded',
+    given: 'not saved, protected',
     state: state(
-      { ...attempted, created: made, saved: { kind: 'later', cause: new Error('x') }, unsettled: 'saving' },
-      guard,
+      { ...attempted, created: made, saved: { row: 'S8', kind: 'later', cause: new Error('x') }, remembers: 'saving' },
+      protection,
     ),
     next: 'done, success',
   },
   {
     row: 'C34',
     given: 'taken',
-    state: state({ ...attempted, created: made, saved: { kind: 'taken', message: 'theirs' } }),
+    state: state({ ...attempted, created: made, saved: { row: 'S4', kind: 'taken', message: 'theirs' } }),
     next: 'settle',
   },
   {
     row: 'C34',
     given: 'taken, settled',
-    state: state({ ...attempted, created: made, saved: { kind: 'taken', message: 'theirs' }, unsettled: 'no' }),
+    state: state({
+      ...attempted,
+      created: made,
+      saved: { row: 'S4', kind: 'taken', message: 'theirs' },
+      remembers: 'none',
+    }),
     next: 'retry, Warning: theirs, failure',
   },
   {
     row: 'C35',
     given: 'refused',
-    state: state({ ...attempted, created: made, saved: { kind: 'refused', message: 'bad' } }),
-    next: 'guard',
+    state: state({ ...attempted, created: made, saved: { row: 'S7', kind: 'refused', message: 'bad' } }),
+    next: 'protect',
   },
   {
     row: 'C35',
-    given: 'refused, guarded',
-    state: state({ ...attempted, created: made, saved: { kind: 'refused', message: 'bad' } }, guard),
+    given: 'refused, protected',
+    state: state({ ...attempted, created: made, saved: { row: 'S7', kind: 'refused', message: 'bad' } }, protection),
     next: 'retry, Warning: bad, failure',
   },
 ];
 
+describe('a claim without a bound', () => {
+  it('[provisioner#P9] given --provisioning-protection=always, when any number of answers came, then the claim is kept, and the event says how to give it up', () => {
+    const always = { ...context, settings: { ...context.settings, provisioningProtection: 'always' as const } };
+    const given = state(
+      { ...attempted, created: ambiguous, answers: ['open', 'open', 'open'], deletedForMs: 9e9 },
+      settling,
+    );
+    expect(show(decide(given, always))).toBe(
+      `retry, Warning: late${kept.replace(' for some minutes', '')}, failure, open answer`,
+    );
+  });
+});
+
 describe('the claim table', () => {
-  it.each(rows)('$row: given $given, when decided, then $next', ({ state, next }) => {
-    expect(show(decide(state, context))).toBe(next);
+  it.each(rows)('$row: given $given, when decided, then $next', ({ row, state, next }) => {
+    const action = decide(state, context);
+    expect([action.row, show(action)]).toEqual([row, next]);
   });
 });

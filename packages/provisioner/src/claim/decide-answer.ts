@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows C23 to C35: from CreateVolume's answer to the end of the run. Pure; first match wins. */
-import { done } from '@csi-sidecars/runtime';
-import { conclude, fail, failWith, finishSettled, stop } from './conclusions.ts';
+/** The claim table from CreateVolume's answer to the end of the run. Pure; first match wins. */
+import { done, retry } from '@csi-sidecars/runtime';
+import { hasSelectedNode } from './claim.ts';
+import { conclude, fail, type Failure, finishSettled, stop } from './conclusions.ts';
 import * as messages from './messages.ts';
 import type { CreateOutcome, TooSmall } from './outcome.ts';
 import { toPersistentVolume } from './persistent-volume.ts';
-import {
-  type Action,
-  type ClaimContext,
-  type ClaimState,
-  type Conclusion,
-  hasSelectedNode,
-  mayGuard,
-} from './state.ts';
+import { mayProtect } from './protection.ts';
+import type { Action, ClaimContext, ClaimState, Conclusion, Row } from './state.ts';
 
 type Answered = ClaimState & { readonly created: CreateOutcome };
 
@@ -20,71 +15,87 @@ export function decideAnswer(s: Answered, context: ClaimContext): Action {
   const { created } = s;
   switch (created.kind) {
     case 'final':
-      return created.isSettled
-        ? settled(s, failWith(messages.failed(created.message), created.message))
-        : open(s, created.message); // C23, C27
-    case 'infeasible':
-      return settled(s, { ...failWith(messages.infeasible(created.message), created.message), infeasible: 'yes' }); // C24
+      if (created.isSettled) return settled(s, refused('C23', created.message));
+      if (s.memory.kind === 'pinned') return { row: 'C41', kind: 'releaseRequest' };
+      return stayOpen(s, context, { row: 'C41', message: created.message, answer: 'final' });
+    case 'infeasible': {
+      const end = { ...refused('C24', created.message), events: [messages.infeasible(created.message)] };
+      return settled(s, end, s.storageClass && (s.storageClass.metadata?.uid ?? ''));
+    }
     case 'reschedule':
       return rescheduled(s, created.message);
-    case 'ambiguous':
+    case 'ambiguous': {
+      const answer = created.isAnswer ? 'open' : undefined;
+      return stayOpen(s, context, { row: 'C27', message: created.message, answer });
+    }
     case 'malformed':
-      return open(s, created.message); // C27
+      return stayOpen(s, context, { row: 'C27', message: created.message, answer: 'open' });
     case 'tooSmall':
-      return tooSmall(s, created);
+      return tooSmall(s, context, created);
     case 'made':
-      return made(s, { ...created, context });
+      return made(s, context, created);
   }
 }
 
-/** C23: final. A claim that is gone needs no further try. */
-function settled(s: ClaimState, end: Conclusion): Action {
-  return finishSettled(s, s.presence === 'gone' ? { ...end, outcome: done } : end);
+function refused(row: Row, message: string): Conclusion {
+  const events = [messages.failed(message)];
+  return { ...conclude(row, retry(new Error(message))), events, counts: 'failure' };
 }
 
-/** C27: a volume may exist. The guard is written before the answer can be forgotten. */
-function open(s: ClaimState, message: string): Action {
-  if (s.guarding === 'untried' && mayGuard(s)) return { kind: 'guard' };
-  return fail(s, message);
+/** The outcome is known. A claim that is gone needs no further try and no event. */
+function settled(s: ClaimState, end: Conclusion, refusedBy?: string): Action {
+  return finishSettled(s, s.presence === 'gone' ? { ...end, events: [], outcome: done } : end, refusedBy);
+}
+
+/** A volume may exist. The finalizer is written before the answer can be forgotten. */
+function stayOpen(s: ClaimState, context: ClaimContext, failure: Failure): Action {
+  if (s.protecting === 'untried' && mayProtect(s, context)) return { row: failure.row, kind: 'protect' };
+  return fail(s, context, failure);
 }
 
 /** C25, C26 */
 function rescheduled(s: ClaimState, message: string): Action {
-  if (s.presence !== 'live' || !hasSelectedNode(s)) return settled(s, failWith(messages.failed(message), message));
-  if (s.unsettled === 'pinned') return { kind: 'settle' };
-  if (s.rescheduling === 'untried') return { kind: 'reschedule', guard: 'remove' };
-  return s.rescheduling === 'done' ? stop(message) : failWith(messages.failed(message), message);
+  if (s.rescheduling === 'done') return stop('C25', message);
+  if (s.rescheduling !== 'untried') return refused('C25', message);
+  if (s.presence !== 'live' || !hasSelectedNode(s.claim)) return settled(s, refused('C26', message));
+  if (s.memory.kind === 'pinned' || s.memory.kind === 'open') return { row: 'C25', kind: 'settle' };
+  return { row: 'C25', kind: 'reschedule', protection: 'remove' };
 }
 
 /** C28 to C30 */
-function tooSmall(s: ClaimState, volume: TooSmall): Action {
+function tooSmall(s: ClaimState, context: ClaimContext, volume: TooSmall): Action {
   const { message } = volume;
-  if (s.cleanedUp === 'no') return { kind: 'cleanUp', volume, secrets: s.pinned?.request.secrets ?? {} }; // C28
-  if (s.cleanedUp === 'yes') return settled(s, failWith(messages.failed(message), message)); // C29
-  return open(s, messages.orphaned(message, { volumeName: s.volumeName, cause: s.cleanedUp.failure })); // C30
+  if (s.cleanedUp === 'no') {
+    const secrets = s.memory.kind === 'pinned' ? (s.memory.pinned.request.secrets ?? {}) : {};
+    return { row: 'C28', kind: 'cleanUp', volume, secrets };
+  }
+  if (s.cleanedUp === 'yes') return settled(s, refused('C29', message));
+  const orphaned = messages.orphaned(message, { volumeName: s.volumeName, cause: s.cleanedUp.failure });
+  return stayOpen(s, context, { row: 'C30', message: orphaned, answer: 'open' });
 }
 
-type Made = Extract<CreateOutcome, { kind: 'made' }> & { readonly context: ClaimContext };
+type Made = Extract<CreateOutcome, { kind: 'made' }>;
 
 /** C31 to C35 */
-function made(s: ClaimState, { volume, bytes, context }: Made): Action {
-  const { saved, pinned } = s;
-  if (pinned === undefined) throw new Error('a volume was made without a pinned request');
+function made(s: ClaimState, context: ClaimContext, { volume, bytes }: Made): Action {
+  const { saved, memory } = s;
   if (saved === undefined) {
-    const { claim, plan } = pinned;
-    return { kind: 'save', volume: toPersistentVolume({ ...context, claim, plan, volume, bytes }) }; // C31
+    if (memory.kind !== 'pinned') throw new Error('a volume was made without a pinned request');
+    const { claim } = memory;
+    const { plan } = memory.pinned;
+    return { row: 'C31', kind: 'save', volume: toPersistentVolume({ ...context, claim, plan, volume, bytes }) };
   }
   switch (saved.kind) {
     case 'saved': {
-      const events = saved.claim === 'there' ? [messages.succeeded(pinned.plan.volumeName)] : [];
-      return finishSettled(s, { ...conclude(done), events, counts: 'success' }); // C32
+      const events = saved.claim === 'there' ? [messages.succeeded(s.volumeName)] : [];
+      return finishSettled(s, { ...conclude('C32', done), events, counts: 'success' });
     }
     case 'later':
-      if (s.guarding === 'untried' && mayGuard(s)) return { kind: 'guard' };
-      return { ...conclude(done), counts: 'success' }; // C33
+      if (s.protecting === 'untried' && mayProtect(s, context)) return { row: 'C33', kind: 'protect' };
+      return { ...conclude('C33', done), counts: 'success' };
     case 'taken':
-      return settled(s, failWith(messages.failed(saved.message), saved.message)); // C34
+      return settled(s, refused('C34', saved.message));
     case 'refused':
-      return open(s, saved.message); // C35
+      return stayOpen(s, context, { row: 'C35', message: saved.message, answer: 'open' });
   }
 }

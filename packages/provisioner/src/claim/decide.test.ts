@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One line per row of the claim table, up to the call: what is known, and the one thing that is done next. */
 import { describe, expect, it } from 'vitest';
-import { driverName, aClass } from '../../testing/builders.ts';
+import { aClass, type ClaimFacts, driverName } from '../../testing/builders.ts';
 import {
+  ambiguous,
   announced,
   context,
   foreign,
-  guard,
+  protection,
   late,
   pinned,
   plan,
@@ -15,25 +16,30 @@ import {
   settling,
   show,
   state,
+  type StateFacts,
   withSecret,
 } from '../../testing/claim-states.ts';
 import { decide } from './decide.ts';
+import type { ClaimState } from './state.ts';
+
+const kept = `; finalizer provisioning-protection.provisioner.storage.kubernetes.io/${driverName} keeps the claim for some minutes until it is known whether volume pvc-uid-data was created; to give that volume up, remove this finalizer`;
+const finals = ['final', 'final', 'final'] as const;
 
 const rows: readonly Row[] = [
-  { row: 'C1', given: 'saving without guard', state: state({ unsettled: 'saving' }), next: 'guard' },
-  { row: 'C2', given: 'saving with guard', state: state({ unsettled: 'saving' }, guard), next: 'done' },
-  { row: 'C2', given: 'saving and gone', state: state({ unsettled: 'saving', presence: 'gone' }), next: 'done' },
-  { row: 'C3', given: 'settled with guard', state: state({ unsettled: 'settled' }, guard), next: 'unguard' },
+  { row: 'C1', given: 'saving without finalizer', state: state({ remembers: 'saving' }), next: 'protect' },
+  { row: 'C2', given: 'saving with finalizer', state: state({ remembers: 'saving' }, protection), next: 'done' },
+  { row: 'C2', given: 'saving and gone', state: state({ remembers: 'saving', presence: 'gone' }), next: 'done' },
+  { row: 'C3', given: 'settled with finalizer', state: state({ remembers: 'settled' }, protection), next: 'unprotect' },
   {
     row: 'C3',
-    given: 'settled, guard stays',
-    state: state({ unsettled: 'settled', unguarding: 'failed' }, guard),
+    given: 'settled, finalizer stays',
+    state: state({ remembers: 'settled', unprotecting: 'failed' }, protection),
     next: 'retry',
   },
   {
     row: 'C4',
-    given: 'guard and our volume bound',
-    state: state({}, { ...guard, spec: { volumeName: 'pvc-uid-data' } }),
+    given: 'finalizer and our volume bound',
+    state: state({}, { ...protection, spec: { volumeName: 'pvc-uid-data' } }),
     next: 'settle',
   },
   { row: 'C5', given: 'gone', state: state({ presence: 'gone' }), next: 'done' },
@@ -41,18 +47,28 @@ const rows: readonly Row[] = [
   { row: 'C7', given: 'not ours', state: state({}, { annotations: foreign }), next: 'done' },
   { row: 'C7', given: 'no annotation', state: state({}, { annotations: {} }), next: 'done' },
   { row: 'C7', given: 'bound', state: state({}, { spec: { volumeName: 'pv' } }), next: 'done' },
-  { row: 'C8', given: 'class missing', state: state({ klass: undefined }), next: 'retry, failure' },
+  { row: 'C8', given: 'class missing', state: state({ storageClass: undefined }), next: 'retry, failure' },
   {
     row: 'C8',
-    given: 'class missing with guard',
-    state: state({ klass: undefined }, guard),
+    given: 'class missing with finalizer',
+    state: state({ storageClass: undefined }, protection),
     next: 'retry, Warning: storageClass "fast" not found, failure',
   },
-  { row: 'C9', given: 'late binding without node', state: state({ klass: late }), next: 'done' },
-  { row: 'C9', given: 'late binding with node', state: state({ klass: late }, { node: 'n1' }), next: 'announce' },
+  { row: 'C9', given: 'late binding without node', state: state({ storageClass: late }), next: 'done' },
+  {
+    row: 'C13',
+    given: 'late binding with node',
+    state: state({ storageClass: late }, { node: 'n1' }),
+    next: 'announce',
+  },
   { row: 'C10', given: 'volume exists', state: state({ volume: { kind: 'own' } }), next: 'done, failure' },
   { row: 'C10', given: 'volume exists, pinned', state: state({ volume: { kind: 'own' }, pinned }), next: 'settle' },
-  { row: 'C10', given: 'volume exists, guard alone', state: state({ volume: { kind: 'own' } }, guard), next: 'settle' },
+  {
+    row: 'C10',
+    given: 'volume exists, finalizer alone',
+    state: state({ volume: { kind: 'own' } }, protection),
+    next: 'settle',
+  },
   {
     row: 'C11',
     given: 'name taken',
@@ -60,7 +76,7 @@ const rows: readonly Row[] = [
     next: 'retry, Warning: PersistentVolume pv already exists and belongs to claim a/b, failure',
   },
   {
-    row: 'C11',
+    row: 'C13',
     given: 'name taken, pinned',
     state: state({ volume: { kind: 'taken', name: 'pv', owner: 'a/b' }, pinned }),
     next: 'announce',
@@ -68,21 +84,21 @@ const rows: readonly Row[] = [
   {
     row: 'C12',
     given: 'class of another',
-    state: state({ klass: aClass({ provisioner: 'other' }) }),
+    state: state({ storageClass: aClass({ provisioner: 'other' }) }),
     next: 'done, failure',
   },
   {
     row: 'C12',
-    given: 'class of another with guard',
-    state: state({ klass: aClass({ provisioner: 'other' }) }, guard),
+    given: 'class of another with finalizer',
+    state: state({ storageClass: aClass({ provisioner: 'other' }) }, protection),
     next: 'retry, Warning: storageClass "fast" belongs to provisioner other, failure',
   },
   { row: 'C13', given: 'a claim to provision', state: state(), next: 'announce' },
   {
-    row: 'C13',
-    given: 'pinned, class gone, not ours, gone',
-    state: state({ pinned, klass: undefined, presence: 'gone' }, { annotations: foreign }),
-    next: 'announce',
+    row: 'C22',
+    given: 'pinned, class gone, not ours, gone: no event',
+    state: state({ pinned, storageClass: undefined, presence: 'gone' }, { annotations: foreign }),
+    next: 'createVolume',
   },
   {
     row: 'C14',
@@ -104,31 +120,11 @@ const rows: readonly Row[] = [
     state: state(announced, { spec: { dataSource: { kind: 'Book', apiGroup: 'x', name: 'b' } } }),
     next: 'done, Normal: Assuming an external populator will provision the volume, failure',
   },
-  { row: 'C16', given: 'announced', state: state(announced), next: 'plan to provision' },
-  { row: 'C16', given: 'guard alone, live', state: state(announced, guard), next: 'plan to provision' },
-  {
-    row: 'C16',
-    given: 'guard alone, deleting',
-    state: state({ ...announced, klass: late }, settling),
-    next: 'plan to settle',
-  },
-  {
-    row: 'C16',
-    given: 'guard alone, bound elsewhere',
-    state: state({ ...announced, klass: late }, { ...guard, spec: { volumeName: 'x' } }),
-    next: 'plan to settle',
-  },
-  {
-    row: 'C16',
-    given: 'guard alone, not ours any more',
-    state: state(announced, { ...guard, annotations: foreign }),
-    next: 'plan to settle',
-  },
   {
     row: 'C17',
     given: 'node gone',
     state: state({ ...announced, planned: { kind: 'nodeGone', message: 'gone' } }, { node: 'n1' }),
-    next: 'reschedule, keep guard',
+    next: 'reschedule, keep finalizer',
   },
   {
     row: 'C17',
@@ -164,7 +160,7 @@ const rows: readonly Row[] = [
     row: 'C18',
     given: 'plan refused while settling',
     state: state({ ...announced, planned: { kind: 'refused', message: 'bad' } }, settling),
-    next: 'retry, Warning: bad; the claim is kept until it is known whether a volume was created for it, failure',
+    next: `retry, Warning: bad${kept}, failure, open answer`,
   },
   {
     row: 'C18',
@@ -189,11 +185,11 @@ const rows: readonly Row[] = [
     next: 'retry, Warning: none, failure',
   },
   {
-    row: 'C19',
+    row: 'C22',
     given: 'secret missing, pinned',
     state: state(
       { ...announced, pinned: { ...pinned, plan: withSecret }, secrets: { kind: 'missing', message: 'none' } },
-      guard,
+      protection,
     ),
     next: 'createVolume',
   },
@@ -202,7 +198,7 @@ const rows: readonly Row[] = [
     given: 'secret failed, pinned',
     state: state(
       { ...announced, pinned: { ...pinned, plan: withSecret }, secrets: { kind: 'failed', message: 'down' } },
-      guard,
+      protection,
     ),
     next: 'retry, Warning: down, failure',
   },
@@ -232,31 +228,178 @@ const rows: readonly Row[] = [
     }),
     next: `retry, Warning: VAC gold referenced in PVC is for driver x which does not match driver name ${driverName}, failure`,
   },
-  { row: 'C21', given: 'pinned without guard', state: state({ ...announced, pinned }), next: 'guard' },
+  { row: 'C21', given: 'pinned without finalizer', state: state({ ...announced, pinned }), next: 'protect' },
   {
     row: 'C21',
-    given: 'pinned, guard failed',
-    state: state({ ...announced, pinned, guarding: 'failed' }),
+    given: 'pinned, finalizer failed',
+    state: state({ ...announced, pinned, protecting: 'failed' }),
     next: 'retry',
   },
   {
-    row: 'C21',
-    given: 'pinned, guard refused',
-    state: state({ ...announced, pinned, guarding: 'refused' }),
+    row: 'C22',
+    given: 'pinned, finalizer refused',
+    state: state({ ...announced, pinned, protecting: 'refused' }),
     next: 'createVolume',
   },
-  { row: 'C22', given: 'planned', state: state({ ...announced, planned }), next: 'createVolume' },
+  { row: 'C22', given: 'planned', state: state({ ...announced, planned }), next: 'createVolume, first' },
   {
     row: 'C22',
     given: 'pinned and deleting',
     state: state({ ...announced, pinned }, { deleting: 'yes' }),
     next: 'createVolume',
   },
+  {
+    row: 'C8',
+    given: 'class missing, deleting with the finalizer',
+    state: state({ storageClass: undefined }, settling),
+    next: `retry, Warning: storageClass "fast" not found${kept}, failure, open answer`,
+  },
+  {
+    row: 'C14',
+    given: 'a snapshot, the finalizer alone, deleting',
+    state: state(announced, {
+      ...settling,
+      spec: { dataSource: { kind: 'VolumeSnapshot', apiGroup: 'snapshot.storage.k8s.io', name: 's' } },
+    }),
+    next: `retry, Warning: creating a volume from VolumeSnapshot s is not supported by this provisioner${kept}, failure, open answer`,
+  },
+  {
+    row: 'C17',
+    given: 'node gone by the cache of a late-binding class, annotation off',
+    state: state({
+      ...announced,
+      storageClass: late,
+      planned: { kind: 'nodeGone', message: 'gone' },
+      rescheduling: 'done',
+    }),
+    next: 'done, Warning: gone, failure',
+  },
+  { row: 'C22', given: 'finalizer alone', state: state({ ...announced, planned }, protection), next: 'createVolume' },
+  {
+    row: 'C22',
+    given: 'released request',
+    state: state({ ...announced, remembers: 'open' }, protection),
+    next: 'createVolume',
+  },
+  {
+    row: 'C36',
+    given: 'released request, no finalizer',
+    state: state({ ...announced, remembers: 'open' }),
+    next: 'protect',
+  },
+  {
+    row: 'C36',
+    given: 'released request, finalizer failed',
+    state: state({ ...announced, remembers: 'open', protecting: 'failed' }),
+    next: 'retry',
+  },
+  {
+    row: 'C22',
+    given: 'released request, finalizer refused',
+    state: state({ ...announced, remembers: 'open', protecting: 'refused' }),
+    next: 'createVolume',
+  },
+  {
+    row: 'C37',
+    given: 'three final answers, deleted a minute ago, pinned',
+    state: state({ pinned, answers: finals, deletedForMs: 60_000 }, settling),
+    next: 'giveUp, final',
+  },
+  {
+    row: 'C13',
+    given: 'three final answers, deleted 59 seconds ago, pinned',
+    state: state({ pinned, answers: finals, deletedForMs: 59_999 }, settling),
+    next: 'announce',
+  },
+  {
+    row: 'C13',
+    given: 'three answers, deleted five minutes ago, without the finalizer',
+    state: state({ pinned, answers: finals, deletedForMs: 300_000 }, { deleting: 'yes' }),
+    next: 'announce',
+  },
+  {
+    row: 'C37',
+    given: 'three saves failed, deleted five minutes ago',
+    state: state({ remembers: 'saving', answers: ['open', 'open', 'open'], deletedForMs: 300_000 }, settling),
+    next: 'giveUp, open',
+  },
+  {
+    row: 'C2',
+    given: 'saving, deleted a minute ago',
+    state: state({ remembers: 'saving', answers: ['open', 'open', 'open'], deletedForMs: 60_000 }, settling),
+    next: 'done, again in 240000',
+  },
 ];
 
 describe('the claim table', () => {
-  it.each(rows)('$row: given $given, when decided, then $next', ({ state, next }) => {
-    expect(show(decide(state, context))).toBe(next);
+  it.each(rows)('$row: given $given, when decided, then $next', ({ row, state, next }) => {
+    const action = decide(state, context);
+    expect([action.row, show(action)]).toEqual([row, next]);
+  });
+});
+
+describe('when a volume is wanted, and when only the outcome', () => {
+  const purposeOf = (facts: StateFacts, claim: ClaimFacts): unknown => {
+    const asked: string[] = [];
+    decide(
+      { ...state({ ...announced, ...facts }, claim), plan: (_class, purpose) => (asked.push(purpose), planned) },
+      context,
+    );
+    return [...new Set(asked)];
+  };
+
+  it.each([
+    ['provision', 'a claim of which nothing is known', {}, {}],
+    ['provision', 'the finalizer alone, live', {}, protection],
+    ['provision', 'a released request, live', { remembers: 'open' }, protection],
+    ['settle', 'the finalizer alone, deleting', { storageClass: late }, settling],
+    [
+      'settle',
+      'the finalizer alone, bound elsewhere',
+      { storageClass: late },
+      { ...protection, spec: { volumeName: 'x' } },
+    ],
+    ['settle', 'the finalizer alone, not ours any more', {}, { ...protection, annotations: foreign }],
+    ['settle', 'a released request, gone', { remembers: 'open', presence: 'gone' }, {}],
+  ] as [string, string, StateFacts, ClaimFacts][])('to %s: %s', (...[purpose, , facts, claim]) => {
+    expect(purposeOf(facts, claim)).toEqual([purpose]);
+  });
+});
+
+describe('--provisioning-protection', () => {
+  const nextOf = (mode: 'always' | 'off', given: ClaimState): string => {
+    const settings = { ...context.settings, provisioningProtection: mode };
+    const action = decide(given, { ...context, settings });
+    return `${action.row} ${show(action)}`;
+  };
+
+  it('[provisioner#P8] given always, when a claim is about to be provisioned, then the finalizer comes before the call, and its refusal prevents the call', () => {
+    expect(nextOf('always', state(announced))).toBe('C36 protect');
+    expect(nextOf('always', state({ ...announced, protecting: 'done' }, protection))).toBe('C22 createVolume, first');
+    expect(nextOf('always', state({ ...announced, protecting: 'failed' }))).toBe('C36 retry');
+    expect(nextOf('always', state({ ...announced, protecting: 'refused' }))).toMatch(
+      /^C36 retry, Warning: cannot put finalizer/,
+    );
+    expect(nextOf('always', state({ ...announced, protecting: 'refused', presence: 'gone' }))).toBe('C5 done');
+  });
+
+  it('[provisioner#P8] given always, when a claim is deleted before its first call, then no volume is made for it', () => {
+    expect(nextOf('always', state({}, { deleting: 'yes' }))).toBe('C40 done');
+    expect(nextOf('always', state({ pinned }, { deleting: 'yes' }))).toBe('C13 announce');
+  });
+
+  it('[provisioner#P9] given always, when a deleted claim has waited for days, then it is kept', () => {
+    const answers = ['open', 'open', 'open'] as const;
+    expect(nextOf('always', state({ pinned, answers, deletedForMs: 9e8 }, settling))).toBe('C13 announce');
+    expect(nextOf('always', state({ remembers: 'saving', answers, deletedForMs: 9e8 }, settling))).toBe('C2 done');
+  });
+
+  it('[provisioner#P10] given off, when an answer is ambiguous, a request is repeated or a volume not saved, then no finalizer is written', () => {
+    expect(nextOf('off', state({ ...announced, pinned }))).toBe('C22 createVolume');
+    expect(nextOf('off', state({ remembers: 'saving' }))).toBe('C2 done');
+    expect(nextOf('off', state({ ...announced, pinned, created: ambiguous }))).toBe(
+      'C27 retry, Warning: late, failure',
+    );
   });
 });
 
@@ -269,7 +412,7 @@ describe('what a repeated call sends', () => {
         pinned: { ...pinned, plan: withSecret, request },
         secrets: { kind: 'found', values: { key: 'new' } },
       },
-      guard,
+      protection,
     );
     const action = decide(given, context);
     expect(action.kind === 'createVolume' && action.request).toEqual({ ...request, secrets: { key: 'new' } });

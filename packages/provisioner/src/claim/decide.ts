@@ -1,114 +1,164 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows C1 to C22: up to CreateVolume. Pure; first match wins. The answer's rows are in `decide-answer.ts`. */
+/** The claim table up to CreateVolume. Pure; first match wins. The rows of the answer are in `decide-answer.ts`. */
 import { done, requeueAfter } from '@csi-sidecars/runtime';
 import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
 import { inTreePluginOf } from '@csi-sidecars/volume';
 import { isKnownProvisioner } from '../driver.ts';
-import { classNameOf } from '../object-facts.ts';
-import { isOurs, waitsForNode } from './claim-facts.ts';
-import { conclude, fail, finishSettled, retryWrite, stop } from './conclusions.ts';
+import { classNameOf } from '../metadata.ts';
+import { hasSelectedNode, isOurs, waitsForNode } from './claim.ts';
+import { conclude, fail, finishSettled, givenUp, isOutstanding, isOverdue, retryWrite, stop } from './conclusions.ts';
 import { toDataSource } from './data-source.ts';
 import { decideAnswer } from './decide-answer.ts';
+import type { Pinned } from './memory.ts';
 import * as messages from './messages.ts';
-import type { Plan } from './plan.ts';
-import { type Action, type ClaimContext, type ClaimState, hasSelectedNode, mayGuard } from './state.ts';
+import type { Plan, PlanAnswer } from './plan.ts';
+import { mayProtect } from './protection.ts';
+import type { Action, ClaimContext, ClaimState, Row } from './state.ts';
 
 export function decide(s: ClaimState, context: ClaimContext): Action {
-  return (
-    beforeAttempt(s, context) ??
-    (s.created === undefined ? towardsCall(s, context) : decideAnswer({ ...s, created: s.created }, context))
-  );
+  if (s.givingUp !== 'untried') return givenUp(s, context); // C37, C38
+  if (s.created !== undefined) return decideAnswer({ ...s, created: s.created }, context);
+  if (s.rescheduling !== 'untried') return planned(s, context); // C17
+  return beforeAttempt(s, context) ?? towardsCall(s, context);
 }
 
 /** Whether there is anything to attempt. Undefined: yes. */
 function beforeAttempt(s: ClaimState, context: ClaimContext): Action | undefined {
-  if (s.saved !== undefined || s.created !== undefined) return undefined;
-  if (s.unsettled === 'saving') return s.guarding === 'untried' && mayGuard(s) ? { kind: 'guard' } : conclude(done); // C1, C2
-  if (s.unsettled === 'settled' && s.isGuarded) {
-    return s.unguarding === 'untried' ? { kind: 'unguard' } : retryWrite(s); // C3
+  const { memory } = s;
+  if (memory.kind === 'saving') return whileSaving(s, context);
+  if (memory.kind === 'settled' && s.isProtected) {
+    return s.unprotecting === 'untried' ? { row: 'C3', kind: 'unprotect' } : retryWrite('C3', s, 'remove');
   }
-  if (s.unsettled === 'pinned') return s.volume.kind === 'own' ? finishSettled(s, stop()) : undefined; // C10
-  if (s.presence === 'gone') return conclude(done); // C5
-  if (s.isGuarded && s.volumeName !== '' && s.claim.spec?.volumeName === s.volumeName) {
-    return finishSettled(s, conclude(done)); // C4
+  if (memory.kind === 'pinned' || memory.kind === 'open') {
+    if (s.volume.kind === 'own') return finishSettled(s, stop('C10'));
+  } else if (s.presence === 'gone') return conclude('C5', done);
+  if (isOverdue(s, context)) return { row: 'C37', kind: 'giveUp', answer: s.deletion?.answers.at(-1) ?? 'open' };
+  if (memory.kind === 'pinned') return undefined;
+  if (s.isProtected && s.volumeName !== '' && s.claim.spec?.volumeName === s.volumeName) {
+    return finishSettled(s, conclude('C4', done));
   }
   return mustSettle(s, context) ? undefined : needsNothing(s, context);
 }
 
-/** Only the guard says that something is outstanding, and nobody wants the volume any more. */
-function mustSettle(s: ClaimState, { driver }: ClaimContext): boolean {
-  if (!s.isGuarded || s.unsettled !== 'no') return false;
-  return s.presence === 'deleting' || !isOurs(s.claim, driver.name) || (s.claim.spec?.volumeName ?? '') !== '';
+const saveBoundMs = 5 * 60_000;
+const lookAgainMs = 10_000;
+
+/** C1, C2, C37 */
+function whileSaving(s: ClaimState, context: ClaimContext): Action {
+  if (s.protecting === 'untried' && mayProtect(s, context)) return { row: 'C1', kind: 'protect' };
+  if (isOverdue(s, context)) return { row: 'C37', kind: 'giveUp', answer: 'open' };
+  if (s.deletion === undefined || !s.isProtected || context.settings.provisioningProtection === 'always') {
+    return conclude('C2', done);
+  }
+  return { ...conclude('C2', done), lookAgainMs: Math.max(saveBoundMs - s.deletion.forMs, lookAgainMs) };
 }
 
-function needsNothing(s: ClaimState, { driver }: ClaimContext): Action | undefined {
-  if (s.infeasibleForMs > 0) return conclude(requeueAfter(s.infeasibleForMs)); // C6
-  if ((s.claim.spec?.volumeName ?? '') !== '' || !isOurs(s.claim, driver.name)) return conclude(done); // C7
-  if (s.klass !== undefined && waitsForNode(s.claim, s.klass)) return conclude(done); // C9
+/** A volume may exist, no request is pinned, and a volume is wanted no more. */
+function mustSettle(s: ClaimState, { driver }: ClaimContext): boolean {
+  if (!isOutstanding(s) || s.memory.kind === 'pinned') return false;
+  return s.presence !== 'live' || !isOurs(s.claim, driver.name) || (s.claim.spec?.volumeName ?? '') !== '';
+}
+
+function needsNothing(s: ClaimState, { driver, settings }: ClaimContext): Action | undefined {
+  if (s.infeasibleForMs > 0) return conclude('C6', requeueAfter(s.infeasibleForMs));
+  if ((s.claim.spec?.volumeName ?? '') !== '' || !isOurs(s.claim, driver.name)) return conclude('C7', done);
+  if (s.storageClass !== undefined && waitsForNode(s.claim, s.storageClass)) return conclude('C9', done);
+  if (settings.provisioningProtection === 'always' && s.presence === 'deleting') return conclude('C40', done);
   return undefined;
 }
 
 function towardsCall(s: ClaimState, context: ClaimContext): Action {
-  if (s.unsettled === 'pinned' && s.pinned !== undefined) return repeatCall(s, s.pinned);
+  if (s.memory.kind === 'pinned') return repeatCall(s, context, s.memory.pinned);
   return canPlan(s, context) ?? planned(s, context);
 }
 
 /** C8 to C15 */
 function canPlan(s: ClaimState, context: ClaimContext): Action | undefined {
-  const { klass } = s;
-  const settles = mustSettle(s, context);
-  if (klass === undefined) {
-    const message = messages.classMissing(classNameOf(s.claim));
-    return s.isGuarded ? fail(s, message) : { ...fail(s, message), events: [] }; // C8
+  const { storageClass } = s;
+  const className = classNameOf(s.claim);
+  const refuse = (row: Row, message: string): Action => fail(s, context, { row, message, answer: 'open' });
+  if (storageClass === undefined) {
+    const failure = refuse('C8', messages.classMissing(className));
+    return failure.kind === 'conclude' && !s.isProtected ? { ...failure, events: [] } : failure;
   }
-  if (s.volume.kind === 'own') return finishSettled(s, stop()); // C10
-  if (s.volume.kind === 'taken' && !settles) return fail(s, messages.nameTaken(s.volume.name, s.volume.owner)); // C11
-  if (!isKnownProvisioner(context.driver.name, klass.provisioner)) {
-    return s.isGuarded ? fail(s, messages.classForeign(classNameOf(s.claim), klass.provisioner)) : stop(); // C12
+  if (s.volume.kind === 'own') return finishSettled(s, stop('C10'));
+  if (s.volume.kind === 'taken' && !mustSettle(s, context)) {
+    return refuse('C11', messages.nameTaken(s.volume.name, s.volume.owner));
   }
-  if (s.announced === 'no') return { kind: 'announce' }; // C13
+  if (!isKnownProvisioner(context.driver.name, storageClass.provisioner)) {
+    return isOutstanding(s) ? refuse('C12', messages.classForeign(className, storageClass.provisioner)) : stop('C12');
+  }
+  if (s.announced === 'no' && s.presence !== 'gone') return { row: 'C13', kind: 'announce' };
   const plugin = inTreePluginOf(context.driver.name);
-  if (plugin !== undefined && klass.provisioner === plugin) {
-    return { ...fail(s, messages.unsupportedMigration(plugin)), outcome: done }; // C14
+  if (plugin !== undefined && storageClass.provisioner === plugin) {
+    return untilChanged(s, refuse('C14', messages.unsupportedMigration(plugin)));
   }
   const source = toDataSource(s.claim, context.settings.features);
   switch (source.kind) {
     case 'refused':
-      return fail(s, source.message); // C18
+      return refuse('C18', source.message);
     case 'unsupported':
-      return { ...fail(s, messages.unsupportedSource(source.what)), outcome: done }; // C14
+      return untilChanged(s, refuse('C14', messages.unsupportedSource(source.what)));
     case 'populator':
-      return { ...stop(), driverEvents: [messages.populator] }; // C15
+      if (isOutstanding(s)) return refuse('C15', messages.unsupportedSource('a populator'));
+      return { ...stop('C15'), driverEvents: [messages.populator] };
     case 'none':
       return undefined;
   }
 }
 
-/** C16 to C22, for a first call. */
+/** A retry would fail in the same way, so the claim waits for a change. One that may have a volume goes on all the same. */
+function untilChanged(s: ClaimState, failure: Action): Action {
+  return failure.kind === 'conclude' && !isOutstanding(s) ? { ...failure, outcome: done } : failure;
+}
+
+/** C16 to C22, C36: a call with a request from the caches. */
 function planned(s: ClaimState, context: ClaimContext): Action {
-  const answer = s.planned;
-  if (answer === undefined) return { kind: 'plan', purpose: mustSettle(s, context) ? 'settle' : 'provision' }; // C16
-  if (answer.kind === 'nodeGone' && s.presence === 'live' && hasSelectedNode(s)) {
-    if (s.rescheduling === 'untried') return { kind: 'reschedule', guard: 'keep' };
-    return s.rescheduling === 'done' ? stop(answer.message) : fail(s, answer.message); // C17
+  if (s.storageClass === undefined) throw new Error('a claim without a class was to be planned');
+  const answer: PlanAnswer = s.plan(s.storageClass, mustSettle(s, context) ? 'settle' : 'provision'); // C16
+  if (answer.kind === 'nodeGone' && s.presence === 'live') {
+    const failure = { row: 'C17', message: answer.message, answer: 'open' } as const;
+    if (s.rescheduling === 'done') return stop('C17', answer.message);
+    if (s.rescheduling !== 'untried') return fail(s, context, failure);
+    if (hasSelectedNode(s.claim)) return { row: 'C17', kind: 'reschedule', protection: 'keep' };
   }
-  if (answer.kind !== 'planned') return fail(s, answer.message); // C18
+  if (answer.kind !== 'planned') return fail(s, context, { row: 'C18', message: answer.message, answer: 'open' });
   const { plan } = answer;
+  return readFirst(s, context, plan) ?? firstCall(s, context, plan);
+}
+
+/** C19, C20: what only the API server knows. Undefined: all is there. */
+function readFirst(s: ClaimState, context: ClaimContext, plan: Plan): Action | undefined {
+  const refuse = (row: Row, message: string): Action => fail(s, context, { row, message, answer: 'open' });
   const reference = plan.secrets.provisioner;
   if (reference !== undefined) {
-    if (s.secrets.kind === 'unread') return { kind: 'readSecret', reference }; // C19
-    if (s.secrets.kind !== 'found') return fail(s, s.secrets.message); // C19
+    if (s.secrets.kind === 'unread') return { row: 'C19', kind: 'readSecret', reference };
+    if (s.secrets.kind !== 'found') return refuse('C19', s.secrets.message);
   }
-  if (plan.attributesClass !== '') {
-    if (s.attributes.kind === 'unread') return { kind: 'readAttributesClass', name: plan.attributesClass }; // C20
-    if (s.attributes.kind === 'failed') return fail(s, s.attributes.message); // C20
-    if (s.attributes.driverName !== context.driver.name) {
-      const drivers = { of: s.attributes.driverName, ours: context.driver.name };
-      return fail(s, messages.attributesForeign(plan.attributesClass, drivers)); // C20
-    }
+  if (plan.attributesClass === '') return undefined;
+  if (s.attributes.kind === 'unread') return { row: 'C20', kind: 'readAttributesClass', name: plan.attributesClass };
+  if (s.attributes.kind === 'failed') return refuse('C20', s.attributes.message);
+  const drivers = { of: s.attributes.driverName, ours: context.driver.name };
+  return drivers.of === drivers.ours
+    ? undefined
+    : refuse('C20', messages.attributesForeign(plan.attributesClass, drivers));
+}
+
+function firstCall(s: ClaimState, context: ClaimContext, plan: Plan): Action {
+  const wasOutstanding = isOutstanding(s) && s.protecting !== 'done';
+  const isOpen = s.memory.kind === 'open';
+  if (context.settings.provisioningProtection === 'always' || isOpen) {
+    if (s.protecting === 'untried' && mayProtect(s, context)) return { row: 'C36', kind: 'protect' };
+    if (s.protecting === 'failed') return retryWrite('C36', s, 'add');
+    if (s.protecting === 'refused' && !isOpen) return cannotProtect(s, context);
   }
   const request = toRequest(s, plan);
-  return { kind: 'createVolume', request, pinned: { claim: s.claim, plan, request } }; // C22
+  return { row: 'C22', kind: 'createVolume', request, pinned: { plan, request }, isFirst: !wasOutstanding && !isOpen };
+}
+
+function cannotProtect(s: ClaimState, context: ClaimContext): Action {
+  if (s.presence === 'gone') return conclude('C5', done);
+  return fail(s, context, { row: 'C36', message: messages.unprotectable(context.driver.name), answer: 'open' });
 }
 
 function toRequest(s: ClaimState, plan: Plan): CreateVolumeRequestInput {
@@ -120,15 +170,17 @@ function toRequest(s: ClaimState, plan: Plan): CreateVolumeRequestInput {
 }
 
 /** C19, C21, C22 for a call that is repeated: the same arguments, but the secret as it is now. */
-function repeatCall(s: ClaimState, pinned: NonNullable<ClaimState['pinned']>): Action {
-  if (s.announced === 'no') return { kind: 'announce' }; // C13
+function repeatCall(s: ClaimState, context: ClaimContext, pinned: Pinned): Action {
+  if (s.announced === 'no' && s.presence !== 'gone') return { row: 'C13', kind: 'announce' };
   const reference = pinned.plan.secrets.provisioner;
   if (reference !== undefined) {
-    if (s.secrets.kind === 'unread') return { kind: 'readSecret', reference }; // C19
-    if (s.secrets.kind === 'failed') return fail(s, s.secrets.message); // C19
+    if (s.secrets.kind === 'unread') return { row: 'C19', kind: 'readSecret', reference };
+    if (s.secrets.kind === 'failed') {
+      return fail(s, context, { row: 'C19', message: s.secrets.message, answer: 'open' });
+    }
   }
-  if (s.guarding === 'untried' && mayGuard(s)) return { kind: 'guard' }; // C21
-  if (s.guarding === 'failed') return retryWrite(s); // C21
+  if (s.protecting === 'untried' && mayProtect(s, context)) return { row: 'C21', kind: 'protect' };
+  if (s.protecting === 'failed') return retryWrite('C21', s, 'add');
   const request = s.secrets.kind === 'found' ? { ...pinned.request, secrets: s.secrets.values } : pinned.request;
-  return { kind: 'createVolume', request, pinned: { ...pinned, claim: s.claim, request } }; // C22
+  return { row: 'C22', kind: 'createVolume', request, pinned: { ...pinned, request }, isFirst: false };
 }

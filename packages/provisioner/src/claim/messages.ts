@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts that users see on claims. Those of upstream are spelled as upstream spells them. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
+import { provisioningFinalizer } from '../names.ts';
 
 const eventReasons = {
   provisioning: 'Provisioning',
   failed: 'ProvisioningFailed',
   succeeded: 'ProvisioningSucceeded',
+  givenUp: 'ProvisioningGivenUp',
 } as const;
 
 export const provisioning = (namespace: string, name: string): RecordedEvent => ({
@@ -45,9 +47,29 @@ export const unsupportedSource = (what: string): string =>
 export const unsupportedMigration = (plugin: string): string =>
   `in-tree migration is not supported by this provisioner: StorageClass with provisioner ${plugin}`; // C14
 
-/** Why a claim that should go stays: appended to failures of a claim that carries the guard and is being deleted. */
-export const whileSettling = (message: string): string =>
-  `${message}; the claim is kept until it is known whether a volume was created for it`;
+export interface FinalizerFacts {
+  readonly driverName: string;
+  /** The volume that may exist. */
+  readonly volumeName: string;
+  /** There is no bound on how long a deleted claim is kept. */
+  readonly isEndless: boolean;
+}
+
+/** Why a claim that is being deleted stays, and what a person can do about it: appended to its failures. */
+export const whileSettling = (message: string, { driverName, volumeName, isEndless }: FinalizerFacts): string =>
+  `${message}; finalizer ${provisioningFinalizer(driverName)} keeps the claim ${isEndless ? '' : 'for some minutes '}until it is known whether volume ${volumeName} was created; to give that volume up, remove this finalizer`;
+
+export const givenUp = ({ driverName, volumeName }: FinalizerFacts): string =>
+  `volume ${volumeName} may exist: CSI driver ${driverName} gave no conclusive answer after the claim was deleted, so the claim was released; delete the volume in the storage system if it is there`; // C37
+
+export const givenUpEvent = (message: string): RecordedEvent => ({
+  type: 'Warning',
+  reason: eventReasons.givenUp,
+  message,
+}); // C37
+
+export const unprotectable = (driverName: string): string =>
+  `cannot put finalizer ${provisioningFinalizer(driverName)} on the claim, which --provisioning-protection=always asks for before a volume is created`; // C36
 
 export const nameTaken = (volumeName: string, owner: string): string =>
   `PersistentVolume ${volumeName} already exists and belongs to claim ${owner}`; // C11, C34

@@ -1,50 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caches and from memory to the state of one claim. Synchronous, no network. */
 import {
+  type Clock,
   type Lister,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type StorageClass,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import { classNameOf } from '../object-facts.ts';
+import { classNameOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
-import { type ClaimUid, isGuarded, volumeNameFor } from './claim-facts.ts';
-import type { InfeasibleClaims } from './infeasible.ts';
-import { type ClaimState, nothingLearned, type Observed } from './state.ts';
-import type { UnsettledClaims } from './unsettled.ts';
+import type { ClusterTopology } from '../topology/requirement.ts';
+import { type ClaimUid, volumeNameFor } from './claim.ts';
+import { type Deletion, deletionOf } from './deletion.ts';
+import type { ClaimMemory, Entry } from './memory.ts';
+import { toPlan } from './plan.ts';
+import { isProtected } from './protection.ts';
+import { type ClaimContext, type ClaimState, nothingLearned, type Observed } from './state.ts';
 
 export interface ObserveDeps {
   /** With the index `uid`. */
   readonly claims: Lister<PersistentVolumeClaim>;
   readonly volumes: Lister<PersistentVolume>;
   readonly classes: Lister<StorageClass>;
-  readonly unsettled: UnsettledClaims;
-  readonly infeasible: InfeasibleClaims;
-  readonly settings: ProvisionerSettings;
+  /** Undefined: topology is not supported. */
+  readonly cluster: ClusterTopology | undefined;
+  readonly memory: ClaimMemory;
+  readonly clock: Clock;
+  readonly context: ClaimContext;
 }
 
 /** Undefined: neither the cache nor memory knows the claim. */
 export function observe(deps: ObserveDeps, uid: ClaimUid): ClaimState | undefined {
-  const entry = deps.unsettled.get(uid);
+  const { driver, settings } = deps.context;
+  const entry = deps.memory.get(uid);
   const cached = deps.claims.byIndex('uid', uid)[0];
   const claim = cached ?? entry?.claim;
   if (claim === undefined) return undefined;
-  const klass = deps.classes.get(toObjectKey(undefined, classNameOf(claim)));
-  const volumeName = nameOf(uid, deps.settings);
+  const storageClass = deps.classes.get(toObjectKey(undefined, classNameOf(claim)));
+  const volumeName = nameOf(uid, settings);
+  const presence =
+    cached === undefined ? 'gone' : cached.metadata?.deletionTimestamp === undefined ? 'live' : 'deleting';
+  const hasFinalizer = cached !== undefined && isProtected(cached, driver.name);
+  const infeasibleForMs = refusedForMs(deps.clock, entry, storageClass);
+  const isOver = entry?.kind === 'settled' && !hasFinalizer && infeasibleForMs === 0;
   return {
     claim,
-    presence: cached === undefined ? 'gone' : cached.metadata?.deletionTimestamp === undefined ? 'live' : 'deleting',
-    isGuarded: cached !== undefined && isGuarded(cached),
-    unsettled: entry?.kind ?? 'no',
-    pinned: entry === undefined || entry.kind === 'settled' ? undefined : entry,
-    klass,
+    presence,
+    isProtected: hasFinalizer,
+    memory: entry === undefined || isOver ? { kind: 'none' } : entry,
+    deletion: presence === 'live' ? undefined : deletionOf(deps.clock, claim, rememberedDeletion(entry)),
+    storageClass,
     volumeName,
     volume: volumeOf(deps.volumes, { uid, volumeName }),
-    infeasibleForMs: klass === undefined ? 0 : deps.infeasible.remainingMs(uid, klass.metadata?.uid ?? ''),
+    infeasibleForMs,
+    plan: planning(deps, claim),
     ...nothingLearned,
     // A run that begins with an unfinished deletion begins where the one before it ended.
-    created: entry?.kind === 'pinned' ? entry.deleting : undefined,
+    created: entry?.kind === 'pinned' ? entry.pinned.deleting : undefined,
+  };
+}
+
+/** How long the class's refusal still holds. A class that was made again has another UID. */
+function refusedForMs(clock: Clock, entry: Entry | undefined, storageClass: StorageClass | undefined): number {
+  if (entry?.kind !== 'settled' || entry.refusal === undefined || storageClass === undefined) return 0;
+  if (entry.refusal.classUid !== (storageClass.metadata?.uid ?? '')) return 0;
+  return Math.max(entry.refusal.untilMs - clock.monotonicMs(), 0);
+}
+
+function rememberedDeletion(entry: Entry | undefined): Deletion | undefined {
+  return entry === undefined || entry.kind === 'settled' ? undefined : entry.deletion;
+}
+
+/** Planned once for each purpose, so that what is read in the run belongs to the request that is sent. */
+function planning({ cluster, context }: ObserveDeps, claim: PersistentVolumeClaim): Observed['plan'] {
+  const plans = new Map<string, ReturnType<typeof toPlan>>();
+  return (storageClass, purpose) => {
+    const known = plans.get(purpose);
+    if (known !== undefined) return known;
+    const plan = toPlan({ ...context, claim, storageClass, cluster, purpose });
+    plans.set(purpose, plan);
+    return plan;
   };
 }
 

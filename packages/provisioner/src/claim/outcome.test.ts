@@ -2,16 +2,25 @@
 import { type Code, codeNames } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
 import { plan } from '../../testing/claim-states.ts';
-import { toErrorOutcome, toResponseOutcome } from './outcome.ts';
+import { type ErrorFacts, toErrorOutcome, toResponseOutcome } from './outcome.ts';
 
 type ErrorCode = Exclude<Code, 'OK'>;
 const outcome = (
   code: ErrorCode | undefined,
   facts: { mayReschedule?: boolean; wasUnsettled?: boolean } = {},
 ): string => {
-  const found = toErrorOutcome({ code, message: 'm', mayReschedule: false, wasUnsettled: false, ...facts });
+  const found = toErrorOutcome({
+    code,
+    message: 'm',
+    isAnswer: true,
+    mayReschedule: false,
+    wasUnsettled: false,
+    ...facts,
+  });
   return found.kind === 'final' && !found.isSettled ? 'final, not settled' : found.kind;
 };
+const rowOf = (code: ErrorCode | undefined, facts: Partial<ErrorFacts> = {}): string =>
+  toErrorOutcome({ code, message: 'm', isAnswer: true, mayReschedule: false, wasUnsettled: false, ...facts }).row;
 
 describe('errors of CreateVolume', () => {
   it('given every code, when judged, then the table holds', () => {
@@ -34,6 +43,18 @@ describe('errors of CreateVolume', () => {
       DataLoss: 'final',
       Unauthenticated: 'final',
     });
+  });
+
+  it('given every kind of error, when judged, then the row is that of the table', () => {
+    expect([rowOf(undefined), rowOf('Aborted')]).toEqual(['O1', 'O1']);
+    expect(rowOf('ResourceExhausted', { mayReschedule: true })).toBe('O2');
+    expect(rowOf('InvalidArgument')).toBe('O3');
+    expect(rowOf('Internal', { wasUnsettled: true })).toBe('O4');
+    expect([rowOf('Internal'), rowOf('ResourceExhausted'), rowOf('OutOfRange', { wasUnsettled: true })]).toEqual([
+      'O5',
+      'O5',
+      'O5',
+    ]);
   });
 
   it('[provisioner#47] given ResourceExhausted, when another node may be chosen, then reschedule; otherwise final', () => {
@@ -64,6 +85,13 @@ describe('responses of CreateVolume', () => {
 
   it('[provisioner#62,66] given 0 bytes or more than requested, when judged, then the requested size or exactly the reported', () => {
     expect([judge('0'), judge('100'), judge('9223372036854775807')]).toEqual([100n, 100n, 9223372036854775807n]);
+  });
+
+  it('given every kind of response, when judged, then the row is that of the table', () => {
+    const rows = (['0', '1', '100'] as const).map(
+      (bytes) => toResponseOutcome({ ...volume, capacity_bytes: bytes }, plan).row,
+    );
+    expect([toResponseOutcome(null, plan).row, ...rows]).toEqual(['O6', 'O7', 'O8', 'O9']);
   });
 
   it('[csi-spec#3] given a size of 0, when judged, then it is unknown: never too small', () => {

@@ -7,14 +7,19 @@
 import type { Code, Volume } from '@csi-sidecars/csi';
 import type { Plan } from './plan.ts';
 
-export type CreateOutcome =
+export type CreateOutcome = { readonly row: OutcomeRow } & (
   | { readonly kind: 'final'; readonly message: string; readonly isSettled: boolean }
-  | { readonly kind: 'infeasible' | 'reschedule' | 'ambiguous' | 'malformed'; readonly message: string }
+  | { readonly kind: 'infeasible' | 'reschedule' | 'malformed'; readonly message: string }
+  | { readonly kind: 'ambiguous'; readonly message: string; readonly isAnswer: boolean }
   | TooSmall
-  | { readonly kind: 'made'; readonly volume: Volume; readonly bytes: bigint };
+  | { readonly kind: 'made'; readonly volume: Volume; readonly bytes: bigint }
+);
+
+export type OutcomeRow = `O${number}`;
 
 /** A volume that has to be deleted again. */
 export interface TooSmall {
+  readonly row: 'O8';
   readonly kind: 'tooSmall';
   readonly message: string;
   readonly volumeId: string;
@@ -50,25 +55,30 @@ export interface ErrorFacts {
   /** Undefined: the failure was no status of the driver's, so nothing is known. */
   readonly code: Exclude<Code, 'OK'> | undefined;
   readonly message: string;
+  /** False: the call never reached the driver. */
+  readonly isAnswer: boolean;
   /** Topology is supported and a node is selected: the scheduler can choose another one. */
   readonly mayReschedule: boolean;
   /** An earlier CreateVolume of this claim may have made a volume. */
   readonly wasUnsettled: boolean;
 }
 
-export function toErrorOutcome({ code, message, mayReschedule, wasUnsettled }: ErrorFacts): CreateOutcome {
+export function toErrorOutcome({ code, message, isAnswer, mayReschedule, wasUnsettled }: ErrorFacts): CreateOutcome {
   const verdict = code === undefined ? 'ambiguous' : verdictOf(code);
   switch (verdict) {
     case 'ambiguous':
+      return { row: 'O1', kind: 'ambiguous', message, isAnswer };
     case 'infeasible':
-      return { kind: verdict, message }; // O1, O3
+      return { row: 'O3', kind: 'infeasible', message };
     case 'exhausted':
-      return mayReschedule ? { kind: 'reschedule', message } : { kind: 'final', message, isSettled: true }; // O2, O5
+      if (mayReschedule) return { row: 'O2', kind: 'reschedule', message };
+      break;
     case 'inconclusive':
-      return { kind: 'final', message, isSettled: !wasUnsettled }; // O4, O5
+      if (wasUnsettled) return { row: 'O4', kind: 'final', message, isSettled: false };
+      break;
     case 'final':
-      return { kind: 'final', message, isSettled: true }; // O5
   }
+  return { row: 'O5', kind: 'final', message, isSettled: true };
 }
 
 /** Whether the driver may still be working on what was asked when the call ended so. */
@@ -85,19 +95,19 @@ function verdictOf(code: Exclude<Code, 'OK'>): Verdict {
 const maxVolumeIdBytes = 16_384;
 
 export function toResponseOutcome(volume: Volume | null, plan: Plan): CreateOutcome {
-  if (volume === null) return { kind: 'malformed', message: 'CreateVolume response has no volume' }; // O6
+  if (volume === null) return { row: 'O6', kind: 'malformed', message: 'CreateVolume response has no volume' };
   const id = volume.volume_id;
-  if (id === '') return { kind: 'malformed', message: 'CreateVolume response has an empty volume_id' }; // O6
+  if (id === '') return { row: 'O6', kind: 'malformed', message: 'CreateVolume response has an empty volume_id' };
   if (Buffer.byteLength(id) > maxVolumeIdBytes) {
     const message = `CreateVolume response has a volume_id of more than ${maxVolumeIdBytes} bytes`;
-    return { kind: 'malformed', message }; // O6
+    return { row: 'O6', kind: 'malformed', message };
   }
   const reported = BigInt(volume.capacity_bytes);
   const requested = plan.requiredBytes;
-  if (reported === 0n) return { kind: 'made', volume, bytes: requested }; // O7
+  if (reported === 0n) return { row: 'O7', kind: 'made', volume, bytes: requested };
   if (reported < requested || reported < 0n) {
     const message = `created volume capacity ${reported} less than requested capacity ${requested}`;
-    return { kind: 'tooSmall', message, volumeId: id }; // O8
+    return { row: 'O8', kind: 'tooSmall', message, volumeId: id };
   }
-  return { kind: 'made', volume, bytes: reported }; // O9
+  return { row: 'O9', kind: 'made', volume, bytes: reported };
 }

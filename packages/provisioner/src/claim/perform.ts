@@ -13,16 +13,16 @@ import {
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
 import { deprecationWarnings } from '../parameters/class-parameters.ts';
-import { saveVolume } from '../saving/save.ts';
+import { saveVolume } from '../saving/perform.ts';
 import { readSecret } from '../secret-values.ts';
-import type { ClusterTopology } from '../topology/requirement.ts';
-import { uidOf } from './claim-facts.ts';
+import { uidOf } from './claim.ts';
+import { claimFacts, logStart } from './log-lines.ts';
 import * as messages from './messages.ts';
 import { cleanUp, createVolume } from './volume-calls.ts';
-import { toPlan } from './plan.ts';
-import type { Action, ClaimContext, ClaimState, Conclusion } from './state.ts';
-import type { UnsettledClaims } from './unsettled.ts';
-import { addGuard, type ClaimUpdate, removeGuard, removeSelectedNode, updateClaim } from './update-claim.ts';
+import type { Answer } from './deletion.ts';
+import type { ClaimMemory, Entry } from './memory.ts';
+import type { ClaimContext, ClaimState, Step } from './state.ts';
+import { addProtection, type ClaimUpdate, removeProtection, removeSelectedNode, updateClaim } from './update-claim.ts';
 
 export interface PerformDeps {
   readonly client: ApiClient;
@@ -32,75 +32,65 @@ export interface PerformDeps {
   readonly events: EventRecorder;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
-  /** Undefined: topology is not supported. */
-  readonly cluster: ClusterTopology | undefined;
   readonly context: ClaimContext;
-  readonly unsettled: UnsettledClaims;
+  readonly memory: ClaimMemory;
   /** Hands a PersistentVolume that could not be saved to the save loop. */
   readonly saveLater: (volumeName: string) => void;
 }
-
-export type Step = Exclude<Action, Conclusion>;
 
 export async function perform(
   deps: PerformDeps,
   state: ClaimState,
   { action, signal }: { readonly action: Step; readonly signal: AbortSignal },
 ): Promise<Partial<ClaimState>> {
+  const { name: driverName } = deps.context.driver;
   switch (action.kind) {
     case 'announce':
       return announce(deps, state);
-    case 'plan':
-      return { planned: plan(deps, state, action.purpose) };
     case 'readSecret':
       return { secrets: await readSecret(deps.client, action.reference, signal) };
     case 'readAttributesClass':
       return { attributes: await readAttributesClass(deps.client, action.name, signal) };
-    case 'guard': {
-      const { write, ...learned } = await update(deps, state, addGuard);
+    case 'protect': {
+      const { write, ...learned } = await update(deps, state, addProtection(driverName));
       if (write === 'refused' && learned.presence === undefined) {
-        deps.logger.warn('Cannot protect a claim whose volume may exist; provisioning goes on', facts(state));
+        deps.logger.warn('Cannot put the provisioning finalizer on a claim', claimFacts(state));
       }
-      return { guarding: write, ...learned, ...(write === 'done' ? { isGuarded: true } : {}) };
+      return { protecting: write, ...learned, ...(write === 'done' ? { isProtected: true } : {}) };
     }
-    case 'unguard': {
-      const { write, ...learned } = await update(deps, state, removeGuard);
-      return {
-        unguarding: write,
-        ...learned,
-        ...unguarded(deps, state, write === 'done' || learned.presence === 'gone'),
-      };
+    case 'unprotect': {
+      const { write, ...learned } = await update(deps, state, removeProtection(driverName));
+      const isOff = write === 'done' || learned.presence === 'gone';
+      return { unprotecting: write, ...learned, ...(isOff ? unprotected(deps, state) : {}) };
     }
     case 'reschedule': {
-      const { write, ...learned } = await update(deps, state, removeSelectedNode(action.guard));
-      const isOff = write === 'done' && action.guard === 'remove';
-      return { rescheduling: write, ...learned, ...(isOff ? unguarded(deps, state, true) : {}) };
+      const { write, ...learned } = await update(deps, state, removeSelectedNode(driverName, action.protection));
+      const isOff = write === 'done' && action.protection === 'remove';
+      return { rescheduling: write, ...learned, ...(isOff ? unprotected(deps, state) : {}) };
     }
     case 'settle':
-      return settle(deps, state);
+      return settle(deps, state, action.refusedBy);
+    case 'releaseRequest': {
+      const { claim, deletion } = state;
+      return { memory: remember(deps, { kind: 'open', claim, deletion }) };
+    }
     case 'createVolume':
       return createVolume(deps, state, { ...action, signal });
     case 'cleanUp':
       return cleanUp(deps, state, { ...action, signal });
     case 'save':
       return save(deps, state, action.volume);
+    case 'giveUp':
+      return giveUp(deps, state, action.answer);
   }
 }
 
-function announce({ events, logger }: PerformDeps, { claim, klass }: ClaimState): Partial<ClaimState> {
-  for (const warning of deprecationWarnings(klass?.parameters ?? {})) logger.warn(warning);
+function announce({ events, logger }: PerformDeps, state: ClaimState): Partial<ClaimState> {
+  const { claim, storageClass } = state;
+  logStart(logger, state);
+  for (const warning of deprecationWarnings(storageClass?.parameters ?? {})) logger.warn(warning);
   events.record(claim, messages.provisioning(claim.metadata?.namespace ?? '', claim.metadata?.name ?? ''));
   return { announced: 'yes' };
-}
-
-function plan(
-  { context, cluster }: PerformDeps,
-  { claim, klass }: ClaimState,
-  purpose: 'provision' | 'settle',
-): ClaimState['planned'] {
-  if (klass === undefined) throw new Error('a claim without a class was to be planned');
-  const { driver, settings } = context;
-  return toPlan({ claim, klass, driver, settings, cluster, purpose });
 }
 
 async function readAttributesClass(
@@ -120,38 +110,55 @@ async function update(
   deps: PerformDeps,
   { claim }: ClaimState,
   change: ClaimUpdate,
-): Promise<{ readonly write: ClaimState['guarding'] } & Pick<Partial<ClaimState>, 'claim' | 'presence'>> {
+): Promise<{ readonly write: ClaimState['protecting'] } & Pick<Partial<ClaimState>, 'claim' | 'presence'>> {
   const latest = deps.claims.lister.byIndex('uid', uidOf(claim))[0] ?? claim;
   const updated = await updateClaim(deps, latest, change);
   return { write: updated.write, claim: updated.claim, ...(updated.presence === 'gone' ? { presence: 'gone' } : {}) };
 }
 
-function unguarded({ unsettled }: PerformDeps, { claim }: ClaimState, isOff: boolean): Partial<ClaimState> {
-  if (!isOff) return {};
-  unsettled.delete(uidOf(claim));
-  return { isGuarded: false, unsettled: 'no' };
+function remember({ memory }: PerformDeps, entry: Entry): Entry {
+  memory.set(entry);
+  return entry;
 }
 
-/** The guard stays to be taken off; without it nothing is left to remember. */
-function settle({ unsettled }: PerformDeps, { claim, isGuarded }: ClaimState): Partial<ClaimState> {
-  if (!isGuarded) {
-    unsettled.delete(uidOf(claim));
-    return { unsettled: 'no' };
-  }
-  unsettled.set({ kind: 'settled', claim });
-  return { unsettled: 'settled' };
+function forget({ memory }: PerformDeps, { claim }: ClaimState): ClaimState['memory'] {
+  memory.delete(uidOf(claim));
+  return { kind: 'none' };
+}
+
+const refusalMs = 5 * 60_000;
+
+/** The finalizer stays to be taken off. Without it only the refusal of a class is left to remember. */
+function settle(deps: PerformDeps, state: ClaimState, refusedBy: string | undefined): Partial<ClaimState> {
+  const { claim } = state;
+  const refusal =
+    refusedBy === undefined ? undefined : { untilMs: deps.clock.monotonicMs() + refusalMs, classUid: refusedBy };
+  if (!state.isProtected && refusal === undefined) return { memory: forget(deps, state) };
+  return { memory: remember(deps, { kind: 'settled', claim, refusal }) };
+}
+
+function unprotected(deps: PerformDeps, state: ClaimState): Partial<ClaimState> {
+  const { memory } = state;
+  const isRefused = memory.kind === 'settled' && memory.refusal !== undefined;
+  return { isProtected: false, memory: isRefused ? memory : forget(deps, state) };
+}
+
+/** The finalizer goes; memory goes on with the call as long as the driver did not say no. */
+async function giveUp(deps: PerformDeps, state: ClaimState, answer: Answer): Promise<Partial<ClaimState>> {
+  const { claim, deletion } = state;
+  if (deletion !== undefined) deps.memory.answered(claim, deletion, answer);
+  const { write, ...learned } = await update(deps, state, removeProtection(deps.context.driver.name));
+  if (write !== 'done' && learned.presence !== 'gone') return { givingUp: write, ...learned };
+  const memory = answer === 'final' ? forget(deps, state) : state.memory;
+  return { givingUp: 'done', isProtected: false, memory, ...learned };
 }
 
 async function save(deps: PerformDeps, state: ClaimState, volume: PersistentVolume): Promise<Partial<ClaimState>> {
   const saved = await saveVolume(deps, volume);
-  if (saved.kind !== 'later' || state.pinned === undefined) return { saved };
-  deps.logger.error(saved.cause, 'Failed to save a PersistentVolume, will retry', facts(state));
-  // What is pinned may be the whole entry of an earlier run: its own kind must not win.
-  deps.unsettled.set({ ...state.pinned, kind: 'saving', volume });
-  deps.saveLater(state.pinned.plan.volumeName);
-  return { saved, unsettled: 'saving' };
-}
-
-function facts({ claim, volumeName }: ClaimState): Readonly<Record<string, string>> {
-  return { PVC: `${claim.metadata?.namespace ?? ''}/${claim.metadata?.name ?? ''}`, PV: volumeName };
+  const { memory, deletion } = state;
+  if (saved.kind !== 'later' || memory.kind !== 'pinned') return { saved };
+  deps.logger.error(saved.cause, 'Failed to save volume', claimFacts(state));
+  const { claim, pinned } = memory;
+  deps.saveLater(pinned.plan.volumeName);
+  return { saved, memory: remember(deps, { kind: 'saving', claim, pinned, volume, deletion }) };
 }

@@ -9,7 +9,7 @@ import { toPlan } from './plan.ts';
 
 interface Given {
   readonly claim?: ClaimFacts;
-  readonly klass?: Partial<StorageClass>;
+  readonly storageClass?: Partial<StorageClass>;
   readonly settings?: Partial<ProvisionerSettings>;
   readonly volume?: Partial<Volume>;
   readonly bytes?: bigint;
@@ -22,7 +22,7 @@ function build(given: Given = {}): PersistentVolume {
   const settings = someSettings(given.settings);
   const planned = toPlan({
     claim,
-    klass: aClass(given.klass),
+    storageClass: aClass(given.storageClass),
     driver,
     settings,
     cluster: undefined,
@@ -89,7 +89,7 @@ describe('the PersistentVolume', () => {
 
   it('[provisioner#77,78,79] given class and default file system types, when built, then the class wins over the default', () => {
     const fsType = (parameters: Record<string, string>, defaultFsType: string): unknown =>
-      build({ klass: { parameters }, settings: { defaultFsType } }).spec?.csi?.fsType;
+      build({ storageClass: { parameters }, settings: { defaultFsType } }).spec?.csi?.fsType;
     expect([
       fsType({}, 'ext4'),
       fsType({}, ''),
@@ -99,14 +99,14 @@ describe('the PersistentVolume', () => {
   });
 
   it('[provisioner#80] given an explicitly empty type, when built, then the default', () => {
-    const given = { klass: { parameters: { [key('fstype')]: '' } }, settings: { defaultFsType: 'ext4' } };
+    const given = { storageClass: { parameters: { [key('fstype')]: '' } }, settings: { defaultFsType: 'ext4' } };
     expect(build(given).spec?.csi?.fsType).toBe('ext4');
   });
 
   it('[provisioner#81,85] given a block claim with mount options, when built, then options but no file system type', () => {
     const given = {
       claim: { spec: { volumeMode: 'Block' } },
-      klass: { mountOptions: ['ro'] },
+      storageClass: { mountOptions: ['ro'] },
       settings: { defaultFsType: 'ext4' },
     };
     const { spec } = build(given);
@@ -125,7 +125,7 @@ describe('the PersistentVolume', () => {
 
   it('[provisioner#108] given the default secret, when built, then all five references and four annotations', () => {
     const parameters = { [key('secret-name')]: 's', [key('secret-namespace')]: 'ns' };
-    const { metadata, spec } = build({ klass: { parameters } });
+    const { metadata, spec } = build({ storageClass: { parameters } });
     const reference = { name: 's', namespace: 'ns' };
     expect(spec?.csi).toMatchObject({
       controllerPublishSecretRef: reference,

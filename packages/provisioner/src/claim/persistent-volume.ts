@@ -4,9 +4,9 @@ import type { DriverFacts, Volume } from '@csi-sidecars/csi';
 import { definedOnly, type PersistentVolume, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { formatBytes, toNodeAffinity } from '@csi-sidecars/volume';
 import { annotations, identityAttribute, volumeFinalizer } from '../names.ts';
-import { classNameOf } from '../object-facts.ts';
+import { classNameOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
-import { isBlock } from './claim-facts.ts';
+import { isBlock } from './claim.ts';
 import type { Plan } from './plan.ts';
 
 export interface VolumeFacts {
@@ -24,7 +24,7 @@ type CsiSource = NonNullable<NonNullable<PersistentVolume['spec']>['csi']>;
 
 export function toPersistentVolume(facts: VolumeFacts): PersistentVolume {
   const { claim, plan, volume } = facts;
-  const { klass } = plan;
+  const { storageClass } = plan;
   const nodeAffinity = facts.supportsTopology ? toNodeAffinity(volume.accessible_topology) : undefined;
   return {
     apiVersion: 'v1',
@@ -33,7 +33,7 @@ export function toPersistentVolume(facts: VolumeFacts): PersistentVolume {
       name: plan.volumeName,
       finalizers: [volumeFinalizer],
       annotations: {
-        [annotations.provisionedBy]: klass.provisioner,
+        [annotations.provisionedBy]: storageClass.provisioner,
         ...secretAnnotations(plan),
       },
     },
@@ -53,8 +53,8 @@ export function toPersistentVolume(facts: VolumeFacts): PersistentVolume {
       },
       csi: toCsiSource(facts),
       ...definedOnly({
-        mountOptions: klass.mountOptions,
-        persistentVolumeReclaimPolicy: klass.reclaimPolicy,
+        mountOptions: storageClass.mountOptions,
+        persistentVolumeReclaimPolicy: storageClass.reclaimPolicy,
         volumeMode: claim.spec?.volumeMode,
         nodeAffinity,
         volumeAttributesClassName: plan.attributesClass === '' ? undefined : plan.attributesClass,

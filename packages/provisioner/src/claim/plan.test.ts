@@ -2,13 +2,14 @@
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aDriver, type ClaimFacts, someSettings } from '../../testing/builders.ts';
+import { annotations } from '../names.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
 import { type Plan, type PlanFacts, toPlan } from './plan.ts';
 
 interface Given {
   readonly claim?: ClaimFacts;
-  readonly klass?: Partial<StorageClass>;
+  readonly storageClass?: Partial<StorageClass>;
   readonly capabilities?: readonly string[];
   readonly settings?: Partial<ProvisionerSettings>;
   readonly cluster?: ClusterTopology;
@@ -18,7 +19,7 @@ interface Given {
 function answer(given: Given, claim: PersistentVolumeClaim = aClaim(given.claim)): ReturnType<typeof toPlan> {
   return toPlan({
     claim,
-    klass: aClass(given.klass),
+    storageClass: aClass(given.storageClass),
     driver: aDriver({ controller: ['CREATE_DELETE_VOLUME', ...(given.capabilities ?? [])] }),
     settings: someSettings(given.settings),
     cluster: given.cluster,
@@ -54,7 +55,8 @@ describe('the request', () => {
   });
 
   it('[provisioner#69] given no storage request, when planned, then zero bytes', () => {
-    expect(planOf({ claim: { spec: { resources: {} } } }).requiredBytes).toBe(0n);
+    const plan = planOf({ claim: { spec: { resources: {} } } });
+    expect([plan.requiredBytes, plan.request.capacity_range]).toEqual([0n, { required_bytes: '0' }]);
   });
 
   it('given a request that no volume can have, when planned, then it is refused', () => {
@@ -63,8 +65,8 @@ describe('the request', () => {
   });
 
   it('[provisioner#82] given --extra-create-metadata, when planned, then three keys beside those of the class', () => {
-    const klass = { parameters: { size: 'big', 'csi.storage.k8s.io/fstype': 'xfs' } };
-    expect(planOf({ klass, settings: { extraCreateMetadata: true } }).request.parameters).toEqual({
+    const storageClass = { parameters: { size: 'big', 'csi.storage.k8s.io/fstype': 'xfs' } };
+    expect(planOf({ storageClass, settings: { extraCreateMetadata: true } }).request.parameters).toEqual({
       size: 'big',
       'csi.storage.k8s.io/pvc/name': 'data',
       'csi.storage.k8s.io/pvc/namespace': 'team',
@@ -72,13 +74,29 @@ describe('the request', () => {
     });
   });
 
+  it('[provisioner#77,79,80] given a default file system type, when planned, then it is in the capability unless the class names one', () => {
+    const settings = { defaultFsType: 'ext4' };
+    const typeOf = (parameters: Readonly<Record<string, string>>): unknown =>
+      planOf({ settings, storageClass: { parameters } }).request.volume_capabilities?.map(
+        ({ mount }) => mount?.fs_type,
+      );
+    expect([typeOf({}), typeOf({ fstype: '' }), typeOf({ fstype: 'xfs' })]).toEqual([['ext4'], ['ext4'], ['xfs']]);
+    expect(planOf({ settings }).fsType).toBe('ext4');
+  });
+
+  it('given the alpha annotation for the selected node, when planned, then that node; the other annotation wins', () => {
+    const alpha = { [annotations.alphaSelectedNode]: 'n1' };
+    expect(planOf({ claim: { annotations: alpha } }).selectedNode).toBe('n1');
+    expect(planOf({ claim: { annotations: alpha, node: 'n2' } }).selectedNode).toBe('n2');
+  });
+
   it('[provisioner#81,85] given mount options, when planned, then in the capability; for a block claim no mount at all', () => {
-    const klass = { mountOptions: ['ro', 'noatime'], parameters: { fstype: 'xfs' } };
+    const storageClass = { mountOptions: ['ro', 'noatime'], parameters: { fstype: 'xfs' } };
     const access_mode = { mode: 'SINGLE_NODE_WRITER' };
-    expect(planOf({ klass }).request.volume_capabilities).toEqual([
+    expect(planOf({ storageClass }).request.volume_capabilities).toEqual([
       { mount: { fs_type: 'xfs', mount_flags: ['ro', 'noatime'] }, access_mode },
     ]);
-    expect(planOf({ klass, claim: { spec: { volumeMode: 'Block' } } }).request.volume_capabilities).toEqual([
+    expect(planOf({ storageClass, claim: { spec: { volumeMode: 'Block' } } }).request.volume_capabilities).toEqual([
       { block: {}, access_mode },
     ]);
   });
@@ -114,7 +132,7 @@ describe('refusals before any call', () => {
     [{ settings: { volumeNamePrefix: '' } }, 'volume name prefix cannot be of length 0'],
     [{ claim: { spec: { selector: {} } } }, 'claim Selector is not supported'],
     [
-      { klass: { parameters: { fstype: 'a', fsType: 'a' } } },
+      { storageClass: { parameters: { fstype: 'a', fsType: 'a' } } },
       'fstype specified in parameters with both "fstype" and "csi.storage.k8s.io/fstype" keys',
     ],
   ] as [Given, string][])('given %j, when planned, then: %s', (given, message) => {
@@ -122,7 +140,7 @@ describe('refusals before any call', () => {
   });
 
   it('given a driver that cannot create volumes, when planned, then it is refused', () => {
-    const facts = { claim: aClaim(), klass: aClass(), settings: someSettings(), cluster: undefined };
+    const facts = { claim: aClaim(), storageClass: aClass(), settings: someSettings(), cluster: undefined };
     const capabilities = [aDriver({ plugin: [] }), aDriver({ controller: [] })];
     expect(capabilities.map((driver) => toPlan({ ...facts, driver, purpose: 'provision' }))).toEqual([
       {

@@ -18,10 +18,10 @@ import {
 import { missingCapability } from '../driver.ts';
 import { metadataKeys, toDriverParameters, toFsType } from '../parameters/class-parameters.ts';
 import { type SecretPurpose, secretPurposes, type SecretSubject, toSecretReference } from '../parameters/secrets.ts';
-import { annotationsOf } from '../object-facts.ts';
+import { annotationsOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import { type ClusterTopology, type TopologyRequirement, toTopologyRequirement } from '../topology/requirement.ts';
-import { selectedNodeOf, uidOf, volumeNameFor } from './claim-facts.ts';
+import { selectedNodeOf, uidOf, volumeNameFor } from './claim.ts';
 
 export interface Plan {
   /** CreateVolume's name and the PersistentVolume's. */
@@ -34,7 +34,7 @@ export interface Plan {
   /** Empty: none. */
   readonly attributesClass: string;
   readonly secrets: Readonly<Record<SecretPurpose, SecretReference | undefined>>;
-  readonly klass: StorageClass;
+  readonly storageClass: StorageClass;
 }
 
 export type PlanAnswer =
@@ -45,7 +45,7 @@ export type PlanAnswer =
 
 export interface PlanFacts {
   readonly claim: PersistentVolumeClaim;
-  readonly klass: StorageClass;
+  readonly storageClass: StorageClass;
   readonly driver: DriverFacts;
   readonly settings: ProvisionerSettings;
   /** Undefined: topology is not supported, by the driver or by the feature gate. */
@@ -63,7 +63,7 @@ export function toPlan(facts: PlanFacts): PlanAnswer {
   if (topology.kind !== 'ok') return topology;
   const references = toReferences(facts, shape.value.volumeName);
   if (references.kind === 'error') return { kind: 'refused', message: references.message };
-  const parameters = toDriverParameters(facts.klass.parameters ?? {});
+  const parameters = toDriverParameters(facts.storageClass.parameters ?? {});
   if (parameters.kind === 'error') return { kind: 'refused', message: parameters.message };
   const { volumeName, requiredBytes, capabilities, fsType, attributesClass } = shape.value;
   return {
@@ -75,7 +75,7 @@ export function toPlan(facts: PlanFacts): PlanAnswer {
       attributesClass,
       selectedNode: topology.selectedNode,
       secrets: references.value,
-      klass: facts.klass,
+      storageClass: facts.storageClass,
       request: {
         name: volumeName,
         capacity_range: { required_bytes: String(requiredBytes) },
@@ -95,7 +95,7 @@ interface Shape {
   readonly attributesClass: string;
 }
 
-function toShape({ claim, klass, driver, settings }: PlanFacts): Result<Shape> {
+function toShape({ claim, storageClass, driver, settings }: PlanFacts): Result<Shape> {
   const attributesClass = settings.features.volumeAttributesClass ? (claim.spec?.volumeAttributesClassName ?? '') : '';
   const missing = missingCapability(driver);
   if (missing !== undefined) return refuse(missing);
@@ -107,11 +107,11 @@ function toShape({ claim, klass, driver, settings }: PlanFacts): Result<Shape> {
   if (claim.spec?.selector !== undefined) return refuse('claim Selector is not supported');
   const volumeName = volumeNameFor(uidOf(claim), settings);
   if (volumeName.kind === 'error') return volumeName;
-  const fsType = toFsType(klass.parameters ?? {}, settings.defaultFsType);
+  const fsType = toFsType(storageClass.parameters ?? {}, settings.defaultFsType);
   if (fsType.kind === 'error') return fsType;
   const requiredBytes = toRequiredBytes(claim);
   if (requiredBytes.kind === 'error') return requiredBytes;
-  const capabilities = toCapabilities(claim, { klass, driver, fsType: fsType.value });
+  const capabilities = toCapabilities(claim, { storageClass, driver, fsType: fsType.value });
   if (capabilities.kind === 'error') return capabilities;
   return ok({
     volumeName: volumeName.value,
@@ -133,14 +133,19 @@ function toRequiredBytes(claim: PersistentVolumeClaim): Result<bigint> {
 /** One capability per access mode of the claim, in its order; each mode is mapped on its own. */
 function toCapabilities(
   claim: PersistentVolumeClaim,
-  facts: { readonly klass: StorageClass; readonly driver: DriverFacts; readonly fsType: string },
+  facts: { readonly storageClass: StorageClass; readonly driver: DriverFacts; readonly fsType: string },
 ): Result<readonly VolumeCapabilityInput[]> {
   const singleNodeMultiWriter = facts.driver.controllerCapabilities.has('SINGLE_NODE_MULTI_WRITER');
   const { volumeMode, accessModes = [] } = claim.spec ?? {};
   const capabilities: VolumeCapabilityInput[] = [];
   for (const accessMode of accessModes) {
     const capability = toVolumeCapability(
-      { accessModes: [accessMode], volumeMode, fsType: facts.fsType, mountOptions: facts.klass.mountOptions ?? [] },
+      {
+        accessModes: [accessMode],
+        volumeMode,
+        fsType: facts.fsType,
+        mountOptions: facts.storageClass.mountOptions ?? [],
+      },
       { singleNodeMultiWriter },
     );
     if (capability.kind === 'error') return capability;
@@ -154,7 +159,7 @@ type PlannedTopology =
   | { readonly kind: 'nodeGone' | 'refused'; readonly message: string };
 
 function toTopology(facts: PlanFacts): PlannedTopology {
-  const { claim, klass, settings, cluster, driver } = facts;
+  const { claim, storageClass, settings, cluster, driver } = facts;
   const wanted = selectedNodeOf(claim);
   if (cluster === undefined) return { kind: 'ok', selectedNode: wanted, requirement: undefined };
   const ask = (selectedNode: string): ReturnType<typeof toTopologyRequirement> =>
@@ -162,7 +167,7 @@ function toTopology(facts: PlanFacts): PlannedTopology {
       {
         driverName: driver.name,
         claimName: claim.metadata?.name ?? '',
-        allowedTopologies: klass.allowedTopologies ?? [],
+        allowedTopologies: storageClass.allowedTopologies ?? [],
         selectedNode,
         strict: settings.strictTopology,
         immediate: settings.immediateTopology,
@@ -185,7 +190,7 @@ function toTopology(facts: PlanFacts): PlannedTopology {
 }
 
 function toReferences(facts: PlanFacts, volumeName: string): Result<Plan['secrets']> {
-  const { claim, klass } = facts;
+  const { claim, storageClass } = facts;
   const subject: SecretSubject = {
     volumeName,
     claimName: claim.metadata?.name ?? '',
@@ -194,7 +199,7 @@ function toReferences(facts: PlanFacts, volumeName: string): Result<Plan['secret
   };
   const found: Partial<Record<SecretPurpose, SecretReference | undefined>> = {};
   for (const purpose of secretPurposes) {
-    const reference = toSecretReference(klass.parameters ?? {}, purpose, subject);
+    const reference = toSecretReference(storageClass.parameters ?? {}, purpose, subject);
     if (reference.kind === 'error') return reference;
     found[purpose] = reference.value;
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Choosing claims, and the way to a PersistentVolume when nothing goes wrong. */
-import { storageClasses } from '@csi-sidecars/runtime';
+import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
+import { type PersistentVolumeClaim, type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aVolume, type ClaimFacts, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aNode, aVolume, type ClaimFacts, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { annotations } from '../names.ts';
 import { clusterRules } from '../rbac.ts';
@@ -17,8 +18,8 @@ const successes = 'controller_persistentvolumeclaim_provision_total';
 
 const late = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
 
-async function withClaim(claim: ClaimFacts, klass = aClass()): Promise<Fixture> {
-  return await aProvisioner({ seed: [klass, aClaim(claim)] });
+async function withClaim(claim: ClaimFacts, storageClass = aClass()): Promise<Fixture> {
+  return await aProvisioner({ seed: [storageClass, aClaim(claim)] });
 }
 
 /** Everything that anybody could notice. */
@@ -101,6 +102,20 @@ describe('a claim of this driver', () => {
     expect(trace(p)).toEqual({ ...nothing, failures: 1 });
   });
 
+  it('[provisioner#22] given another name prefix and a volume of the usual name, when synced, then no call, counted as failure', async () => {
+    const seed = [aClass(), aClaim(), aVolume({ phase: 'Available' })];
+    const p = await aProvisioner({ settings: { volumeNamePrefix: 'foo' }, seed });
+    expect(trace(p)).toEqual({ ...nothing, failures: 1 });
+  });
+
+  it('[provisioner#7] given the beta class annotation names a missing class, when that class appears, then the claim is provisioned at once', async () => {
+    const both = { [annotations.storageProvisioner]: driverName, [annotations.betaStorageClass]: 'named' };
+    const p = await aProvisioner({ seed: [aClaim({ annotations: both })] });
+    p.server.seed(aClass({ metadata: { name: 'named', uid: 'class-2' } }));
+    await p.settle();
+    expect(p.writes()).toEqual(['create persistentvolumes pvc-uid-data 201']);
+  });
+
   it('[provisioner#23] given another name prefix and its volume, when synced before it is bound, then no second call and no second event', async () => {
     const options: FixtureOptions = {
       settings: { volumeNamePrefix: 'foo' },
@@ -149,6 +164,14 @@ describe('a claim of this driver', () => {
 });
 
 describe('late binding', () => {
+  /** What strict topology asks for: the selected node's zone alone. */
+  const requiredZones = async (claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<unknown> => {
+    const seed = [storageClass, ...aNode('n1'), ...aNode('n2'), claim];
+    const p = await aProvisioner({ topology: 'on', settings: { strictTopology: true }, seed });
+    const [request] = p.requests('CreateVolume') as readonly CreateVolumeRequestInput[];
+    return request?.accessibility_requirements?.requisite?.map(({ segments }) => segments?.['zone']);
+  };
+
   it.each([
     ['15', 'no selected node', {}],
     ['17', 'an empty one', { node: '' }],
@@ -167,16 +190,18 @@ describe('late binding', () => {
   it('[provisioner#16] given a selected node and either annotation key, when synced, then provisioned', async () => {
     for (const key of [annotations.storageProvisioner, annotations.betaStorageProvisioner]) {
       expect(trace(await withClaim({ annotations: { [key]: driverName }, node: 'n1' }, late))).toEqual(provisioned);
+      expect(await requiredZones(aClaim({ annotations: { [key]: driverName }, node: 'n2' }), late)).toEqual(['n2']);
     }
   });
 
   it('[provisioner#19] given an immediate class and a selected node, when synced, then provisioned', async () => {
     expect(trace(await withClaim({ node: 'n1' }))).toEqual(provisioned);
+    expect(await requiredZones(aClaim({ node: 'n2' }), aClass())).toEqual(['n2']);
   });
 
   it('[provisioner#20] given a class without binding mode, when synced, then it binds immediately', async () => {
-    const { volumeBindingMode: _mode, ...klass } = aClass();
-    expect(trace(await withClaim({}, klass))).toEqual(provisioned);
+    const { volumeBindingMode: _mode, ...storageClass } = aClass();
+    expect(trace(await withClaim({}, storageClass))).toEqual(provisioned);
   });
 });
 
@@ -217,6 +242,9 @@ describe('what is not provisioned yet', () => {
       'Normal Provisioning team/data: Assuming an external populator will provision the volume',
     ]);
     expect([p.calls(), p.metrics.value(failures, { class: 'fast', source: 'Book' })]).toEqual([[], 1]);
+    expect(p.metrics.value('workqueue_retries_total', { name: 'claims' }) ?? 0).toBe(0);
+    await p.clock.advance(15 * 60_000);
+    expect([p.events.length, p.driverEvents.length, p.calls()]).toEqual([2, 2, []]);
   });
 });
 
@@ -229,8 +257,10 @@ describe('the request', () => {
       driverName,
       parameters: { iops: '9000' },
     };
-    const klass = aClass({ parameters: { iops: '100' } });
-    const p = await aProvisioner({ seed: [gold, klass, aClaim({ spec: { volumeAttributesClassName: 'gold' } })] });
+    const storageClass = aClass({ parameters: { iops: '100' } });
+    const p = await aProvisioner({
+      seed: [gold, storageClass, aClaim({ spec: { volumeAttributesClassName: 'gold' } })],
+    });
     expect(p.requests('CreateVolume')).toMatchObject([
       { parameters: { iops: '100' }, mutable_parameters: { iops: '9000' } },
     ]);

@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Giving a selected node back, infeasible requests, and topology that stays the same while an answer is open. */
-import {
-  type CSINode,
-  csiNodes,
-  type KubeObject,
-  type Node,
-  nodes,
-  persistentVolumeClaims,
-  storageClasses,
-} from '@csi-sidecars/runtime';
+import { csiNodes, type KubeObject, nodes, persistentVolumeClaims, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aNode, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
-import { annotations, claimGuard } from '../names.ts';
+import { annotations, provisioningFinalizer } from '../names.ts';
 
 const late = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
 const put = 'update persistentvolumeclaims team/data 200';
 const saved = 'create persistentvolumes pvc-uid-data 201';
 const failures = 'controller_persistentvolumeclaim_provision_failed_total';
 
-function aNode(name: string, zone: string): readonly [Node, CSINode] {
-  return [
-    { apiVersion: 'v1', kind: 'Node', metadata: { name, labels: { zone } } },
-    {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'CSINode',
-      metadata: { name },
-      spec: { drivers: [{ name: driverName, nodeID: name, topologyKeys: ['zone'] }] },
-    },
-  ];
-}
 const cluster: readonly KubeObject[] = [late, ...aNode('n1', 'z1'), ...aNode('n2', 'z2')];
 const withTopology: FixtureOptions = { topology: 'on', seed: cluster };
 
@@ -45,7 +26,8 @@ async function selected(codes: readonly Code[], options: FixtureOptions = withTo
   return p;
 }
 const nodeOf = (p: Fixture): string | undefined => p.claim()?.metadata?.annotations?.[annotations.selectedNode];
-const isGuarded = (p: Fixture): boolean => p.claim()?.metadata?.finalizers?.includes(claimGuard) === true;
+const isProtected = (p: Fixture): boolean =>
+  p.claim()?.metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true;
 function selectNode(p: Fixture, node: string): void {
   p.changeClaim((claim) => ({
     ...claim,
@@ -54,9 +36,9 @@ function selectNode(p: Fixture, node: string): void {
 }
 
 describe('rescheduling', () => {
-  it('[provisioner#43,47,50] given a full node, when CreateVolume says so, then the node is given back, once, without retry, until another is selected', async () => {
+  it('[provisioner#43,47] given a full node, when CreateVolume says so, then the node is given back, once, without retry, until another is selected', async () => {
     const p = await selected(['ResourceExhausted']);
-    expect([p.writes(), nodeOf(p), isGuarded(p)]).toEqual([[put], undefined, false]);
+    expect([p.writes(), nodeOf(p), isProtected(p)]).toEqual([[put], undefined, false]);
     expect(p.events.slice(1)).toEqual([
       'Warning ProvisioningFailed team/data: rpc error: code = ResourceExhausted desc = fault rule: ResourceExhausted',
     ]);
@@ -84,15 +66,15 @@ describe('rescheduling', () => {
     expect([nodeOf(early), early.calls()]).toEqual(['n1', []]);
   });
 
-  it('[provisioner#46] given an ambiguous answer, when a node is selected, then the annotation stays and the claim is guarded', async () => {
+  it('[provisioner#46] given an ambiguous answer, when a node is selected, then the annotation stays and the claim is protected', async () => {
     const p = await selected(['DeadlineExceeded']);
-    expect([nodeOf(p), isGuarded(p)]).toEqual(['n1', true]);
+    expect([nodeOf(p), isProtected(p)]).toEqual(['n1', true]);
   });
 
-  it('given an unsettled claim, when the node is full, then node and guard go in one update', async () => {
+  it('given an unsettled claim, when the node is full, then node and finalizer go in one update', async () => {
     const p = await selected(['DeadlineExceeded', 'ResourceExhausted']);
     await p.clock.advance(1200);
-    expect([p.writes(), nodeOf(p), isGuarded(p)]).toEqual([[put, put], undefined, false]);
+    expect([p.writes(), nodeOf(p), isProtected(p)]).toEqual([[put, put], undefined, false]);
   });
 
   it('[provisioner#48] given the selected node is gone, its CSINode or its Node, when planned, then it is given back before any call', async () => {
@@ -103,18 +85,22 @@ describe('rescheduling', () => {
       p.server.seed(aClaim({ node: 'n1' }));
       await p.settle();
       expect([p.calls(), p.writes(), nodeOf(p)]).toEqual([[], [put], undefined]);
+      expect(p.events.slice(1)).toEqual([
+        expect.stringMatching(/^Warning ProvisioningFailed team\/data: .*selected (CSINode n1|node map)/),
+      ]);
+      expect(p.metrics.value(failures, { class: 'fast', source: '' })).toBe(1);
     }
   });
 
-  it('given the selected node is gone and the guard alone says that a volume may exist, when planned, then the guard stays', async () => {
+  it('given the selected node is gone and the finalizer alone says that a volume may exist, when planned, then the finalizer stays', async () => {
     const p = await aProvisioner({
       topology: 'on',
-      seed: [late, ...aNode('n2', 'z2'), aClaim({ node: 'n1', guard: 'on' })],
+      seed: [late, ...aNode('n2', 'z2'), aClaim({ node: 'n1', protection: 'on' })],
     });
-    expect([p.calls(), nodeOf(p), isGuarded(p)]).toEqual([[], undefined, true]);
+    expect([p.calls(), nodeOf(p), isProtected(p)]).toEqual([[], undefined, true]);
     selectNode(p, 'n2');
     await p.settle();
-    expect([p.volume()?.metadata?.name, isGuarded(p)]).toEqual(['pvc-uid-data', false]);
+    expect([p.volume()?.metadata?.name, isProtected(p)]).toEqual(['pvc-uid-data', false]);
   });
 
   it('[provisioner#49] given a conflict, when the node is given back, then the event was sent and the claim is retried', async () => {
@@ -165,7 +151,16 @@ describe('infeasible requests', () => {
     expect(p.writes()).toEqual([saved]);
   });
 
-  it('[provisioner#55] given the class is made anew, then the claims of that class are tried at once, and no others', async () => {
+  it('given InvalidArgument, when the claim is deleted, then its refusal is forgotten with it', async () => {
+    const p = await selected(['InvalidArgument'], immediate);
+    p.deleteClaim();
+    await p.settle();
+    p.server.seed(aClaim());
+    await p.settle();
+    expect(p.writes()).toEqual([saved]);
+  });
+
+  it('[provisioner#55] given the class is made again, then the claims of that class are tried at once, and no others', async () => {
     const p = await selected(['InvalidArgument'], immediate);
     p.server.seed(aClass({ metadata: { name: 'other', uid: 'class-2' } }));
     await p.settle();
@@ -180,8 +175,8 @@ describe('infeasible requests', () => {
 describe('topology while an answer is open', () => {
   it('[provisioner-topology-capacity#T34,T54] given node and CSINode vanish, when repeated, then the same requirement, late and immediate', async () => {
     for (const claim of [aClaim({ node: 'n2' }), aClaim()]) {
-      const klass = aClass({ volumeBindingMode: 'Immediate' });
-      const p = await aProvisioner({ topology: 'on', seed: [klass, ...cluster.slice(1)] });
+      const storageClass = aClass({ volumeBindingMode: 'Immediate' });
+      const p = await aProvisioner({ topology: 'on', seed: [storageClass, ...cluster.slice(1)] });
       p.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'Unavailable' } });
       p.server.seed(claim);
       await p.settle();
@@ -238,7 +233,7 @@ describe('topology while an answer is open', () => {
   it('given a deleted, unsettled claim and a node that is gone after a restart, when settled, then no node is needed', async () => {
     const p = await aProvisioner({
       topology: 'on',
-      seed: [late, ...aNode('n2', 'z2'), aClaim({ node: 'n1', guard: 'on', deleting: 'yes' })],
+      seed: [late, ...aNode('n2', 'z2'), aClaim({ node: 'n1', protection: 'on', deleting: 'yes' })],
     });
     expect(p.writes()).toEqual([saved, put]);
     expect(p.server.objects.get(persistentVolumeClaims, { namespace: 'team', name: 'data' })).toBeUndefined();

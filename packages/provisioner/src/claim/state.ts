@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The claim loop: from a claim that waits for a volume of this driver to a saved PersistentVolume, and no claim forgotten
- * while a volume may exist for it. Rows C1 to C35 of the provisioner's page.
+ * while a volume may exist for it. Rows C1 to C41 of the provisioner's page.
  *
- * One run is: observe, then decide, perform, learn, until a conclusion. What is read from the caches is at the top of the
- * state, what this run learned below. The order of writes follows from `decide` alone.
+ * One run is: observe, then decide, perform, learn, until a conclusion. What is read from the caches and from memory is at
+ * the top of the state, what this run learned below. The order of writes follows from `decide` alone.
  *
  * Not here: saving a PersistentVolume that could not be saved at once (`saving/`), deleting volumes (`volume/`), sources
  * of data, in-tree migration.
@@ -19,13 +19,12 @@ import type {
 } from '@csi-sidecars/runtime';
 import type { SecretReference } from '@csi-sidecars/volume';
 import type { SaveOutcome } from '../saving/outcome.ts';
-import { annotations } from '../names.ts';
-import { annotationsOf } from '../object-facts.ts';
 import type { SecretValues } from '../secret-values.ts';
 import type { ProvisionerSettings } from '../settings.ts';
+import type { Answer, Deletion } from './deletion.ts';
+import type { Entry, Pinned } from './memory.ts';
 import type { CreateOutcome, TooSmall } from './outcome.ts';
 import type { PlanAnswer } from './plan.ts';
-import type { Pinned } from './unsettled.ts';
 
 /** The same for every claim of the process. */
 export interface ClaimContext {
@@ -39,12 +38,12 @@ export interface ClaimState extends Observed, Learned {}
 export interface Observed {
   readonly claim: PersistentVolumeClaim;
   readonly presence: 'live' | 'deleting' | 'gone';
-  readonly isGuarded: boolean;
-  /** What memory says. */
-  readonly unsettled: 'no' | 'pinned' | 'saving' | 'settled';
-  /** The request that is open or, later in this run, was. */
-  readonly pinned: Pinned | undefined;
-  readonly klass: StorageClass | undefined;
+  /** The claim has this driver's provisioning finalizer. */
+  readonly isProtected: boolean;
+  readonly memory: Entry | { readonly kind: 'none' };
+  /** Undefined: the claim is live. */
+  readonly deletion: (Deletion & { readonly forMs: number }) | undefined;
+  readonly storageClass: StorageClass | undefined;
   /** The PersistentVolume under our name for this claim: none, its own, or that of another claim. */
   readonly volume:
     | { readonly kind: 'none' | 'own' }
@@ -53,16 +52,21 @@ export interface Observed {
   readonly volumeName: string;
   /** How long the class's InvalidArgument still holds; 0: not at all. */
   readonly infeasibleForMs: number;
+  /** The request as the caches have it now, the same for the whole run. Not for a claim without a class. */
+  readonly plan: (storageClass: StorageClass, purpose: PlanPurpose) => PlanAnswer;
 }
+
+/** To settle, no particular node is needed: only the answer matters. */
+export type PlanPurpose = 'provision' | 'settle';
 
 export interface Learned {
   readonly announced: 'no' | 'yes';
-  readonly planned: PlanAnswer | undefined;
   readonly secrets: SecretRead;
   readonly attributes: AttributesRead;
-  readonly guarding: Write;
-  readonly unguarding: Write;
+  readonly protecting: Write;
+  readonly unprotecting: Write;
   readonly rescheduling: Write;
+  readonly givingUp: Write;
   readonly created: CreateOutcome | undefined;
   readonly cleanedUp: 'no' | 'yes' | { readonly failure: string; readonly isOpen: boolean };
   readonly saved: SaveOutcome | undefined;
@@ -80,33 +84,46 @@ export type Write = 'untried' | 'done' | 'refused' | 'failed';
 
 export const nothingLearned: Learned = {
   announced: 'no',
-  planned: undefined,
   secrets: { kind: 'unread' },
   attributes: { kind: 'unread' },
-  guarding: 'untried',
-  unguarding: 'untried',
+  protecting: 'untried',
+  unprotecting: 'untried',
   rescheduling: 'untried',
+  givingUp: 'untried',
   created: undefined,
   cleanedUp: 'no',
   saved: undefined,
 };
 
-export type Action =
+/** Of the claim table. Stable names: a new row gets a new number, whatever its place in the table. */
+export type Row = `C${number}`;
+
+export type Step =
   | { readonly kind: 'announce' }
-  | { readonly kind: 'plan'; readonly purpose: 'provision' | 'settle' }
   | { readonly kind: 'readSecret'; readonly reference: SecretReference }
   | { readonly kind: 'readAttributesClass'; readonly name: string }
-  | { readonly kind: 'guard' }
-  | { readonly kind: 'unguard' }
-  | { readonly kind: 'reschedule'; readonly guard: 'keep' | 'remove' }
-  /** Memory only: nothing is outstanding any more. */
-  | { readonly kind: 'settle' }
-  | { readonly kind: 'createVolume'; readonly pinned: Pinned; readonly request: CreateVolumeRequestInput }
+  /** Puts the provisioning finalizer on. */
+  | { readonly kind: 'protect' }
+  /** Takes it off: nothing is outstanding any more. */
+  | { readonly kind: 'unprotect' }
+  | { readonly kind: 'reschedule'; readonly protection: 'keep' | 'remove' }
+  /** Memory only: nothing is outstanding any more. `refusedBy`: UID of the class that the driver refused. */
+  | { readonly kind: 'settle'; readonly refusedBy?: string }
+  /** Memory only: a volume may exist, and the next request is planned from the caches. */
+  | { readonly kind: 'releaseRequest' }
+  | {
+      readonly kind: 'createVolume';
+      readonly pinned: Pinned;
+      readonly request: CreateVolumeRequestInput;
+      /** No earlier CreateVolume of this claim can have made a volume. */
+      readonly isFirst: boolean;
+    }
   | { readonly kind: 'cleanUp'; readonly volume: TooSmall; readonly secrets: Readonly<Record<string, string>> }
   | { readonly kind: 'save'; readonly volume: PersistentVolume }
-  | Conclusion;
+  /** Takes the finalizer off although a volume may exist. */
+  | { readonly kind: 'giveUp'; readonly answer: Answer };
 
-export interface Conclusion {
+export interface Ending {
   readonly kind: 'conclude';
   readonly outcome: Outcome;
   readonly events: readonly RecordedEvent[];
@@ -114,15 +131,13 @@ export interface Conclusion {
   readonly driverEvents: readonly RecordedEvent[];
   /** How the attempt counts in the metrics. */
   readonly counts: 'success' | 'failure' | 'no';
-  /** The class refuses this claim: look again much later. */
-  readonly infeasible: 'yes' | 'no';
+  /** Counted when the claim is being deleted while a volume may exist. */
+  readonly answer?: Answer;
+  /** Looks at the claim again after this time, if the outcome does not do so earlier. */
+  readonly lookAgainMs?: number;
+  /** The claim was given up while a volume may exist. */
+  readonly givenUp?: 'yes';
 }
 
-/** A claim that is being deleted takes no new finalizer. */
-export function mayGuard(s: ClaimState): boolean {
-  return s.presence === 'live' && !s.isGuarded;
-}
-
-export function hasSelectedNode(s: ClaimState): boolean {
-  return Object.hasOwn(annotationsOf(s.claim), annotations.selectedNode);
-}
+export type Conclusion = { readonly row: Row } & Ending;
+export type Action = { readonly row: Row } & (Step | Ending);

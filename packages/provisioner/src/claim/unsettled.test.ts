@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Claims for which a volume may exist that nobody recorded: nothing is lost, whatever happens to them or to us. */
-import { persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
+/** Claims for which a volume may exist that no PersistentVolume records: no volume is lost, whatever happens to claim or process. */
+import { type PersistentVolumeClaim, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aVolume } from '../../testing/builders.ts';
+import { aClaim, aClass, aNode, aVolume, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
-import { annotations, claimGuard } from '../names.ts';
+import { annotations, provisioningFinalizer } from '../names.ts';
 
 type Fault =
   | 'DeadlineExceeded'
@@ -15,8 +15,8 @@ type Fault =
   | 'AlreadyExists'
   | 'ResourceExhausted';
 
-const guardOn = 'update persistentvolumeclaims team/data 200';
-const guardOff = guardOn;
+const protectionOn = 'update persistentvolumeclaims team/data 200';
+const protectionOff = protectionOn;
 const saved = 'create persistentvolumes pvc-uid-data 201';
 
 /** The driver works on it, but the caller gives up: what a slow driver does. */
@@ -38,7 +38,8 @@ async function claimed(prepare: (p: Fixture) => void, options: FixtureOptions = 
   await p.settle();
   return p;
 }
-const hasGuard = (p: Fixture): boolean => p.claim()?.metadata?.finalizers?.includes(claimGuard) === true;
+const hasProtection = (p: Fixture): boolean =>
+  p.claim()?.metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true;
 const warnings = (p: Fixture): readonly string[] => p.events.filter((event) => event.startsWith('Warning'));
 /** The end that every story must have: one volume, and one record of it, or neither. */
 function leaks(p: Fixture): unknown {
@@ -47,7 +48,7 @@ function leaks(p: Fixture): unknown {
 }
 
 describe('when the claim becomes unsettled', () => {
-  it('[provisioner#29,31] given a final error or a failure before the call, when first tried, then nothing is guarded', async () => {
+  it('[provisioner#29,31] given a final error or a failure before the call, when first tried, then nothing is protected', async () => {
     const final = await claimed((p) => fail(p, 'Internal'));
     expect([final.writes(), final.calls()]).toEqual([[], ['CreateVolume pvc-uid-data Internal']]);
     const early = await claimed(() => undefined, {
@@ -56,29 +57,29 @@ describe('when the claim becomes unsettled', () => {
     expect([early.writes(), early.calls()]).toEqual([[], []]);
   });
 
-  it('[provisioner#30] given an ambiguous answer, when it comes, then the claim is guarded once and retried', async () => {
+  it('[provisioner#30] given an ambiguous answer, when it comes, then the claim is protected once and retried', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'Aborted'));
-    expect(p.writes()).toEqual([guardOn]);
+    expect(p.writes()).toEqual([protectionOn]);
     expect(warnings(p)).toEqual([
       'Warning ProvisioningFailed team/data: rpc error: code = DeadlineExceeded desc = fault rule: DeadlineExceeded',
     ]);
     await p.clock.advance(1200);
-    expect([p.writes(), p.calls().length]).toEqual([[guardOn], 2]);
+    expect([p.writes(), p.calls().length]).toEqual([[protectionOn], 2]);
     await p.clock.advance(2300);
-    expect(p.writes()).toEqual([guardOn, saved, guardOff]);
-    expect([hasGuard(p), leaks(p)]).toEqual([false, []]);
+    expect(p.writes()).toEqual([protectionOn, saved, protectionOff]);
+    expect([hasProtection(p), leaks(p)]).toEqual([false, []]);
   });
 
   it('given a driver slower than the timeout, when it finishes, then there is one volume and it is recorded', async () => {
     const p = await claimed(slow);
     await p.clock.advance(30_000);
-    expect([p.driver.volumes().length, leaks(p), hasGuard(p)]).toEqual([1, [], false]);
+    expect([p.driver.volumes().length, leaks(p), hasProtection(p)]).toEqual([1, [], false]);
   });
 
-  it('[provisioner#32] given an unsettled claim, when the answer is final, then the guard goes and the claim is retried', async () => {
+  it('[provisioner#32] given an unsettled claim, when the answer is final, then the finalizer goes and the claim is retried', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'OutOfRange'));
     await p.clock.advance(1200);
-    expect([p.writes(), hasGuard(p)]).toEqual([[guardOn, guardOff], false]);
+    expect([p.writes(), hasProtection(p)]).toEqual([[protectionOn, protectionOff], false]);
     p.deleteClaim();
     await p.clock.advance(600_000);
     expect(p.calls()).toHaveLength(2);
@@ -88,10 +89,10 @@ describe('when the claim becomes unsettled', () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'DeadlineExceeded'));
     await p.clock.advance(1200);
     p.server.objects.remove(storageClasses, { name: 'fast' });
-    expect([hasGuard(p), p.calls().length]).toEqual([true, 2]);
+    expect([hasProtection(p), p.calls().length]).toEqual([true, 2]);
     p.deleteClaim();
     await p.clock.advance(3000);
-    expect([p.writes(), leaks(p)]).toEqual([[guardOn, saved, guardOff], []]);
+    expect([p.writes(), leaks(p)]).toEqual([[protectionOn, saved, protectionOff], []]);
   });
 
   it('given an unsettled claim, when the driver merely fails, then it stays unsettled, since the first call may have made a volume', async () => {
@@ -111,19 +112,19 @@ describe('when the claim becomes unsettled', () => {
     });
     p.deleteClaim();
     await p.settle();
-    expect([hasGuard(p), p.driver.volumes().length, p.calls().at(-1)]).toEqual([
+    expect([hasProtection(p), p.driver.volumes().length, p.calls().at(-1)]).toEqual([
       true,
       1,
       'CreateVolume pvc-uid-data Internal',
     ]);
     await p.clock.advance(2300);
-    expect([p.writes(), leaks(p), p.claim()]).toEqual([[guardOn, saved, guardOff], [], undefined]);
+    expect([p.writes(), leaks(p), p.claim()]).toEqual([[protectionOn, saved, protectionOff], [], undefined]);
   });
 
-  it('[provisioner#42] given an unsettled claim, when the answer is InvalidArgument, then the guard goes and the retry is slow', async () => {
+  it('[provisioner#42] given an unsettled claim, when the answer is InvalidArgument, then the finalizer goes and the retry is slow', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'InvalidArgument'));
     await p.clock.advance(200_000);
-    expect([hasGuard(p), p.calls().length]).toEqual([false, 2]);
+    expect([hasProtection(p), p.calls().length]).toEqual([false, 2]);
     await p.clock.advance(120_000);
     expect(p.calls()).toHaveLength(3);
   });
@@ -135,7 +136,7 @@ describe('when the claim goes away', () => {
     p.deleteClaim();
     expect(p.claim()?.metadata?.deletionTimestamp).toBeDefined();
     await p.clock.advance(1200);
-    expect(p.writes()).toEqual([guardOn, saved, guardOff]);
+    expect(p.writes()).toEqual([protectionOn, saved, protectionOff]);
     expect(p.volume()?.spec?.claimRef?.uid).toBe('uid-data');
     expect(p.claim()).toBeUndefined();
   });
@@ -151,7 +152,7 @@ describe('when the claim goes away', () => {
     expect(dropped.calls()).toHaveLength(1);
   });
 
-  it('[provisioner#37] given a claim that is made anew under its name, when the old one is unsettled, then both are handled by UID', async () => {
+  it('[provisioner#37] given a claim that is made again under its name, when the old one is unsettled, then both are handled by UID', async () => {
     const p = await claimed(slow);
     p.deleteClaim();
     p.server.seed(aClaim({ uid: 'uid-new' }));
@@ -163,7 +164,7 @@ describe('when the claim goes away', () => {
     expect(leaks(p)).toEqual([]);
   });
 
-  it('[provisioner#38] given an unsettled claim that nobody wants provisioned any more, when deleted, then nothing leaks', async () => {
+  it('[provisioner#38] given an unsettled claim that is not to be provisioned any more, when deleted, then nothing leaks', async () => {
     const unwanted = [
       (p: Fixture) => p.changeClaim((claim) => ({ ...claim, spec: { ...claim.spec, volumeName: 'other' } })),
       (p: Fixture) =>
@@ -182,10 +183,19 @@ describe('when the claim goes away', () => {
   });
 
   it('[provisioner#39] given an unsettled claim that is being deleted, when the node is full, then it is settled without reschedule', async () => {
-    const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'ResourceExhausted'), {});
+    const p = await provisioner({ topology: 'on', seed: [aClass(), ...aNode('n1')] });
+    fail(p, 'DeadlineExceeded', 'ResourceExhausted');
+    p.server.seed(aClaim({ node: 'n1' }));
+    await p.settle();
     p.deleteClaim();
     await p.clock.advance(600_000);
-    expect([p.writes(), p.claim(), p.calls().length]).toEqual([[guardOn, guardOff], undefined, 2]);
+    expect([p.writes(), p.claim(), p.calls().length]).toEqual([[protectionOn, protectionOff], undefined, 2]);
+    const last = p.server.writes().at(-1)?.body as PersistentVolumeClaim;
+    expect(last.metadata?.annotations?.[annotations.selectedNode]).toBe('n1');
+    expect(warnings(p)).toEqual([
+      expect.stringContaining('DeadlineExceeded'),
+      expect.stringContaining('ResourceExhausted'),
+    ]);
   });
 
   it('[provisioner#41] given the class disappears, when the claim is unsettled, then the request is repeated as it was', async () => {
@@ -194,7 +204,7 @@ describe('when the claim goes away', () => {
     await p.clock.advance(1200);
     const [first, second] = p.requests('CreateVolume');
     expect(second).toEqual(first);
-    expect([p.writes(), leaks(p)]).toEqual([[guardOn, saved, guardOff], []]);
+    expect([p.writes(), leaks(p)]).toEqual([[protectionOn, saved, protectionOff], []]);
   });
 });
 
@@ -202,7 +212,7 @@ describe('when the process goes away', () => {
   it('[provisioner#40] given a restart while the claim is unsettled and deleted, when it runs again, then the outcome is found and recorded', async () => {
     const p = await claimed((fixture) => slow(fixture));
     await p.clock.advance(10_000);
-    expect(hasGuard(p)).toBe(true);
+    expect(hasProtection(p)).toBe(true);
     const world = p.crash();
     p.deleteClaim();
     const next = await aProvisioner({ world, seed: [] });
@@ -218,21 +228,21 @@ describe('when the process goes away', () => {
     expect([p.writes(), leaks(p)]).toEqual([[saved], []]);
   });
 
-  it('given a restart after the volume was recorded and before the guard was taken off, when it runs again, then only the guard goes', async () => {
-    const p = await aProvisioner({ seed: [aClass(), aClaim({ guard: 'on' }), aVolume({ phase: 'Available' })] });
-    expect([p.calls(), p.writes(), hasGuard(p)]).toEqual([[], [guardOff], false]);
+  it('given a restart after the volume was recorded and before the finalizer was taken off, when it runs again, then only the finalizer goes', async () => {
+    const p = await aProvisioner({ seed: [aClass(), aClaim({ protection: 'on' }), aVolume({ phase: 'Available' })] });
+    expect([p.calls(), p.writes(), hasProtection(p)]).toEqual([[], [protectionOff], false]);
   });
 
-  it('given a guard left on a bound claim, when it runs again, then only the guard goes', async () => {
-    const bound = aClaim({ guard: 'on', spec: { volumeName: 'pvc-uid-data' } });
+  it('given a finalizer left on a bound claim, when it runs again, then only the finalizer goes', async () => {
+    const bound = aClaim({ protection: 'on', spec: { volumeName: 'pvc-uid-data' } });
     const p = await aProvisioner({ seed: [aClass(), bound] });
-    expect([p.calls(), p.writes()]).toEqual([[], [guardOff]]);
+    expect([p.calls(), p.writes()]).toEqual([[], [protectionOff]]);
   });
 
   it('given a restart and a class that is gone, when the claim is deleted, then it is kept, and the event says why', async () => {
-    const p = await aProvisioner({ seed: [aClaim({ guard: 'on', deleting: 'yes' })] });
+    const p = await aProvisioner({ seed: [aClaim({ protection: 'on', deleting: 'yes' })] });
     expect(p.events).toEqual([
-      'Warning ProvisioningFailed team/data: storageClass "fast" not found; the claim is kept until it is known whether a volume was created for it',
+      `Warning ProvisioningFailed team/data: storageClass "fast" not found; finalizer provisioning-protection.provisioner.storage.kubernetes.io/${driverName} keeps the claim for some minutes until it is known whether volume pvc-uid-data was created; to give that volume up, remove this finalizer`,
     ]);
     p.server.seed(aClass());
     await p.clock.advance(1200);
@@ -242,14 +252,14 @@ describe('when the process goes away', () => {
   it('given a restart and another volume under our name, when the driver says AlreadyExists, then the claim is kept', async () => {
     const p = await provisioner();
     fail(p, 'AlreadyExists');
-    p.server.seed(aClaim({ guard: 'on', deleting: 'yes' }));
+    p.server.seed(aClaim({ protection: 'on', deleting: 'yes' }));
     await p.settle();
-    expect([hasGuard(p), warnings(p).length]).toEqual([true, 1]);
+    expect([hasProtection(p), warnings(p).length]).toEqual([true, 1]);
   });
 });
 
-describe('the guard itself', () => {
-  it('given a conflict, when guarded, then the claim is read again and guarded', async () => {
+describe('the finalizer itself', () => {
+  it('given a conflict, when protected, then the claim is read again and protected', async () => {
     const p = await claimed((fixture) => {
       fail(fixture, 'DeadlineExceeded');
       fixture.faults.push({
@@ -257,10 +267,17 @@ describe('the guard itself', () => {
         fault: { kind: 'status', point: 'before', code: 409, reason: 'Conflict' },
       });
     });
-    expect([p.writes(), hasGuard(p)]).toEqual([[guardOn], true]);
+    expect([p.writes(), hasProtection(p)]).toEqual([[protectionOn], true]);
   });
 
-  it('given the API server is away, when guarded, then no further call is made before the guard is written', async () => {
+  it('given the claim changed during the call, when protected, then its latest version is written, without a conflict', async () => {
+    const p = await claimed(slow);
+    p.changeClaim((claim) => ({ ...claim, metadata: { ...claim.metadata, labels: { new: 'label' } } }));
+    await p.clock.advance(10_000);
+    expect([p.writes(), p.claim()?.metadata?.labels]).toEqual([[protectionOn], { new: 'label' }]);
+  });
+
+  it('given the API server is away, when protected, then no further call is made before the finalizer is written', async () => {
     const p = await claimed((fixture) => {
       fail(fixture, 'DeadlineExceeded');
       fixture.faults.push({
@@ -270,9 +287,9 @@ describe('the guard itself', () => {
       });
     });
     await p.clock.advance(1200);
-    expect([p.calls().length, hasGuard(p)]).toEqual([1, false]);
+    expect([p.calls().length, hasProtection(p)]).toEqual([1, false]);
     await p.clock.advance(2300);
-    expect([p.writes(), leaks(p)]).toEqual([[guardOn, saved, guardOff], []]);
+    expect([p.writes(), leaks(p)]).toEqual([[protectionOn, saved, protectionOff], []]);
   });
 
   it('given claims may not be updated, when unsettled, then it is logged and provisioning goes on', async () => {
@@ -286,10 +303,10 @@ describe('the guard itself', () => {
     });
     await p.clock.advance(1200);
     expect([p.writes(), leaks(p)]).toEqual([[saved], []]);
-    expect(p.logger.messages()).toContain('Cannot protect a claim whose volume may exist; provisioning goes on');
+    expect(p.logger.messages()).toContain('Cannot put the provisioning finalizer on a claim');
   });
 
-  it('given answers that alternate, when the guard goes on and off, then the backoff grows all the same', async () => {
+  it('given answers that alternate, when the finalizer goes on and off, then the backoff grows all the same', async () => {
     const p = await claimed((fixture) =>
       fail(fixture, 'DeadlineExceeded', 'OutOfRange', 'DeadlineExceeded', 'OutOfRange'),
     );
@@ -303,7 +320,7 @@ describe('the guard itself', () => {
     expect(p.calls()).toHaveLength(3);
   });
 
-  it('given a claim of nobody with the guard removed by force, when it is gone, then the replay goes on from memory', async () => {
+  it('given a claim whose finalizer was removed by force, when it is gone, then the replay goes on from memory', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'DeadlineExceeded'));
     p.changeClaim((claim) => ({ ...claim, metadata: { ...claim.metadata, finalizers: [] } }));
     p.deleteClaim();

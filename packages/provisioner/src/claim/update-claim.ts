@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The writes to a claim: our guard on, our guard off, the selected node off. A whole-object update, because the stock
+ * The writes to a claim: our finalizer on, our finalizer off, the selected node off. A whole-object update, because the stock
  * permissions allow nothing else; the resourceVersion makes it fail rather than overwrite.
  */
 import {
@@ -12,7 +12,8 @@ import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
 } from '@csi-sidecars/runtime';
-import { annotations, claimGuard } from '../names.ts';
+import { annotations } from '../names.ts';
+import { withoutProtection, withProtection } from './protection.ts';
 import type { Write } from './state.ts';
 
 export interface UpdateDeps {
@@ -83,33 +84,22 @@ function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 400 || error.status === 403 || error.status === 422);
 }
 
-export const addGuard: ClaimUpdate = {
-  onConflict: 'reread',
-  change: (claim) => {
-    const finalizers = claim.metadata?.finalizers ?? [];
-    if (finalizers.includes(claimGuard)) return claim;
-    return { ...claim, metadata: { ...claim.metadata, finalizers: [...finalizers, claimGuard] } };
-  },
-};
+export function addProtection(driverName: string): ClaimUpdate {
+  return { onConflict: 'reread', change: (claim) => withProtection(claim, driverName) };
+}
 
-export const removeGuard: ClaimUpdate = {
-  onConflict: 'reread',
-  change: (claim) => {
-    const finalizers = claim.metadata?.finalizers ?? [];
-    if (!finalizers.includes(claimGuard)) return claim;
-    const others = finalizers.filter((finalizer) => finalizer !== claimGuard);
-    return { ...claim, metadata: { ...claim.metadata, finalizers: others } };
-  },
-};
+export function removeProtection(driverName: string): ClaimUpdate {
+  return { onConflict: 'reread', change: (claim) => withoutProtection(claim, driverName) };
+}
 
-/** A conflict is left alone: the node may have been selected anew, and that choice must not be undone. */
-export function removeSelectedNode(guard: 'keep' | 'remove'): ClaimUpdate {
+/** A conflict is not resolved here: another node may have been selected meanwhile, and that choice must not be undone. */
+export function removeSelectedNode(driverName: string, protection: 'keep' | 'remove'): ClaimUpdate {
   return {
     onConflict: 'fail',
     change: (claim) => {
       const { [annotations.selectedNode]: _selected, ...others } = claim.metadata?.annotations ?? {};
       const next = { ...claim, metadata: { ...claim.metadata, annotations: others } };
-      return guard === 'remove' ? removeGuard.change(next) : next;
+      return protection === 'remove' ? withoutProtection(next, driverName) : next;
     },
   };
 }

@@ -2,55 +2,50 @@
 /** The calls to the driver that the claim loop makes, and their translation into what `decide` understands. */
 import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
 import { type Clock, toError } from '@csi-sidecars/runtime';
-import { type CreateOutcome, isOpen, toErrorOutcome, toResponseOutcome } from './outcome.ts';
-import type { Action, ClaimContext, ClaimState } from './state.ts';
-import type { UnsettledClaims } from './unsettled.ts';
+import { isOpen, toErrorOutcome, toResponseOutcome } from './outcome.ts';
+import type { ClaimMemory, Entry } from './memory.ts';
+import type { ClaimContext, ClaimState, Step } from './state.ts';
 
 export interface CallDeps {
   readonly channel: CsiChannel;
   readonly clock: Clock;
   readonly context: ClaimContext;
-  readonly unsettled: UnsettledClaims;
+  readonly memory: ClaimMemory;
 }
 
 export async function createVolume(
   deps: CallDeps,
   state: ClaimState,
-  { pinned, request, signal }: Extract<Action, { kind: 'createVolume' }> & { readonly signal: AbortSignal },
+  { pinned, request, isFirst, signal }: Extract<Step, { kind: 'createVolume' }> & { readonly signal: AbortSignal },
 ): Promise<Partial<ClaimState>> {
-  const wasUnsettled = state.unsettled === 'pinned' || state.isGuarded;
+  const { claim, deletion } = state;
+  const memory: Entry = { kind: 'pinned', claim, pinned, deletion };
   // Before the call: whatever happens from here on, a retry is this request and no other.
-  deps.unsettled.set({ ...pinned, kind: 'pinned' });
-  const learned = { unsettled: 'pinned', pinned } as const;
+  deps.memory.set(memory);
   const { timeoutMs } = deps.context.settings;
   try {
     const response = await deps.channel.call('/csi.v1.Controller/CreateVolume', request, { timeoutMs, signal });
-    return { ...learned, created: toResponseOutcome(response.volume, pinned.plan) };
+    return { memory, created: toResponseOutcome(response.volume, pinned.plan) };
   } catch (error) {
-    return { ...learned, created: toOutcome(error, { ...deps.context, wasUnsettled, node: pinned.plan.selectedNode }) };
+    const created = toErrorOutcome({
+      code: codeOf(error),
+      message: toError(error).message,
+      isAnswer: !deps.channel.lost.aborted && !signal.aborted,
+      mayReschedule: deps.context.supportsTopology && pinned.plan.selectedNode !== '',
+      wasUnsettled: !isFirst,
+    });
+    return { memory, created };
   }
-}
-
-function toOutcome(
-  error: unknown,
-  facts: { readonly supportsTopology: boolean; readonly wasUnsettled: boolean; readonly node: string },
-): CreateOutcome {
-  return toErrorOutcome({
-    code: codeOf(error),
-    message: toError(error).message,
-    mayReschedule: facts.supportsTopology && facts.node !== '',
-    wasUnsettled: facts.wasUnsettled,
-  });
 }
 
 const cleanUpAttempts = 5;
 
-/** Back to back within one timeout: whoever waits for the claim waits for this as well. */
+/** Back to back within one timeout: the claim waits for it. */
 export async function cleanUp(
-  { channel, clock, context, unsettled }: CallDeps,
-  { pinned }: ClaimState,
-  { volume, secrets, signal }: Extract<Action, { kind: 'cleanUp' }> & { readonly signal: AbortSignal },
-): Promise<Pick<ClaimState, 'cleanedUp'>> {
+  { channel, clock, context, memory }: CallDeps,
+  { memory: entry }: ClaimState,
+  { volume, secrets, signal }: Extract<Step, { kind: 'cleanUp' }> & { readonly signal: AbortSignal },
+): Promise<Pick<Partial<ClaimState>, 'cleanedUp' | 'memory'>> {
   const endMs = clock.monotonicMs() + context.settings.timeoutMs;
   const request = { volume_id: volume.volumeId, secrets };
   let cleanedUp: ClaimState['cleanedUp'] = { failure: 'context deadline exceeded', isOpen: true };
@@ -64,12 +59,12 @@ export async function cleanUp(
       cleanedUp = { failure: toError(error).message, isOpen: isOpen(codeOf(error)) };
     }
   }
-  if (pinned !== undefined) {
-    const { deleting: _before, ...rest } = pinned;
-    const isGoingOn = typeof cleanedUp === 'object' && cleanedUp.isOpen;
-    unsettled.set({ ...rest, ...(isGoingOn ? { deleting: volume } : {}), kind: 'pinned' });
-  }
-  return { cleanedUp };
+  if (entry.kind !== 'pinned') return { cleanedUp };
+  const { deleting: _before, ...rest } = entry.pinned;
+  const isGoingOn = typeof cleanedUp === 'object' && cleanedUp.isOpen;
+  const pinned = { ...rest, ...(isGoingOn ? { deleting: volume } : {}) };
+  memory.set({ ...entry, pinned });
+  return { cleanedUp, memory: { ...entry, pinned } };
 }
 
 /** An answer that cannot be read was an answer, so its code says nothing about what was done. */

@@ -1,64 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The save loop: PersistentVolumes of volumes that exist and whose first save failed. Tried until the API server gives a
- * verdict; the volume is never deleted because it could not be recorded. What cannot be saved as it is goes back to the
- * claim loop, which asks the driver again.
- *
- * Not here: the first save (the claim loop does it and judges it by the same rows).
- */
-import { done, type EventRecorder, type Logger, type Reconcile, retry } from '@csi-sidecars/runtime';
-import { type ClaimUid, isGuarded, uidOf } from '../claim/claim-facts.ts';
-import * as messages from '../claim/messages.ts';
-import type { Entry, UnsettledClaims } from '../claim/unsettled.ts';
-import { type SaveDeps, saveVolume } from './save.ts';
+/** The save loop assembled: one run, and what a run leaves behind. The claim loop wakes it when a first save fails. */
+import {
+  type Clock,
+  done,
+  type EventRecorder,
+  type Outcome,
+  type Reconcile,
+  runDecisions,
+} from '@csi-sidecars/runtime';
+import { type ClaimUid, uidOf } from '../claim/claim.ts';
+import { deletionOf } from '../claim/deletion.ts';
+import type { ClaimMemory } from '../claim/memory.ts';
+import { decide } from './decide.ts';
+import { observe } from './observe.ts';
+import { type SaveDeps, saveVolume } from './perform.ts';
+import type { Action, Conclusion, SaveState, UnsavedKey } from './state.ts';
 
 export interface SaveLoopDeps extends SaveDeps {
-  readonly unsettled: UnsettledClaims;
+  readonly memory: ClaimMemory;
+  readonly clock: Clock;
   readonly events: EventRecorder;
-  readonly logger: Logger;
-  /** Lets the claim loop look at the claim: to take the guard off, or to begin again. */
+  readonly driverName: string;
+  /** Lets the claim loop look at the claim: to take the finalizer off, or to ask the driver again. */
   readonly enqueueClaim: (uid: ClaimUid, when: 'now' | 'rateLimited') => void;
 }
 
-/** The PersistentVolume's name. */
-export type UnsavedKey = string;
-
 export function createSaveReconcile(deps: SaveLoopDeps): Reconcile<UnsavedKey> {
+  const { memory, driverName } = deps;
+  const caches = { memory, claims: deps.claims.lister, driverName };
   return async (volumeName) => {
-    const entry = deps.unsettled.savingByName(volumeName);
-    if (entry === undefined) return done;
-    const saved = await saveVolume(deps, entry.volume);
-    switch (saved.kind) {
-      case 'later':
-        return retry(saved.cause); // S8
-      case 'saved':
-        if (saved.claim === 'there') deps.events.record(latest(deps, entry), messages.succeeded(volumeName)); // S1, S3
-        settle(deps, entry);
-        return done;
-      case 'taken':
-        deps.events.record(latest(deps, entry), messages.failed(saved.message)); // S4
-        settle(deps, entry);
-        return done;
-      case 'refused':
-        deps.events.record(latest(deps, entry), messages.failed(saved.message)); // S5, S7
-        const { volume: _refused, ...pinned } = entry;
-        deps.unsettled.set({ ...pinned, kind: 'pinned' });
-        deps.enqueueClaim(uidOf(entry.claim), 'rateLimited');
-        return done;
-    }
+    const observed = observe(caches, volumeName);
+    if (observed === undefined) return done;
+    const { state, conclusion } = await runDecisions<SaveState, Action>(observed, {
+      subject: `PersistentVolume ${volumeName}`,
+      decide,
+      perform: async (_action, known) => ({ ...known, saved: await saveVolume(deps, known.saving.volume) }),
+    });
+    return conclude(deps, state, conclusion);
   };
 }
 
-type Saving = Extract<Entry, { kind: 'saving' }>;
-
-function latest({ claims }: SaveLoopDeps, { claim }: Saving): Saving['claim'] {
-  return claims.lister.byIndex('uid', uidOf(claim))[0] ?? claim;
-}
-
-/** The claim loop takes the guard off, and provisions anew where the volume turned out to be another claim's. */
-function settle(deps: SaveLoopDeps, entry: Saving): void {
-  const claim = latest(deps, entry);
-  if (isGuarded(claim)) deps.unsettled.set({ kind: 'settled', claim });
-  else deps.unsettled.delete(uidOf(claim));
-  deps.enqueueClaim(uidOf(claim), 'now');
+function conclude(
+  deps: SaveLoopDeps,
+  { saving, claim, isProtected }: SaveState,
+  { outcome, events, claimIs }: Conclusion,
+): Outcome {
+  const { memory, clock } = deps;
+  for (const event of events) deps.events.record(claim, event);
+  switch (claimIs) {
+    case 'saving': {
+      // Counts for a deleted claim as a call would: it is not kept for ever because the API server refuses its volume.
+      const isDeleted = claim.metadata?.deletionTimestamp !== undefined;
+      // What the claim loop may have noted during the save counts.
+      const current = memory.savingByName(saving.pinned.plan.volumeName) ?? saving;
+      if (isDeleted) memory.answered(claim, deletionOf(clock, claim, current.deletion), 'open');
+      break;
+    }
+    case 'settled':
+      if (isProtected) memory.set({ kind: 'settled', claim, refusal: undefined });
+      else memory.delete(uidOf(claim));
+      deps.enqueueClaim(uidOf(claim), 'now');
+      break;
+    case 'again': {
+      const { volume: _refused, ...others } = saving;
+      memory.set({ ...others, kind: 'pinned' });
+      deps.enqueueClaim(uidOf(claim), 'rateLimited');
+    }
+  }
+  return outcome;
 }

@@ -5,14 +5,17 @@ import { aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts
 import { compareExisting, toSaveFailure } from './outcome.ts';
 
 const apiError = (status: number, reason = ''): ApiError => new ApiError({ status, reason, message: 'no' });
-const judge = (error: unknown): string => toSaveFailure(error, 'pv').kind;
+const judge = (error: unknown): string => {
+  const { row, kind } = toSaveFailure(error, 'pv');
+  return `${row} ${kind}`;
+};
 
 describe('the answer to a create', () => {
   it('given failures, when judged, then S2, S7 and S8 hold', () => {
-    expect(judge(apiError(409, 'AlreadyExists'))).toBe('exists');
-    expect([400, 403, 413, 422].map((status) => judge(apiError(status)))).toEqual(Array(4).fill('refused'));
-    expect([404, 409, 429, 500, 503, 504].map((status) => judge(apiError(status)))).toEqual(Array(6).fill('later'));
-    expect([judge(new Error('reset')), judge('odd')]).toEqual(['later', 'later']);
+    expect(judge(apiError(409, 'AlreadyExists'))).toBe('S2 exists');
+    expect([400, 403, 413, 422].map((status) => judge(apiError(status)))).toEqual(Array(4).fill('S7 refused'));
+    expect([404, 409, 429, 500, 503, 504].map((status) => judge(apiError(status)))).toEqual(Array(6).fill('S8 later'));
+    expect([judge(new Error('reset')), judge('odd')]).toEqual(['S8 later', 'S8 later']);
   });
 });
 

@@ -4,7 +4,7 @@ import { persistentVolumes } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aVolume, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
-import { claimGuard } from '../names.ts';
+import { provisioningFinalizer } from '../names.ts';
 
 const put = 'update persistentvolumeclaims team/data 200';
 const saved = 'create persistentvolumes pvc-uid-data 201';
@@ -30,7 +30,8 @@ function refuseVolumes(p: Fixture, times: number, [code, reason] = [500, 'Intern
 function answer(p: Fixture, change: { readonly set?: object; readonly unset?: readonly string[] }, times = 1): void {
   p.driver.faults.add({ method: 'CreateVolume', times, action: { kind: 'answer', ...change } });
 }
-const isGuarded = (p: Fixture): boolean => p.claim()?.metadata?.finalizers?.includes(claimGuard) === true;
+const isProtected = (p: Fixture): boolean =>
+  p.claim()?.metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true;
 const warnings = (p: Fixture): readonly string[] =>
   p.events.filter((event) => event.startsWith('Warning')).map((event) => event.split(': ').slice(1).join(': '));
 
@@ -60,7 +61,7 @@ describe('a volume that is too small', () => {
     expect(p.calls()).toHaveLength(2);
   });
 
-  it('[provisioner#64] given the deletion fails five times, when answered, then the claim is guarded, the event says orphaned, and the next try asks again', async () => {
+  it('[provisioner#64] given the deletion fails five times, when answered, then the claim is protected, the event says orphaned, and the next try asks again', async () => {
     const p = await claimed((fixture) => {
       answer(fixture, small);
       fixture.driver.faults.add({ method: 'DeleteVolume', times: 5, action: { kind: 'fail', code: 'Internal' } });
@@ -69,7 +70,7 @@ describe('a volume that is too small', () => {
     expect(warnings(p)).toEqual([
       `${text}. Cleanup of volume pvc-uid-data failed, volume is orphaned: rpc error: code = Internal desc = fault rule: Internal`,
     ]);
-    expect(isGuarded(p)).toBe(true);
+    expect(isProtected(p)).toBe(true);
     await p.clock.advance(1200);
     expect(p.writes()).toEqual([put, saved, put]);
     expect(p.driver.volumes()).toHaveLength(1);
@@ -82,7 +83,7 @@ describe('a volume that is too small', () => {
     });
     await p.clock.advance(10_000);
     expect(p.calls().filter((call) => call.startsWith('DeleteVolume'))).toHaveLength(1);
-    expect(isGuarded(p)).toBe(true);
+    expect(isProtected(p)).toBe(true);
   });
 });
 
@@ -101,7 +102,7 @@ describe('a deletion that may still be going on', () => {
     const order = p.calls().map((call) => call.split(' ')[0]);
     expect(order.lastIndexOf('DeleteVolume')).toBeLessThan(order.lastIndexOf('CreateVolume'));
     expect(order.filter((method) => method === 'CreateVolume')).toHaveLength(2);
-    expect([p.driver.volumes().map(({ id }) => id), isGuarded(p)]).toEqual([
+    expect([p.driver.volumes().map(({ id }) => id), isProtected(p)]).toEqual([
       [p.volume()?.spec?.csi?.volumeHandle],
       false,
     ]);
@@ -113,10 +114,10 @@ describe('a response that cannot be used', () => {
     ['no volume', { unset: ['volume'] }, 'CreateVolume response has no volume'],
     ['an empty volume_id', { set: { volume: { volume_id: '' } } }, 'CreateVolume response has an empty volume_id'],
   ])(
-    'given %s, when answered, then the claim is guarded, the user is told, and it is asked again',
+    'given %s, when answered, then the claim is protected, an event says so, and the driver is asked again',
     async (_what, change, text) => {
       const p = await claimed((fixture) => answer(fixture, change));
-      expect([warnings(p), isGuarded(p)]).toEqual([[text], true]);
+      expect([warnings(p), isProtected(p)]).toEqual([[text], true]);
       await p.clock.advance(1200);
       expect([p.writes(), p.driver.volumes().length]).toEqual([[put, saved, put], 1]);
     },
@@ -126,11 +127,11 @@ describe('a response that cannot be used', () => {
 describe('a record that is not taken at once', () => {
   it('[provisioner#173,174] given the create fails twice, when retried in the background, then it is saved, and the volume was made once', async () => {
     const p = await claimed((fixture) => refuseVolumes(fixture, 2));
-    expect([p.writes(), isGuarded(p), p.events.includes(success)]).toEqual([[put], true, false]);
+    expect([p.writes(), isProtected(p), p.events.includes(success)]).toEqual([[put], true, false]);
     expect(p.metrics.value('controller_persistentvolumeclaim_provision_total', labels)).toBe(1);
     await p.clock.advance(100);
     expect(p.writes()).toEqual([put, saved, put]);
-    expect([p.calls(), p.events.includes(success), isGuarded(p)]).toEqual([
+    expect([p.calls(), p.events.includes(success), isProtected(p)]).toEqual([
       ['CreateVolume pvc-uid-data OK'],
       true,
       false,
@@ -146,7 +147,7 @@ describe('a record that is not taken at once', () => {
     });
     await p.clock.advance(1300);
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data Aborted', 'CreateVolume pvc-uid-data OK']);
-    expect([p.writes(), isGuarded(p)]).toEqual([[put, saved, put], false]);
+    expect([p.writes(), isProtected(p)]).toEqual([[put, saved, put], false]);
   });
 
   it('given the answer to the create is lost, when retried, then the same record counts as saved', async () => {
@@ -214,14 +215,47 @@ describe('a record that is not taken at once', () => {
       1,
       next.driver.volumes()[0]?.id,
     ]);
-    expect(isGuarded(next)).toBe(false);
+    expect(isProtected(next)).toBe(false);
+  });
+});
+
+describe('what a background save leaves behind', () => {
+  it('[provisioner#176] given the claim is gone before the second try, when saved in the background, then no event', async () => {
+    const p = await claimed((fixture) => refuseVolumes(fixture, 2));
+    p.changeClaim((claim) => ({ ...claim, metadata: { ...claim.metadata, finalizers: [] } }));
+    p.deleteClaim();
+    await p.clock.advance(100);
+    expect([p.writes(), p.events.includes(success), p.driver.volumes().length]).toEqual([[put, saved], false, 1]);
+  });
+
+  it('given the volume turns out to be recorded for another claim, when saved in the background, then one event, the finalizer goes, and no call is made for it', async () => {
+    const p = await claimed((fixture) => refuseVolumes(fixture, 2));
+    const csi = { driver: driverName, volumeHandle: p.driver.volumes()[0]?.id ?? '' };
+    const claimRef = { namespace: 'team', name: 'first', uid: 'uid-first' };
+    p.server.seed(aVolume({ phase: 'Bound', spec: { csi, claimRef } }));
+    await p.clock.advance(100);
+    expect(warnings(p).slice(0, 1)).toEqual([
+      'PersistentVolume pvc-uid-data already exists and belongs to claim team/first',
+    ]);
+    expect([p.writes(), isProtected(p), p.calls().length]).toEqual([[put, exists, put], false, 1]);
+  });
+
+  it('given the API server refuses it in the background, when the claim loop takes over, then the driver is asked after the backoff, not at once', async () => {
+    const p = await claimed((fixture) => {
+      refuseVolumes(fixture, 1);
+      refuseVolumes(fixture, 1, [403, 'Forbidden']);
+    });
+    await p.clock.advance(500);
+    expect([warnings(p).length, p.calls().length]).toEqual([1, 1]);
+    await p.clock.advance(1000);
+    expect([p.calls().length, p.writes()]).toEqual([2, [put, saved, put]]);
   });
 });
 
 describe('a record that is refused', () => {
-  it('given the API server finds it invalid, when saved, then the user is told, the claim is guarded, and the driver is asked again', async () => {
+  it('given the API server finds it invalid, when saved, then an event says so, the claim is protected, and the driver is asked again', async () => {
     const p = await claimed((fixture) => refuseVolumes(fixture, 1, [422, 'Invalid']));
-    expect([warnings(p), isGuarded(p)]).toEqual([['error saving volume pvc-uid-data: injected fault'], true]);
+    expect([warnings(p), isProtected(p)]).toEqual([['error saving volume pvc-uid-data: injected fault'], true]);
     await p.clock.advance(1200);
     expect([p.writes(), p.driver.volumes().length]).toEqual([[put, saved, put], 1]);
   });
@@ -237,7 +271,7 @@ describe('a record that is refused', () => {
     expect([p.writes(), p.calls().length]).toEqual([[put, saved, put], 2]);
   });
 
-  it('given a record of another driver under our name, when saved, then ours is kept, reported and guarded', async () => {
+  it('given a record of another driver under our name, when saved, then ours is kept, reported and protected', async () => {
     const csi = { driver: 'other', volumeHandle: 'theirs' };
     const p = await claimed(() => undefined, {
       seed: [aClass(), aVolume({ annotations: {}, spec: { csi, claimRef: { uid: 'x' } } })],
@@ -245,13 +279,13 @@ describe('a record that is refused', () => {
     expect(warnings(p)).toEqual([
       `PersistentVolume pvc-uid-data already exists with another volume; volume ${p.driver.volumes()[0]?.id ?? ''} is kept`,
     ]);
-    expect(isGuarded(p)).toBe(true);
+    expect(isProtected(p)).toBe(true);
     p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
     await p.clock.advance(1200);
-    expect([p.driver.volumes().length, isGuarded(p)]).toEqual([1, false]);
+    expect([p.driver.volumes().length, isProtected(p)]).toEqual([1, false]);
   });
 
-  it('given two claims whose names collide, when both are provisioned, then one gets the volume and the other is told', async () => {
+  it('given two claims whose names collide, when both are provisioned, then one gets the volume and the other an event', async () => {
     const p = await aProvisioner({ settings: { volumeNameUuidLength: 3 }, seed: [aClass()] });
     p.server.seed(aClaim({ name: 'first' }));
     p.server.seed(aClaim({ name: 'second' }));

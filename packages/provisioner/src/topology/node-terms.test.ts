@@ -8,7 +8,7 @@ const aNode = (labels: Readonly<Record<string, string>>): Node => ({ metadata: {
 const aCsiNode = (drivers: CSINode['spec']['drivers']): CSINode => ({ metadata: { name: 'node' }, spec: { drivers } });
 
 describe('registeredKeys', () => {
-  it('given several drivers on one node, then each has its own keys, whoever is asked for first', () => {
+  it('given several drivers on one node, then each has its own keys, in whatever order they are asked for', () => {
     const node = aCsiNode([
       { name: 'one', nodeID: 'a', topologyKeys: ['b', 'a'] },
       { name: 'two', nodeID: 'a', topologyKeys: [zone] },

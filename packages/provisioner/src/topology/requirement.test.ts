@@ -174,6 +174,12 @@ describe('immediate binding', () => {
     expect(ask(cluster(nodes), { claimName: 'data-web-1' })).toEqual(same({ rack: 'r1' }, { zone: 'z1' }));
   });
 
+  it('[provisioner-topology-capacity#T59] given immediate binding and allowed topologies with a key that is registered nowhere, when asked, then these, and no CSINode is read', () => {
+    const where = cluster({ a: zoned('z1') });
+    expect(ask(where, { allowedTopologies: allow({ rack: ['r1'] }) })).toEqual(same({ rack: 'r1' }));
+    expect(where.reads).toEqual([]);
+  });
+
   it('[provisioner-topology-capacity#T44] given an empty label value, when asked, then it counts', () => {
     expect(ask(cluster({ a: zoned('') }))).toEqual(same({ zone: '' }));
   });

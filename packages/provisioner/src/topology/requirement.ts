@@ -14,7 +14,7 @@
  * | no | any | none | no | no requirement | |
  *
  * Not here: keeping a requirement the same while a CreateVolume is outstanding. The claim loop keeps the whole request
- * (`claim/unsettled.ts`), so this function needs no memory of its own.
+ * (`claim/memory.ts`), so this function needs no memory of its own.
  */
 import type { CSINode, Node } from '@csi-sidecars/runtime';
 import { registeredKeys, termOf } from './node-terms.ts';
@@ -155,7 +155,7 @@ function registrations(driverName: string, cluster: ClusterTopology): readonly R
 }
 
 function distinctKeySets(registered: readonly Registration[]): readonly (readonly string[])[] {
-  // As a rule all nodes share one list, so most of them are told apart without a look at the keys.
+  // As a rule all nodes share one list, so most comparisons need no look at the keys.
   const lists = new Set(registered.map(({ keys }) => keys));
   const byContent = new Map([...lists].map((keys) => [JSON.stringify(keys), keys]));
   return [...byContent.values()].sort(compareKeySets);

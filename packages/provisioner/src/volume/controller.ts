@@ -18,6 +18,7 @@ import { decide } from './decide.ts';
 import { observe, type ObserveDeps } from './observe.ts';
 import { perform, type PerformDeps } from './perform.ts';
 import {
+  type Action,
   type Conclusion,
   nameOf,
   nothingLearned,
@@ -25,7 +26,7 @@ import {
   type VolumeName,
   type VolumeState,
 } from './state.ts';
-import { isToBeDeleted, needsWork } from './volume-facts.ts';
+import { isToBeDeleted, needsWork } from './volume.ts';
 
 export interface VolumeLoopDeps extends PerformDeps {
   readonly clock: Clock;
@@ -47,7 +48,7 @@ export function createVolumeReconcile(deps: VolumeLoopDeps): Reconcile<VolumeNam
     finished.delete(name);
     if (found === undefined) return done; // V1
     const initial: VolumeState = { ...found, ...nothingLearned };
-    const { state, conclusion } = await runDecisions(initial, {
+    const { state, conclusion } = await runDecisions<VolumeState, Action>(initial, {
       subject: `volume ${name}`,
       decide: (known) => decide(known, deps.context),
       perform: async (action, known) => {
@@ -63,12 +64,15 @@ export function createVolumeReconcile(deps: VolumeLoopDeps): Reconcile<VolumeNam
 }
 
 function conclude(
-  { events, metrics, clock }: VolumeLoopDeps,
+  { events, metrics, clock, logger }: VolumeLoopDeps,
   { volume }: VolumeState,
   { conclusion, startedMs }: { readonly conclusion: Conclusion; readonly startedMs: number },
 ): Outcome {
   for (const event of conclusion.events) events.record(volume, event);
-  if (conclusion.counts === 'success') metrics.deleted(volume, clock.monotonicMs() - startedMs);
+  if (conclusion.counts === 'success') {
+    metrics.deleted(volume, clock.monotonicMs() - startedMs);
+    logger.info(4, 'PersistentVolume deleted succeeded', { PV: volume.metadata?.name });
+  }
   if (conclusion.counts === 'failure') metrics.deleteFailed(volume);
   return conclusion.outcome;
 }

@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { aClass, aDriver, aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
 import { decide } from './decide.ts';
-import { type Action, nothingLearned, type VolumeState } from './state.ts';
+import { type Action, nothingLearned, type Row, type VolumeState } from './state.ts';
 
 const context = { driver: aDriver() };
 
 function state(facts: Partial<VolumeState> = {}, volume: VolumeFacts = {}): VolumeState {
   return {
     volume: aVolume(volume),
-    klass: undefined,
+    storageClass: undefined,
     attachedTo: undefined,
     ...nothingLearned,
     ...facts,
@@ -47,13 +47,13 @@ const templated = aClass({
 const deleted = { deletion: 'done' } as const;
 const notCsi: VolumeFacts = { spec: { csi: undefined as never, hostPath: { path: '/x' } } };
 
-interface Row {
-  readonly row: string;
+interface Case {
+  readonly row: Row;
   readonly given: string;
   readonly state: VolumeState;
   readonly next: string;
 }
-const rows: readonly Row[] = [
+const rows: readonly Case[] = [
   { row: 'V1', given: 'provisioned by another', state: state({}, { annotations: theirs }), next: 'done' },
   {
     row: 'V1',
@@ -74,12 +74,12 @@ const rows: readonly Row[] = [
     next: 'add finalizer',
   },
   {
-    row: 'V2',
-    given: 'bound, being deleted',
+    row: 'V5',
+    given: 'bound, being deleted, without finalizer',
     state: state({}, { phase: 'Bound', finalizers: [], deleting: 'yes' }),
     next: 'done',
   },
-  { row: 'V2', given: 'pending', state: state({}, { phase: 'Pending', finalizers: [] }), next: 'done' },
+  { row: 'V5', given: 'pending', state: state({}, { phase: 'Pending', finalizers: [] }), next: 'done' },
   { row: 'V3', given: 'Retain with finalizer', state: state({}, { policy: 'Retain' }), next: 'remove finalizer' },
   {
     row: 'V3',
@@ -112,31 +112,31 @@ const rows: readonly Row[] = [
   {
     row: 'V8',
     given: 'a class with half a secret',
-    state: state({ klass: half, attachedTo: 'n1' }, { annotations: ours }),
+    state: state({ storageClass: half, attachedTo: 'n1' }, { annotations: ours }),
     next: 'retry, Warning VolumeFailedDelete: failed to get secretreference for volume pvc-uid-data: failed to get name and namespace template from params: either name and namespace for Provisioner secrets specified, Both must be specified, failure',
   },
   {
     row: 'V8',
     given: 'a class with an annotation template',
-    state: state({ klass: byAnnotation }, { annotations: ours }),
+    state: state({ storageClass: byAnnotation }, { annotations: ours }),
     next: `retry, Warning VolumeFailedDelete: failed to get secretreference for volume pvc-uid-data: error resolving value "\${pvc.annotations['k']}": invalid tokens: ["pvc.annotations['k']"], failure`,
   },
   {
     row: 'V9',
     given: 'annotated secret',
-    state: state({ klass: half }, { annotations: { ...ours, ...secret } }),
+    state: state({ storageClass: half }, { annotations: { ...ours, ...secret } }),
     next: 'read ns/s',
   },
   {
     row: 'V9',
     given: 'secret by class',
-    state: state({ klass: templated }, { annotations: ours }),
+    state: state({ storageClass: templated }, { annotations: ours }),
     next: 'read team/data-pvc-uid-data',
   },
   {
     row: 'V9',
     given: 'one annotation only: the class',
-    state: state({ klass: templated }, { annotations: { ...ours, [annotations.deletionSecretName]: '' } }),
+    state: state({ storageClass: templated }, { annotations: { ...ours, [annotations.deletionSecretName]: '' } }),
     next: 'read team/data-pvc-uid-data',
   },
   {
@@ -148,7 +148,7 @@ const rows: readonly Row[] = [
   {
     row: 'V11',
     given: 'empty annotations, class with secret',
-    state: state({ klass: templated }),
+    state: state({ storageClass: templated }),
     next: 'deleteVolume without secrets',
   },
   {
@@ -166,7 +166,7 @@ const rows: readonly Row[] = [
   {
     row: 'V11',
     given: 'no annotations, no claim',
-    state: state({ klass: templated }, { annotations: ours, spec: { claimRef: undefined as never } }),
+    state: state({ storageClass: templated }, { annotations: ours, spec: { claimRef: undefined as never } }),
     next: 'deleteVolume without secrets',
   },
   {
@@ -217,8 +217,9 @@ const rows: readonly Row[] = [
 ];
 
 describe('the volume table', () => {
-  it.each(rows)('$row: given $given, when decided, then $next', ({ state: given, next }) => {
-    expect(show(decide(given, context))).toBe(next);
+  it.each(rows)('$row: given $given, when decided, then $next', ({ row, state: given, next }) => {
+    const action = decide(given, context);
+    expect([action.row, show(action)]).toEqual([row, next]);
   });
 
   it('V7: given a driver that cannot delete volumes, when decided, then an event', () => {

@@ -267,9 +267,11 @@ describe('deletion secrets', () => {
   });
 
   it('[provisioner#199,204] given no annotations or only one, when deleted, then the secret of the class, found by annotation or field', async () => {
-    const byAnnotation = { ...ours, [annotations.betaStorageClass]: 'fast' };
     const value = [{ key: 'value' }];
-    expect(await sent(byAnnotation, [configured('s'), secret])).toEqual(value);
+    expect(await sent(ours, [configured('s'), secret])).toEqual(value);
+    const byAnnotation = { ...ours, [annotations.betaStorageClass]: 'named' };
+    const named = { ...configured('s'), metadata: { name: 'named', uid: 'class-2' } };
+    expect(await sent(byAnnotation, [configured('absent'), named, secret])).toEqual(value);
     expect(await sent({ ...ours, [annotations.deletionSecretName]: 'x' }, [configured('s'), secret])).toEqual(value);
   });
 

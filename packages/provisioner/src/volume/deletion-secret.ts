@@ -6,13 +6,13 @@
 import type { PersistentVolume, StorageClass } from '@csi-sidecars/runtime';
 import { ok, refuse, type Result, type SecretReference } from '@csi-sidecars/volume';
 import { annotations } from '../names.ts';
-import { annotationsOf } from '../object-facts.ts';
+import { annotationsOf } from '../metadata.ts';
 import { toSecretReference } from '../parameters/secrets.ts';
 import { noSecretReference } from './messages.ts';
 
 export function toDeletionSecret(
   volume: PersistentVolume,
-  klass: StorageClass | undefined,
+  storageClass: StorageClass | undefined,
 ): Result<SecretReference | undefined> {
   const all = annotationsOf(volume);
   const [name, namespace] = [all[annotations.deletionSecretName], all[annotations.deletionSecretNamespace]];
@@ -20,9 +20,9 @@ export function toDeletionSecret(
     return ok(name === '' || namespace === '' ? undefined : { name, namespace });
   }
   const claim = volume.spec?.claimRef;
-  if (klass === undefined || claim === undefined) return ok(undefined);
+  if (storageClass === undefined || claim === undefined) return ok(undefined);
   const volumeName = volume.metadata?.name ?? '';
-  const reference = toSecretReference(klass.parameters ?? {}, 'provisioner', {
+  const reference = toSecretReference(storageClass.parameters ?? {}, 'provisioner', {
     volumeName,
     claimName: claim.name ?? '',
     claimNamespace: claim.namespace ?? '',

@@ -7,7 +7,7 @@ import {
   toObjectKey,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
-import { classNameOf } from '../object-facts.ts';
+import { classNameOf } from '../metadata.ts';
 import type { Observed, VolumeName } from './state.ts';
 
 export interface ObserveDeps {
@@ -22,7 +22,7 @@ export function observe({ volumes, classes, attachments }: ObserveDeps, name: Vo
   if (volume === undefined) return undefined;
   return {
     volume,
-    klass: classes.get(toObjectKey(undefined, classNameOf(volume))),
+    storageClass: classes.get(toObjectKey(undefined, classNameOf(volume))),
     // Attached or not, deleting or not: as long as the object is there somebody may still use the volume.
     attachedTo: attachments?.byIndex('volume', name)[0]?.spec.nodeName,
   };

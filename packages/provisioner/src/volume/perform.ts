@@ -14,7 +14,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { volumeFinalizer } from '../names.ts';
 import { readSecret } from '../secret-values.ts';
-import type { Action, Conclusion, VolumeState } from './state.ts';
+import type { Step, VolumeState } from './state.ts';
 
 export interface PerformDeps {
   readonly client: ApiClient;
@@ -23,8 +23,6 @@ export interface PerformDeps {
   readonly volumes: Pick<Informer<PersistentVolume>, 'remember'>;
   readonly timeoutMs: number;
 }
-
-export type Step = Exclude<Action, Conclusion>;
 
 export async function perform(
   deps: PerformDeps,
@@ -43,8 +41,13 @@ export async function perform(
       deps.logger.warn('Deleting a volume without its secret', { PV: volume.metadata?.name, reason: secrets.message });
       return { secrets: { values: undefined } };
     }
-    case 'deleteVolume':
-      return { deletion: await deleteVolume(deps, volume, { secrets: action.secrets, signal }) };
+    case 'deleteVolume': {
+      const PV = volume.metadata?.name;
+      deps.logger.info(4, 'Started', { PV });
+      const deletion = await deleteVolume(deps, volume, { secrets: action.secrets, signal });
+      if (deletion === 'done') deps.logger.info(4, 'Volume deleted', { PV });
+      return { deletion };
+    }
     case 'removeObject':
       return removeObject(deps, volume);
     case 'release': {

@@ -26,7 +26,7 @@ export interface VolumeState extends Observed, Learned {}
 export interface Observed {
   readonly volume: PersistentVolume;
   /** The class whose parameters name the secret of volumes without deletion annotations. */
-  readonly klass: StorageClass | undefined;
+  readonly storageClass: StorageClass | undefined;
   /** A node that a VolumeAttachment ties the volume to. */
   readonly attachedTo: string | undefined;
 }
@@ -48,18 +48,23 @@ export const nothingLearned: Learned = {
   release: 'untried',
 };
 
-export type Action =
+/** Of the volume table. Stable names. */
+export type Row = `V${number}`;
+
+export type Step =
   | { readonly kind: 'setFinalizer'; readonly change: 'add' | 'remove' }
   | { readonly kind: 'readSecret'; readonly reference: SecretReference }
   | { readonly kind: 'deleteVolume'; readonly secrets: Readonly<Record<string, string>> | undefined }
   | { readonly kind: 'removeObject' }
   /** Takes our finalizer off, after the volume is gone. */
-  | { readonly kind: 'release' }
-  | Conclusion;
+  | { readonly kind: 'release' };
 
-export interface Conclusion {
+export interface Ending {
   readonly kind: 'conclude';
   readonly outcome: Outcome;
   readonly events: readonly RecordedEvent[];
   readonly counts: 'success' | 'failure' | 'no';
 }
+
+export type Conclusion = { readonly row: Row } & Ending;
+export type Action = { readonly row: Row } & (Step | Ending);

@@ -10,7 +10,7 @@ import { ok, refuse, type Result } from '../result.ts';
 import type { CsiSource, InTreeField, PersistentVolumeSpec } from './provider.ts';
 import { providers } from './providers.ts';
 
-/** What a driver is told about a volume, wherever it was written down. */
+/** What a driver gets to know about a volume, wherever it is recorded. */
 export interface CsiVolume {
   readonly csi: CsiSource;
   /** Of the spec, but for GCE disks: those as the driver can stand them. */
@@ -48,7 +48,7 @@ export function toCsiVolume(volume: PersistentVolume): Result<CsiVolume> {
   return ok({ csi, accessModes, migrated: false });
 }
 
-/** The CSI volume of a spec that stands in the VolumeAttachment itself: whoever wrote it has translated it already. */
+/** The CSI volume of a spec that stands in the VolumeAttachment itself: its author has translated it already. */
 export function toInlineCsiVolume({ csi, accessModes = [] }: PersistentVolumeSpec): Result<CsiVolume> {
   if (csi === undefined) return refuse('inline volume spec contains nil CSI source');
   return ok({ csi, accessModes, migrated: false });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One try to save a PersistentVolume, judged by rows S1 to S8. */
+/** One try to save a PersistentVolume, judged by rows S1 to S8: the only effect of this loop, and the claim loop's first save. */
 import {
   type ApiClient,
   type Informer,
@@ -22,12 +22,12 @@ export async function saveVolume(
   volume: PersistentVolume,
 ): Promise<SaveOutcome> {
   const name = volume.metadata?.name ?? '';
-  // Asked before the request: once the volume is there the claim is bound, and bound claims are not kept.
+  // Read before the request: once the volume is there the claim is bound, and bound claims are not kept.
   const isThere = claims.lister.byIndex('uid', volume.spec?.claimRef?.uid ?? '').length > 0;
-  const saved: SaveOutcome = { kind: 'saved', claim: isThere ? 'there' : 'gone' };
+  const saved = { kind: 'saved', claim: isThere ? 'there' : 'gone' } as const;
   try {
     volumes.remember(await client.create(persistentVolumes, volume));
-    return saved; // S1
+    return { row: 'S1', ...saved };
   } catch (error) {
     const failure = toSaveFailure(error, name);
     if (failure.kind !== 'exists') return failure;
@@ -37,9 +37,9 @@ export async function saveVolume(
     const comparison = compareExisting(existing, volume);
     if (comparison.kind !== 'same') return comparison;
     volumes.remember(existing);
-    return saved; // S3
+    return { row: 'S3', ...saved };
   } catch (error) {
     const cause = error instanceof Error && !isNotFound(error) ? error : new Error(`PersistentVolume ${name} vanished`);
-    return { kind: 'later', cause }; // S6
+    return { row: 'S6', kind: 'later', cause };
   }
 }

@@ -3,7 +3,7 @@
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { isKnownProvisioner } from '../driver.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
-import { annotationsOf } from '../object-facts.ts';
+import { annotationsOf } from '../metadata.ts';
 
 /** Dynamically provisioned by us, or a static volume of our driver, or migrated to it. */
 export function isOurs(volume: PersistentVolume, driverName: string): boolean {
@@ -34,7 +34,7 @@ export function finalizerChange(volume: PersistentVolume): 'add' | 'remove' | 'n
   return isInUse && !isThere ? 'add' : 'none';
 }
 
-/** V5: a volume that nobody claims any more and that should go with its claim. Without our finalizer it went already. */
+/** V5: the claim is gone and the volume should go with it. Without our finalizer it was deleted already. */
 export function isToBeDeleted(volume: PersistentVolume): boolean {
   if (isBeingDeleted(volume) && !hasFinalizer(volume)) return false;
   return volume.status?.phase === 'Released' && volume.spec?.persistentVolumeReclaimPolicy === 'Delete';

@@ -3,8 +3,8 @@
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { type Result, toVolumeName } from '@csi-sidecars/volume';
 import { isKnownProvisioner } from '../driver.ts';
-import { annotations, claimGuard } from '../names.ts';
-import { annotationsOf } from '../object-facts.ts';
+import { annotations } from '../names.ts';
+import { annotationsOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 
 declare const claimUid: unique symbol;
@@ -15,7 +15,7 @@ export function uidOf(claim: PersistentVolumeClaim): ClaimUid {
   return (claim.metadata?.uid ?? '') as ClaimUid;
 }
 
-/** The GA annotation wins over the beta one, even with a foreign value. Undefined: nobody was asked to provision. */
+/** The GA annotation wins over the beta one, even with a foreign value. Undefined: no provisioner was asked. */
 function provisionerOf(claim: PersistentVolumeClaim): string | undefined {
   const all = annotationsOf(claim);
   return all[annotations.storageProvisioner] ?? all[annotations.betaStorageProvisioner];
@@ -28,10 +28,6 @@ export function isOurs(claim: PersistentVolumeClaim, driverName: string): boolea
   return isAsked && isKnownProvisioner(driverName, provisioner);
 }
 
-export function isGuarded(claim: PersistentVolumeClaim): boolean {
-  return claim.metadata?.finalizers?.includes(claimGuard) === true;
-}
-
 /** Empty: immediate binding as far as topology is concerned. */
 export function selectedNodeOf(claim: PersistentVolumeClaim): string {
   const all = annotationsOf(claim);
@@ -39,9 +35,14 @@ export function selectedNodeOf(claim: PersistentVolumeClaim): string {
 }
 
 /** A class that binds late has a node before anybody provisions; the alpha annotation does not count here. */
-export function waitsForNode(claim: PersistentVolumeClaim, klass: StorageClass): boolean {
+export function waitsForNode(claim: PersistentVolumeClaim, storageClass: StorageClass): boolean {
   const hasNode = (annotationsOf(claim)[annotations.selectedNode] ?? '') !== '';
-  return klass.volumeBindingMode === 'WaitForFirstConsumer' && !hasNode;
+  return storageClass.volumeBindingMode === 'WaitForFirstConsumer' && !hasNode;
+}
+
+/** Also an empty annotation: it can be given back. */
+export function hasSelectedNode(claim: PersistentVolumeClaim): boolean {
+  return Object.hasOwn(annotationsOf(claim), annotations.selectedNode);
 }
 
 export function isBlock(claim: PersistentVolumeClaim): boolean {

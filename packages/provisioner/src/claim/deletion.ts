@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * How long a claim that is being deleted is kept when nothing settles whether a volume was created for it. The claim is given
+ * up once this process has had three answers in a row since it saw the deletion, and the deletion is old enough.
+ *
+ * An answer is `final` when CreateVolume failed with a code that Kubernetes takes as final, else `open`: a deadline that
+ * passed, a volume that cannot be recorded or deleted, or whatever kept the call from being made. A call that never reached
+ * the driver is no answer.
+ */
+import type { Clock, PersistentVolumeClaim } from '@csi-sidecars/runtime';
+
+export type Answer = 'final' | 'open';
+
+export interface Deletion {
+  /** When this process saw the deletion first, by the monotonic clock. */
+  readonly seenMs: number;
+  /** The last ones, at most `countedAnswers`. */
+  readonly answers: readonly Answer[];
+}
+
+export const countedAnswers = 3;
+const afterFinalAnswersMs = 60_000;
+const afterOpenAnswersMs = 5 * 60_000;
+
+/** What is known of the deletion now. The monotonic clock corrects a wall clock that is behind that of the API server. */
+export function deletionOf(
+  clock: Pick<Clock, 'nowMs' | 'monotonicMs'>,
+  claim: PersistentVolumeClaim,
+  known: Deletion | undefined,
+): Deletion & { readonly forMs: number } {
+  const monotonicMs = clock.monotonicMs();
+  const { seenMs, answers } = known ?? { seenMs: monotonicMs, answers: [] };
+  const stampedMs = Date.parse(claim.metadata?.deletionTimestamp ?? '');
+  const seenForMs = monotonicMs - seenMs;
+  const forMs = Number.isNaN(stampedMs) ? seenForMs : Math.max(clock.nowMs() - stampedMs, seenForMs);
+  return { seenMs, answers, forMs };
+}
+
+/** How old the deletion must be for the claim to be given up after these answers. Undefined: there are too few. */
+export function keptForMs(answers: readonly Answer[]): number | undefined {
+  const last = answers.slice(-countedAnswers);
+  if (last.length < countedAnswers) return undefined;
+  return last.every((answer) => answer === 'final') ? afterFinalAnswersMs : afterOpenAnswersMs;
+}

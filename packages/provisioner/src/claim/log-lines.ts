@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the log says of a run, with upstream's levels and words. Failures are logged by the workers, with the retry. */
+import type { Facts, Logger } from '@csi-sidecars/runtime';
+import { classNameOf } from '../metadata.ts';
+import type { ClaimState, Conclusion } from './state.ts';
+
+export function claimFacts({ claim, volumeName }: ClaimState): Facts {
+  const { namespace = '', name = '' } = claim.metadata ?? {};
+  return { PVC: `${namespace}/${name}`, StorageClass: classNameOf(claim), PV: volumeName };
+}
+
+export function logStart(logger: Logger, state: ClaimState): void {
+  logger.info(4, 'Started', claimFacts(state));
+}
+
+export function logEnd(logger: Logger, state: ClaimState, { row, outcome, counts, givenUp, events }: Conclusion): void {
+  const facts = claimFacts(state);
+  if (counts === 'success') return logger.info(4, 'Succeeded', facts);
+  if (givenUp === 'yes') return logger.warn('Gave up a deleted claim, its volume may exist', facts);
+  switch (row) {
+    case 'C10':
+      return logger.info(4, 'PersistentVolume already exists, skipping', facts);
+    case 'C12':
+      if (outcome.kind !== 'done') return;
+      return logger.error(undefined, "Unknown provisioner requested in claim's StorageClass", {
+        ...facts,
+        provisioner: state.storageClass?.provisioner,
+      });
+    case 'C17':
+    case 'C25':
+      if (outcome.kind !== 'done') return;
+      return logger.info(2, 'Volume rescheduled because', { ...facts, err: events[0]?.message });
+    case 'C24':
+      return logger.info(2, 'Detected infeasible volume provisioning request', facts);
+    default:
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What an error of the channel means, where neither the driver's model nor a fault rule can make one. */
+import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
+import { FakeClock } from '@csi-sidecars/runtime/testing';
+import { describe, expect, it } from 'vitest';
+import { context, pinned, state, tooSmall } from '../../testing/claim-states.ts';
+import { createClaimMemory } from './memory.ts';
+import { cleanUp, createVolume } from './volume-calls.ts';
+
+const method = '/csi.v1.Controller/CreateVolume';
+const internal = new CsiError({ code: 'Internal', method, detail: 'no' });
+const unreadable = new CsiError({
+  code: 'Internal',
+  method,
+  detail: 'Response message parsing error',
+  isUnreadable: true,
+});
+
+function depsWith(error: Error, lost = new AbortController().signal) {
+  const call = async (): Promise<never> => {
+    throw error;
+  };
+  const channel: CsiChannel = { call, lost, close: () => undefined };
+  return { channel, clock: new FakeClock(), context, memory: createClaimMemory() };
+}
+const { signal } = new AbortController();
+const first = { kind: 'createVolume', pinned, request: pinned.request, isFirst: true, signal } as const;
+
+describe('an error of CreateVolume', () => {
+  it('given an answer that cannot be decoded, when it comes, then the outcome is ambiguous, whatever its code', async () => {
+    const { created } = await createVolume(depsWith(unreadable), state(), first);
+    expect(created).toEqual({ row: 'O1', kind: 'ambiguous', message: unreadable.message, isAnswer: true });
+  });
+
+  it('given the same code from the driver, when it comes, then it is final', async () => {
+    const { created } = await createVolume(depsWith(internal), state(), first);
+    expect(created).toEqual({ row: 'O5', kind: 'final', message: internal.message, isSettled: true });
+  });
+
+  it('given an earlier call, when the driver says the same, then it is not settled', async () => {
+    const { created } = await createVolume(depsWith(internal), state({ pinned }), { ...first, isFirst: false });
+    expect(created).toEqual({ row: 'O4', kind: 'final', message: internal.message, isSettled: false });
+  });
+
+  it('[provisioner#P7] given a lost connection or a process that ends, when a call fails, then that is no answer; a deadline is one', async () => {
+    const unavailable = new CsiError({ code: 'Unavailable', method, detail: 'connection lost' });
+    const deadline = new CsiError({ code: 'DeadlineExceeded', method, detail: 'context deadline exceeded' });
+    const created = async (
+      error: Error,
+      options: { lost?: AbortSignal; signal?: AbortSignal } = {},
+    ): Promise<unknown> =>
+      (await createVolume(depsWith(error, options.lost), state(), { ...first, signal: options.signal ?? signal }))
+        .created;
+    const over = AbortSignal.abort(new Error('over'));
+    expect(await created(unavailable)).toMatchObject({ kind: 'ambiguous', isAnswer: true });
+    expect(await created(deadline)).toMatchObject({ kind: 'ambiguous', isAnswer: true });
+    expect(await created(unavailable, { lost: over })).toMatchObject({ kind: 'ambiguous', isAnswer: false });
+    expect(await created(deadline, { signal: over })).toMatchObject({ kind: 'ambiguous', isAnswer: false });
+  });
+});
+
+describe('an error of the DeleteVolume that cleans up', () => {
+  const step = { kind: 'cleanUp', volume: tooSmall, secrets: {}, signal } as const;
+
+  it('given an answer that cannot be decoded, when it comes, then the deletion may still be going on', async () => {
+    const { cleanedUp, memory } = await cleanUp(depsWith(unreadable), state({ pinned }), step);
+    expect(cleanedUp).toEqual({ failure: unreadable.message, isOpen: true });
+    expect(memory?.kind === 'pinned' && memory.pinned.deleting).toEqual(tooSmall);
+  });
+
+  it('given a final code, when it comes, then no deletion is going on', async () => {
+    const { cleanedUp, memory } = await cleanUp(depsWith(internal), state({ pinned }), step);
+    expect(cleanedUp).toEqual({ failure: internal.message, isOpen: false });
+    expect(memory?.kind === 'pinned' && memory.pinned.deleting).toBeUndefined();
+  });
+});
