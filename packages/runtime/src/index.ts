@@ -50,10 +50,8 @@ export { timestamp } from './api/timestamp.ts';
 export { toError } from './api/to-error.ts';
 export type { Controller, LoopSettings } from './controller/controller.ts';
 export type { ControllerPorts } from './controller/controller-ports.ts';
-export { done, dropped, requeueAfter, retry } from './controller/reconcile.ts';
+export { done, dropped, postpone, requeueAfter, retry, retryWithin } from './controller/reconcile.ts';
 export type { Outcome, Reconcile } from './controller/reconcile.ts';
-export { runDecisions } from './controller/run-decisions.ts';
-export type { Concluded, Decisions } from './controller/run-decisions.ts';
 export { runWhenSynced } from './controller/run-when-synced.ts';
 export type { SyncedDeps } from './controller/run-when-synced.ts';
 export { openGate } from './controller/start-gate.ts';
@@ -78,7 +76,10 @@ export type {
   Performers,
   Step,
   WakeSource,
+  When,
 } from './loop/loop.ts';
+export { createWakeUps } from './loop/wake-ups.ts';
+export type { WakeUps } from './loop/wake-ups.ts';
 export { definePeriodicLoop } from './loop/periodic-loop.ts';
 export type { Pass, PeriodicSpec } from './loop/periodic-loop.ts';
 export { createEventRecorder } from './event-recorder/create-event-recorder.ts';
