@@ -55,7 +55,7 @@ export async function runRegistrar(
   await using http = await openHttp(deps, settings);
   const refused = Promise.withResolvers<string>();
   const listen = (where: string) =>
-    serveRegistration(where, {
+    serveRegistration({ clock }, where, {
       getInfo: () => {
         log.info(4, messages.infoAsked);
         return { type: pluginType, name, endpoint: settings.endpoint, supported_versions: supportedVersions };

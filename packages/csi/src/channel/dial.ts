@@ -27,7 +27,7 @@ export type DialResult =
 export type Dial = (address: CsiAddress) => Promise<DialResult>;
 
 /** As upstream: an attempt has as long as the pause between attempts. */
-const attemptLimitMs = 1000;
+export const attemptLimitMs = 1000;
 /** What a timer can hold: 24.8 days. The activity below is far more frequent, so the channel never goes idle. */
 const longestIdleMs = 2 ** 31 - 1;
 const activityPeriodMs = 24 * 60 * 60 * 1000;
