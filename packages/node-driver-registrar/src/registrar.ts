@@ -49,6 +49,7 @@ export async function runRegistrar(
   const { clock, log, files, platform } = deps;
   const name = await askDriver(deps, settings, signal);
   const path = socketPathOf(settings.folder, name);
+  if (name.split('/').includes('..')) log.warn(messages.nameLeavesFolder, { csiDriverName: name, socketPath: path });
   await orExit('Failed to clear the path of the registration socket', () => clearStaleSocket(files, path, platform));
 
   // Before kubelet is told of us, so that a port in use does not register and deregister the driver with every restart.
