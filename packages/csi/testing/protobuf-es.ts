@@ -150,7 +150,7 @@ function valueOf(message: ReflectMessage, field: DescField): unknown {
         field.listKind === 'message' ? messageOf(each as ReflectMessage) : each,
       );
     case 'map':
-      return Object.fromEntries([...message.get(field)]);
+      return Object.fromEntries(message.get(field));
     case 'enum': {
       const number = message.get(field);
       return field.enum.values.find((value) => value.number === number)?.name ?? number;
