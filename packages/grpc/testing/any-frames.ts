@@ -96,7 +96,7 @@ function anyFrames(paths: readonly string[]): fc.Arbitrary<Made> {
     { weight: 1, arbitrary: made(fc.tuple(fields), inTwoFrames) },
     {
       weight: 1,
-      arbitrary: made(fc.tuple(type, fc.nat(255), payload), (stream, kind, bits, content) =>
+      arbitrary: made(fc.tuple(type, fc.nat(255), payload), (stream, ...[kind, bits, content]) =>
         encodeFrame({ type: kind, flags: bits, stream, payload: content }),
       ),
     },

@@ -95,12 +95,9 @@ function lineOf({ type, stream, flags: bits, payload }: Frame, decode: (block: B
 
 export const preface: Buffer = Buffer.from(prefaceText, 'latin1');
 
-export function frame(
-  type: keyof typeof frameTypes,
-  stream: number,
-  payload: Buffer = Buffer.alloc(0),
-  bits = 0,
-): Buffer {
+type FrameParts = readonly [type: keyof typeof frameTypes, stream: number, payload?: Buffer, flags?: number];
+
+export function frame(...[type, stream, payload = Buffer.alloc(0), bits = 0]: FrameParts): Buffer {
   return encodeFrame({ type: frameTypes[type], stream, payload, flags: bits });
 }
 

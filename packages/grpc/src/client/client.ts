@@ -9,7 +9,8 @@
 import { type Socket, connect as connectSocket } from 'node:net';
 import type { Clock } from '@csi-sidecars/runtime';
 import type { Header } from '../hpack/hpack.ts';
-import { type Session, type SessionEvents, openSession } from '../http2/session.ts';
+import type { Session, SessionEvents } from '../http2/session-port.ts';
+import { openSession } from '../http2/session.ts';
 import { errorCodes } from '../http2/violations.ts';
 import { type MessageReader, createMessageReader, frameMessage } from '../message-frame.ts';
 import { type Status, codeOfReset, statusOf, statusOfHttp } from '../status.ts';

@@ -12,51 +12,18 @@
  * the states of streams (streams.ts), the peer's windows (outgoing.ts), our windows (receive-window.ts), gRPC (../client, ../server).
  */
 import type { Socket } from 'node:net';
-import type { Header } from '../hpack/hpack.ts';
 import { contentLengthOf, malformation } from './fields.ts';
 import { bodyOf, checkFrame, checkPriority, createFrameReader } from './frame-reader.ts';
 import { createFrameSender } from './frame-sender.ts';
-import { type Frame, type Position, encodeFrame, flags, frameTypes, positionOf, uint32s } from './frames.ts';
+import { type Frame, encodeFrame, flags, frameTypes, positionOf, uint32s } from './frames.ts';
 import { type HeaderBlock, createHeaderBlocks } from './header-blocks.ts';
 import { type SendFrame, createOutgoing } from './outgoing.ts';
 import { createPreface } from './preface.ts';
 import { isDue } from './receive-window.ts';
+import type { Session, SessionEvents } from './session-port.ts';
 import { maxConcurrentStreams, ownSettings, readSettings } from './settings.ts';
 import { type Role, type Stream, createStreams } from './streams.ts';
 import { ProtocolViolation, StreamViolation, errorCodes } from './violations.ts';
-
-/** What happens on the connection. After the end or the reset of a stream no event names it. */
-export interface SessionEvents {
-  /** The peer's first settings have come: it speaks HTTP/2. */
-  readonly onReady: () => void;
-  /** The peer may allow more streams than before. */
-  readonly onCapacity: () => void;
-  /** A request, a final response or trailers, well formed. Interim responses (1xx) are skipped. */
-  readonly onHeaders: (stream: number, headers: readonly Header[], position: Position) => void;
-  readonly onData: (stream: number, bytes: Buffer, position: Position) => void;
-  /** The stream ends with an error code, whoever found the error. */
-  readonly onReset: (stream: number, reset: Reset) => void;
-  /** Called once; no other event follows. */
-  readonly onClosed: (reason: string) => void;
-}
-
-export interface Reset {
-  readonly code: number;
-  readonly reason: string;
-}
-
-export interface Session {
-  /** Begins a client's next stream; undefined when the peer goes away, or allows no more streams for now. */
-  readonly begin: () => number | undefined;
-  readonly isGoingAway: () => boolean;
-  readonly sendHeaders: (stream: number, headers: readonly Header[], position: Position) => void;
-  /** The data is not empty. It waits for the peer's windows; headers that follow wait as well. */
-  readonly sendData: (stream: number, bytes: Buffer, position: Position) => void;
-  /** Ends a stream of which no more is wanted. */
-  readonly reset: (stream: number, code: number) => void;
-  /** Closes at once; open streams are cut. */
-  readonly close: (reason: string) => void;
-}
 
 export function openSession(socket: Socket, role: Role, events: SessionEvents): Session {
   const frames = createFrameReader();

@@ -6,7 +6,8 @@
 import { type Server, type Socket, createServer } from 'node:net';
 import type { Clock } from '@csi-sidecars/runtime';
 import type { Header } from '../hpack/hpack.ts';
-import { type Session, openSession } from '../http2/session.ts';
+import type { Session } from '../http2/session-port.ts';
+import { openSession } from '../http2/session.ts';
 import { errorCodes } from '../http2/violations.ts';
 import { type MessageReader, createMessageReader, frameMessage } from '../message-frame.ts';
 import { type Status, headerOf, isGrpc, statusHeaders } from '../status.ts';
