@@ -16,11 +16,12 @@ const nodePrograms = ['node-driver-registrar', 'livenessprobe'];
 /** Package -> packages of ours that it may import. `types` entries may be imported with `import type` only. */
 const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly types?: readonly string[] }>> = {
   runtime: { may: [] },
-  csi: { may: [], types: ['runtime'] },
+  grpc: { may: [], types: ['runtime'] },
+  csi: { may: ['grpc'], types: ['runtime'] },
   volume: { may: [], types: ['runtime', 'csi'] },
   sidecar: { may: ['runtime', 'csi'] },
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
-  ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'csi', 'sidecar'] }])),
+  ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
   'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms] },
   'test-driver': { may: ['runtime', 'csi'] },
   sim: { may: ['runtime', 'csi'] },

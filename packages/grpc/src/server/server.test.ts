@@ -162,6 +162,16 @@ describe('a stream that is wrong ends, and the next one is served', () => {
     expect(seen).toEqual([...expected, ...answered(3)]);
   });
 
+  it('given a request that is no gRPC, then it is answered when it has ended, however long it is', async () => {
+    const { shakenHands } = await served();
+    const peer = await shakenHands();
+    peer.write(headersFrame(1, [[':method', 'PUT'], ...without(':method')]));
+    for (let part = 0; part < 300; part += 1) peer.write(dataFrame(1, Buffer.alloc(16_384)));
+    expect((await answersOf(peer)).filter((line) => !line.startsWith('windowUpdate'))).toEqual([]);
+    peer.write(dataFrame(1, Buffer.alloc(0), 'last'));
+    await peer.until('headers 1 end :status=405');
+  });
+
   it('given a stream that has its answer, then data on it is refused, once', async () => {
     const { shakenHands } = await served();
     const peer = await shakenHands();

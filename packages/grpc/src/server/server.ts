@@ -68,6 +68,8 @@ async function listen(server: Server, address: ListenAddress): Promise<void> {
 }
 
 interface Incoming {
+  /** The HTTP status of a request that is no gRPC; it is answered when it has ended. */
+  readonly refused: string | undefined;
   readonly method: string;
   readonly reader: MessageReader;
 }
@@ -82,7 +84,11 @@ function serve({ clock, methods }: ServeDeps, socket: Socket, onClosed: () => vo
     session.reset(stream, errorCodes.noError);
   };
   const fail = (stream: number, status: Status): void => refuse(stream, [...responseHeaders, ...statusHeaders(status)]);
-  const answer = (stream: number, { method, reader }: Incoming): void => {
+  const answer = (stream: number, { refused, method, reader }: Incoming): void => {
+    if (refused !== undefined) {
+      refuse(stream, [[':status', refused]]);
+      return;
+    }
     const result = answerTo(methods.get(method), method, reader.message());
     if (result.kind === 'failed') {
       fail(stream, result.status);
@@ -98,20 +104,14 @@ function serve({ clock, methods }: ServeDeps, socket: Socket, onClosed: () => vo
     onReady: () => limit.cancel(),
     onCapacity: () => undefined,
     onHeaders: (stream, headers, position) => {
-      const earlier = incoming.get(stream);
-      const refused = earlier === undefined ? refusedRequest(headers) : undefined;
-      if (refused !== undefined) {
-        refuse(stream, [[':status', refused]]);
-        return;
-      }
-      const call = earlier ?? { method: headerOf(headers, ':path') ?? '', reader: createMessageReader() };
+      const call = incoming.get(stream) ?? incomingOf(headers);
       incoming.set(stream, call);
       if (position === 'last') answer(stream, call);
     },
     onData: (stream, bytes, position) => {
       const call = incoming.get(stream);
       if (call === undefined) return;
-      const refused = call.reader.read(bytes);
+      const refused = call.refused === undefined ? call.reader.read(bytes) : undefined;
       if (refused !== undefined) fail(stream, refused);
       else if (position === 'last') answer(stream, call);
     },
@@ -155,8 +155,8 @@ const responseHeaders: readonly Header[] = [
   ['content-type', 'application/grpc'],
 ];
 
-/** The HTTP status for a request that is no gRPC. */
-function refusedRequest(headers: readonly Header[]): string | undefined {
-  if (headerOf(headers, ':method') !== 'POST') return '405';
-  return isGrpc(headers) ? undefined : '415';
+function incomingOf(headers: readonly Header[]): Incoming {
+  const isPost = headerOf(headers, ':method') === 'POST';
+  const refused = isPost ? (isGrpc(headers) ? undefined : '415') : '405';
+  return { refused, method: headerOf(headers, ':path') ?? '', reader: createMessageReader() };
 }
