@@ -25,9 +25,7 @@ export { createCallMetrics } from './metrics/call-metrics.ts';
 export type { CallMetrics, CallMetricsOptions, ObservedCall } from './metrics/call-metrics.ts';
 export { createSanitizer } from './sanitizer/sanitizer.ts';
 export type { Sanitizer } from './sanitizer/sanitizer.ts';
-// For servers: the driver's side, in tests.
-export { codecOf, csiService, registrationService } from './definitions.ts';
-export type { CsiService } from './definitions.ts';
+// For kubelet's side of the registration.
 export type {
   PluginInfo,
   PluginInfoInput,

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { anyMessage, methodsOf } from '../testing/any-message.ts';
-import { codecOf } from './definitions.ts';
+import { codecOf } from '../testing/definitions.ts';
 import csiDescriptor from './gen/csi.json' with { type: 'json' };
 import registrationDescriptor from './gen/plugin-registration.json' with { type: 'json' };
 import { nodeCodecOf } from './node-methods.ts';

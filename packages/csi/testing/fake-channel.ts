@@ -8,7 +8,7 @@ import type { Code } from '@csi-sidecars/grpc';
 import type { Clock } from '@csi-sidecars/runtime';
 import type { CsiCallOptions, CsiChannel } from '../src/channel/channel.ts';
 import { CsiError } from '../src/csi-error.ts';
-import { codecOf } from '../src/definitions.ts';
+import { codecOf } from './definitions.ts';
 import type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from '../src/methods.ts';
 
 export type Reply<M extends Method> = ResponseInputOf<M> | CsiError;

@@ -7,7 +7,7 @@ import { codeNames } from '@csi-sidecars/grpc';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Metadata, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js';
 import { CsiError } from '../src/csi-error.ts';
-import { type CsiService, csiService } from '../src/definitions.ts';
+import { type CsiService, csiService } from './definitions.ts';
 import type { DecodedRequestOf, Method } from '../src/methods.ts';
 import type { Reply } from './fake-channel.ts';
 

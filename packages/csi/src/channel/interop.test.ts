@@ -10,7 +10,7 @@ import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { csiError, hang, serveCsi } from '../../testing/index.ts';
-import { codecOf } from '../definitions.ts';
+import { codecOf } from '../../testing/definitions.ts';
 import { connectRegistration } from '../registration/client.ts';
 import { serveRegistration } from '../registration/server.ts';
 import { connectIdentity } from './connect-identity.ts';
