@@ -206,6 +206,20 @@ describe('doors between packages', () => {
   });
 });
 
+it('given the programs that run on every node, then nothing that they load reaches grpc-js', () => {
+  const byPath = new Map(shipped.map((source) => [source.path, source]));
+  const entries = ['channel/connect-identity.ts', 'registration/client.ts', 'registration/server.ts'];
+  const reached = new Set(entries.map((entry) => `packages/csi/src/${entry}`));
+  for (const path of reached) {
+    for (const { specifier, typeOnly } of byPath.get(path)?.imports ?? []) {
+      if (typeOnly) continue;
+      reached.add(specifier.startsWith('.') ? relative(root, resolve(root, dirname(path), specifier)) : specifier);
+    }
+  }
+  expect(reached).toContain('packages/csi/src/channel/node-dial.ts');
+  expect([...reached].filter((path) => /grpc-js|proto/.test(path))).toEqual([]);
+});
+
 it('given a path on the page of the rooms, then it is there', () => {
   const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
   const paths = [...page.matchAll(/`((?:packages|docs|e2e|bench|scripts)\/[^`]*)`/g)].map((match) => match[1]!);
