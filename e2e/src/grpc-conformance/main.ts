@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * `npm run grpc-conformance`: h2spec against our gRPC server, compared with the page that lists what does not pass, and grpc-go
- * against both of our ends. Leaves its counts in reports/grpc-conformance.json.
+ * against both of our ends; Go's protobuf against our codec. Leaves its counts in reports/grpc-conformance.json.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { onInterrupt } from '../interruption.ts';
 import { repositoryRoot } from '../processes/program.ts';
 import { ensureTools } from '../tools/ensure-tools.ts';
 import { serveEcho } from './echo.ts';
+import { goProtobufCase } from './go-protobuf.ts';
 import { grpcGoCases } from './grpc-go.ts';
 import { differences, listedCases, readH2spec } from './h2spec-report.ts';
 import { runToEnd } from './run-peer.ts';
@@ -26,7 +27,8 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 
 try {
   await judgeWithH2spec();
-  for (const { name, run } of grpcGoCases({ clock, peer: tools['grpc-peer'], folder, signal })) {
+  const deps = { clock, peer: tools['grpc-peer'], folder, signal };
+  for (const { name, run } of [...grpcGoCases(deps), goProtobufCase(deps)]) {
     try {
       await run();
       counts.passed += 1;

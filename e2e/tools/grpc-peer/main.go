@@ -5,7 +5,7 @@
 //
 //	grpc-peer serve SOCKET           answers every request with its text; a text "fail CODE why" fails with it
 //	grpc-peer call SOCKET COUNT SIZE makes COUNT calls of SIZE bytes side by side, and checks the answers
-//	grpc-peer decode DESCRIPTORS     judges messages: lines "TYPE BASE64" in, "refused" or the value as JSON out
+//	grpc-peer decode DESCRIPTORS     judges messages: lines "TYPE BASE64" in, "refused" or the message as Go writes it out
 package main
 
 import (
@@ -24,7 +24,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -150,15 +149,15 @@ func decode(path string) error {
 			return err
 		}
 		message := dynamicpb.NewMessage(found.(protoreflect.MessageDescriptor))
-		if proto.Unmarshal(content, message) != nil {
+		if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(content, message) != nil {
 			fmt.Fprintln(out, "refused")
 			continue
 		}
-		json, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
+		canonical, err := proto.MarshalOptions{Deterministic: true}.Marshal(message)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(out, string(json))
+		fmt.Fprintln(out, base64.StdEncoding.EncodeToString(canonical))
 	}
 	return lines.Err()
 }

@@ -13,6 +13,7 @@ import {
   create,
   createFileRegistry,
   fromBinary,
+  toBinary,
 } from '@bufbuild/protobuf';
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect';
 import {
@@ -21,6 +22,7 @@ import {
   FieldDescriptorProto_Label as Label,
   FieldDescriptorProto_Type as FieldType,
   FileDescriptorProtoSchema,
+  type FileDescriptorSet,
   FileDescriptorSetSchema,
 } from '@bufbuild/protobuf/wkt';
 import protobuf from 'protobufjs';
@@ -41,8 +43,17 @@ export function protobufEs(root: protobuf.Root): ProtobufEs {
   };
 }
 
-/** One file with every message and enum of the root, by package. */
+/** The declarations as protoc would write them, for implementations in other languages. */
+export function descriptorSetOf(root: protobuf.Root): Uint8Array {
+  return toBinary(FileDescriptorSetSchema, fileSetOf(root));
+}
+
 function registryOf(root: protobuf.Root): FileRegistry {
+  return createFileRegistry(fileSetOf(root));
+}
+
+/** One file for each package, with every message and enum of it. */
+function fileSetOf(root: protobuf.Root): FileDescriptorSet {
   const packages = new Map<string, { types: protobuf.Type[]; enums: protobuf.Enum[] }>();
   const visit = (namespace: protobuf.NamespaceBase): void => {
     const own = { types: [] as protobuf.Type[], enums: [] as protobuf.Enum[] };
@@ -68,7 +79,7 @@ function registryOf(root: protobuf.Root): FileRegistry {
       enumType: packages.get(name)?.enums.map(enumDescriptor) ?? [],
     }),
   );
-  return createFileRegistry(create(FileDescriptorSetSchema, { file }));
+  return create(FileDescriptorSetSchema, { file });
 }
 
 function typeDescriptor(type: protobuf.Type): DescriptorProto {
