@@ -28,6 +28,10 @@ const failure = new Error('refused');
 const failed = { failure };
 const reference = { name: 'login', namespace: 'team' };
 const volume = aVolume();
+const inTree = {
+  ...volume,
+  spec: { accessModes: ['ReadWriteOnce'], gcePersistentDisk: { pdName: 'disk' } },
+};
 const withSecret = aVolume({ csi: { controllerPublishSecretRef: reference } });
 
 function stateOf(attachment: VolumeAttachment | undefined, facts: Partial<AttachState> = {}): AttachState {
@@ -246,6 +250,36 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A13]',
+      given: 'everything is ready, and the volume is an in-tree volume',
+      attachment: marked,
+      state: { volume: { value: inTree } },
+      then: {
+        row: 'A13',
+        kind: 'publish',
+        attachment: marked,
+        migrated: true,
+        request: {
+          ...request,
+          volume_id: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk',
+          volume_context: { partition: '' },
+        },
+      },
+    },
+    {
+      id: '[attacher#A13]',
+      given: 'secrets that were read',
+      attachment: marked,
+      state: { volume: { value: withSecret }, secrets: { value: { password: 'x' } } },
+      then: {
+        row: 'A13',
+        kind: 'publish',
+        attachment: marked,
+        migrated: false,
+        request: { ...request, secrets: { password: 'x' } },
+      },
+    },
+    {
+      id: '[attacher#A13]',
       given: 'a forced run of an attached one',
       attachment: isAttached,
       state: { isForced: true },
@@ -284,6 +318,37 @@ describe('an attachment that is not being deleted', () => {
       state: { isForced: true, published: { value: {} } },
       then: concludes('A14', done),
     },
+    ...[
+      { because: 'another value', saved: { path: 'x' }, published: { path: 'y' } },
+      { because: 'a missing key', saved: { path: 'x' }, published: { path: 'x', more: 'y' } },
+      { because: 'a former key', saved: { path: 'x', former: 'y' }, published: { path: 'x' } },
+      { because: 'another key with the same value', saved: { former: 'x' }, published: { path: 'x' } },
+      { because: 'an error', saved: { path: 'x' }, published: { path: 'x' }, attachError: { message: 'no' } },
+    ].map(({ because, saved, published, ...error }): Row => {
+      const status = { attached: true, attachmentMetadata: saved, ...error };
+      const shown = anAttachment({ ...attached, status });
+      return {
+        id: '[attacher#A14]',
+        given: `a forced publish, and ${because} in the status`,
+        attachment: shown,
+        state: { isForced: true, published: { value: published } },
+        then: { row: 'A14', kind: 'saveAttached', attachment: shown, context: published },
+      };
+    }),
+    {
+      id: '[attacher#A14]',
+      given: 'a publish whose context the status shows, but not `attached`',
+      attachment: marked,
+      state: { published: { value: {} } },
+      then: { row: 'A14', kind: 'saveAttached', attachment: marked, context: {} },
+    },
+    {
+      id: '[attacher#A14]',
+      given: 'a forced publish whose context the status shows',
+      attachment: anAttachment({ ...attached, status: { attached: true, attachmentMetadata: { path: 'x' } } }),
+      state: { isForced: true, published: { value: { path: 'x' } } },
+      then: concludes('A14', done),
+    },
     {
       id: '[attacher#A14]',
       given: 'a saved status',
@@ -311,6 +376,7 @@ describe('an attachment that is being deleted', () => {
   });
   const free = leaving({ finalizers: [] });
   const clean = leaving({ finalizers: [], status: { attached: false } });
+  const { status: _status, ...withoutStatus } = clean;
   const own: Publication = { ...publication, uid: free.metadata?.uid };
   it.each<Row>([
     {
@@ -386,6 +452,24 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D8]',
+      given: 'everything is known, and the volume is an in-tree volume',
+      attachment,
+      state: { volume: { value: inTree } },
+      then: {
+        row: 'D8',
+        kind: 'unpublish',
+        call: { ...undo, volumeId: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk', migrated: true },
+      },
+    },
+    {
+      id: '[attacher#D8]',
+      given: 'secrets that were read',
+      attachment,
+      state: { volume: { value: withSecret }, secrets: { value: { password: 'x' } } },
+      then: { row: 'D8', kind: 'unpublish', call: { ...undo, secrets: { password: 'x' } } },
+    },
+    {
+      id: '[attacher#D8]',
       given: 'no finalizer, but a publication of its own',
       attachment: free,
       state: { publication: own },
@@ -444,6 +528,26 @@ describe('an attachment that is being deleted', () => {
       id: '[attacher#D10]',
       given: 'it was unpublished, and its status shows that',
       attachment: clean,
+      state: { unpublished: 'done', released: 'done' },
+      then: concludes('D10', done),
+    },
+    ...[
+      { because: 'metadata', status: { attached: false, attachmentMetadata: { a: 'b' } } },
+      { because: 'an error of a detach', status: { attached: false, detachError: { message: 'no' } } },
+    ].map(({ because, status }): Row => {
+      const shown = leaving({ finalizers: [], status });
+      return {
+        id: '[attacher#D10]',
+        given: `it was unpublished, and its status shows ${because}`,
+        attachment: shown,
+        state: { unpublished: 'done', released: 'done' },
+        then: { row: 'D10', kind: 'saveDetached', attachment: shown },
+      };
+    }),
+    {
+      id: '[attacher#D10]',
+      given: 'it was unpublished, and has no status at all',
+      attachment: withoutStatus,
       state: { unpublished: 'done', released: 'done' },
       then: concludes('D10', done),
     },

@@ -46,10 +46,16 @@ describe('a detach', () => {
     expect([a.calls(), a.writes()]).toEqual([[unpublished], [released]]);
   });
 
-  it('[attacher#62] given an inline volume, then the same, and no PersistentVolume is asked for', async () => {
+  it('[attacher#62] given a deleted attachment of an inline volume, then it is detached, and no PersistentVolume is requested', async () => {
     const spec = { csi: { driver: driverName, volumeHandle: 'volume-1' }, accessModes: ['ReadWriteOnce'] };
-    const a = await attacherWith(leaving({ source: { inlineVolumeSpec: spec } }), aCsiNode());
-    expect([a.calls(), a.writes()]).toEqual([[unpublished], [released]]);
+    const a = await attacherWith(aCsiNode(), aVolume({ finalizers: [] }));
+    a.server.clearRequests();
+    a.server.seed(leaving({ source: { inlineVolumeSpec: spec } }));
+    await a.settle();
+    expect([a.calls(), a.attachment()]).toEqual([[unpublished], undefined]);
+    expect(a.server.requests.map(({ verb, resource, code }) => `${verb} ${resource} ${code}`)).toEqual([
+      'patch volumeattachments 200',
+    ]);
   });
 
   it('[attacher#63] given our finalizer on one that is not attached, then it is uncertain, and unpublished', async () => {

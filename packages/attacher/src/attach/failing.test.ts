@@ -10,7 +10,7 @@ import {
   forbidden,
   internalError,
 } from '../../testing/attacher-fixture.ts';
-import { aCsiNode, anAttachment, attached, aVolume, finalizer } from '../../testing/builders.ts';
+import { aCsiNode, anAttachment, attached, aVolume, driverName, finalizer } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
 
 const published = 'ControllerPublishVolume volume-1 id-of-node1 OK';
@@ -315,11 +315,12 @@ describe('an attachment that goes away', () => {
     await a.clock.advance(10_000);
     expect(a.attachment('va2')?.status?.attached).toBe(true);
     expect([a.calls(), a.publishedOn()]).toEqual([[published, published], ['id-of-node1']]);
+    expect(a.logger.messages().filter((message) => message.startsWith('Reconcile failed'))).toEqual([]);
   });
 
   it('[attacher#52] given the cache does not know that it is gone, then one request says so, and no more', async () => {
     const a = await anAttacher({
-      seed: [anAttachment(), aVolume()],
+      seed: [anAttachment({ finalizers: [finalizer, 'x/y'] }), aVolume()],
       faults: [refuse('watch volumeattachments', { kind: 'lag', ms: 20_000 }, 9)],
     });
     await a.clock.advance(300_000);
@@ -332,15 +333,114 @@ describe('an attachment that goes away', () => {
     expect([a.writes(), a.calls()]).toEqual([['patch volumeattachments va1 404'], []]);
   });
 
-  it('given a name that failed before, when it is made again, then its backoff begins anew, flaw 9', async () => {
+  it('given an object that failed many times, when it is removed and one of the same name is created, then its first retry comes after the first delay', async () => {
     const a = await anAttacher({ seed: [anAttachment(), aVolume()] });
     await a.clock.advance(100_000);
-    remove(a);
-    await a.clock.advance(300_000);
+    // Seven attempts failed; the eighth would come at 127 s.
+    expect(a.writes().length).toBe(7);
     a.server.clearRequests();
+    remove(a);
+    await a.settle();
     a.server.seed(anAttachment({ uid: 'another' }));
+    await a.settle();
+    expect(a.writes()).toEqual([saved]);
     await a.clock.advance(firstRetryMs);
     expect(a.writes()).toEqual([saved, saved]);
+  });
+
+  it('[attacher#51] given our finalizer is removed by force during the publish and others hold the object, when it is deleted, then the volume is unpublished', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+    slow(a);
+    a.server.seed(anAttachment({ finalizers: ['x/y'] }));
+    await a.clock.advance(1_000);
+    a.change('va1', (attachment) => ({ ...attachment, metadata: { ...attachment.metadata, finalizers: ['x/y'] } }));
+    await a.clock.advance(4_000);
+    expect([a.calls(), a.attachment()?.status?.attached]).toEqual([[published], true]);
+    a.delete();
+    await a.settle();
+    expect([a.calls(), a.publishedOn()]).toEqual([[published, unpublished], []]);
+    expect(a.attachment()?.status).toEqual({ attached: false });
+  });
+
+  it('[attacher#51] given our finalizer is removed by force during the publish, when the object is removed after it, then the volume is unpublished', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+    slow(a);
+    a.server.seed(anAttachment());
+    await a.clock.advance(1_000);
+    a.change('va1', (attachment) => ({ ...attachment, metadata: { ...attachment.metadata, finalizers: [] } }));
+    await a.clock.advance(4_000);
+    expect([a.calls(), a.attachment()?.status?.attached]).toEqual([[published], true]);
+    remove(a);
+    await a.settle();
+    expect([a.calls(), a.publishedOn()]).toEqual([[published, unpublished], []]);
+  });
+
+  it.each([
+    { other: 'of the same node, for another volume', facts: { source: { persistentVolumeName: 'pv2' } } },
+    { other: 'of the same volume, for another node', facts: { node: 'node2' } },
+  ])(
+    '[attacher#51] given another attachment $other, then the volume is unpublished all the same',
+    async ({ facts }) => {
+      const a = await prepared(slow);
+      await a.clock.advance(1_000);
+      remove(a);
+      a.server.seed(anAttachment({ name: 'va2', ...facts }));
+      await a.clock.advance(4_000);
+      expect([a.calls(), a.publishedOn()]).toEqual([[published, unpublished], []]);
+    },
+  );
+
+  it('[attacher#51] given an inline volume and another inline volume on the same node, then the first is unpublished', async () => {
+    const inline = (volumeHandle: string) => ({
+      inlineVolumeSpec: { csi: { driver: driverName, volumeHandle }, accessModes: ['ReadWriteOnce'] },
+    });
+    const a = await anAttacher({ seed: [aCsiNode()] });
+    slow(a);
+    a.server.seed(anAttachment({ source: inline('volume-1') }));
+    await a.clock.advance(1_000);
+    remove(a);
+    a.server.seed(anAttachment({ name: 'va2', source: inline('volume-2') }));
+    await a.clock.advance(4_000);
+    expect([a.calls().filter((call) => call.includes('volume-1')), a.publishedOn()]).toEqual([
+      [published, unpublished],
+      [],
+    ]);
+  });
+
+  it('given an attachment that failed, when another driver gets one of the same name, then that one is left alone', async () => {
+    const a = await anAttacher({ seed: [anAttachment(), aVolume()] });
+    a.server.clearRequests();
+    remove(a);
+    a.server.seed(anAttachment({ attacher: 'other', uid: 'another' }));
+    a.server.seed(aCsiNode());
+    await a.clock.advance(600_000);
+    expect([a.writes(), a.calls()]).toEqual([[], []]);
+  });
+
+  it('given our finalizer is removed by force from an attached VolumeAttachment, when it is deleted, then nothing is called', async () => {
+    const a = await anAttacher();
+    a.change('va1', (attachment) => ({ ...attachment, metadata: { ...attachment.metadata, finalizers: [] } }));
+    a.delete();
+    await a.clock.advance(600_000);
+    expect([a.attachment(), a.calls(), a.publishedOn()]).toEqual([undefined, [published], ['id-of-node1']]);
+  });
+
+  it('given another object of the same name that the cache does not know yet, when an error is written, then that object stays as it is', async () => {
+    const a = await anAttacher({
+      seed: [anAttachment(), aVolume({ deleting: 'yes' })],
+      faults: [refuse('watch volumeattachments', { kind: 'lag', ms: 20_000 }, 9)],
+    });
+    await a.clock.advance(300_000);
+    a.server.clearRequests();
+    remove(a);
+    a.server.seed(anAttachment({ uid: 'another' }));
+    // The registration of the node wakes the loop before the watch shows the change.
+    a.server.seed(aCsiNode());
+    await a.settle();
+    expect([a.writes(), a.attachment()?.status]).toEqual([
+      ['patch volumeattachments/status va1 422'],
+      { attached: false },
+    ]);
   });
 });
 

@@ -44,6 +44,17 @@ it('[attacher#17] given volume attributes, then they are the volume context, of 
   expect(requestOf({})).not.toHaveProperty('volume_context');
 });
 
+it('[attacher#132] given an in-tree GCE disk, then the request names it by the handle with its gaps', () => {
+  const { csi: _csi, ...spec } = aVolume().spec ?? {};
+  const volume = { ...aVolume(), spec: { ...spec, gcePersistentDisk: { pdName: 'disk' } } };
+  const context = { driver: aDriver(), settings: someSettings(), finalizer };
+  const plan = toPlan({ volume: { value: volume } }, anAttachment(), context);
+  expect(plan).toMatchObject({
+    kind: 'ok',
+    value: { migrated: true, request: { volume_id: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk' } },
+  });
+});
+
 describe('the access mode', () => {
   const smw = 'SINGLE_NODE_MULTI_WRITER';
   const exclusive =

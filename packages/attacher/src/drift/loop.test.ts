@@ -7,6 +7,8 @@ import {
   type KubeObject,
   type Lister,
   type Outcome,
+  type PersistentVolume,
+  type StartGate,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
 import { FakeClock, recordingLogger, type RecordingLogger } from '@csi-sidecars/runtime/testing';
@@ -33,6 +35,14 @@ interface Comparing {
   stop(): Promise<void>;
 }
 
+interface ComparingOptions {
+  readonly gate?: StartGate;
+  /** Default: `pv1` with the handle `volume-1`. */
+  readonly volume?: PersistentVolume;
+  /** Default: `id-of-node1`. */
+  readonly nodeId?: string;
+}
+
 const onNode1: ListVolumesResponseInput = {
   entries: [{ volume: { volume_id: 'volume-1' }, status: { published_node_ids: ['id-of-node1'] } }],
 };
@@ -41,6 +51,7 @@ const nowhere: ListVolumesResponseInput = { entries: [] };
 function comparing(
   seed: readonly VolumeAttachment[],
   pages: ReadonlyArray<ListVolumesResponseInput | Error>,
+  { gate, volume = aVolume(), nodeId }: ComparingOptions = {},
 ): Comparing {
   const clock = new FakeClock();
   const startMs = clock.monotonicMs();
@@ -64,13 +75,13 @@ function comparing(
   const loop = driftLoop({ driverName, channel, runs, settings }, watchedBy({ driverName, resyncMs: 0 }));
   const listers: Record<string, Lister<KubeObject>> = {
     volumeattachments: listerOf(attachments),
-    persistentvolumes: listerOf([aVolume({ csi: { volumeHandle: 'volume-1' } })]),
-    csinodes: listerOf([aCsiNode()]),
+    persistentvolumes: listerOf([volume]),
+    csinodes: listerOf([aCsiNode('node1', nodeId)]),
   };
   const informers = {
     informer: ({ resource }: { resource: { plural: string } }) => ({ lister: listers[resource.plural] }),
   } as unknown as InformerFactory;
-  const running = loop.assemble({ clock, logger, informers } as unknown as ControllerPorts).run(stop.signal);
+  const running = loop.assemble({ clock, logger, informers, gate } as unknown as ControllerPorts).run(stop.signal);
   return {
     clock,
     runs,
@@ -184,6 +195,23 @@ describe('a pass', () => {
     await c.stop();
   });
 
+  it.each([
+    { listed: 'projects/p/zones/us-east1-b/disks/disk', enqueued: [] },
+    { listed: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk', enqueued: ['va1'] },
+  ])(
+    '[attacher#132] given an attached GCE disk that the driver lists as $listed, then these are enqueued: $enqueued',
+    async ({ listed, enqueued }) => {
+      const nodeId = 'projects/p/zones/us-east1-b/instances/i';
+      const page = { entries: [{ volume: { volume_id: listed }, status: { published_node_ids: [nodeId] } }] };
+      const { csi: _csi, ...spec } = aVolume().spec ?? {};
+      const volume = { ...aVolume(), spec: { ...spec, gcePersistentDisk: { pdName: 'disk' } } };
+      const c = comparing([isAttached], [page], { volume, nodeId });
+      await c.clock.advance(1_000);
+      expect(c.enqueued).toEqual(enqueued);
+      await c.stop();
+    },
+  );
+
   it('given a forced attachment that the driver has again, then it is not forced any more', async () => {
     const c = comparing([isAttached], [nowhere, onNode1]);
     await c.clock.advance(1_000);
@@ -195,6 +223,17 @@ describe('a pass', () => {
 });
 
 describe('passes', () => {
+  it('given a gate that is closed, then the driver is not called before it opens', async () => {
+    const opened = Promise.withResolvers<void>();
+    const c = comparing([isAttached], [nowhere], { gate: { open: false, whenOpen: () => opened.promise } });
+    await c.clock.advance(120_000);
+    expect([c.listedAtMs, c.enqueued]).toEqual([[], []]);
+    opened.resolve();
+    await c.clock.advance(1_000);
+    expect([c.listedAtMs, c.enqueued]).toEqual([[120_000], ['va1']]);
+    await c.stop();
+  });
+
   it('[attacher#134] given a pass that takes its time, then the next begins a whole pause after its end', async () => {
     const c = comparing([], [nowhere]);
     await c.clock.advance(123_000);

@@ -71,13 +71,13 @@ describe('the finalizer of a PersistentVolume', () => {
   });
 
   it.each([
-    { at: 'alone', finalizers: [finalizer], left: undefined },
-    { at: 'first', finalizers: [finalizer, 'foo/bar', 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
-    { at: 'in the middle', finalizers: ['foo/bar', finalizer, 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
-    { at: 'last', finalizers: ['foo/bar', 'bar/baz', finalizer], left: ['foo/bar', 'bar/baz'] },
-    { at: 'there twice', finalizers: [finalizer, 'foo/bar', finalizer], left: ['foo/bar'] },
+    { id: '[attacher#109]', at: 'alone', finalizers: [finalizer], left: undefined },
+    { id: '[attacher#101]', at: 'first', finalizers: [finalizer, 'foo/bar', 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
+    { id: '[attacher#109]', at: 'second', finalizers: ['foo/bar', finalizer, 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
+    { id: '[attacher#109]', at: 'last', finalizers: ['foo/bar', 'bar/baz', finalizer], left: ['foo/bar', 'bar/baz'] },
+    { id: '[attacher#109]', at: 'present twice', finalizers: [finalizer, 'foo/bar', finalizer], left: ['foo/bar'] },
   ])(
-    '[attacher#101,109] given our finalizer $at, when released, then the others keep their place',
+    '$id given our finalizer is $at in the list, when the volume is released, then the others keep their order',
     async ({ finalizers, left }) => {
       const p = await attacherWith(aVolume({ deleting: 'yes', finalizers }), attachedVolume);
       await deleteAttachment(p);
@@ -154,6 +154,17 @@ describe('the finalizer of a PersistentVolume', () => {
     expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[released], ['bar/baz']]);
     await p.clock.advance(600_000);
     expect(p.writes()).toEqual([released]);
+    await p.stop();
+  });
+
+  it('given the volume is gone when the request arrives, then that is no failure, and nothing is sent again', async () => {
+    const p = await attacherWith(deleting, attachedVolume);
+    p.faults.push({ when: ({ verb }) => verb === 'patch', fault: { kind: 'delay', ms: 100 } });
+    await deleteAttachment(p);
+    p.server.objects.remove(persistentVolumes, { name: 'pv1' });
+    await p.clock.advance(600_000);
+    expect(p.writes()).toEqual(['patch persistentvolumes pv1 404']);
+    expect(p.logger.messages().filter((message) => message.startsWith('Reconcile failed'))).toEqual([]);
     await p.stop();
   });
 
