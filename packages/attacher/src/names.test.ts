@@ -8,9 +8,12 @@ it.each([
   ['trailing\\', 'trailing-X'],
   ['s!a@n#i$t(i%z^e&d*', 's-a-n-i-t-i-z-e-d-X'],
   ['hostpath.csi.k8s.io', 'hostpath-csi-k8s-io'],
-])('given the driver %s, then its finalizer ends in %s', (driver, end) => {
-  expect([finalizerOf(driver), lockNameOf(driver)]).toEqual([
-    `external-attacher/${end}`,
-    `external-attacher-leader-${driver}`,
-  ]);
-});
+])(
+  'given the driver name %s, then the finalizer ends with %s, and the lock name contains the driver name',
+  (driver, end) => {
+    expect([finalizerOf(driver), lockNameOf(driver)]).toEqual([
+      `external-attacher/${end}`,
+      `external-attacher-leader-${driver}`,
+    ]);
+  },
+);

@@ -10,8 +10,8 @@ const kept = <T extends KubeObject>(
   object: T,
 ): T | undefined => watched.transform?.apply(object);
 
-describe('what is kept, flaw 13', () => {
-  it('given an attachment of ours, then all of it; of others, the names; of others without a volume, nothing', () => {
+describe('what the caches keep', () => {
+  it('given attachments, then ours are kept whole, of those of others only the names, and those of others without a PersistentVolume not at all', () => {
     const ours = anAttachment(attached);
     expect(kept(watchedAttachments(options), ours)).toBe(ours);
     const others = anAttachment({ ...attached, attacher: 'other' });
@@ -23,7 +23,7 @@ describe('what is kept, flaw 13', () => {
     expect(kept(watchedAttachments(options), inline)).toBeUndefined();
   });
 
-  it('given attachments, then they are found by volume, and ours by node, flaw 12', () => {
+  it('given attachments, then an index finds all by volume, and ours by node (upstream scans all attachments)', () => {
     const { indexers } = watchedAttachments(options);
     const both = (attacher: string): unknown =>
       ['volume', 'node'].map((index) => indexers?.[index]?.(anAttachment({ attacher })));
@@ -33,13 +33,13 @@ describe('what is kept, flaw 13', () => {
     ]);
   });
 
-  it('given a volume of another driver, then nothing, unless it has our finalizer', () => {
+  it('given a volume of another driver, then it is kept only if it has our finalizer', () => {
     const of = (finalizers: readonly string[]) =>
       kept(watchedVolumes(options), aVolume({ csi: { driver: 'other' }, finalizers }));
     expect([of([]), of(['x/y']), of([finalizer])?.metadata?.name]).toEqual([undefined, undefined, 'pv1']);
   });
 
-  it('given an in-tree volume, then it is kept by a driver that replaced a plugin', () => {
+  it('given an in-tree volume, then only a driver that replaced an in-tree plugin keeps it', () => {
     const { csi: _csi, ...spec } = aVolume().spec ?? {};
     const volume = { ...aVolume({ finalizers: [] }), spec: { ...spec, cinder: { volumeID: 'x' } } };
     const cinder = { ...options, driverName: 'cinder.csi.openstack.org' };
@@ -47,7 +47,7 @@ describe('what is kept, flaw 13', () => {
     expect(kept(watchedVolumes(cinder), volume)?.spec?.cinder).toEqual({ volumeID: 'x' });
   });
 
-  it('given a CSINode, then our driver in it, or none; a server sends null for none', () => {
+  it('given a CSINode, then only the entry of our driver is kept; the list is empty without it, and if the server sends null', () => {
     const node = aCsiNode();
     const withOthers = { ...node, spec: { drivers: [{ name: 'other', nodeID: 'x' }, ...node.spec.drivers] } };
     const identity = { name: 'node1', uid: 'uid-of-node1', resourceVersion: '5' };

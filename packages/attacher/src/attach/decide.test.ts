@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One line for each row of the attach loop's table: given this state, decide returns that action. */
+/** At least one case for each row of the attach loop's table: which action `decide` returns for a state. */
 import { CsiError } from '@csi-sidecars/csi';
 import { done, type Outcome, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { ok, refuse } from '@csi-sidecars/volume';
@@ -39,7 +39,7 @@ function stateOf(attachment: VolumeAttachment | undefined, facts: Partial<Attach
     attachment,
     uid: attachment?.metadata?.uid,
     publication: undefined,
-    isPublicationWanted: false,
+    isNeededByAnother: false,
     isForced: false,
     volume: { value: volume },
     registeredNodeId: ok('id-of-node1'),
@@ -87,22 +87,22 @@ const check = ({ attachment, state, then }: Row): void =>
 
 describe('an attachment that is gone', () => {
   it.each<Row>([
-    { id: '[attacher#G1]', given: 'nothing published', then: concludes('G1', done) },
+    { id: '[attacher#G1]', given: 'no attachment and no publication', then: concludes('G1', done) },
     {
       id: '[attacher#G2]',
-      given: 'a publication that another attachment wants',
-      state: { publication, isPublicationWanted: true },
+      given: 'a publication that another attachment needs',
+      state: { publication, isNeededByAnother: true },
       then: { row: 'G2', kind: 'forgetPublication' },
     },
     {
       id: '[attacher#G3]',
-      given: 'a publication, and a call under way',
+      given: 'a publication without an attachment, and a call in flight',
       state: { publication, isBusy: true },
       then: concludes('G3', busy),
     },
     {
       id: '[attacher#G4]',
-      given: 'a publication',
+      given: 'a publication without an attachment',
       state: { publication },
       then: { row: 'G4', kind: 'unpublishOrphan', publication },
     },
@@ -119,7 +119,7 @@ describe('an attachment that is gone', () => {
       state: { publication },
       then: { row: 'G4', kind: 'unpublishOrphan', publication },
     },
-  ])('$id given $given, then $then.kind', check);
+  ])('$id given $given, then the action is $then.kind', check);
 });
 
 describe('an attachment that is not being deleted', () => {
@@ -127,10 +127,10 @@ describe('an attachment that is not being deleted', () => {
   const isAttached = anAttachment(attached);
   const full = new CsiError({ code: 'ResourceExhausted', method: '/csi.v1.Controller/Publish', detail: 'full' });
   it.each<Row>([
-    { id: '[attacher#A1]', given: 'it is attached', attachment: isAttached, then: concludes('A1', done) },
+    { id: '[attacher#A1]', given: 'an attached attachment', attachment: isAttached, then: concludes('A1', done) },
     {
       id: '[attacher#A2]',
-      given: 'no source',
+      given: 'an attachment without a source',
       attachment: anAttachment({ source: {} }),
       then: reports(
         'A2',
@@ -140,14 +140,14 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A3]',
-      given: 'a volume that the cache lacks',
+      given: 'a volume that is not in the cache',
       attachment,
       state: { volume: 'unasked' },
       then: { row: 'A3', kind: 'findVolume', name: 'pv1' },
     },
     {
       id: '[attacher#A3]',
-      given: 'a volume that could not be looked up',
+      given: 'a volume that could not be listed',
       attachment,
       state: { volume: failed },
       then: reports('A3', 'refused'),
@@ -175,7 +175,7 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A6]',
-      given: 'a volume that our finalizer could not be added to',
+      given: 'a volume to which our finalizer could not be added',
       attachment,
       state: { volume: { value: aVolume({ finalizers: [] }) }, volumeFinalizer: failed },
       then: reports('A6', 'could not add PersistentVolume finalizer: refused'),
@@ -196,7 +196,7 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A9]',
-      given: 'a volume with a secret',
+      given: 'a volume that names a secret',
       attachment,
       state: { volume: { value: withSecret } },
       then: { row: 'A9', kind: 'readSecrets', reference },
@@ -210,47 +210,47 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A10]',
-      given: 'a node where the driver is not registered, and a remembered node id',
+      given: 'a node where the driver is not registered',
       attachment,
       state: { registeredNodeId: refuse('no CSINode') },
       then: reports('A10', 'no CSINode'),
     },
     {
       id: '[attacher#A11]',
-      given: 'no finalizer and no node id',
+      given: 'an attachment without our finalizer and without a node id',
       attachment,
       then: { row: 'A11', kind: 'mark', attachment, nodeId: 'id-of-node1' },
     },
     {
       id: '[attacher#A11]',
-      given: 'the node id of an earlier registration',
+      given: 'an attachment with an outdated node id',
       attachment: marked,
       state: { registeredNodeId: ok('new-id') },
       then: { row: 'A11', kind: 'mark', attachment: marked, nodeId: 'new-id' },
     },
     {
       id: '[attacher#A11]',
-      given: 'a patch that was refused',
+      given: 'a patch with our finalizer that was refused',
       attachment,
       state: { marked: failed },
       then: reports('A11', 'could not save VolumeAttachment: refused'),
     },
     {
       id: '[attacher#A12]',
-      given: 'a call under way',
+      given: 'a call for the same volume and node in flight',
       attachment: marked,
       state: { isBusy: true },
       then: concludes('A12', busy),
     },
     {
       id: '[attacher#A13]',
-      given: 'everything is ready',
+      given: 'an attachment that is ready to be published',
       attachment: marked,
       then: { row: 'A13', kind: 'publish', attachment: marked, migrated: false, request },
     },
     {
       id: '[attacher#A13]',
-      given: 'everything is ready, and the volume is an in-tree volume',
+      given: 'an attachment of an in-tree volume that is ready to be published',
       attachment: marked,
       state: { volume: { value: inTree } },
       then: {
@@ -280,14 +280,14 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A13]',
-      given: 'a forced run of an attached one',
+      given: 'a forced run of an attached attachment',
       attachment: isAttached,
       state: { isForced: true },
       then: { row: 'A13', kind: 'publish', attachment: isAttached, migrated: false, request },
     },
     {
       id: '[attacher#A13]',
-      given: 'a failed publish, before the failure is reported',
+      given: 'a failed publish that is not reported yet',
       attachment: marked,
       state: { published: { failure: full } },
       then: {
@@ -306,14 +306,14 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A14]',
-      given: 'a publish whose context is not saved',
+      given: 'a publish whose context is not in the status',
       attachment: marked,
       state: { published: { value: { path: 'x' } } },
       then: { row: 'A14', kind: 'saveAttached', attachment: marked, context: { path: 'x' } },
     },
     {
       id: '[attacher#A14]',
-      given: 'a forced publish that the status shows already',
+      given: 'a forced publish without a context, and a correct status',
       attachment: isAttached,
       state: { isForced: true, published: { value: {} } },
       then: concludes('A14', done),
@@ -329,7 +329,7 @@ describe('an attachment that is not being deleted', () => {
       const shown = anAttachment({ ...attached, status });
       return {
         id: '[attacher#A14]',
-        given: `a forced publish, and ${because} in the status`,
+        given: `a forced publish, and a status with ${because}`,
         attachment: shown,
         state: { isForced: true, published: { value: published } },
         then: { row: 'A14', kind: 'saveAttached', attachment: shown, context: published },
@@ -337,21 +337,21 @@ describe('an attachment that is not being deleted', () => {
     }),
     {
       id: '[attacher#A14]',
-      given: 'a publish whose context the status shows, but not `attached`',
+      given: 'a publish whose context is in a status that is not attached',
       attachment: marked,
       state: { published: { value: {} } },
       then: { row: 'A14', kind: 'saveAttached', attachment: marked, context: {} },
     },
     {
       id: '[attacher#A14]',
-      given: 'a forced publish whose context the status shows',
+      given: 'a forced publish whose context is in an attached status',
       attachment: anAttachment({ ...attached, status: { attached: true, attachmentMetadata: { path: 'x' } } }),
       state: { isForced: true, published: { value: { path: 'x' } } },
       then: concludes('A14', done),
     },
     {
       id: '[attacher#A14]',
-      given: 'a saved status',
+      given: 'a status that was saved',
       attachment: isAttached,
       state: { published: { value: {} }, attachedSaved: 'done' },
       then: concludes('A14', done),
@@ -363,7 +363,7 @@ describe('an attachment that is not being deleted', () => {
       state: { published: { value: {} }, attachedSaved: failed },
       then: concludes('A14', retry(messages.notSaved(failure))),
     },
-  ])('$id given $given, then $then.kind', check);
+  ])('$id given $given, then the action is $then.kind', check);
 });
 
 describe('an attachment that is being deleted', () => {
@@ -381,13 +381,13 @@ describe('an attachment that is being deleted', () => {
   it.each<Row>([
     {
       id: '[attacher#D1]',
-      given: 'our finalizer is gone and nothing is published',
+      given: 'no finalizer of ours and no publication',
       attachment: free,
       then: concludes('D1', done),
     },
     {
       id: '[attacher#D2]',
-      given: 'no source',
+      given: 'an attachment without a source',
       attachment: leaving({ source: {} }),
       then: reportsDetach(
         'D2',
@@ -397,14 +397,14 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D3]',
-      given: 'a volume that the cache lacks',
+      given: 'a volume that is not in the cache',
       attachment,
       state: { volume: 'unasked' },
       then: { row: 'D3', kind: 'findVolume', name: 'pv1' },
     },
     {
       id: '[attacher#D3]',
-      given: 'a volume that could not be looked up',
+      given: 'a volume that could not be listed',
       attachment,
       state: { volume: failed },
       then: reportsDetach('D3', 'refused'),
@@ -425,7 +425,7 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D6]',
-      given: 'a volume with a secret',
+      given: 'a volume that names a secret',
       attachment,
       state: { volume: { value: withSecret } },
       then: { row: 'D6', kind: 'readSecrets', reference },
@@ -439,20 +439,20 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D7]',
-      given: 'a node that is not known by any id',
+      given: 'a node whose id is unknown',
       attachment,
       state: { knownNodeId: refuse('no CSINode') },
       then: reportsDetach('D7', 'no CSINode'),
     },
     {
       id: '[attacher#D8]',
-      given: 'everything is known',
+      given: 'an attachment that is ready to be unpublished',
       attachment,
       then: { row: 'D8', kind: 'unpublish', call: undo },
     },
     {
       id: '[attacher#D8]',
-      given: 'everything is known, and the volume is an in-tree volume',
+      given: 'an attachment of an in-tree volume that is ready to be unpublished',
       attachment,
       state: { volume: { value: inTree } },
       then: {
@@ -470,28 +470,28 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D8]',
-      given: 'no finalizer, but a publication of its own',
+      given: 'no finalizer of ours, but a publication for this object',
       attachment: free,
       state: { publication: own },
       then: { row: 'D8', kind: 'unpublish', call: undo },
     },
     {
       id: '[attacher#D8]',
-      given: 'no finalizer, in a forced run',
+      given: 'no finalizer of ours in a forced run',
       attachment: free,
       state: { isForced: true },
       then: { row: 'D8', kind: 'unpublish', call: undo },
     },
     {
       id: '[attacher#D8]',
-      given: 'a call under way',
+      given: 'a call for the same volume and node in flight',
       attachment,
       state: { isBusy: true },
       then: concludes('D8', busy),
     },
     {
       id: '[attacher#D8]',
-      given: 'a failed unpublish',
+      given: 'a failed unpublish that is not reported yet',
       attachment,
       state: { unpublished: failed },
       then: reportsDetach('D8', 'refused'),
@@ -505,28 +505,28 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D9]',
-      given: 'it was unpublished and has our finalizer',
+      given: 'an unpublished volume and our finalizer on the attachment',
       attachment,
       state: { unpublished: 'done' },
       then: { row: 'D9', kind: 'release', attachment },
     },
     {
       id: '[attacher#D9]',
-      given: 'our finalizer could not be removed',
+      given: 'a finalizer of ours that could not be removed',
       attachment,
       state: { unpublished: 'done', released: failed },
       then: reportsDetach('D9', 'could not mark as detached: refused'),
     },
     {
       id: '[attacher#D10]',
-      given: 'it was unpublished, and others hold the object that shows it as attached',
+      given: 'an unpublished volume and an attached status',
       attachment: free,
       state: { unpublished: 'done', released: 'done' },
       then: { row: 'D10', kind: 'saveDetached', attachment: free },
     },
     {
       id: '[attacher#D10]',
-      given: 'it was unpublished, and its status shows that',
+      given: 'an unpublished volume and a status that shows it',
       attachment: clean,
       state: { unpublished: 'done', released: 'done' },
       then: concludes('D10', done),
@@ -538,7 +538,7 @@ describe('an attachment that is being deleted', () => {
       const shown = leaving({ finalizers: [], status });
       return {
         id: '[attacher#D10]',
-        given: `it was unpublished, and its status shows ${because}`,
+        given: `an unpublished volume and a status with ${because}`,
         attachment: shown,
         state: { unpublished: 'done', released: 'done' },
         then: { row: 'D10', kind: 'saveDetached', attachment: shown },
@@ -546,24 +546,24 @@ describe('an attachment that is being deleted', () => {
     }),
     {
       id: '[attacher#D10]',
-      given: 'it was unpublished, and has no status at all',
+      given: 'an unpublished volume and no status at all',
       attachment: withoutStatus,
       state: { unpublished: 'done', released: 'done' },
       then: concludes('D10', done),
     },
     {
       id: '[attacher#D10]',
-      given: 'the status was saved',
+      given: 'a detached status that was saved',
       attachment: free,
       state: { unpublished: 'done', released: 'done', detachedSaved: 'done' },
       then: concludes('D10', done),
     },
     {
       id: '[attacher#D10]',
-      given: 'the status could not be saved',
+      given: 'a detached status that could not be saved',
       attachment: free,
       state: { unpublished: 'done', released: 'done', detachedSaved: failed },
       then: reportsDetach('D10', 'could not mark as detached: refused', free),
     },
-  ])('$id given $given, then $then.kind', check);
+  ])('$id given $given, then the action is $then.kind', check);
 });

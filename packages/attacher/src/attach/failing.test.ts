@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Attaching when writes, calls or other people get in the way. */
+/** Attaching when writes and calls fail, watches lag, or others change the object. */
 import { csiNodes, type KubeObject, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ const unpublished = 'ControllerUnpublishVolume volume-1 id-of-node1 OK';
 const marked = 'patch volumeattachments va1 200';
 const saved = 'patch volumeattachments/status va1 200';
 
-/** One backoff delay with its spread. */
+/** The first backoff delay with the most jitter. */
 const firstRetryMs = 1_150;
 
 function refuse(what: string, fault: FaultRule['fault'], times = 1): FaultRule {
@@ -30,7 +30,7 @@ function refuse(what: string, fault: FaultRule['fault'], times = 1): FaultRule {
   };
 }
 
-/** Nothing to attach yet, so that a test can prepare the driver; then the attachment is made. */
+/** An attacher with nothing to attach while the test prepares the driver. The attachment is created after that. */
 async function prepared(prepare: (a: Fixture) => void, options: FixtureOptions = {}): Promise<Fixture> {
   const a = await anAttacher({ seed: [aVolume(), aCsiNode()], ...options });
   prepare(a);
@@ -47,11 +47,11 @@ const slow = (a: Fixture, at: 'before' | 'after' = 'after'): void => {
   a.driver.faults.add({ method: 'ControllerPublishVolume', times: 1, at, action: { kind: 'delay', ms: 5_000 } });
 };
 
-/** Somebody takes the finalizers off and the object away. */
+/** As if a user had removed the finalizers and the object. */
 const remove = (a: Fixture): void => a.server.objects.remove(volumeAttachments, { name: 'va1' });
 
 describe('a write that fails', () => {
-  it('[attacher#39] given patch and error are refused, when tried again, then both follow, and one publish in all', async () => {
+  it('[attacher#39] given a patch and an error that are both refused, when the patch is retried, then the volume is published exactly once', async () => {
     const faults = [refuse('patch volumeattachments', forbidden), refuse('patch volumeattachments/status', forbidden)];
     const a = await anAttacher({ faults });
     expect([a.writes(), a.calls()]).toEqual([[], []]);
@@ -59,7 +59,7 @@ describe('a write that fails', () => {
     expect([a.writes(), a.calls()]).toEqual([[marked, saved], [published]]);
   });
 
-  it('[attacher#40] given the status is refused once, then no error is told, and it is published a second time', async () => {
+  it('[attacher#40] given an attached status that is refused once, then no error is written, and the volume is published a second time', async () => {
     const a = await anAttacher({ faults: [refuse('patch volumeattachments/status', internalError)] });
     expect([a.writes(), a.calls(), a.attachment()?.status]).toEqual([[marked], [published], { attached: false }]);
     await a.clock.advance(firstRetryMs);
@@ -69,7 +69,7 @@ describe('a write that fails', () => {
     ]);
   });
 
-  it('[attacher#53] given the cache does not know that the volume is being deleted, then the error of the server', async () => {
+  it('[attacher#53] given a cache that does not show yet that the volume is being deleted, then the error of the server is written', async () => {
     const a = await anAttacher({
       seed: [aVolume({ finalizers: ['other/x'] }), aCsiNode()],
       faults: [refuse('watch persistentvolumes', { kind: 'lag', ms: 20_000 })],
@@ -88,7 +88,7 @@ describe('a write that fails', () => {
     expect(a.calls()).toEqual([]);
   });
 
-  it('[attacher#54] given the volume got finalizers that the cache does not know, then ours is added without a second try', async () => {
+  it('[attacher#54] given finalizers of the volume that the cache does not show yet, then ours is added without a retry', async () => {
     const a = await anAttacher({
       seed: [aVolume({ finalizers: [] }), aCsiNode()],
       faults: [refuse('watch persistentvolumes', { kind: 'lag', ms: 20_000 })],
@@ -104,7 +104,7 @@ describe('a write that fails', () => {
     expect(a.volume()?.metadata?.finalizers).toEqual(['other/x', finalizer]);
   });
 
-  it('[attacher#55] given two nodes at once, then the volume gets our finalizer once, in one request, flaw 5', async () => {
+  it('[attacher#55] given one volume for two nodes at once, then one request adds our finalizer once (upstream: twice)', async () => {
     const capability = { accessModes: ['ReadWriteMany'] };
     const a = await anAttacher({
       seed: [
@@ -119,12 +119,12 @@ describe('a write that fails', () => {
       'patch persistentvolumes pv1 200',
     ]);
     expect(a.volume()?.metadata?.finalizers).toEqual(['other/x', finalizer]);
-    // The driver allows one call for a volume at a time.
+    // The driver allows one call at a time for a volume, so the second node is attached by a retry.
     await a.clock.advance(firstRetryMs);
     expect([a.attachment('va1')?.status?.attached, a.attachment('va2')?.status?.attached]).toEqual([true, true]);
   });
 
-  it('given a finalizer that somebody took off the attachment meanwhile, then ours does not bring it back, flaw 4', async () => {
+  it('given a finalizer of others that was removed meanwhile, then adding ours does not restore it (upstream restores it)', async () => {
     const a = await anAttacher({
       seed: [anAttachment({ finalizers: ['other/x'] }), aVolume()],
       faults: [refuse('watch volumeattachments', { kind: 'lag', ms: 20_000 })],
@@ -138,7 +138,7 @@ describe('a write that fails', () => {
 });
 
 describe('a publish that fails', () => {
-  it('[attacher#41] given an error of the driver, then it is told with its code and time, and a success clears it', async () => {
+  it('[attacher#41] given a publish that fails, then the error is written with its code and time, and a success clears it', async () => {
     const a = await prepared(failOnce);
     expect(a.attachment()?.status).toEqual({
       attached: false,
@@ -153,7 +153,7 @@ describe('a publish that fails', () => {
     expect(a.attachment()?.status?.attachError).toBeUndefined();
   });
 
-  it('[attacher#42] given no answer in time, then the error, and finalizer and node id stay', async () => {
+  it('[attacher#42] given a publish that times out, then the error is written, and our finalizer and the node id stay', async () => {
     const a = await prepared((b) =>
       b.driver.faults.add({ method: 'ControllerPublishVolume', action: { kind: 'hang' } }),
     );
@@ -168,7 +168,7 @@ describe('a publish that fails', () => {
     expect(a.calls().length).toBe(2);
   });
 
-  it('[attacher#43] given the node is full, then code 8, and a success clears all of it', async () => {
+  it('[attacher#43] given a driver that answers ResourceExhausted, then code 8 is written, and a success clears the error', async () => {
     const a = await prepared((b) => failOnce(b, 'ResourceExhausted'));
     expect(a.attachment()?.status?.attachError).toMatchObject({
       message: 'rpc error: code = ResourceExhausted desc = no',
@@ -178,7 +178,7 @@ describe('a publish that fails', () => {
     expect(a.attachment()?.status?.attachError).toBeUndefined();
   });
 
-  it('[attacher#44] given the gate off, then no code', async () => {
+  it('[attacher#44] given the gate MutableCSINodeAllocatableCount is off, then no code is written', async () => {
     const a = await prepared((b) => failOnce(b, 'ResourceExhausted'), {
       settings: { features: { errorCodes: false } },
     });
@@ -188,7 +188,7 @@ describe('a publish that fails', () => {
     });
   });
 
-  it('[attacher#45] given a failure that is none of the driver after one that is, then the code goes, flaw 27', async () => {
+  it('[attacher#45] given a failure without a gRPC code after one with a code, then the code is removed (upstream may keep it)', async () => {
     const a = await prepared((b) => failOnce(b, 'ResourceExhausted'));
     a.server.objects.remove(csiNodes, { name: 'node1' });
     await a.clock.advance(firstRetryMs);
@@ -199,18 +199,18 @@ describe('a publish that fails', () => {
     expect(a.bodies().at(-1)).toMatchObject({ status: { attachError: { errorCode: null } } });
   });
 
-  it('given a text longer than the server takes, then what fits of it is told, whole characters only, flaw 15', async () => {
+  it('given an error longer than the server accepts, then it is cut between two characters (upstream: never visible)', async () => {
     const message = `${'x'.repeat(990)}${'ü'.repeat(50)}`;
     const a = await prepared((b) =>
       b.driver.faults.add({ method: 'ControllerPublishVolume', action: { kind: 'fail', code: 'Internal', message } }),
     );
-    const told = a.attachment()?.status?.attachError?.message ?? '';
-    expect(Buffer.byteLength(told)).toBeLessThanOrEqual(1024);
-    expect(told).toBe(`rpc error: code = Internal desc = ${message}`.slice(0, told.length));
-    expect(Buffer.byteLength(told)).toBeGreaterThan(1020);
+    const written = a.attachment()?.status?.attachError?.message ?? '';
+    expect(Buffer.byteLength(written)).toBeLessThanOrEqual(1024);
+    expect(written).toBe(`rpc error: code = Internal desc = ${message}`.slice(0, written.length));
+    expect(Buffer.byteLength(written)).toBeGreaterThan(1020);
   });
 
-  it('[attacher#60] given the same failure again within a second, then it is told again, and nothing else happens', async () => {
+  it('[attacher#60] given the same failure again within a second, then it is written again, and the status stays the same', async () => {
     const a = await prepared((b) => failOnce(b), { settings: { retryIntervalStartMs: 100 } });
     failOnce(a);
     const before = a.attachment()?.status;
@@ -219,8 +219,8 @@ describe('a publish that fails', () => {
   });
 });
 
-describe('news of own writes', () => {
-  it('[attacher#47] given the first attempt fails quickly, then the next comes after the backoff, not at once, flaw 1', async () => {
+describe('events caused by own writes', () => {
+  it('[attacher#47] given a first attempt that fails quickly, then the next attempt waits for the backoff (upstream: its own patch causes it at once)', async () => {
     const a = await prepared((b) => {
       failOnce(b);
       failOnce(b);
@@ -233,7 +233,7 @@ describe('news of own writes', () => {
     expect(a.calls().length).toBe(2);
   });
 
-  it('[attacher#48] given the watch is behind, then what is attached is not published again, flaw 1', async () => {
+  it('[attacher#48] given a watch that lags, then an attached volume is not published again (upstream: published twice)', async () => {
     const lag = { kind: 'lag', ms: 5_000 } as const;
     const a = await anAttacher({ faults: [refuse('watch volumeattachments', lag, 9)] });
     await a.clock.advance(20_000);
@@ -247,8 +247,8 @@ describe('news of own writes', () => {
   });
 });
 
-describe('an attachment that goes away', () => {
-  it('[attacher#49] given it is deleted during the publish, then it is detached as soon as that ends', async () => {
+describe('an attachment that disappears', () => {
+  it('[attacher#49] given an attachment that is deleted during its publish, then it is detached as soon as the publish ends', async () => {
     const a = await prepared(slow);
     await a.clock.advance(1_000);
     a.delete();
@@ -256,7 +256,7 @@ describe('an attachment that goes away', () => {
     expect([a.calls(), a.attachment(), a.publishedOn()]).toEqual([[published, unpublished], undefined, []]);
   });
 
-  it('[attacher#49] given the publish fails as well, then the same', async () => {
+  it('[attacher#49] given an attachment that is deleted during a publish that fails, then it is detached as soon as the publish ends', async () => {
     const a = await prepared((b) => {
       slow(b, 'before');
       failOnce(b);
@@ -268,14 +268,14 @@ describe('an attachment that goes away', () => {
     expect(a.attachment()).toBeUndefined();
   });
 
-  it('[attacher#50] given it goes before it was seen, then nothing is left to do', async () => {
+  it('[attacher#50] given an attachment that was deleted before it was seen, without our finalizer, then nothing is called or written', async () => {
     const a = await anAttacher({
       seed: [aVolume(), aCsiNode(), anAttachment({ deleting: 'yes', finalizers: ['x/y'] })],
     });
     expect([a.writes(), a.calls()]).toEqual([[], []]);
   });
 
-  it('[attacher#51] given somebody takes it away by force during the publish, then the volume is taken off the node', async () => {
+  it('[attacher#51] given an attachment that is removed by force during its publish, then the volume is unpublished', async () => {
     const a = await prepared(slow);
     await a.clock.advance(1_000);
     remove(a);
@@ -285,7 +285,7 @@ describe('an attachment that goes away', () => {
     expect(a.calls().length).toBe(2);
   });
 
-  it('[attacher#51] given the driver refuses to take it back, then that is tried again', async () => {
+  it('[attacher#51] given an attachment that is removed by force and an unpublish that fails, then the unpublish is retried', async () => {
     const a = await prepared((b) => {
       slow(b);
       const action = { kind: 'fail', code: 'Internal' } as const;
@@ -297,7 +297,7 @@ describe('an attachment that goes away', () => {
     expect([a.calls().at(-1), a.publishedOn()]).toEqual([unpublished, []]);
   });
 
-  it('[attacher#51] given it is made again under its name, then the old one is taken back before the new one is published', async () => {
+  it('[attacher#51] given an attachment that is removed by force and created again, then the volume is unpublished before it is published for the new object', async () => {
     const a = await prepared(slow);
     await a.clock.advance(1_000);
     remove(a);
@@ -307,7 +307,7 @@ describe('an attachment that goes away', () => {
     expect([a.attachment()?.status?.attached, a.publishedOn()]).toEqual([true, ['id-of-node1']]);
   });
 
-  it('[attacher#51] given another attachment wants the volume on that node, then it stays', async () => {
+  it('[attacher#51] given an attachment that is removed by force and another one of the same volume and node, then the volume is not unpublished', async () => {
     const a = await prepared(slow);
     await a.clock.advance(1_000);
     remove(a);
@@ -318,7 +318,7 @@ describe('an attachment that goes away', () => {
     expect(a.logger.messages().filter((message) => message.startsWith('Reconcile failed'))).toEqual([]);
   });
 
-  it('[attacher#52] given the cache does not know that it is gone, then one request says so, and no more', async () => {
+  it('[attacher#52] given a cache that does not show yet that the attachment is gone, then one request is answered with 404, and no other follows', async () => {
     const a = await anAttacher({
       seed: [anAttachment({ finalizers: [finalizer, 'x/y'] }), aVolume()],
       faults: [refuse('watch volumeattachments', { kind: 'lag', ms: 20_000 }, 9)],
@@ -444,8 +444,8 @@ describe('an attachment that goes away', () => {
   });
 });
 
-describe('one call for a volume and a node', () => {
-  it('given two attachments of one volume to one node, then their calls do not overlap', async () => {
+describe('one call at a time for a volume and a node', () => {
+  it('given two attachments of one volume to one node, then their calls do not overlap, and both are attached', async () => {
     const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
     slow(a);
     for (const name of ['va1', 'va2']) a.server.seed(anAttachment({ name }));
@@ -460,7 +460,7 @@ describe('one call for a volume and a node', () => {
 describe('a forced run', () => {
   const compare = { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] } as const;
 
-  it('[attacher#58,59] given the volume is being deleted, then the error is told although it says attached', async () => {
+  it('[attacher#58,59] given an attached volume that is being deleted and that the driver does not list, then the forced run writes the error and keeps attached', async () => {
     const seed: readonly KubeObject[] = [anAttachment(attached), aVolume({ deleting: 'yes' }), aCsiNode()];
     const a = await anAttacher({ ...compare, seed });
     expect(a.attachment()?.status).toMatchObject({

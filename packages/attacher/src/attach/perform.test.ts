@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Each action of the attach loop alone: the request that it sends, and the signal that may abort it. */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import type { Step } from '@csi-sidecars/runtime';
 import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import { aDriver, anAttachment, attached, aVolume, finalizer, someSettings } from '../../testing/builders.ts';
@@ -9,7 +8,7 @@ import { attachmentKey } from '../attachment.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
 import { createAttachMemory } from './memory.ts';
 import { performers } from './perform.ts';
-import type { Action, AttachLoop } from './state.ts';
+import type { Action } from './state.ts';
 
 type StepAction = Exclude<Action, { readonly kind: 'conclude' }>;
 
@@ -37,7 +36,7 @@ async function requestsOf(action: StepAction) {
   const logger = recordingLogger();
   const step = { client, clock: new FakeClock(), logger, key: attachmentKey(attachment), action, caches, signal };
   const perform = performers(context)[action.kind] as (step: unknown) => Promise<object>;
-  const learned = await perform(step as unknown as Step<AttachLoop>);
+  const learned = await perform(step);
   return { requests, learned, logger, context };
 }
 
@@ -108,13 +107,16 @@ it.each<{ action: StepAction; body: object }>([
     action: { row: 'D8', kind: 'report', attachment, error: { field: 'detachError', message: 'no' } },
     body: { metadata: { uid }, status: { detachError: { message: 'no', time } } },
   },
-])('given the action $action.kind of row $action.row, then the patch carries the UID and this body', async (row) => {
-  const { requests } = await requestsOf(row.action);
-  const type = ['mark', 'release'].includes(row.action.kind) ? 'strategic' : 'merge';
-  expect(requests).toEqual([{ detail: { type, body: row.body }, isOfTheRun: true }]);
-});
+])(
+  'given the action $action.kind of row $action.row, then the patch carries the UID, and the signal of the run',
+  async (row) => {
+    const { requests } = await requestsOf(row.action);
+    const type = ['mark', 'release'].includes(row.action.kind) ? 'strategic' : 'merge';
+    expect(requests).toEqual([{ detail: { type, body: row.body }, isOfTheRun: true }]);
+  },
+);
 
-it('given an action that reads or writes another object, then its request carries the signal of the run', async () => {
+it('given the actions that read or write other objects, then their requests carry the signal of the run', async () => {
   const found = await requestsOf({ row: 'A3', kind: 'findVolume', name: 'pv1' });
   const guarded = await requestsOf({ row: 'A6', kind: 'addVolumeFinalizer', volume: aVolume({ finalizers: [] }) });
   const read = await requestsOf({ row: 'A9', kind: 'readSecrets', reference: { namespace: 'ns', name: 's' } });
@@ -124,7 +126,7 @@ it('given an action that reads or writes another object, then its request carrie
   expect(guarded.context.memory.volumeFinalizers.size).toBe(0);
 });
 
-it('given an error that cannot be written to the status, then that is logged at level 2, and the run goes on', async () => {
+it('given an error that cannot be written to the status, then the failure is logged at level 2, and the run continues', async () => {
   const { learned, logger } = await requestsOf({
     row: 'D8',
     kind: 'report',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the driver is told, but for secrets and node id. */
+/** The publish request without secrets and node id. */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aDriver, anAttachment, aVolume, finalizer, someSettings, type VolumeFacts } from '../../testing/builders.ts';
@@ -32,11 +32,14 @@ it.each([
   { readOnly: true, capabilities: ['PUBLISH_READONLY'], sent: true },
   { readOnly: true, capabilities: [], sent: false },
   { readOnly: false, capabilities: ['PUBLISH_READONLY'], sent: false },
-])('[attacher#16] given read-only $readOnly and $capabilities, then $sent', ({ readOnly, capabilities, sent }) => {
-  expect(requestOf({ csi: { readOnly } }, { capabilities }).readonly).toBe(sent);
-});
+])(
+  '[attacher#16] given readOnly $readOnly and the capabilities $capabilities, then readonly $sent is sent',
+  ({ readOnly, capabilities, sent }) => {
+    expect(requestOf({ csi: { readOnly } }, { capabilities }).readonly).toBe(sent);
+  },
+);
 
-it('[attacher#17] given volume attributes, then they are the volume context, of inline volumes too; none is none', () => {
+it('[attacher#17] given volume attributes of a PersistentVolume or an inline volume, then they are the volume context; without them it is not set', () => {
   const volumeAttributes = { foo: 'bar' };
   const csi = { driver: 'd', volumeHandle: 'h', volumeAttributes };
   expect(requestOf({ csi: { volumeAttributes } }).volume_context).toEqual({ foo: 'bar' });
@@ -44,7 +47,7 @@ it('[attacher#17] given volume attributes, then they are the volume context, of 
   expect(requestOf({})).not.toHaveProperty('volume_context');
 });
 
-it('[attacher#132] given an in-tree GCE disk, then the request names it by the handle with its gaps', () => {
+it('[attacher#132] given an in-tree GCE disk, then the request carries the handle with its unspecified parts', () => {
   const { csi: _csi, ...spec } = aVolume().spec ?? {};
   const volume = { ...aVolume(), spec: { ...spec, gcePersistentDisk: { pdName: 'disk' } } };
   const context = { driver: aDriver(), settings: someSettings(), finalizer };
@@ -77,11 +80,17 @@ describe('the access mode', () => {
     return mode?.mode;
   };
 
-  it.each(rows)('[attacher#20] given $modes, then $without, or $with', (row) => {
-    for (const volumeMode of ['Filesystem', 'Block']) {
-      expect([shown(row.modes, volumeMode, []), shown(row.modes, volumeMode, [smw])]).toEqual([row.without, row.with]);
-    }
-  });
+  it.each(rows)(
+    '[attacher#20] given the access modes $modes, then the result is $without, or $with with SINGLE_NODE_MULTI_WRITER',
+    (row) => {
+      for (const volumeMode of ['Filesystem', 'Block']) {
+        expect([shown(row.modes, volumeMode, []), shown(row.modes, volumeMode, [smw])]).toEqual([
+          row.without,
+          row.with,
+        ]);
+      }
+    },
+  );
 
   it('[attacher#24] given ReadWriteOncePod twice, then it counts once', () => {
     expect(shown(['ReadWriteOncePod', 'ReadWriteOncePod'], 'Filesystem', [])).toBe('SINGLE_NODE_WRITER');
@@ -100,11 +109,14 @@ describe('the file system', () => {
     { fsType: 'xfs', byDefault: 'ext4', sent: 'xfs' },
     { fsType: '', byDefault: 'ext4', sent: 'ext4' },
     { fsType: '', byDefault: '', sent: '' },
-  ])('[attacher#22] given $fsType and default $byDefault, then $sent', ({ fsType, byDefault, sent }) => {
-    expect(mountOf({ csi: { fsType } }, byDefault)?.fs_type).toBe(sent);
-  });
+  ])(
+    '[attacher#22] given the file system "$fsType" and the default "$byDefault", then "$sent" is sent',
+    ({ fsType, byDefault, sent }) => {
+      expect(mountOf({ csi: { fsType } }, byDefault)?.fs_type).toBe(sent);
+    },
+  );
 
-  it('[attacher#23] given a block volume, then neither file system nor mount options', () => {
+  it('[attacher#23] given a block volume, then neither a file system nor mount options are sent', () => {
     const volume = { csi: { fsType: 'xfs' }, spec: { volumeMode: 'Block', mountOptions: ['first'] } };
     expect(
       requestOf(

@@ -72,7 +72,7 @@ function unpublishOrphanFor(context: AttachContext, publication: Publication) {
 }
 
 describe('calls in flight', () => {
-  it('given one volume and two nodes, when both are called for, then both calls are in flight at once', async () => {
+  it('given one volume and three nodes, when each needs a call, then all calls are in flight at once', async () => {
     const { sent, context } = callsTo(Promise.resolve({ publish_context: {} }));
     const both = [
       publishFor(context, 'va1', target()),
@@ -91,7 +91,7 @@ describe('calls in flight', () => {
     ]);
   });
 
-  it('given a call for a volume and a node in flight, when another attachment needs one, then it is busy', async () => {
+  it('given a call for a volume and a node in flight, when another attachment needs a call for them, then it learns that they are busy', async () => {
     const answer = Promise.withResolvers<object>();
     const { sent, context } = callsTo(answer.promise);
     const first = publishFor(context, 'va1', target());
@@ -140,7 +140,7 @@ describe('what a call carries', () => {
 });
 
 describe('what is remembered of a publish', () => {
-  it('given a publish, then the call that undoes it is known before the driver is called', async () => {
+  it('given a publish in flight, then the call that undoes it is in memory', async () => {
     const { context } = callsTo(new Promise(() => undefined));
     void publishFor(context, 'va1', target());
     expect([...context.memory.publications.values()]).toEqual([publicationOf('va1', target())]);
@@ -169,10 +169,10 @@ describe('what is remembered of a publish', () => {
     { call: 'publish', make: (context: AttachContext) => publishFor(context, 'va1', target()) },
     { call: 'unpublish', make: (context: AttachContext) => unpublishFor(context, 'va1', target()) },
     {
-      call: 'unpublish of an orphan',
+      call: 'unpublish an orphan',
       make: (context: AttachContext) => unpublishOrphanFor(context, publicationOf('va1', target())),
     },
-  ])('given a $call, then the comparison with the driver knows of it until the run ends', async ({ make }) => {
+  ])('given a call to $call, then the comparison with the driver sees it until the run ends', async ({ make }) => {
     const { context } = callsTo(Promise.resolve({ publish_context: {} }));
     const attachment = anAttachment({ name: 'va1' });
     await make(context);
