@@ -151,7 +151,7 @@ describe('what is remembered of a publish', () => {
     { outcome: 'a failure', answer: () => Promise.reject(new Error('no')), left: ['va1'] },
   ])(
     'given an unpublish that ends with $outcome, then these publications are left: $left',
-    async ({ answer, left }) => {
+    async ({ outcome, answer, left }) => {
       for (const undo of [
         (context: AttachContext) => unpublishFor(context, 'va1', target()),
         (context: AttachContext) => unpublishOrphanFor(context, publicationOf('va1', target())),
@@ -159,7 +159,8 @@ describe('what is remembered of a publish', () => {
         const { context } = callsTo(answer());
         const publication = publicationOf('va1', target());
         context.memory.publications.set(publication.attachment, publication);
-        await undo(context);
+        const [learned] = Object.values(await undo(context));
+        expect(learned).toEqual(outcome === 'done' ? 'done' : { failure: new Error('no') });
         expect([...context.memory.publications.keys()]).toEqual(left);
       }
     },
