@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Each action of the attach loop alone: the request that it sends, and the signal that may abort it. */
 import type { CsiChannel } from '@csi-sidecars/csi';
+import type { KubeObject } from '@csi-sidecars/runtime';
 import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import { aDriver, anAttachment, attached, aVolume, finalizer, someSettings } from '../../testing/builders.ts';
@@ -15,11 +16,12 @@ type StepAction = Exclude<Action, { readonly kind: 'conclude' }>;
 const attachment = anAttachment({ ...attached, finalizers: [finalizer, 'x/y'] });
 const { signal } = new AbortController();
 
-/** Performs the action with an API server that refuses everything. */
-async function requestsOf(action: StepAction) {
+/** Performs the action with an API server that refuses everything, or answers patches with `stored`. */
+async function requestsOf(action: StepAction, stored?: KubeObject) {
   const requests: unknown[] = [];
   const refuse = async (target: object, detail: object, options: { readonly signal?: AbortSignal }) => {
     requests.push({ detail, isOfTheRun: options.signal === signal });
+    if (stored !== undefined) return stored;
     throw new Error(`refused: ${JSON.stringify(target)}`);
   };
   const client = { patch: refuse, list: refuse, get: refuse };
@@ -124,6 +126,13 @@ it('given the actions that read or write other objects, then their requests carr
   expect(guarded.requests).toEqual([{ detail: expect.objectContaining({ type: 'strategic' }), isOfTheRun: true }]);
   expect(read.requests).toEqual([{ detail: { namespace: 'ns', name: 's' }, isOfTheRun: true }]);
   expect(guarded.context.memory.volumeFinalizers.size).toBe(0);
+});
+
+it('given our finalizer is added to a volume, then the run continues with the volume that the server returned', async () => {
+  const stored = aVolume({ finalizers: ['x/y', finalizer] });
+  const volume = aVolume({ finalizers: [] });
+  const { learned } = await requestsOf({ row: 'A6', kind: 'addVolumeFinalizer', volume }, stored);
+  expect(learned).toEqual({ volumeFinalizer: 'done', volume: { value: stored } });
 });
 
 it('given an error that cannot be written to the status, then the failure is logged at level 2, and the run continues', async () => {

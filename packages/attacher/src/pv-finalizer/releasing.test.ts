@@ -36,7 +36,7 @@ async function changeVolume(p: Fixture, metadata: PersistentVolume['metadata']):
 const removedMessage = 'Removed finalizer from PersistentVolume';
 const failuresIn = (p: Fixture): unknown[] =>
   p.logger.lines.flatMap((line) =>
-    line.kind === 'error' && line.message.startsWith('Reconcile failed') ? [(line.error as Error).message] : [],
+    line.kind === 'error' && line.message.startsWith('Reconcile ') ? [(line.error as Error).message] : [],
   );
 const addsIn = (p: Fixture): number => p.metrics.value('workqueue_adds_total', { name: 'csi-attacher-pv' }) ?? 0;
 const deletionTimestamp = '2026-01-01T00:00:00Z';

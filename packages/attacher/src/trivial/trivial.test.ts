@@ -16,7 +16,7 @@ const refused = (times: number): FaultRule => ({
   fault: forbidden,
   times,
 });
-const failuresIn = (a: Fixture) => a.logger.messages().filter((message) => message.startsWith('Reconcile failed'));
+const failuresIn = (a: Fixture) => a.logger.messages().filter((message) => message.startsWith('Reconcile '));
 const addsIn = (a: Fixture) => a.metrics.value('workqueue_adds_total', { name: 'csi-attacher-va' }) ?? 0;
 
 it('[attacher#136] given a new attachment, or one that is changed to not attached, then it is marked attached, and nothing else happens', async () => {
