@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { finalizerOf, lockNameOf } from './names.ts';
+import { annotations, finalizerOf, lockNameOf } from './names.ts';
 
 it.each([
   ['no-Change', 'no-Change'],
@@ -17,3 +17,10 @@ it.each([
     ]);
   },
 );
+
+it('given the annotations of csi-attacher, then they are spelled as in upstream', () => {
+  expect(annotations).toEqual({
+    nodeId: 'csi.alpha.kubernetes.io/node-id',
+    migratedTo: 'pv.kubernetes.io/migrated-to',
+  });
+});

@@ -29,3 +29,7 @@ it.each([
 it('[attacher#133] given a pause of zero between comparisons, when the settings are read, then the pause is one second (upstream does not pause)', () => {
   expect(toSettings(valuesOf('--reconcile-sync=0'), features).reconcileSyncMs).toBe(1_000);
 });
+
+it('given the smallest timeout and one worker, when the settings are read, then they are accepted', () => {
+  expect(refusedFlags(valuesOf('--timeout=1ms', '--worker-threads=1'))).toBeUndefined();
+});

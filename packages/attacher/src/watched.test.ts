@@ -2,7 +2,7 @@
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aCsiNode, anAttachment, attached, aVolume, driverName, finalizer } from '../testing/builders.ts';
-import { watchedAttachments, watchedCsiNodes, watchedVolumes } from './watched.ts';
+import { watchedAttachments, watchedBy, watchedCsiNodes, watchedVolumes } from './watched.ts';
 
 const options = { driverName, resyncMs: 0 };
 const kept = <T extends KubeObject>(
@@ -60,4 +60,41 @@ describe('what the caches keep', () => {
       spec: { drivers: [] },
     });
   });
+
+  it('given a volume of ours, then only the fields that the loops read are kept', () => {
+    const { metadata, spec } = aVolume({ labels: { a: 'b' }, annotations: { c: 'd' }, deleting: 'yes' });
+    const { name, uid, resourceVersion, labels, annotations, finalizers, deletionTimestamp } = metadata ?? {};
+    const affinity = { nodeAffinity: {}, storageClassName: 'fast' };
+    const volume = { metadata: { ...metadata, managedFields: [{ manager: 'x' }] }, spec: { ...spec, ...affinity } };
+    expect(kept(watchedVolumes(options), volume)).toStrictEqual({
+      metadata: { name, uid, resourceVersion, labels, annotations, finalizers, deletionTimestamp },
+      spec: { accessModes: spec?.accessModes, volumeMode: spec?.volumeMode, csi: spec?.csi },
+    });
+  });
+
+  it('given a volume of ours without optional metadata, then the cache has no empty fields for them', () => {
+    const volume = kept(watchedVolumes(options), aVolume({ finalizers: [] }));
+    expect(volume?.metadata).toStrictEqual({ name: 'pv1', uid: 'uid-of-pv1', resourceVersion: '9' });
+  });
+
+  it('given a volume that is neither in-tree nor ours, then a driver that replaced an in-tree plugin does not keep it', () => {
+    const cinder = { ...options, driverName: 'cinder.csi.openstack.org' };
+    expect(kept(watchedVolumes(cinder), aVolume({ finalizers: [] }))).toBeUndefined();
+  });
+});
+
+it('given an attachment of an inline volume, then the index by volume does not contain it', () => {
+  const { indexers } = watchedAttachments(options);
+  expect(indexers?.['volume']?.(anAttachment({ source: { inlineVolumeSpec: {} } }))).toEqual([]);
+});
+
+it('given a resync interval, then all watches have it, and filters of their own', () => {
+  const { attachments, volumes, csiNodes } = watchedBy({ driverName, resyncMs: 5_000 });
+  const watches = [attachments, volumes, csiNodes];
+  expect(watches.map(({ resyncMs }) => resyncMs)).toEqual([5_000, 5_000, 5_000]);
+  expect(watches.map(({ transform }) => transform?.id)).toEqual([
+    `attacher attachments of ${driverName}`,
+    `attacher volumes of ${driverName}`,
+    `attacher CSINodes of ${driverName}`,
+  ]);
 });

@@ -125,6 +125,7 @@ describe('an attachment that is gone', () => {
 describe('an attachment that is not being deleted', () => {
   const attachment = anAttachment();
   const isAttached = anAttachment(attached);
+  const { status: _status, ...bare } = marked;
   const full = new CsiError({ code: 'ResourceExhausted', method: '/csi.v1.Controller/Publish', detail: 'full' });
   it.each<Row>([
     { id: '[attacher#A1]', given: 'an attached attachment', attachment: isAttached, then: concludes('A1', done) },
@@ -179,6 +180,13 @@ describe('an attachment that is not being deleted', () => {
       attachment,
       state: { volume: { value: aVolume({ finalizers: [] }) }, volumeFinalizer: failed },
       then: reports('A6', 'could not add PersistentVolume finalizer: refused'),
+    },
+    {
+      id: '[attacher#A11]',
+      given: 'a volume to which our finalizer was added',
+      attachment,
+      state: { volume: { value: aVolume({ finalizers: [] }) }, volumeFinalizer: 'done' },
+      then: { row: 'A11', kind: 'mark', attachment, nodeId: 'id-of-node1' },
     },
     {
       id: '[attacher#A7]',
@@ -247,6 +255,13 @@ describe('an attachment that is not being deleted', () => {
       given: 'an attachment that is ready to be published',
       attachment: marked,
       then: { row: 'A13', kind: 'publish', attachment: marked, migrated: false, request },
+    },
+    {
+      id: '[attacher#A13]',
+      given: 'an attachment that was patched, and whose patch the cache does not show',
+      attachment,
+      state: { marked: 'done' },
+      then: { row: 'A13', kind: 'publish', attachment, migrated: false, request },
     },
     {
       id: '[attacher#A13]',
@@ -344,6 +359,13 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A14]',
+      given: 'a publish for an attachment without any status',
+      attachment: bare,
+      state: { published: { value: {} } },
+      then: { row: 'A14', kind: 'saveAttached', attachment: bare, context: {} },
+    },
+    {
+      id: '[attacher#A14]',
       given: 'a forced publish whose context is in an attached status',
       attachment: anAttachment({ ...attached, status: { attached: true, attachmentMetadata: { path: 'x' } } }),
       state: { isForced: true, published: { value: { path: 'x' } } },
@@ -351,8 +373,8 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A14]',
-      given: 'a status that was saved',
-      attachment: isAttached,
+      given: 'a status that was saved and that the cache does not show',
+      attachment: marked,
       state: { published: { value: {} }, attachedSaved: 'done' },
       then: concludes('A14', done),
     },
@@ -566,4 +588,8 @@ describe('an attachment that is being deleted', () => {
       then: reportsDetach('D10', 'could not mark as detached: refused', free),
     },
   ])('$id given $given, then the action is $then.kind', check);
+});
+
+it('[attacher#A12,D8,G3] given a call in flight for the same volume and node, then the run is repeated after a second', () => {
+  expect(busy).toEqual({ kind: 'requeueAfter', afterMs: 1_000 });
 });

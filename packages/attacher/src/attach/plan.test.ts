@@ -3,7 +3,7 @@
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aDriver, anAttachment, aVolume, finalizer, someSettings, type VolumeFacts } from '../../testing/builders.ts';
-import { toPlan } from './plan.ts';
+import { toPlan, toTarget } from './plan.ts';
 
 const always = 'PUBLISH_UNPUBLISH_VOLUME';
 interface Facts {
@@ -55,6 +55,28 @@ it('[attacher#132] given an in-tree GCE disk, then the request carries the handl
   expect(plan).toMatchObject({
     kind: 'ok',
     value: { migrated: true, request: { volume_id: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk' } },
+  });
+});
+
+describe('the volume of an attachment', () => {
+  it.each([
+    { given: 'has not been read', read: 'unasked' as const },
+    { given: 'could not be read', read: { failure: new Error('no') } },
+    { given: 'does not exist', read: { value: undefined } },
+  ])('given a PersistentVolume that $given, then there is no target', ({ read }) => {
+    expect(toTarget(anAttachment(), read)).toEqual({ kind: 'error', message: 'persistentvolume "pv1" not found' });
+  });
+
+  it('given an attachment without a source, then there is no target', () => {
+    const message = 'neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source';
+    expect(toTarget(anAttachment({ source: {} }), 'unasked')).toEqual({ kind: 'error', message });
+  });
+
+  it('given a secret reference without a namespace, then the namespace is empty', () => {
+    const volume = aVolume({ csi: { controllerPublishSecretRef: { name: 's' } } });
+    expect(toTarget(anAttachment(), { value: volume })).toMatchObject({
+      value: { reference: { name: 's', namespace: '' } },
+    });
   });
 });
 
