@@ -17,7 +17,8 @@ import { annotations } from '../names.ts';
 import { busy } from './conclude.ts';
 import { decide } from './decide.ts';
 import * as messages from './messages.ts';
-import { type Action, type AttachState, nothingLearned, type Publication } from './state.ts';
+import type { Publication } from './memory.ts';
+import { type Action, type AttachState, nothingLearned } from './state.ts';
 
 const context = {
   driver: aDriver({ controller: ['PUBLISH_UNPUBLISH_VOLUME'] }),

@@ -9,7 +9,8 @@ import { busy, conclude } from './conclude.ts';
 import { decideDetach } from './decide-detach.ts';
 import * as messages from './messages.ts';
 import { type PlanContext, toPlan } from './plan.ts';
-import type { Action, AttachState, Publication, PublishContext } from './state.ts';
+import type { Publication } from './memory.ts';
+import type { Action, AttachState, PublishContext } from './state.ts';
 
 export interface DecideContext extends PlanContext {
   readonly finalizer: string;

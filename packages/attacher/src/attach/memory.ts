@@ -5,7 +5,26 @@
  */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import type { AttachmentKey } from '../attachment.ts';
-import type { Publication } from './state.ts';
+
+export type Secrets = Readonly<Record<string, string>>;
+
+/** A ControllerPublishVolume that was called, together with the call that undoes it. */
+export interface Publication {
+  /** The UID of the VolumeAttachment that it was made for. */
+  readonly uid: string | undefined;
+  readonly attachment: AttachmentKey;
+  readonly nodeName: string;
+  /** Undefined for an inline volume. */
+  readonly volumeName: string | undefined;
+  readonly undo: UnpublishCall;
+}
+
+export interface UnpublishCall {
+  readonly volumeId: string;
+  readonly nodeId: string;
+  readonly secrets: Secrets | undefined;
+  readonly migrated: boolean;
+}
 
 export interface AttachMemory {
   /**

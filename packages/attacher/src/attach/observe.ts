@@ -4,13 +4,13 @@ import { type Caches, type Lister, toObjectKey, type VolumeAttachment } from '@c
 import { refuse } from '@csi-sidecars/volume';
 import { type AttachmentKey, attachmentKey } from '../attachment.ts';
 import { knownNodeId, registeredNodeId } from '../node-id.ts';
+import type { Publication } from './memory.ts';
 import {
   type AttachContext,
   type AttachLoop,
   type AttachState,
   nothingLearned,
   type Observed,
-  type Publication,
   type Related,
 } from './state.ts';
 

@@ -24,7 +24,7 @@ import type { Result, SecretReference } from '@csi-sidecars/volume';
 import type { AttachmentKey } from '../attachment.ts';
 import type { AttachmentRuns } from '../attachment-runs.ts';
 import type { AttacherSettings } from '../settings.ts';
-import type { AttachMemory } from './memory.ts';
+import type { AttachMemory, Publication, Secrets, UnpublishCall } from './memory.ts';
 
 export interface AttachLoop extends LoopTypes {
   readonly key: AttachmentKey;
@@ -94,8 +94,6 @@ export interface Learned {
   readonly isBusy: boolean;
 }
 
-export type Secrets = Readonly<Record<string, string>>;
-
 /** What the driver returns from a publish for the node side. */
 export type PublishContext = Readonly<Record<string, string>>;
 
@@ -135,25 +133,7 @@ export type Action = { readonly row: string } & (
   | Conclusion
 );
 
-/** A ControllerPublishVolume that was called, together with the call that undoes it. */
-export interface Publication {
-  /** The UID of the VolumeAttachment that it was made for. */
-  readonly uid: string | undefined;
-  readonly attachment: AttachmentKey;
-  readonly nodeName: string;
-  /** Undefined for an inline volume. */
-  readonly volumeName: string | undefined;
-  readonly undo: UnpublishCall;
-}
-
 export type ReportedError =
   /** `code` is the gRPC code of the failure; undefined if it has none. */
   | { readonly field: 'attachError'; readonly message: string; readonly code: number | undefined }
   | { readonly field: 'detachError'; readonly message: string };
-
-export interface UnpublishCall {
-  readonly volumeId: string;
-  readonly nodeId: string;
-  readonly secrets: Secrets | undefined;
-  readonly migrated: boolean;
-}

@@ -7,7 +7,8 @@ import { aDriver, anAttachment, finalizer, someSettings } from '../../testing/bu
 import { attachmentKey } from '../attachment.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
 import { createAttachMemory } from './memory.ts';
-import type { AttachContext, AttachLoop, Publication, UnpublishCall } from './state.ts';
+import type { Publication, UnpublishCall } from './memory.ts';
+import type { AttachContext, AttachLoop } from './state.ts';
 import { publish, unpublish, unpublishOrphan } from './volume-calls.ts';
 
 const publishMethod = '/csi.v1.Controller/ControllerPublishVolume';

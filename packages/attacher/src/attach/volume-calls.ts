@@ -6,7 +6,8 @@
 import { ask, attempt, type Failed, type Step } from '@csi-sidecars/runtime';
 import { attachmentKey } from '../attachment.ts';
 import type { AttachMemory } from './memory.ts';
-import type { AttachContext, AttachLoop, Learned, UnpublishCall } from './state.ts';
+import type { UnpublishCall } from './memory.ts';
+import type { AttachContext, AttachLoop, Learned } from './state.ts';
 
 export async function publish(
   { channel, memory, runs, settings: { timeoutMs } }: AttachContext,
