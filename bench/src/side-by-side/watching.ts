@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Informers of the bench's own, to see what becomes of its objects. */
+/** Informers of the bench itself, to observe its objects. */
 import { eventually } from '@csi-sidecars/e2e';
 import {
   createInformer,
@@ -9,17 +9,17 @@ import {
   type KubeObject,
   type Resource,
 } from '@csi-sidecars/runtime';
-import type { Stand } from './stand.ts';
+import type { BenchCluster } from './bench-cluster.ts';
 
 export interface Watching extends AsyncDisposable {
   until(what: string, check: () => boolean): Promise<void>;
 }
 
-/** Longer than anything sensible takes: a run must end. */
+/** Longer than any expected duration, so that a run always ends. */
 const patienceMs = 240_000;
 
 export function anInformer<T extends KubeObject>(
-  { api: client, clock }: Stand,
+  { api: client, clock }: BenchCluster,
   resource: Resource<T>,
   namespace?: string,
 ): Informer<T> {
@@ -29,7 +29,7 @@ export function anInformer<T extends KubeObject>(
 
 /** Runs them until disposed; resolves when they are synced. */
 export async function watching(
-  { patience }: Stand,
+  { patience }: BenchCluster,
   informers: readonly Pick<Informer<KubeObject>, 'run' | 'whenSynced'>[],
 ): Promise<Watching> {
   const stop = new AbortController();
