@@ -4,7 +4,6 @@
  * <cached|projected>`: what the informer keeps of an object, and of a projection.
  */
 import {
-  createInformer,
   type Informer,
   type KubeObject,
   silentLogger,
@@ -12,6 +11,7 @@ import {
   systemRandom,
   type Transform,
 } from '@csi-sidecars/runtime';
+import { createInformer } from '@csi-sidecars/runtime/internal';
 import { feed, resources } from './collections.ts';
 import type { Kind } from './objects.ts';
 import { type Budget, type Row, tell } from './report.ts';

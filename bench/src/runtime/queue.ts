@@ -11,8 +11,8 @@ import {
   runWorkers,
   silentLogger,
   systemClock,
-  type WorkQueue,
 } from '@csi-sidecars/runtime';
+import { type WorkQueue } from '@csi-sidecars/runtime/internal';
 import { type Budget, type Row, tell } from './report.ts';
 
 const pairs = 1_000_000;

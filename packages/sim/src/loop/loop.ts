@@ -5,7 +5,6 @@ import {
   isConflict,
   isNotFound,
   keyOf,
-  openGate,
   retryLimiter,
   runWhenSynced,
   runWorkers,
@@ -22,8 +21,8 @@ import {
   type ObjectKey,
   type Outcome,
   type Random,
-  type StartGate,
 } from '@csi-sidecars/runtime';
+import { openGate, type StartGate } from '@csi-sidecars/runtime/internal';
 import { isOperational } from './persistently.ts';
 
 /** What a simulated controller is made of. */
