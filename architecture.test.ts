@@ -16,11 +16,12 @@ const nodePrograms = ['node-driver-registrar', 'livenessprobe'];
 /** Package -> packages of ours that it may import. `types` entries may be imported with `import type` only. */
 const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly types?: readonly string[] }>> = {
   runtime: { may: [] },
-  csi: { may: [], types: ['runtime'] },
+  grpc: { may: [], types: ['runtime'] },
+  csi: { may: ['grpc'], types: ['runtime'] },
   volume: { may: [], types: ['runtime', 'csi'] },
   sidecar: { may: ['runtime', 'csi'] },
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
-  ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'csi', 'sidecar'] }])),
+  ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
   'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms] },
   'test-driver': { may: ['runtime', 'csi'] },
   sim: { may: ['runtime', 'csi'] },
@@ -239,6 +240,20 @@ describe('doors between packages', () => {
     for (const path of graph.keys()) visit(path, []);
     expect(cycles).toEqual([]);
   });
+});
+
+it('given the programs that run on every node, then nothing that they load reaches grpc-js', () => {
+  const byPath = new Map(shipped.map((source) => [source.path, source]));
+  const entries = ['channel/connect-identity.ts', 'registration/client.ts', 'registration/server.ts'];
+  const reached = new Set(entries.map((entry) => `packages/csi/src/${entry}`));
+  for (const path of reached) {
+    for (const { specifier, typeOnly } of byPath.get(path)?.imports ?? []) {
+      if (typeOnly) continue;
+      reached.add(specifier.startsWith('.') ? relative(root, resolve(root, dirname(path), specifier)) : specifier);
+    }
+  }
+  expect(reached).toContain('packages/csi/src/channel/node-dial.ts');
+  expect([...reached].filter((path) => /grpc-js|proto/.test(path))).toEqual([]);
 });
 
 it('given a path on the page of the rooms, then it is there', () => {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Bundles one program: `node scripts/bundle.ts <binary name> [--small]`, run in the program's package by its `build` script.
+ * Bundles one program: `node scripts/bundle.ts <binary name> [--low-memory]`, run in the program's package by its `build` script.
  * The result is one self-contained CommonJS file without extension, `dist/bin/<name>` at the root, sourcemap apart. It
  * asks for Node.js 24 in one line before anything else runs, in syntax that Node.js 18 still parses.
- * `--small` is for programs that do little, on every node, and are to weigh nothing: every collection is a full one, no code
- * is compiled beyond bytecode, and one thread does for the file system. Measured in docs/adr/0006.
+ * `--low-memory` is for the programs that run on every node and do little: every collection is a full one, no code
+ * is compiled beyond bytecode, and one thread serves the file system. Measured in docs/adr/0006.
  */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -15,9 +15,9 @@ import { clientNodeWithoutTransport } from './client-node.ts';
 const parseTarget = 'node18';
 const neededMajor = 24;
 
-const [, , name, size] = process.argv;
+const [, , name, variant] = process.argv;
 if (name === undefined) {
-  process.stderr.write('usage: node scripts/bundle.ts <binary name> [--small]\n');
+  process.stderr.write('usage: node scripts/bundle.ts <binary name> [--low-memory]\n');
   process.exit(2);
 }
 
@@ -26,11 +26,11 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const outDir = join(root, 'dist', 'bin');
 const outfile = join(outDir, name);
 
-const smallFlags =
+const lowMemoryFlags =
   "require('node:v8').setFlagsFromString('--semi-space-growth-factor=1 --gc-global --no-opt --no-maglev --no-sparkplug');process.env.UV_THREADPOOL_SIZE??='1';";
 const preamble = [
   '#!/usr/bin/env node',
-  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}${size === '--small' ? smallFlags : ''}`,
+  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}${variant === '--low-memory' ? lowMemoryFlags : ''}`,
 ].join('\n');
 
 mkdirSync(outDir, { recursive: true });

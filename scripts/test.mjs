@@ -34,6 +34,7 @@ const suites = [
   { name: 'programs', command: 'node scripts/programs.ts', report: 'programs' },
   { name: 'e2e on sim', command: 'npm run e2e --silent -- --control-plane=sim', report: 'e2e-sim' },
   { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
+  { name: 'grpc conformance', command: 'npm run grpc-conformance --silent', report: 'grpc-conformance', needs: 'go' },
   { name: 'kubectl on sim', command: 'npm run kubectl-on-sim --silent', report: 'kubectl', needs: 'go' },
   { name: 'e2e on local', command: 'npm run e2e --silent -- --control-plane=local', report: 'e2e-local', needs: 'go' },
   {

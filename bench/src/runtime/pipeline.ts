@@ -2,8 +2,6 @@
 /** What a controller puts behind a watch: a cache with two indexes, two handlers that enqueue, a queue and one who takes from it. */
 import {
   type ApiClient,
-  createWorkQueue,
-  type Informer,
   itemExponential,
   keyOf,
   type ObjectKey,
@@ -13,6 +11,7 @@ import {
   systemClock,
   systemRandom,
 } from '@csi-sidecars/runtime';
+import { createWorkQueue, type Informer } from '@csi-sidecars/runtime/internal';
 import { createInformer } from '@csi-sidecars/runtime/internal';
 
 export interface Pipeline extends AsyncDisposable {

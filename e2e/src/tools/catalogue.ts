@@ -16,16 +16,20 @@ export type ToolName =
   | 'containerd'
   | 'containerd-shim-runc-v2'
   | 'ctr'
-  | 'csi-sanity';
+  | 'csi-sanity'
+  | 'h2spec'
+  | 'grpc-peer';
 
 export interface Family {
-  readonly name: 'etcd' | 'kubernetes' | 'containerd' | 'csi-sanity';
+  readonly name: 'etcd' | 'kubernetes' | 'containerd' | 'csi-sanity' | 'h2spec' | 'grpc-peer';
   /** The required module whose version is the version of the family's programs. */
   readonly module: string;
   /** Linker flags that make the programs report that version; without them kube-apiserver calls itself v0.0.0-master. */
   ldflags(version: string): string;
   /** Build tags, for what a program can do without. */
   readonly tags?: readonly string[];
+  /** Go files of ours in the module's folder. */
+  readonly sources?: readonly string[];
 }
 
 export interface Tool {
@@ -45,6 +49,14 @@ const csiSanity: Family = {
   name: 'csi-sanity',
   module: 'github.com/kubernetes-csi/csi-test/v5',
   ldflags: () => strip,
+};
+const h2spec: Family = { name: 'h2spec', module: 'github.com/summerwind/h2spec', ldflags: () => strip };
+/** A program of ours, beside its go.mod. */
+const grpcPeer: Family = {
+  name: 'grpc-peer',
+  module: 'google.golang.org/grpc',
+  ldflags: () => strip,
+  sources: ['main.go'],
 };
 const kubernetes: Family = {
   name: 'kubernetes',
@@ -83,6 +95,8 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
     package: `${csiSanity.module}/cmd/csi-sanity`,
     inKubebuilderAssets: false,
   },
+  h2spec: { name: 'h2spec', family: h2spec, package: `${h2spec.module}/cmd/h2spec`, inKubebuilderAssets: false },
+  'grpc-peer': { name: 'grpc-peer', family: grpcPeer, package: '.', inKubebuilderAssets: false },
 };
 
 export function isToolName(name: string): name is ToolName {

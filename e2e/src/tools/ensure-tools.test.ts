@@ -128,7 +128,7 @@ describe('locate', () => {
 describe('catalogue', () => {
   it('given the modules, then each names one version, and Kubernetes is stamped with it', () => {
     const versions = new Set(Object.values(catalogue).map((tool) => versionOf(tool.family)));
-    for (const version of versions) expect(version).toMatch(/^v\d+\.\d+\.\d+$/);
+    for (const version of versions) expect(version).toMatch(/^v\d+\.\d+\.\d+(?:\+incompatible)?$/);
     expect(catalogue.kubectl.family.ldflags('v1.36.3')).toContain('gitVersion=v1.36.3');
     expect(catalogue.kubectl.family.ldflags('v1.36.3')).toContain('gitMinor=36');
   });

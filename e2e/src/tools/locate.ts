@@ -48,7 +48,8 @@ export function buildFlags(family: Family): readonly string[] {
 
 function cacheKey(family: Family): string {
   const hash = createHash('sha256');
-  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(moduleFolder(family), file)));
+  for (const file of ['go.mod', 'go.sum', ...(family.sources ?? [])])
+    hash.update(readFileSync(join(moduleFolder(family), file)));
   hash.update(JSON.stringify([buildFlags(family), process.platform, process.arch]));
   return hash.digest('hex').slice(0, 16);
 }

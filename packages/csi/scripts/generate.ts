@@ -3,8 +3,8 @@
  * Turns proto/ into src/gen/: per file a JSON descriptor (what the running program loads, so that a bundle needs no
  * .proto file) and the TypeScript types of its messages. Same input, same bytes: CI runs this and compares.
  */
-// Registers google/protobuf/descriptor.proto, which the declarations import for their options.
-import '@grpc/proto-loader';
+// What the loader's `loadSync` begins with: the public function goes on to make services of it, which drop our options.
+import { addCommonProtos, loadProtosWithOptionsSync } from '@grpc/proto-loader/build/src/util.js';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import protobuf from 'protobufjs';
@@ -19,11 +19,11 @@ const files = [
 const protoRoot = fileURLToPath(new URL('../../../proto/', import.meta.url));
 const outputRoot = fileURLToPath(new URL('../src/gen/', import.meta.url));
 
+// With google/protobuf/descriptor.proto, which the declarations import for their options.
+addCommonProtos();
 mkdirSync(outputRoot, { recursive: true });
 for (const { proto, output, methods } of files) {
-  const root = new protobuf.Root();
-  root.resolvePath = (_origin, target): string => (target.startsWith('/') ? target : protoRoot + target);
-  root.loadSync(proto, { keepCase: true });
+  const root = loadProtosWithOptionsSync(proto, { keepCase: true, includeDirs: [protoRoot] });
   root.resolveAll();
   const descriptor = prune(root.toJSON());
   writeDescriptor(output, descriptor);

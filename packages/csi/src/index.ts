@@ -2,8 +2,9 @@
 // For controllers.
 export type { DriverFacts } from './identity/driver-facts.ts';
 export type { CsiCallOptions, CsiChannel } from './channel/channel.ts';
-export { CsiError, codeFromNumber, codeNames, numberOfCode } from './codes.ts';
-export type { Code, CodeName } from './codes.ts';
+export { codeFromNumber, codeNames, numberOfCode } from '@csi-sidecars/grpc';
+export type { Code, CodeName } from '@csi-sidecars/grpc';
+export { CsiError } from './csi-error.ts';
 export type * from './gen/csi.ts';
 export type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from './methods.ts';
 // For programs.
@@ -24,9 +25,7 @@ export { createCallMetrics } from './metrics/call-metrics.ts';
 export type { CallMetrics, CallMetricsOptions, ObservedCall } from './metrics/call-metrics.ts';
 export { createSanitizer } from './sanitizer/sanitizer.ts';
 export type { Sanitizer } from './sanitizer/sanitizer.ts';
-// For servers: the driver's side, in tests.
-export { codecOf, csiService, registrationService } from './definitions.ts';
-export type { CsiService } from './definitions.ts';
+// For kubelet's side of the registration.
 export type {
   PluginInfo,
   PluginInfoInput,
@@ -34,8 +33,8 @@ export type {
   RegistrationStatus,
 } from './gen/plugin-registration.ts';
 // For the programs that run on every node.
-export { connectIdentity, connectRegistration } from './lean/connect.ts';
-export type { RegistrationClient } from './lean/connect.ts';
-export { serveRegistration } from './lean/registration.ts';
-export type { RegistrationHandlers } from './lean/registration.ts';
-export type { UnaryServer } from './lean/unary-server.ts';
+export { connectIdentity } from './channel/connect-identity.ts';
+export { connectRegistration } from './registration/client.ts';
+export type { RegistrationClient } from './registration/client.ts';
+export { serveRegistration } from './registration/server.ts';
+export type { RegistrationHandlers } from './registration/server.ts';

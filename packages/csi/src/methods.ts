@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The unary methods of CSI by full name, with their types. Conventions of decoded messages: field names as in the
- * declaration, int64 as decimal strings, enums by name (a number: a value this version does not know), unset messages
- * null, of a oneof the populated member and its name, lists and maps never absent.
+ * The unary methods of CSI by full name, with their types. How decoded messages look is written at the codec
+ * (packages/grpc/src/wire/message-codec.ts).
  */
 import type { Methods } from './gen/csi.ts';
 

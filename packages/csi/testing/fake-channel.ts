@@ -4,10 +4,11 @@
  * that an answer is decoded as from the wire and what cannot be sent does not get through. A method without an answer is
  * Unimplemented, as with a driver that lacks it.
  */
+import type { Code } from '@csi-sidecars/grpc';
 import type { Clock } from '@csi-sidecars/runtime';
 import type { CsiCallOptions, CsiChannel } from '../src/channel/channel.ts';
-import { type Code, CsiError } from '../src/codes.ts';
-import { codecOf } from '../src/definitions.ts';
+import { CsiError } from '../src/csi-error.ts';
+import { codecOf } from './definitions.ts';
 import type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from '../src/methods.ts';
 
 export type Reply<M extends Method> = ResponseInputOf<M> | CsiError;

@@ -3,10 +3,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { codeNames } from '@csi-sidecars/grpc';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Metadata, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js';
-import { CsiError, codeNames } from '../src/codes.ts';
-import { type CsiService, csiService } from '../src/definitions.ts';
+import { CsiError } from '../src/csi-error.ts';
+import { type CsiService, csiService } from './definitions.ts';
 import type { DecodedRequestOf, Method } from '../src/methods.ts';
 import type { Reply } from './fake-channel.ts';
 

@@ -62,6 +62,28 @@ describe('/healthz', () => {
     );
   });
 
+  it.each(['0', '-1s'])(
+    '[livenessprobe#30b] given --probe-timeout=%s, then 500 at once, whether the driver is up or down',
+    async (budget) => {
+      let probes = 0;
+      const counted = () => {
+        probes += 1;
+        return {};
+      };
+      await using program = await serving({
+        args: [`--probe-timeout=${budget}`],
+        driver: namedDriver({ [probe]: counted }),
+      });
+      const startedMs = program.world.clock.monotonicMs();
+      const expected = { status: 500, body: 'context deadline exceeded' };
+      expect(await program.ask()).toMatchObject(expected);
+      program.driver.stop();
+      expect(await program.ask()).toMatchObject(expected);
+      expect([program.world.clock.monotonicMs() - startedMs, probes]).toEqual([0, 0]);
+      expect(program.world.logged()).toContain('"Failed to establish connection to CSI driver"');
+    },
+  );
+
   it('[livenessprobe#29] given a driver that is back within the budget, then 200', async () => {
     await using program = await serving();
     program.driver.stop();

@@ -4,7 +4,7 @@
  *
  * | Outcome | Status | Body |
  * |---|---|---|
- * | not connected within the budget | 500 | context deadline exceeded |
+ * | the budget is zero or less, or not connected within it | 500 | context deadline exceeded |
  * | the client went away | nobody reads it | |
  * | Probe failed, or took longer than what was left | 500 | rpc error: code = ... desc = ... |
  * | ready is false | 500 | driver responded but is not ready |
@@ -39,6 +39,8 @@ export function healthCheck(deps: HealthCheckDeps, { driverName, budgetMs }: Hea
   };
   return async ({ signal }) => {
     const startedMs = clock.monotonicMs();
+    // No budget is no time, as upstream; connecting would take it for no limit.
+    if (budgetMs <= 0) return failed(new ConnectError('deadlineExceeded', ''), messages.connectFailed);
     let channel: CsiChannel;
     try {
       channel = await connect({ connectTimeoutMs: budgetMs, signal });

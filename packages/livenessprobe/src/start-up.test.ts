@@ -8,25 +8,28 @@ import { answers, ask, namedDriver, startLivenessprobe } from '../testing/livene
 const getPluginInfo = '/csi.v1.Identity/GetPluginInfo';
 
 describe('ports', () => {
-  it('[livenessprobe#1] given defaults, then health on 0.0.0.0:9808 once the driver has answered, and no metrics', async () => {
+  it('[livenessprobe#1] given a port and no more, then health on 0.0.0.0 once the driver has answered, and no metrics', async () => {
     const name = Promise.withResolvers<{ name: string }>();
     await using program = await startLivenessprobe({
       driver: namedDriver({ [getPluginInfo]: () => name.promise }),
-      endpoint: () => [],
+      endpoint: (port) => [`--health-port=${port}`],
     });
-    await until(() => program.world.logged().includes('"Calling CSI driver to discover driver name"'));
-    expect(await answers(9808)).toBe(false);
+    const { port, world } = program;
+    await until(() => world.logged().includes('"Calling CSI driver to discover driver name"'));
+    expect(await answers(port)).toBe(false);
     name.resolve({ name: 'a' });
-    await until(() => program.world.logged().includes('"ServeMux listening" address="0.0.0.0:9808"'));
-    await until(() => answers(9808));
-    expect([(await ask(9808, '/healthz')).status, (await ask(9808, '/metrics')).status]).toEqual([200, 404]);
+    await until(() => world.logged().includes(`"ServeMux listening" address="0.0.0.0:${port}"`));
+    await until(() => answers(port));
+    expect([(await ask(port, '/healthz')).status, (await ask(port, '/metrics')).status]).toEqual([200, 404]);
   });
 
-  it('[livenessprobe#2] given an endpoint, then health and metrics there, and nothing on 9808', async () => {
+  it('[livenessprobe#2] given an endpoint, then health and metrics there, and no other listener', async () => {
     await using program = await startLivenessprobe();
     await program.serving();
     expect([(await program.ask()).status, (await program.ask('/metrics')).status]).toEqual([200, 200]);
-    expect(await answers(9808)).toBe(false);
+    expect(program.world.logged().match(/listening" address="[^"]*"/g)).toEqual([
+      `listening" address="127.0.0.1:${program.port}"`,
+    ]);
   });
 
   it('[livenessprobe#3] given a metrics path, then metrics are there and nowhere else', async () => {
@@ -82,7 +85,16 @@ describe('the wait for the driver', () => {
     gone.stop();
     await using program = await startLivenessprobe({ args: [`--csi-address=${gone.path}`] });
     const { clock } = program.world;
-    await clock.advance(5 * 60_000);
+    let isOver = false;
+    void program.code.finally(() => {
+      isOver = true;
+    });
+    for (let minute = 0; minute < 4; minute += 1) {
+      await clock.advance(60_000);
+      expect([isOver, await answers(program.port)]).toEqual([false, false]);
+    }
+    await clock.advance(60_000);
+    expect(isOver).toBe(false);
     expect([await answers(program.port), program.world.logged().match(/"Still connecting"/g)?.length]).toEqual([
       false,
       30,
@@ -140,11 +152,13 @@ describe('the wait for the driver', () => {
     expect(program.world.logged()).toContain('code = Unavailable');
   });
 
-  it('given an address that can never work, then exit 1', async () => {
-    await using program = await startLivenessprobe({ args: ['--csi-address=unix://relative/csi.sock'] });
+  it.each([
+    ['unix://relative/csi.sock', 'invalid (non-empty) authority: relative'],
+    ['unix://', String.raw`invalid address \"unix://\": no path of a socket`],
+    ['host:99999', String.raw`invalid address \"host:99999\": no port 99999`],
+  ])('given the address %s, which can never work, then one line says why, and exit 1', async (address, reason) => {
+    await using program = await startLivenessprobe({ args: [`--csi-address=${address}`] });
     expect(await program.code).toBe(1);
-    expect(program.world.logged()).toContain(
-      '"Failed to establish connection to CSI driver" err="invalid (non-empty) authority',
-    );
+    expect(program.world.logged()).toContain(`"Failed to establish connection to CSI driver" err="${reason}"`);
   });
 });

@@ -50,10 +50,8 @@ describe('/healthz', () => {
   it('[node-driver-registrar#46] given the registrar of another driver in its place, then 500 and the name', async () => {
     await using registrar = await startHealthy();
     unlinkSync(registrar.socket);
-    const other = await serveRegistration(registrar.socket, {
-      getInfo: () => ({ name: 'other' }),
-      notified: () => undefined,
-    });
+    const handlers = { getInfo: () => ({ name: 'other' }), notified: () => undefined };
+    const other = await serveRegistration({ clock: registrar.world.clock }, registrar.socket, handlers);
     expect(await registrar.ask()).toEqual([500, 'invalid driver name other']);
     other.close();
   });

@@ -8,6 +8,8 @@ export const messages = {
   connectFailed: 'Error connecting to CSI driver',
   askingName: 'Calling CSI driver to discover driver name',
   nameFailed: 'Error retreiving CSI driver name',
+  nameLeavesFolder:
+    'The driver name leads out of the folder of the registration sockets; kubelet will not find the socket',
   starting: 'Starting Registration Server',
   started: 'Registration Server started',
   listenFailed: 'Failed to listen on socket',

@@ -2,7 +2,7 @@
 /** The registrar as a process of its own: signals, and what is left behind. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { serveCsi } from '@csi-sidecars/csi/testing';
 import { expect, it } from 'vitest';
@@ -18,7 +18,13 @@ interface Running {
 }
 
 function start(...args: readonly string[]): Running {
-  const child = spawn(process.execPath, [program, `--kubelet-registration-path=${endpoint}`, ...args], {
+  return startUnder('022', ...args);
+}
+
+/** A umask is one of a process, and threads may not set it: a shell does. */
+function startUnder(umask: string, ...args: readonly string[]): Running {
+  const command = [process.execPath, program, `--kubelet-registration-path=${endpoint}`, ...args];
+  const child = spawn('sh', ['-c', `umask ${umask}; exec "$@"`, 'sh', ...command], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let text = '';
@@ -56,6 +62,21 @@ it.each([
   expect(await ended).toEqual([0, null]);
   expect(existsSync(socket)).toBe(false);
 });
+
+it.each(['000', '022', '077', '777'])(
+  '[node-driver-registrar#32] given the umask %s, then the mode is 0700',
+  async (umask) => {
+    await using driver = await serveCsi(namedDriver());
+    const registration = join(dirname(driver.path), 'reg');
+    mkdirSync(registration);
+    const args = [`--csi-address=${driver.path}`, `--plugin-registration-path=${registration}`];
+    const { child, ended, line } = startUnder(umask, ...args);
+    await line('"Registration Server started"');
+    expect(lstatSync(join(registration, `${driverName}-reg.sock`)).mode & 0o777).toBe(0o700);
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+  },
+);
 
 it('[node-driver-registrar#55] given SIGTERM while it waits for its driver, then it ends at once', async () => {
   const { child, ended, line } = start('--csi-address=/nonexistent/csi.sock', '--v=5');

@@ -43,13 +43,14 @@ export async function runRegistrar(
   const { clock, log, files, platform } = deps;
   const name = await askDriver(deps, settings, signal);
   const path = socketPathOf(settings.folder, name);
+  if (name.split('/').includes('..')) log.warn(messages.nameLeavesFolder, { csiDriverName: name, socketPath: path });
   await orExit('Failed to clear the path of the registration socket', () => clearStaleSocket(files, path, platform));
 
   // Before kubelet is told of us, so that a port in use does not register and deregister the driver with every restart.
   await using http = await openHttp(deps, settings);
   const refused = Promise.withResolvers<string>();
   const listen = (where: string) =>
-    serveRegistration(where, {
+    serveRegistration({ clock }, where, {
       getInfo: () => {
         log.info(4, messages.infoAsked);
         return { type: pluginType, name, endpoint: settings.endpoint, supported_versions: supportedVersions };

@@ -15,7 +15,14 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { type Place, driverName, kubeletAt, namedDriver, startRegistrar } from '../testing/registrar-fixture.ts';
+import {
+  type Place,
+  driverName,
+  endpoint,
+  kubeletAt,
+  namedDriver,
+  startRegistrar,
+} from '../testing/registrar-fixture.ts';
 import { staleAction } from './stale-socket.ts';
 
 /** A socket file whose server is gone. */
@@ -115,18 +122,22 @@ describe('how it appears', () => {
   it('[node-driver-registrar#31] given the socket of a registrar that runs, then it is replaced; the first one, ending, leaves the second alone', async () => {
     await using first = await startRegistrar();
     await first.published();
-    const { registration } = first;
-    await using second = await startRegistrar({ registration: () => registration });
+    const { registration, socket } = first;
+    const endpointOf = async (): Promise<string> => {
+      using kubelet = kubeletAt(socket);
+      return (await kubelet.call(info, {})).endpoint;
+    };
+    expect(await endpointOf()).toBe(endpoint);
+    await using second = await startRegistrar({
+      registration: () => registration,
+      args: ['--kubelet-registration-path=/second/csi.sock'],
+    });
     await second.published();
+    expect(await endpointOf()).toBe('/second/csi.sock');
+    const { ino } = lstatSync(socket);
     expect(await first.stop()).toBe(0);
-    using kubelet = kubeletAt(second.socket);
-    expect((await kubelet.call(info, {})).name).toBe(driverName);
-  });
-
-  it('[node-driver-registrar#32] given any umask, then its mode is 0700', async () => {
-    await using registrar = await startRegistrar();
-    await registrar.published();
-    expect(statSync(registrar.socket).mode & 0o777).toBe(0o700);
+    expect([lstatSync(socket).ino, readdirSync(registration)]).toEqual([ino, [`${driverName}-reg.sock`]]);
+    expect(await endpointOf()).toBe('/second/csi.sock');
   });
 
   it('given the name that kubelet dials, then whatever appears there is listened on and has its mode', async () => {
@@ -163,6 +174,23 @@ describe('how it appears', () => {
     });
     await registrar.published();
     expect(readdirSync(join(registrar.registration, 'a'))).toEqual(['b-reg.sock']);
+  });
+
+  it('[node-driver-registrar#33b] given a driver name that leads out of the folder, then a warning says so, and the socket is where the original has it', async () => {
+    await using registrar = await startRegistrar({ driver: namedDriver('../other') });
+    await registrar.published();
+    expect(readdirSync(registrar.folder)).toContain('other-reg.sock');
+    expect(readdirSync(registrar.registration)).toEqual([]);
+    expect(registrar.world.logged()).toMatch(
+      /^W.*"The driver name leads out of the folder of the registration sockets; kubelet will not find the socket" csiDriverName="\.\.\/other"/m,
+    );
+  });
+
+  it('given dots in a driver name that lead nowhere, then there is no warning', async () => {
+    await using registrar = await startRegistrar({ driver: namedDriver('..a..b..') });
+    await registrar.published();
+    expect(readdirSync(registrar.registration)).toEqual(['..a..b..-reg.sock']);
+    expect(registrar.world.logged()).not.toMatch(/^W/m);
   });
 
   it('[node-driver-registrar#34] given a path longer than a socket can have, then exit 1, and nothing appears', async () => {

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { fakeWorld } from '@csi-sidecars/sidecar/testing';
-import { csiError, serveCsi } from '@csi-sidecars/csi/testing';
+import { csiError, hang, serveCsi } from '@csi-sidecars/csi/testing';
 import { namedDriver, startRegistrar } from '../testing/registrar-fixture.ts';
 import { runRegistrarProgram } from './program.ts';
 import { systemSocketFiles } from './socket-files.ts';
@@ -250,14 +250,38 @@ describe('the driver', () => {
   });
 
   it.each([
-    ['[node-driver-registrar#23]', 'unix://'],
-    ['[node-driver-registrar#24]', 'unix:'],
-  ])('%s given an address that begins with %s, then it is the same socket', async (_, prefix) => {
-    await using driver = await serveCsi(namedDriver('other.example.com'));
-    await using registrar = await startRegistrar({ args: [`--csi-address=${prefix}${driver.path}`] });
-    await registrar.published();
-    expect(readdirSync(registrar.registration)).toEqual(['other.example.com-reg.sock']);
-  });
+    ['[node-driver-registrar#23]', 'unix://', 1],
+    ['[node-driver-registrar#24]', 'unix:', 0],
+  ])(
+    '%s given an address that begins with %s, then it is the same socket, and losing the driver leaves %i lines',
+    async (...row) => {
+      const [, prefix, lines] = row;
+      await using driver = await serveCsi(namedDriver('other.example.com'));
+      const args = [`--csi-address=${prefix}${driver.path}`];
+      {
+        await using registrar = await startRegistrar({ args });
+        await registrar.published();
+        expect(readdirSync(registrar.registration)).toEqual(['other.example.com-reg.sock']);
+      }
+      driver.stop();
+      const asked = Promise.withResolvers<void>();
+      await using dying = await serveCsi(
+        {
+          '/csi.v1.Identity/GetPluginInfo': () => {
+            asked.resolve();
+            return hang();
+          },
+        },
+        driver.path,
+      );
+      await using registrar = await startRegistrar({ args });
+      await asked.promise;
+      dying.stop();
+      expect(await registrar.code).toBe(1);
+      expect(registrar.world.logged()).toContain('code = Unavailable');
+      expect(registrar.world.logged().match(/"Lost connection"/g) ?? []).toHaveLength(lines);
+    },
+  );
 
   it('[node-driver-registrar#25] given a driver that dies, then the registrar stays, and is healthy', async () => {
     const port = await freePort();

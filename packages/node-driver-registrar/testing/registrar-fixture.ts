@@ -3,8 +3,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client, type ServiceError, credentials } from '@grpc/grpc-js';
-import { type RegistrationMethods, codecOf } from '@csi-sidecars/csi';
-import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
+import type { RegistrationMethods } from '@csi-sidecars/csi';
+import { type CsiServer, type Handlers, serveCsi, codecOf } from '@csi-sidecars/csi/testing';
 import { until } from '@csi-sidecars/runtime/testing';
 import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
 import { runRegistrarProgram } from '../src/program.ts';

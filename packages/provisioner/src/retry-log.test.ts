@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What an operator reads in the log, with upstream's levels and words. */
-import { recordingLogger } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aVolume, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../testing/provisioner-fixture.ts';
 import { volumeFinalizer } from './names.ts';
-import { withRetryLine } from './retry-log.ts';
 
 const facts = { PVC: 'team/data', StorageClass: 'fast', PV: 'pvc-uid-data' };
 const linesOf = (p: Fixture, ...messages: readonly string[]): readonly unknown[] =>
@@ -100,20 +98,4 @@ describe('volumes', () => {
       { kind: 'error', message: 'Retrying syncing volume', facts: { PV: 'pvc-uid-data' } },
     ]);
   });
-});
-
-it('[provisioner#L2] given lines that are no retries, when logged, then they keep their words', () => {
-  const recorder = recordingLogger();
-  const logger = withRetryLine(recorder, { message: 'Retrying', subject: (key) => ({ name: key }) }).with({ own: 1 });
-  logger.error(new Error('defect'), 'Reconcile threw, will retry', { key: 'k' });
-  logger.error(undefined, 'something else');
-  logger.info(4, 'informed', {});
-  logger.warn('warned');
-  expect(recorder.lines).toMatchObject([
-    { kind: 'error', message: 'Reconcile threw, will retry', facts: { own: 1, name: 'k', key: 'k' } },
-    { kind: 'error', message: 'something else', facts: { own: 1 } },
-    { kind: 'info', message: 'informed' },
-    { kind: 'warn', message: 'warned' },
-  ]);
-  expect(logger.enabled(5)).toBe(true);
 });

@@ -12,6 +12,7 @@
  * | CSINode | all | our driver's entry |
  * | StorageClass | all | it is |
  */
+import type { DriverFacts } from '@csi-sidecars/csi';
 import {
   type CSINode,
   csiNodes,
@@ -24,6 +25,8 @@ import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   persistentVolumes,
+  type StorageClass,
+  storageClasses,
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
@@ -36,6 +39,28 @@ import { isOurs as isOurVolume } from './volume/volume.ts';
 
 /** Everything is looked at again this often, whatever was missed. */
 const resyncMs = 15 * 60_000;
+
+export interface Watched {
+  readonly claims: InformerOptions<PersistentVolumeClaim>;
+  readonly volumes: InformerOptions<PersistentVolume>;
+  readonly classes: InformerOptions<StorageClass>;
+  /** Undefined: the driver does not attach. */
+  readonly attachments: InformerOptions<VolumeAttachment> | undefined;
+  /** These two are undefined without topology. */
+  readonly nodes: InformerOptions<Node> | undefined;
+  readonly csiNodes: InformerOptions<CSINode> | undefined;
+}
+
+export function watchedBy(driver: DriverFacts, { topology }: { readonly topology: 'on' | 'off' }): Watched {
+  return {
+    claims: watchedClaims(driver.name),
+    volumes: watchedVolumes(driver.name),
+    classes: { resource: storageClasses },
+    attachments: driver.controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME') ? watchedAttachments() : undefined,
+    nodes: topology === 'on' ? watchedNodes() : undefined,
+    csiNodes: topology === 'on' ? watchedCsiNodes(driver.name) : undefined,
+  };
+}
 
 export function watchedClaims(driverName: string): InformerOptions<PersistentVolumeClaim> {
   const isWaiting = (claim: PersistentVolumeClaim): boolean =>

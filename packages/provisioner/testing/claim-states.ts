@@ -114,13 +114,13 @@ export function show(action: Action): string {
     return action.refusedBy === undefined ? 'settle' : `settle, refused by ${action.refusedBy}`;
   if (action.kind === 'createVolume') return action.isFirst ? 'createVolume, first' : 'createVolume';
   if (action.kind !== 'conclude') return action.kind;
-  const { outcome, events, driverEvents, counts, answer, lookAgainMs, givenUp } = action;
+  const { outcome, events, driverEvents, counts, answer, givenUp } = action;
   return [
     outcome.kind === 'requeueAfter' ? `requeueAfter ${outcome.afterMs}` : outcome.kind,
     ...[...events, ...driverEvents].map(({ type, message }) => `${type}: ${message}`),
     ...(counts === 'no' ? [] : [counts]),
     ...(answer === undefined ? [] : [`${answer} answer`]),
-    ...(lookAgainMs === undefined ? [] : [`again in ${lookAgainMs}`]),
+    ...(outcome.kind === 'retry' && outcome.withinMs !== undefined ? [`again in ${outcome.withinMs}`] : []),
     ...(givenUp === undefined ? [] : ['given up']),
   ].join(', ');
 }

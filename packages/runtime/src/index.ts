@@ -24,12 +24,15 @@ export type {
   Performers,
   Step,
   WakeSource,
+  When,
 } from './loop/loop.ts';
+export { createWakeUps } from './loop/wake-ups.ts';
+export type { WakeUps } from './loop/wake-ups.ts';
 export { definePeriodicLoop } from './loop/periodic-loop.ts';
 export type { Pass, PeriodicSpec } from './loop/periodic-loop.ts';
 export type { Controller, LoopSettings } from './controller/controller.ts';
 export type { ControllerPorts } from './controller/controller-ports.ts';
-export { done, dropped, requeueAfter, retry } from './controller/reconcile.ts';
+export { done, dropped, postpone, requeueAfter, retry, retryWithin } from './controller/reconcile.ts';
 export type { Outcome } from './controller/reconcile.ts';
 export { bucket, defaultControllerLimiter, itemExponential, maxOf, retryLimiter } from './workqueue/rate-limiters.ts';
 export type { RateLimiter } from './workqueue/workqueue.ts';
@@ -118,10 +121,3 @@ export type {
 } from './metrics/metrics.ts';
 export { OrderlyStop } from './process/orderly-stop.ts';
 export type { ProcessPort } from './process/run-process.ts';
-// Parts of loops that are assembled by hand: csi-provisioner is the last one.
-export type { Reconcile } from './controller/reconcile.ts';
-export { runDecisions } from './controller/run-decisions.ts';
-export { runWhenSynced } from './controller/run-when-synced.ts';
-export { runWorkers } from './controller/workers.ts';
-export type { Handler, Informer } from './informer/informer.ts';
-export { createWorkQueue } from './workqueue/create-work-queue.ts';

@@ -44,10 +44,14 @@ export { leaderHealthRoute } from './lease/health-route.ts';
 export { createLeaderElector } from './lease/leader-elector.ts';
 export type { LeaderElector } from './lease/leader-elector.ts';
 export { leaseIdentity, leaseName, leaseNamespace } from './lease/names.ts';
-// Queues and caches.
+// Queues, workers and caches.
+export { runWhenSynced } from './controller/run-when-synced.ts';
+export { runWorkers } from './controller/workers.ts';
 export { openGate } from './controller/start-gate.ts';
 export type { StartGate } from './controller/start-gate.ts';
 export { createInformer } from './informer/create-informer.ts';
+export type { Handler, Informer } from './informer/informer.ts';
+export { createWorkQueue } from './workqueue/create-work-queue.ts';
 export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
 export { createSlowSet } from './workqueue/slow-set.ts';
 export type { SlowSet } from './workqueue/slow-set.ts';

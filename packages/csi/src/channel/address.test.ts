@@ -22,6 +22,20 @@ describe('parseAddress', () => {
     expect(address.kind === 'unix' && address.lossIsVisible, because).toBe(lossIsVisible);
   });
 
+  it.each([
+    ['unix://', 'invalid address "unix://": no path of a socket'],
+    ['unix:', 'invalid address "unix:": no path of a socket'],
+    ['localhost:65536', 'invalid address "localhost:65536": no port 65536'],
+    ['dns:///host:99999', 'invalid address "dns:///host:99999": no port 99999'],
+    ['[::1]:123456789012345678901', 'invalid address "[::1]:123456789012345678901": no port 123456789012345678901'],
+  ])('given %s, which can never work, then it is refused in one clear line', (text, reason) => {
+    expect(() => parseAddress(text)).toThrow(reason);
+  });
+
+  it('given the largest port, then it is taken', () => {
+    expect(targetOf(parseAddress('host:65535'))).toBe('dns:host:65535');
+  });
+
   it('given a relative path behind unix://, then it is refused at once', () => {
     expect(() => parseAddress('unix://rel/path.sock')).toThrow('invalid (non-empty) authority: rel');
   });

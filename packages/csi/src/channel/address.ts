@@ -8,6 +8,7 @@ export type CsiAddress =
   | { readonly kind: 'tcp'; readonly text: string; readonly host: string; readonly port: number };
 
 const defaultPort = 443;
+const largestPort = 65_535;
 
 /** Throws for an address that can never work. */
 export function parseAddress(text: string): CsiAddress {
@@ -17,15 +18,19 @@ export function parseAddress(text: string): CsiAddress {
     const authority = path.split('/', 1)[0] ?? '';
     // `unix://C:\csi\csi.sock` is no URL; everything behind the slashes is the path.
     if (authority !== '' && !authority.includes('\\')) throw new Error(`invalid (non-empty) authority: ${authority}`);
-    return { kind: 'unix', text, path, lossIsVisible: true };
+    return unixAddress(text, path, true);
   }
-  if (text.startsWith('unix:')) {
-    return { kind: 'unix', text, path: text.slice('unix:'.length), lossIsVisible: false };
-  }
+  if (text.startsWith('unix:')) return unixAddress(text, text.slice('unix:'.length), false);
   // A relative path is taken for a host name, and never found.
   const endpoint = text.replace(/^(?:dns|passthrough):(?:\/\/[^/]*\/)?/, '');
   const [, host = endpoint, port = ''] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(endpoint) ?? [];
+  if (Number(port) > largestPort) throw new Error(`invalid address ${JSON.stringify(text)}: no port ${port}`);
   return { kind: 'tcp', text, host, port: port === '' ? defaultPort : Number(port) };
+}
+
+function unixAddress(text: string, path: string, lossIsVisible: boolean): CsiAddress {
+  if (path === '') throw new Error(`invalid address ${JSON.stringify(text)}: no path of a socket`);
+  return { kind: 'unix', text, path, lossIsVisible };
 }
 
 /** The target as grpc-js resolves it. */

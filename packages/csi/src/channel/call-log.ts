@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The two lines that a call leaves in the log at level 5, without secrets. Below that level nothing is formatted. */
 import type { Logger } from '@csi-sidecars/runtime';
-import type { CsiError } from '../codes.ts';
+import type { CsiError } from '../csi-error.ts';
 import type { Method, RequestOf, ResponseOf } from '../methods.ts';
 import type { Sanitizer } from '../sanitizer/sanitizer.ts';
 import type { ExchangeOutcome } from './exchange.ts';

@@ -15,7 +15,7 @@ import { parseAddress } from './address.ts';
 import type { CsiChannel } from './channel.ts';
 import type { ConnectCsiOptions } from './connect-through.ts';
 import { connectCsi } from './connect.ts';
-import { dialer } from './dial.ts';
+import { dialer } from './grpc-js-dial.ts';
 
 const call = { timeoutMs: 60_000 };
 const open: CsiChannel[] = [];

@@ -4,7 +4,7 @@ import csiDescriptor from '../gen/csi.json' with { type: 'json' };
 import { type Sanitizer, createSanitizer } from '../sanitizer/sanitizer.ts';
 import type { CsiChannel } from './channel.ts';
 import { type ConnectCsiDeps, type ConnectCsiOptions, connectThrough } from './connect-through.ts';
-import { dialer } from './dial.ts';
+import { dialer } from './grpc-js-dial.ts';
 
 /** One for all connections: it remembers what it has seen of the types. */
 let sanitizer: Sanitizer | undefined;

@@ -115,7 +115,10 @@ function keepConnected(
     await connection.ended;
     if (state.kind !== 'ready' || state.connection !== connection) return;
     connection.close();
-    log.error(undefined, 'Lost connection', { address: address.text });
+    // As upstream, whose dialler sees the loss behind these forms of an address only.
+    if (address.kind === 'unix' && address.lossIsVisible) {
+      log.error(undefined, 'Lost connection', { address: address.text });
+    }
     state = lossPolicy === 'end' ? { kind: 'lost' } : { kind: 'dropped' };
     if (lossPolicy === 'end') lost.abort(new Error('lost connection to CSI driver'));
   }

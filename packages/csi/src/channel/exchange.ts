@@ -2,10 +2,11 @@
 /**
  * One unary call on one connection. Its limit is sent to the driver as well; when it passes, or the signal aborts, the
  * stream is reset and the call ends here and now. The driver goes on with what it began: that is CSI's rule, not a leak.
- * Never throws: a failure is an outcome. Not here: how a call is put on the wire (grpc-js-exchange.ts, lean/unary-client.ts).
+ * Never throws: a failure is an outcome. Not here: how a call is put on the wire (grpc-js-exchange.ts, node-dial.ts).
  */
+import type { Code } from '@csi-sidecars/grpc';
 import type { Clock } from '@csi-sidecars/runtime';
-import { type Code, CsiError } from '../codes.ts';
+import { CsiError } from '../csi-error.ts';
 import type { Method, RequestOf, ResponseOf } from '../methods.ts';
 import type { CsiCallOptions } from './channel.ts';
 
@@ -23,7 +24,7 @@ export type Exchange = <M extends Method>(
 export interface SentCall {
   readonly method: string;
   readonly request: object;
-  /** For the header that tells the driver. */
+  /** For the header that the driver reads. */
   readonly timeoutMs: number;
 }
 
@@ -74,10 +75,4 @@ export function limitedExchange({ clock, send }: { readonly clock: Clock; readon
 
 export function canceled(method: string): ReturnType<typeof failed> {
   return failed({ code: 'Canceled', method, detail: 'context canceled' });
-}
-
-/** Value of the header `grpc-timeout`: at most eight digits and a unit. */
-export function timeoutText(timeoutMs: number): string {
-  const ms = Math.max(Math.ceil(timeoutMs), 0);
-  return ms < 1e8 ? `${ms}m` : `${Math.min(Math.ceil(ms / 1000), 99_999_999)}S`;
 }

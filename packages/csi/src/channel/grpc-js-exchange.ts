@@ -5,11 +5,10 @@
  */
 import { Metadata, status } from '@grpc/grpc-js';
 import type { ChannelInterface } from '@grpc/grpc-js';
+import { type MethodCodecs, codeFromNumber, methodCodecs, timeoutText } from '@csi-sidecars/grpc';
 import type { Clock } from '@csi-sidecars/runtime';
-import { codeFromNumber } from '../codes.ts';
 import csiDescriptor from '../gen/csi.json' with { type: 'json' };
-import { type MethodCodecs, methodCodecs } from '../wire/method-codecs.ts';
-import { type Exchange, type Send, type SentOutcome, failed, limitedExchange, timeoutText } from './exchange.ts';
+import { type Exchange, type Send, type SentOutcome, failed, limitedExchange } from './exchange.ts';
 
 const codecOf: MethodCodecs = /* @__PURE__ */ methodCodecs(csiDescriptor);
 

@@ -6,7 +6,7 @@
  */
 import type { Clock, Logger } from '@csi-sidecars/runtime';
 import type { CsiChannel } from '../channel/channel.ts';
-import { CsiError } from '../codes.ts';
+import { CsiError } from '../csi-error.ts';
 import { probe } from './identity.ts';
 
 export interface ProbeDeps {

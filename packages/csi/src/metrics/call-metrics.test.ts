@@ -4,7 +4,7 @@ import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { csiError, hang, serveCsi } from '../../testing/index.ts';
 import { connectCsi } from '../channel/connect.ts';
-import { codeFromNumber } from '../codes.ts';
+import { codeFromNumber } from '@csi-sidecars/grpc';
 import { createCallMetrics } from './call-metrics.ts';
 
 const probe = { method: '/csi.v1.Identity/Probe', code: 'OK', seconds: 1 } as const;

@@ -5,7 +5,7 @@
  * declared once and given values by `withLabelValues`, which leaves the original alone.
  */
 import type { Labels, Metrics } from '@csi-sidecars/runtime';
-import type { Code } from '../codes.ts';
+import type { Code } from '@csi-sidecars/grpc';
 
 export interface CallMetrics {
   setDriverName(name: string): void;

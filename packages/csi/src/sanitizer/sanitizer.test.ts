@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Descriptor } from '@csi-sidecars/grpc';
 import { describe, expect, it } from 'vitest';
 import csiDescriptor from '../gen/csi.json' with { type: 'json' };
-import type { Descriptor } from './descriptor.ts';
 import { createSanitizer } from './sanitizer.ts';
 
 const create = '/csi.v1.Controller/CreateVolume';

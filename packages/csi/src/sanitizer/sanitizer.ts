@@ -5,7 +5,7 @@
  * Guarantees: never throws, never changes the message. Costs as much as the message is long, so call it only for a line
  * that will be written.
  */
-import { type Descriptor, type FieldDescriptor, type Scope, lookUp } from './descriptor.ts';
+import { type Descriptor, type FieldDescriptor, type Scope, lookUp, ownMember } from '@csi-sidecars/grpc';
 import { objectOf, plain, quote } from './json.ts';
 
 export interface Sanitizer {
@@ -72,7 +72,7 @@ export function createSanitizer(descriptor: Descriptor): Sanitizer {
   function methodType(method: string, side: 'requestType' | 'responseType'): Scope | undefined {
     const [, service = '', name = ''] = method.split('/');
     const scope = lookUp([descriptor], `.${service}`);
-    const type = scope?.[0]?.methods?.[name]?.[side];
+    const type = ownMember(scope?.[0]?.methods, name)?.[side];
     return scope && type !== undefined ? lookUp(scope, type) : undefined;
   }
 

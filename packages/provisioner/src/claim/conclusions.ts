@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The ends of a run, and what comes before an end: protecting a claim, taking its protection off, giving it up. */
-import { done, type Outcome, retry } from '@csi-sidecars/runtime';
+import { done, type Outcome, retry, retryWithin } from '@csi-sidecars/runtime';
 import { type Answer, keptForMs } from './deletion.ts';
 import * as messages from './messages.ts';
 import type { Action, ClaimContext, ClaimState, Conclusion, Row } from './state.ts';
@@ -25,8 +25,9 @@ export interface Failure {
 /** Tried again with the claim's backoff, with an event. A claim that waits for its end waits no longer than its bound. */
 export function fail(s: ClaimState, context: ClaimContext, failure: Failure): Action {
   const { row, message, answer } = failure;
+  const cause = new Error(message);
   const end = {
-    ...conclude(row, retry(new Error(message))),
+    ...conclude(row, retry(cause)),
     events: [messages.failed(message)],
     counts: 'failure',
   } as const;
@@ -42,7 +43,7 @@ export function fail(s: ClaimState, context: ClaimContext, failure: Failure): Ac
     ...end,
     events: [messages.failed(messages.whileSettling(message, finalizerFacts(s, context)))],
     ...(answer === undefined ? {} : { answer }),
-    ...(leftMs === undefined ? {} : { lookAgainMs: leftMs }),
+    ...(leftMs === undefined ? {} : { outcome: retryWithin(leftMs, cause) }),
   };
 }
 
@@ -66,7 +67,9 @@ const writeAgainMs = 10_000;
 
 /** C37, C38: the finalizer of a claim that is given up was written, or could not be. */
 export function givenUp(s: ClaimState, context: ClaimContext): Conclusion {
-  if (s.givingUp !== 'done') return { ...retryWrite('C38', s, 'remove'), lookAgainMs: writeAgainMs };
+  if (s.givingUp !== 'done') {
+    return { ...retryWrite('C38', s, 'remove'), outcome: retryWithin(writeAgainMs, notWritten(s, 'remove')) };
+  }
   const message = messages.givenUp(finalizerFacts(s, context));
   const goesOn = s.memory.kind === 'pinned' || s.memory.kind === 'open';
   const outcome = goesOn ? retry(new Error(message)) : done;
@@ -85,8 +88,12 @@ export function isOutstanding({ memory, isProtected }: ClaimState): boolean {
 
 /** The claim could not be updated. No event: the next run writes again. */
 export function retryWrite(row: Row, s: ClaimState, which: 'add' | 'remove'): Conclusion {
-  const name = `${s.claim.metadata?.namespace ?? ''}/${s.claim.metadata?.name ?? ''}`;
-  return conclude(row, retry(new Error(`failed to ${which} the provisioning finalizer of claim ${name}`)));
+  return conclude(row, retry(notWritten(s, which)));
+}
+
+function notWritten({ claim }: ClaimState, which: 'add' | 'remove'): Error {
+  const name = `${claim.metadata?.namespace ?? ''}/${claim.metadata?.name ?? ''}`;
+  return new Error(`failed to ${which} the provisioning finalizer of claim ${name}`);
 }
 
 /** Nothing is outstanding: memory first, so that a failed write does not cause another call; then the finalizer; then `end`. */

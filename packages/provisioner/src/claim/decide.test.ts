@@ -327,7 +327,7 @@ const rows: readonly Row[] = [
     row: 'C2',
     given: 'saving, deleted a minute ago',
     state: state({ remembers: 'saving', answers: ['open', 'open', 'open'], deletedForMs: 60_000 }, settling),
-    next: 'done, again in 240000',
+    next: 'requeueAfter 240000',
   },
 ];
 

@@ -50,7 +50,7 @@ function whileSaving(s: ClaimState, context: ClaimContext): Action {
   if (s.deletion === undefined || !s.isProtected || context.settings.provisioningProtection === 'always') {
     return conclude('C2', done);
   }
-  return { ...conclude('C2', done), lookAgainMs: Math.max(saveBoundMs - s.deletion.forMs, lookAgainMs) };
+  return conclude('C2', requeueAfter(Math.max(saveBoundMs - s.deletion.forMs, lookAgainMs)));
 }
 
 /** A volume may exist, no request is pinned, and a volume is wanted no more. */

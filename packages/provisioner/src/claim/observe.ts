@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caches and from memory to the state of one claim. Synchronous, no network. */
 import {
+  type Caches,
   type Clock,
   type Lister,
   type PersistentVolume,
@@ -16,45 +17,43 @@ import { type Deletion, deletionOf } from './deletion.ts';
 import type { ClaimMemory, Entry } from './memory.ts';
 import { toPlan } from './plan.ts';
 import { isProtected } from './protection.ts';
-import { type ClaimContext, type ClaimState, nothingLearned, type Observed } from './state.ts';
+import { type ClaimContext, type ClaimLoop, type ClaimState, nothingLearned, type Observed } from './state.ts';
 
 export interface ObserveDeps {
-  /** With the index `uid`. */
-  readonly claims: Lister<PersistentVolumeClaim>;
-  readonly volumes: Lister<PersistentVolume>;
-  readonly classes: Lister<StorageClass>;
-  /** Undefined: topology is not supported. */
-  readonly cluster: ClusterTopology | undefined;
-  readonly memory: ClaimMemory;
-  readonly clock: Clock;
   readonly context: ClaimContext;
+  readonly memory: Pick<ClaimMemory, 'get'>;
+  readonly clock: Clock;
 }
 
 /** Undefined: neither the cache nor memory knows the claim. */
-export function observe(deps: ObserveDeps, uid: ClaimUid): ClaimState | undefined {
-  const { driver, settings } = deps.context;
-  const entry = deps.memory.get(uid);
-  const cached = deps.claims.byIndex('uid', uid)[0];
+export function observe(
+  { context, memory, clock }: ObserveDeps,
+  caches: Caches<ClaimLoop>,
+  uid: ClaimUid,
+): ClaimState | undefined {
+  const { driver, settings } = context;
+  const entry = memory.get(uid);
+  const cached = caches.claims.byIndex('uid', uid)[0];
   const claim = cached ?? entry?.claim;
   if (claim === undefined) return undefined;
-  const storageClass = deps.classes.get(toObjectKey(undefined, classNameOf(claim)));
+  const storageClass = caches.classes.get(toObjectKey(undefined, classNameOf(claim)));
   const volumeName = nameOf(uid, settings);
   const presence =
     cached === undefined ? 'gone' : cached.metadata?.deletionTimestamp === undefined ? 'live' : 'deleting';
   const hasFinalizer = cached !== undefined && isProtected(cached, driver.name);
-  const infeasibleForMs = refusedForMs(deps.clock, entry, storageClass);
+  const infeasibleForMs = refusedForMs(clock, entry, storageClass);
   const isOver = entry?.kind === 'settled' && !hasFinalizer && infeasibleForMs === 0;
   return {
     claim,
     presence,
     isProtected: hasFinalizer,
     memory: entry === undefined || isOver ? { kind: 'none' } : entry,
-    deletion: presence === 'live' ? undefined : deletionOf(deps.clock, claim, rememberedDeletion(entry)),
+    deletion: presence === 'live' ? undefined : deletionOf(clock, claim, rememberedDeletion(entry)),
     storageClass,
     volumeName,
-    volume: volumeOf(deps.volumes, { uid, volumeName }),
+    volume: volumeOf(caches.volumes, { uid, volumeName }),
     infeasibleForMs,
-    plan: planning(deps, claim),
+    plan: planning(context, claim, clusterOf(context, caches)),
     ...nothingLearned,
     // A run that begins with an unfinished deletion begins where the one before it ended.
     created: entry?.kind === 'pinned' ? entry.pinned.deleting : undefined,
@@ -73,7 +72,11 @@ function rememberedDeletion(entry: Entry | undefined): Deletion | undefined {
 }
 
 /** Planned once for each purpose, so that what is read in the run belongs to the request that is sent. */
-function planning({ cluster, context }: ObserveDeps, claim: PersistentVolumeClaim): Observed['plan'] {
+function planning(
+  context: ClaimContext,
+  claim: PersistentVolumeClaim,
+  cluster: ClusterTopology | undefined,
+): Observed['plan'] {
   const plans = new Map<string, ReturnType<typeof toPlan>>();
   return (storageClass, purpose) => {
     const known = plans.get(purpose);
@@ -81,6 +84,19 @@ function planning({ cluster, context }: ObserveDeps, claim: PersistentVolumeClai
     const plan = toPlan({ ...context, claim, storageClass, cluster, purpose });
     plans.set(purpose, plan);
     return plan;
+  };
+}
+
+/** Undefined: topology is not supported. */
+function clusterOf(
+  { supportsTopology }: ClaimContext,
+  { nodes, csiNodes }: Caches<ClaimLoop>,
+): ClusterTopology | undefined {
+  if (!supportsTopology) return undefined;
+  return {
+    csiNode: (name) => csiNodes.get(toObjectKey(undefined, name)),
+    csiNodes: () => csiNodes.list(),
+    node: (name) => nodes.get(toObjectKey(undefined, name)),
   };
 }
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One action of the claim loop done, and what was learned from it. No decisions: those are in `decide`. */
-import type { CsiChannel } from '@csi-sidecars/csi';
+/** What each action of the claim loop does. No decisions: those are in `decide`. */
 import {
   type ApiClient,
-  type Clock,
-  type EventRecorder,
-  type Informer,
-  type Logger,
+  type Performers,
   type PersistentVolume,
-  type PersistentVolumeClaim,
+  type Step,
   toError,
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
@@ -16,76 +12,52 @@ import { deprecationWarnings } from '../parameters/class-parameters.ts';
 import { saveVolume } from '../saving/perform.ts';
 import { readSecret } from '../secret-values.ts';
 import { uidOf } from './claim.ts';
-import { claimFacts, logStart } from './log-lines.ts';
-import * as messages from './messages.ts';
-import { cleanUp, createVolume } from './volume-calls.ts';
 import type { Answer } from './deletion.ts';
-import type { ClaimMemory, Entry } from './memory.ts';
-import type { ClaimContext, ClaimState, Step } from './state.ts';
+import { claimFacts, logStart } from './log-lines.ts';
+import type { Entry } from './memory.ts';
+import * as messages from './messages.ts';
+import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
 import { addProtection, type ClaimUpdate, removeProtection, removeSelectedNode, updateClaim } from './update-claim.ts';
+import { cleanUp, createVolume } from './volume-calls.ts';
 
-export interface PerformDeps {
-  readonly client: ApiClient;
-  readonly channel: CsiChannel;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly events: EventRecorder;
-  readonly claims: Informer<PersistentVolumeClaim>;
-  readonly volumes: Informer<PersistentVolume>;
-  readonly context: ClaimContext;
-  readonly memory: ClaimMemory;
-  /** Hands a PersistentVolume that could not be saved to the save loop. */
-  readonly saveLater: (volumeName: string) => void;
-}
+type ClaimStep = Pick<Step<ClaimLoop>, 'client' | 'clock' | 'logger' | 'caches' | 'state'>;
 
-export async function perform(
-  deps: PerformDeps,
-  state: ClaimState,
-  { action, signal }: { readonly action: Step; readonly signal: AbortSignal },
-): Promise<Partial<ClaimState>> {
-  const { name: driverName } = deps.context.driver;
-  switch (action.kind) {
-    case 'announce':
-      return announce(deps, state);
-    case 'readSecret':
-      return { secrets: await readSecret(deps.client, action.reference, signal) };
-    case 'readAttributesClass':
-      return { attributes: await readAttributesClass(deps.client, action.name, signal) };
-    case 'protect': {
-      const { write, ...learned } = await update(deps, state, addProtection(driverName));
+export function performers(deps: ClaimDeps): Performers<ClaimLoop> {
+  const { name: driverName } = deps.driver;
+  return {
+    announce: (step) => announce(deps, step),
+    readSecret: async ({ client, action, signal }) => ({ secrets: await readSecret(client, action.reference, signal) }),
+    readAttributesClass: async ({ client, action, signal }) => ({
+      attributes: await readAttributesClass(client, action.name, signal),
+    }),
+    protect: async (step) => {
+      const { write, ...learned } = await update(step, addProtection(driverName));
       if (write === 'refused' && learned.presence === undefined) {
-        deps.logger.warn('Cannot put the provisioning finalizer on a claim', claimFacts(state));
+        step.logger.warn('Cannot put the provisioning finalizer on a claim', claimFacts(step.state));
       }
       return { protecting: write, ...learned, ...(write === 'done' ? { isProtected: true } : {}) };
-    }
-    case 'unprotect': {
-      const { write, ...learned } = await update(deps, state, removeProtection(driverName));
+    },
+    unprotect: async (step) => {
+      const { write, ...learned } = await update(step, removeProtection(driverName));
       const isOff = write === 'done' || learned.presence === 'gone';
-      return { unprotecting: write, ...learned, ...(isOff ? unprotected(deps, state) : {}) };
-    }
-    case 'reschedule': {
-      const { write, ...learned } = await update(deps, state, removeSelectedNode(driverName, action.protection));
-      const isOff = write === 'done' && action.protection === 'remove';
-      return { rescheduling: write, ...learned, ...(isOff ? unprotected(deps, state) : {}) };
-    }
-    case 'settle':
-      return settle(deps, state, action.refusedBy);
-    case 'releaseRequest': {
-      const { claim, deletion } = state;
-      return { memory: remember(deps, { kind: 'open', claim, deletion }) };
-    }
-    case 'createVolume':
-      return createVolume(deps, state, { ...action, signal });
-    case 'cleanUp':
-      return cleanUp(deps, state, { ...action, signal });
-    case 'save':
-      return save(deps, state, action.volume);
-    case 'giveUp':
-      return giveUp(deps, state, action.answer);
-  }
+      return { unprotecting: write, ...learned, ...(isOff ? unprotected(deps, step.state) : {}) };
+    },
+    reschedule: async (step) => {
+      const { protection } = step.action;
+      const { write, ...learned } = await update(step, removeSelectedNode(driverName, protection));
+      const isOff = write === 'done' && protection === 'remove';
+      return { rescheduling: write, ...learned, ...(isOff ? unprotected(deps, step.state) : {}) };
+    },
+    settle: (step) => settle(deps, step, step.action.refusedBy),
+    releaseRequest: ({ state: { claim, deletion } }) => ({ memory: remember(deps, { kind: 'open', claim, deletion }) }),
+    createVolume: (step) => createVolume(deps, step),
+    cleanUp: (step) => cleanUp(deps, step),
+    save: (step) => save(deps, step, step.action.volume),
+    giveUp: (step) => giveUp(deps, step, step.action.answer),
+  };
 }
 
-function announce({ events, logger }: PerformDeps, state: ClaimState): Partial<ClaimState> {
+function announce({ events }: ClaimDeps, { logger, state }: ClaimStep): Partial<ClaimState> {
   const { claim, storageClass } = state;
   logStart(logger, state);
   for (const warning of deprecationWarnings(storageClass?.parameters ?? {})) logger.warn(warning);
@@ -107,21 +79,20 @@ async function readAttributesClass(
 }
 
 async function update(
-  deps: PerformDeps,
-  { claim }: ClaimState,
+  { client, caches: { claims }, state: { claim } }: ClaimStep,
   change: ClaimUpdate,
 ): Promise<{ readonly write: ClaimState['protecting'] } & Pick<Partial<ClaimState>, 'claim' | 'presence'>> {
-  const latest = deps.claims.lister.byIndex('uid', uidOf(claim))[0] ?? claim;
-  const updated = await updateClaim(deps, latest, change);
+  const latest = claims.byIndex('uid', uidOf(claim))[0] ?? claim;
+  const updated = await updateClaim({ client, claims }, latest, change);
   return { write: updated.write, claim: updated.claim, ...(updated.presence === 'gone' ? { presence: 'gone' } : {}) };
 }
 
-function remember({ memory }: PerformDeps, entry: Entry): Entry {
+function remember({ memory }: ClaimDeps, entry: Entry): Entry {
   memory.set(entry);
   return entry;
 }
 
-function forget({ memory }: PerformDeps, { claim }: ClaimState): ClaimState['memory'] {
+function forget({ memory }: ClaimDeps, { claim }: ClaimState): ClaimState['memory'] {
   memory.delete(uidOf(claim));
   return { kind: 'none' };
 }
@@ -129,36 +100,42 @@ function forget({ memory }: PerformDeps, { claim }: ClaimState): ClaimState['mem
 const refusalMs = 5 * 60_000;
 
 /** The finalizer stays to be taken off. Without it only the refusal of a class is left to remember. */
-function settle(deps: PerformDeps, state: ClaimState, refusedBy: string | undefined): Partial<ClaimState> {
+function settle(deps: ClaimDeps, { clock, state }: ClaimStep, refusedBy: string | undefined): Partial<ClaimState> {
   const { claim } = state;
   const refusal =
-    refusedBy === undefined ? undefined : { untilMs: deps.clock.monotonicMs() + refusalMs, classUid: refusedBy };
+    refusedBy === undefined ? undefined : { untilMs: clock.monotonicMs() + refusalMs, classUid: refusedBy };
   if (!state.isProtected && refusal === undefined) return { memory: forget(deps, state) };
   return { memory: remember(deps, { kind: 'settled', claim, refusal }) };
 }
 
-function unprotected(deps: PerformDeps, state: ClaimState): Partial<ClaimState> {
+function unprotected(deps: ClaimDeps, state: ClaimState): Partial<ClaimState> {
   const { memory } = state;
   const isRefused = memory.kind === 'settled' && memory.refusal !== undefined;
   return { isProtected: false, memory: isRefused ? memory : forget(deps, state) };
 }
 
 /** The finalizer goes; memory goes on with the call as long as the driver did not say no. */
-async function giveUp(deps: PerformDeps, state: ClaimState, answer: Answer): Promise<Partial<ClaimState>> {
+async function giveUp(deps: ClaimDeps, step: ClaimStep, answer: Answer): Promise<Partial<ClaimState>> {
+  const { state } = step;
   const { claim, deletion } = state;
   if (deletion !== undefined) deps.memory.answered(claim, deletion, answer);
-  const { write, ...learned } = await update(deps, state, removeProtection(deps.context.driver.name));
+  const { write, ...learned } = await update(step, removeProtection(deps.driver.name));
   if (write !== 'done' && learned.presence !== 'gone') return { givingUp: write, ...learned };
   const memory = answer === 'final' ? forget(deps, state) : state.memory;
   return { givingUp: 'done', isProtected: false, memory, ...learned };
 }
 
-async function save(deps: PerformDeps, state: ClaimState, volume: PersistentVolume): Promise<Partial<ClaimState>> {
-  const saved = await saveVolume(deps, volume);
+async function save(
+  deps: ClaimDeps,
+  { client, caches, logger, state }: ClaimStep,
+  volume: PersistentVolume,
+): Promise<Partial<ClaimState>> {
+  const saved = await saveVolume({ client, ...caches }, volume);
   const { memory, deletion } = state;
   if (saved.kind !== 'later' || memory.kind !== 'pinned') return { saved };
-  deps.logger.error(saved.cause, 'Failed to save volume', claimFacts(state));
+  logger.error(saved.cause, 'Failed to save volume', claimFacts(state));
   const { claim, pinned } = memory;
-  deps.saveLater(pinned.plan.volumeName);
-  return { saved, memory: remember(deps, { kind: 'saving', claim, pinned, volume, deletion }) };
+  const learned = { saved, memory: remember(deps, { kind: 'saving', claim, pinned, volume, deletion }) };
+  deps.saves.wake(pinned.plan.volumeName, 'rateLimited');
+  return learned;
 }

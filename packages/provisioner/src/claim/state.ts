@@ -9,28 +9,65 @@
  * Not here: saving a PersistentVolume that could not be saved at once (`saving/`), deleting volumes (`volume/`), sources
  * of data, in-tree migration.
  */
-import type { CreateVolumeRequestInput, DriverFacts } from '@csi-sidecars/csi';
+import type { CreateVolumeRequestInput, CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import type {
+  CSINode,
+  EventRecorder,
+  LoopTypes,
+  Node,
   Outcome,
   PersistentVolume,
   PersistentVolumeClaim,
   RecordedEvent,
   StorageClass,
+  WakeUps,
 } from '@csi-sidecars/runtime';
 import type { SecretReference } from '@csi-sidecars/volume';
+import type { ProvisionerMetrics } from '../metrics.ts';
 import type { SaveOutcome } from '../saving/outcome.ts';
+import type { UnsavedKey } from '../saving/state.ts';
 import type { SecretValues } from '../secret-values.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { Answer, Deletion } from './deletion.ts';
-import type { Entry, Pinned } from './memory.ts';
+import type { ClaimUid } from './claim.ts';
+import type { ClaimMemory, Entry, Pinned } from './memory.ts';
 import type { CreateOutcome, TooSmall } from './outcome.ts';
 import type { PlanAnswer } from './plan.ts';
 
-/** The same for every claim of the process. */
+export interface ClaimLoop extends LoopTypes {
+  readonly key: ClaimUid;
+  readonly watched: {
+    /** With the index `uid`. */
+    readonly claims: PersistentVolumeClaim;
+    readonly volumes: PersistentVolume;
+    readonly classes: StorageClass;
+    /** These two are not watched without topology. */
+    readonly nodes: Node;
+    readonly csiNodes: CSINode;
+  };
+  readonly state: ClaimState;
+  readonly action: Action;
+}
+
+/** The same for every claim of the process, and all that decisions read of it. */
 export interface ClaimContext {
   readonly driver: DriverFacts;
   readonly settings: ProvisionerSettings;
   readonly supportsTopology: boolean;
+}
+
+/** What the effects use beside that. */
+export interface ClaimDeps extends ClaimContext {
+  readonly channel: CsiChannel;
+  readonly events: EventRecorder;
+  /** Events under the driver side's component name. */
+  readonly driverEvents: EventRecorder;
+  readonly metrics: ProvisionerMetrics;
+  readonly memory: ClaimMemory;
+  /** Hands a PersistentVolume that could not be saved to the save loop. */
+  readonly saves: WakeUps<UnsavedKey>;
+  /** The save loop hands a claim back. */
+  readonly claims: WakeUps<ClaimUid>;
 }
 
 export interface ClaimState extends Observed, Learned {}
@@ -133,8 +170,6 @@ export interface Ending {
   readonly counts: 'success' | 'failure' | 'no';
   /** Counted when the claim is being deleted while a volume may exist. */
   readonly answer?: Answer;
-  /** Looks at the claim again after this time, if the outcome does not do so earlier. */
-  readonly lookAgainMs?: number;
   /** The claim was given up while a volume may exist. */
   readonly givenUp?: 'yes';
 }

@@ -21,24 +21,29 @@ function depsWith(error: Error, lost = new AbortController().signal) {
     throw error;
   };
   const channel: CsiChannel = { call, lost, close: () => undefined };
-  return { channel, clock: new FakeClock(), context, memory: createClaimMemory() };
+  return { ...context, channel, memory: createClaimMemory() };
 }
 const { signal } = new AbortController();
-const first = { kind: 'createVolume', pinned, request: pinned.request, isFirst: true, signal } as const;
+const action = { row: 'C22', kind: 'createVolume', pinned, request: pinned.request, isFirst: true } as const;
+const first = { state: state(), action, signal };
 
 describe('an error of CreateVolume', () => {
   it('given an answer that cannot be decoded, when it comes, then the outcome is ambiguous, whatever its code', async () => {
-    const { created } = await createVolume(depsWith(unreadable), state(), first);
+    const { created } = await createVolume(depsWith(unreadable), first);
     expect(created).toEqual({ row: 'O1', kind: 'ambiguous', message: unreadable.message, isAnswer: true });
   });
 
   it('given the same code from the driver, when it comes, then it is final', async () => {
-    const { created } = await createVolume(depsWith(internal), state(), first);
+    const { created } = await createVolume(depsWith(internal), first);
     expect(created).toEqual({ row: 'O5', kind: 'final', message: internal.message, isSettled: true });
   });
 
   it('given an earlier call, when the driver says the same, then it is not settled', async () => {
-    const { created } = await createVolume(depsWith(internal), state({ pinned }), { ...first, isFirst: false });
+    const { created } = await createVolume(depsWith(internal), {
+      state: state({ pinned }),
+      action: { ...action, isFirst: false },
+      signal,
+    });
     expect(created).toEqual({ row: 'O4', kind: 'final', message: internal.message, isSettled: false });
   });
 
@@ -49,8 +54,7 @@ describe('an error of CreateVolume', () => {
       error: Error,
       options: { lost?: AbortSignal; signal?: AbortSignal } = {},
     ): Promise<unknown> =>
-      (await createVolume(depsWith(error, options.lost), state(), { ...first, signal: options.signal ?? signal }))
-        .created;
+      (await createVolume(depsWith(error, options.lost), { ...first, signal: options.signal ?? signal })).created;
     const over = AbortSignal.abort(new Error('over'));
     expect(await created(unavailable)).toMatchObject({ kind: 'ambiguous', isAnswer: true });
     expect(await created(deadline)).toMatchObject({ kind: 'ambiguous', isAnswer: true });
@@ -60,16 +64,21 @@ describe('an error of CreateVolume', () => {
 });
 
 describe('an error of the DeleteVolume that cleans up', () => {
-  const step = { kind: 'cleanUp', volume: tooSmall, secrets: {}, signal } as const;
+  const step = {
+    clock: new FakeClock(),
+    state: state({ pinned }),
+    action: { row: 'C28', kind: 'cleanUp', volume: tooSmall, secrets: {} },
+    signal,
+  } as const;
 
   it('given an answer that cannot be decoded, when it comes, then the deletion may still be going on', async () => {
-    const { cleanedUp, memory } = await cleanUp(depsWith(unreadable), state({ pinned }), step);
+    const { cleanedUp, memory } = await cleanUp(depsWith(unreadable), step);
     expect(cleanedUp).toEqual({ failure: unreadable.message, isOpen: true });
     expect(memory?.kind === 'pinned' && memory.pinned.deleting).toEqual(tooSmall);
   });
 
   it('given a final code, when it comes, then no deletion is going on', async () => {
-    const { cleanedUp, memory } = await cleanUp(depsWith(internal), state({ pinned }), step);
+    const { cleanedUp, memory } = await cleanUp(depsWith(internal), step);
     expect(cleanedUp).toEqual({ failure: internal.message, isOpen: false });
     expect(memory?.kind === 'pinned' && memory.pinned.deleting).toBeUndefined();
   });

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The calls to the driver that the claim loop makes, and their translation into what `decide` understands. */
-import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
-import { type Clock, toError } from '@csi-sidecars/runtime';
+import { CsiError } from '@csi-sidecars/csi';
+import { type Step, toError } from '@csi-sidecars/runtime';
 import { isOpen, toErrorOutcome, toResponseOutcome } from './outcome.ts';
-import type { ClaimMemory, Entry } from './memory.ts';
-import type { ClaimContext, ClaimState, Step } from './state.ts';
+import type { Entry } from './memory.ts';
+import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
 
-export interface CallDeps {
-  readonly channel: CsiChannel;
-  readonly clock: Clock;
-  readonly context: ClaimContext;
-  readonly memory: ClaimMemory;
-}
+type CallDeps = Pick<ClaimDeps, 'channel' | 'memory' | 'settings' | 'supportsTopology'>;
 
 export async function createVolume(
   deps: CallDeps,
-  state: ClaimState,
-  { pinned, request, isFirst, signal }: Extract<Step, { kind: 'createVolume' }> & { readonly signal: AbortSignal },
+  {
+    state: { claim, deletion },
+    action: { pinned, request, isFirst },
+    signal,
+  }: Pick<Step<ClaimLoop, 'createVolume'>, 'state' | 'action' | 'signal'>,
 ): Promise<Partial<ClaimState>> {
-  const { claim, deletion } = state;
   const memory: Entry = { kind: 'pinned', claim, pinned, deletion };
   // Before the call: whatever happens from here on, a retry is this request and no other.
   deps.memory.set(memory);
-  const { timeoutMs } = deps.context.settings;
+  const { timeoutMs } = deps.settings;
   try {
     const response = await deps.channel.call('/csi.v1.Controller/CreateVolume', request, { timeoutMs, signal });
     return { memory, created: toResponseOutcome(response.volume, pinned.plan) };
@@ -31,7 +28,7 @@ export async function createVolume(
       code: codeOf(error),
       message: toError(error).message,
       isAnswer: !deps.channel.lost.aborted && !signal.aborted,
-      mayReschedule: deps.context.supportsTopology && pinned.plan.selectedNode !== '',
+      mayReschedule: deps.supportsTopology && pinned.plan.selectedNode !== '',
       wasUnsettled: !isFirst,
     });
     return { memory, created };
@@ -42,11 +39,15 @@ const cleanUpAttempts = 5;
 
 /** Back to back within one timeout: the claim waits for it. */
 export async function cleanUp(
-  { channel, clock, context, memory }: CallDeps,
-  { memory: entry }: ClaimState,
-  { volume, secrets, signal }: Extract<Step, { kind: 'cleanUp' }> & { readonly signal: AbortSignal },
+  { channel, settings, memory }: CallDeps,
+  {
+    clock,
+    state: { memory: entry },
+    action: { volume, secrets },
+    signal,
+  }: Pick<Step<ClaimLoop, 'cleanUp'>, 'clock' | 'state' | 'action' | 'signal'>,
 ): Promise<Pick<Partial<ClaimState>, 'cleanedUp' | 'memory'>> {
-  const endMs = clock.monotonicMs() + context.settings.timeoutMs;
+  const endMs = clock.monotonicMs() + settings.timeoutMs;
   const request = { volume_id: volume.volumeId, secrets };
   let cleanedUp: ClaimState['cleanedUp'] = { failure: 'context deadline exceeded', isOpen: true };
   for (let attempt = 1; attempt <= cleanUpAttempts && cleanedUp !== 'yes'; attempt++) {

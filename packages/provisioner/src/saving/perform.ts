@@ -2,8 +2,9 @@
 /** One try to save a PersistentVolume, judged by rows S1 to S8: the only effect of this loop, and the claim loop's first save. */
 import {
   type ApiClient,
-  type Informer,
+  type Cache,
   isNotFound,
+  type Lister,
   type PersistentVolume,
   type PersistentVolumeClaim,
   persistentVolumes,
@@ -12,8 +13,9 @@ import { compareExisting, type SaveOutcome, toSaveFailure } from './outcome.ts';
 
 export interface SaveDeps {
   readonly client: ApiClient;
-  readonly volumes: Pick<Informer<PersistentVolume>, 'remember'>;
-  readonly claims: Pick<Informer<PersistentVolumeClaim>, 'lister'>;
+  readonly volumes: Pick<Cache<PersistentVolume>, 'remember'>;
+  /** With the index `uid`. */
+  readonly claims: Pick<Lister<PersistentVolumeClaim>, 'byIndex'>;
 }
 
 /** Not cancelled with anything: the volume exists, and the sooner it is recorded the better. */
@@ -23,7 +25,7 @@ export async function saveVolume(
 ): Promise<SaveOutcome> {
   const name = volume.metadata?.name ?? '';
   // Read before the request: once the volume is there the claim is bound, and bound claims are not kept.
-  const isThere = claims.lister.byIndex('uid', volume.spec?.claimRef?.uid ?? '').length > 0;
+  const isThere = claims.byIndex('uid', volume.spec?.claimRef?.uid ?? '').length > 0;
   const saved = { kind: 'saved', claim: isThere ? 'there' : 'gone' } as const;
   try {
     volumes.remember(await client.create(persistentVolumes, volume));

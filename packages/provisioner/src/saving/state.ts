@@ -6,12 +6,19 @@
  *
  * Not here: the first save (the claim loop does it and judges it by the same rows).
  */
-import type { Outcome, PersistentVolumeClaim, RecordedEvent } from '@csi-sidecars/runtime';
+import type { LoopTypes, Outcome, PersistentVolume, PersistentVolumeClaim, RecordedEvent } from '@csi-sidecars/runtime';
 import type { Saving } from '../claim/memory.ts';
 import type { SaveOutcome, SaveRow } from './outcome.ts';
 
 /** The PersistentVolume's name. */
 export type UnsavedKey = string;
+
+export interface SaveLoop extends LoopTypes {
+  readonly key: UnsavedKey;
+  readonly watched: { readonly claims: PersistentVolumeClaim; readonly volumes: PersistentVolume };
+  readonly state: SaveState;
+  readonly action: Action;
+}
 
 export interface SaveState {
   readonly saving: Saving;

@@ -143,7 +143,7 @@ const rows: readonly Case[] = [
     row: 'V10',
     given: 'attached',
     state: state({ attachedTo: 'n1' }),
-    next: 'retry, Normal VolumeDelete: persistentvolume pvc-uid-data is still attached to node n1, waiting for detach, failure',
+    next: 'postpone, Normal VolumeDelete: persistentvolume pvc-uid-data is still attached to node n1, waiting for detach, failure',
   },
   {
     row: 'V11',

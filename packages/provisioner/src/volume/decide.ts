@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The volume table. Pure; first match wins. */
-import { done, type RecordedEvent, retry } from '@csi-sidecars/runtime';
+import { done, postpone, type RecordedEvent, retry } from '@csi-sidecars/runtime';
 import { inTreePluginOf } from '@csi-sidecars/volume';
 import { missingCapability } from '../driver.ts';
-import { Postponed } from '../retry-log.ts';
 import { toDeletionSecret } from './deletion-secret.ts';
 import * as messages from './messages.ts';
 import type { Action, Conclusion, Row, VolumeContext, VolumeState } from './state.ts';
 import { finalizerChange, hasFinalizer, isOurs, isToBeDeleted } from './volume.ts';
 
-export function decide(s: VolumeState, { driver }: VolumeContext): Action {
+type DecideContext = Pick<VolumeContext, 'driver'>;
+
+export function decide(s: VolumeState, { driver }: DecideContext): Action {
   if (s.deletion === 'done') return afterDeletion(s);
   if (!isOurs(s.volume, driver.name)) return finish('V1', 'no');
   if (s.finalizing === 'untried') {
@@ -22,7 +23,7 @@ export function decide(s: VolumeState, { driver }: VolumeContext): Action {
   return towardsDeletion(s, { driver });
 }
 
-function towardsDeletion(s: VolumeState, { driver }: VolumeContext): Action {
+function towardsDeletion(s: VolumeState, { driver }: DecideContext): Action {
   if (s.volume.spec?.csi === undefined) {
     const plugin = inTreePluginOf(driver.name);
     return refuse('V6', plugin === undefined ? messages.notCsi : messages.migrated(plugin));
@@ -36,7 +37,8 @@ function towardsDeletion(s: VolumeState, { driver }: VolumeContext): Action {
   }
   if (s.attachedTo !== undefined) {
     const message = messages.stillAttached(s.volume.metadata?.name ?? '', s.attachedTo);
-    return failWith('V10', messages.postponed(message), new Postponed(message));
+    const event = messages.postponed(message);
+    return { row: 'V10', kind: 'conclude', outcome: postpone(message), events: [event], counts: 'failure' };
   }
   if (typeof s.deletion === 'object') {
     return failWith('V11', messages.deleteFailed(s.deletion.failure.message), s.deletion.failure);

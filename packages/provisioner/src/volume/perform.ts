@@ -1,61 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One action of the volume loop done, and what was learned from it. */
-import type { CsiChannel } from '@csi-sidecars/csi';
+/** What each action of the volume loop does. No decisions: those are in `decide`. */
 import {
   addFinalizer,
-  type ApiClient,
-  type Informer,
+  attempt,
   isNotFound,
-  type Logger,
+  type Performers,
   type PersistentVolume,
   persistentVolumes,
   removeFinalizer,
+  type Step,
   toError,
 } from '@csi-sidecars/runtime';
 import { volumeFinalizer } from '../names.ts';
 import { readSecret } from '../secret-values.ts';
-import type { Step, VolumeState } from './state.ts';
+import type { VolumeContext, VolumeLoop, VolumeState } from './state.ts';
 
-export interface PerformDeps {
-  readonly client: ApiClient;
-  readonly channel: CsiChannel;
-  readonly logger: Logger;
-  readonly volumes: Pick<Informer<PersistentVolume>, 'remember'>;
-  readonly timeoutMs: number;
-}
-
-export async function perform(
-  deps: PerformDeps,
-  { volume }: VolumeState,
-  { action, signal }: { readonly action: Step; readonly signal: AbortSignal },
-): Promise<Partial<VolumeState>> {
-  switch (action.kind) {
-    case 'setFinalizer': {
-      const patched = await patchFinalizer(deps, volume, { change: action.change, signal });
+export function performers({ channel, settings: { timeoutMs } }: VolumeContext): Performers<VolumeLoop> {
+  return {
+    setFinalizer: async (step) => {
+      const patched = await patchFinalizer(step, { change: step.action.change, signal: step.signal });
       return 'volume' in patched ? { finalizing: 'done', volume: patched.volume } : { finalizing: patched.result };
-    }
-    case 'readSecret': {
-      const secrets = await readSecret(deps.client, action.reference, signal);
+    },
+    readSecret: async ({ client, logger, key, action, signal }) => {
+      const secrets = await readSecret(client, action.reference, signal);
       if (secrets.kind === 'found') return { secrets };
       // The secret may be gone with the namespace of the claim; the driver decides whether it needs it.
-      deps.logger.warn('Deleting a volume without its secret', { PV: volume.metadata?.name, reason: secrets.message });
+      logger.warn('Deleting a volume without its secret', { PV: key, reason: secrets.message });
       return { secrets: { values: undefined } };
-    }
-    case 'deleteVolume': {
-      const PV = volume.metadata?.name;
-      deps.logger.info(4, 'Started', { PV });
-      const deletion = await deleteVolume(deps, volume, { secrets: action.secrets, signal });
-      if (deletion === 'done') deps.logger.info(4, 'Volume deleted', { PV });
+    },
+    deleteVolume: async ({ logger, key, state, action: { secrets }, signal }) => {
+      logger.info(4, 'Started', { PV: key });
+      const volumeId = state.volume.spec?.csi?.volumeHandle ?? '';
+      const request = { volume_id: volumeId, ...(secrets === undefined ? {} : { secrets }) };
+      const deletion = await attempt(() =>
+        channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal }),
+      );
+      if (deletion === 'done') logger.info(4, 'Volume deleted', { PV: key });
       return { deletion };
-    }
-    case 'removeObject':
-      return removeObject(deps, volume);
-    case 'release': {
-      const patched = await patchFinalizer(deps, volume, { change: 'remove', signal: undefined });
+    },
+    removeObject,
+    release: async (step) => {
+      const patched = await patchFinalizer(step, { change: 'remove', signal: undefined });
       if ('volume' in patched || patched.result === 'gone') return { release: 'done' };
       return { release: patched.result };
-    }
-  }
+    },
+  };
 }
 
 interface FinalizerPatch {
@@ -64,8 +53,7 @@ interface FinalizerPatch {
 }
 
 async function patchFinalizer(
-  { client, volumes }: PerformDeps,
-  volume: PersistentVolume,
+  { client, caches: { volumes }, state: { volume } }: Step<VolumeLoop>,
   { change, signal }: FinalizerPatch,
 ): Promise<{ readonly volume: PersistentVolume } | { readonly result: 'gone' | { readonly failure: Error } }> {
   const { name = '' } = volume.metadata ?? {};
@@ -82,27 +70,12 @@ async function patchFinalizer(
   }
 }
 
-interface DeleteCall {
-  readonly secrets: Readonly<Record<string, string>> | undefined;
-  readonly signal: AbortSignal;
-}
-
-async function deleteVolume(
-  { channel, timeoutMs }: PerformDeps,
-  volume: PersistentVolume,
-  { secrets, signal }: DeleteCall,
-): Promise<VolumeState['deletion']> {
-  const request = { volume_id: volume.spec?.csi?.volumeHandle ?? '', ...(secrets === undefined ? {} : { secrets }) };
-  try {
-    await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal });
-    return 'done';
-  } catch (error) {
-    return { failure: toError(error) };
-  }
-}
-
 /** Not cancelled: the volume is gone, and an object that outlives it would only be deleted once more. */
-async function removeObject({ client, volumes }: PerformDeps, volume: PersistentVolume): Promise<Partial<VolumeState>> {
+async function removeObject({
+  client,
+  caches: { volumes },
+  state: { volume },
+}: Step<VolumeLoop>): Promise<Partial<VolumeState>> {
   const { name = '', uid } = volume.metadata ?? {};
   try {
     const preconditions = uid === undefined ? {} : { uid };

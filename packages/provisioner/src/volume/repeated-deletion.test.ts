@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A deletion that is finished before the watch delivers it. */
-import { silentLogger, type PersistentVolume } from '@csi-sidecars/runtime';
+import { type VolumeAttachment, volumeAttachments } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { aDriver, aVolume } from '../../testing/builders.ts';
+import { aVolume, driverName } from '../../testing/builders.ts';
+import { aProvisioner } from '../../testing/provisioner-fixture.ts';
 import { volumeFinalizer } from '../names.ts';
-import { createVolumeReconcile, type VolumeLoopDeps } from './controller.ts';
 
-const deletedAt = '2026-01-01T00:00:00Z';
-const deleting = (volume: PersistentVolume | undefined): PersistentVolume => ({
-  ...volume,
-  metadata: { ...volume?.metadata, deletionTimestamp: deletedAt },
-});
+const attachment: VolumeAttachment = {
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'VolumeAttachment',
+  metadata: { name: 'va', uid: 'uid-of-va' },
+  spec: { attacher: driverName, nodeName: 'n1', source: { persistentVolumeName: 'pvc-uid-data' } },
+};
 
 it('given a finished deletion, when the cache still shows the volume, then it is not deleted again, but one of a new UID is', async () => {
-  const calls: string[] = [];
-  const remembered: unknown[] = [];
-  let cached: PersistentVolume | undefined = aVolume({ finalizers: [volumeFinalizer] });
-  const name = cached.metadata?.name as Parameters<ReturnType<typeof createVolumeReconcile>>[0];
-  const deps = {
-    clock: { monotonicMs: () => 0 },
-    logger: silentLogger,
-    timeoutMs: 1000,
-    caches: { volumes: { get: () => cached }, classes: { get: () => undefined }, attachments: undefined },
-    context: { driver: aDriver() },
-    events: { record: () => undefined },
-    metrics: { deleted: () => undefined, deleteFailed: () => undefined },
-    volumes: { remember: (volume: PersistentVolume) => void remembered.push(volume.metadata?.deletionTimestamp) },
-    channel: { call: async (method: string) => void calls.push(method) },
-    client: { delete: async () => deleting(cached), patch: async () => deleting(cached) },
-  } as unknown as VolumeLoopDeps;
-  const reconcile = createVolumeReconcile(deps);
-  const { signal } = new AbortController();
-
-  await reconcile(name, signal);
-  await reconcile(name, signal);
-  expect(calls).toEqual(['/csi.v1.Controller/DeleteVolume']);
-  // What the API server answered to DELETE, and to the removal of the finalizer.
-  expect(remembered).toEqual([deletedAt, deletedAt]);
-
-  cached = { ...cached, metadata: { ...cached.metadata, uid: 'another' } };
-  await reconcile(name, signal);
-  expect(calls.length).toBe(2);
+  const released = aVolume({ finalizers: [volumeFinalizer] });
+  const p = await aProvisioner({ controller: ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME'] });
+  p.faults.push({
+    when: ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumes',
+    fault: { kind: 'lag', ms: 20_000 },
+    times: 9,
+  });
+  // The removal of the finalizer is answered with the version that the DELETE made, and the watch delivers that version 10 s before the
+  // end of the object. A change in between wakes the volume.
+  p.faults.push({
+    when: ({ verb, resource }) => verb === 'patch' && resource === 'persistentvolumes',
+    fault: { kind: 'delay', ms: 10_000 },
+  });
+  p.server.endWatches('broken');
+  await p.clock.advance(5_000);
+  p.server.seed(released);
+  await p.clock.advance(45_000);
+  expect([p.calls().length, p.volume()]).toEqual([1, undefined]);
+  p.server.seed(attachment);
+  await p.settle();
+  p.server.objects.remove(volumeAttachments, { name: 'va' });
+  await p.settle();
+  await p.clock.advance(60_000);
+  expect(p.calls().length).toBe(1);
+  p.server.seed({ ...released, metadata: { ...released.metadata, uid: 'another' } });
+  await p.clock.advance(30_000);
+  expect(p.calls().length).toBe(2);
 });

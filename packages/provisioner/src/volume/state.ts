@@ -5,20 +5,40 @@
  *
  * Not here: creating volumes (`claim/`), releasing them (the PV controller does), in-tree volumes.
  */
-import type { DriverFacts } from '@csi-sidecars/csi';
-import type { Outcome, PersistentVolume, RecordedEvent, StorageClass } from '@csi-sidecars/runtime';
+import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
+import type {
+  EventRecorder,
+  LoopTypes,
+  ObjectKey,
+  Outcome,
+  PersistentVolume,
+  RecordedEvent,
+  StorageClass,
+  VolumeAttachment,
+} from '@csi-sidecars/runtime';
 import type { SecretReference } from '@csi-sidecars/volume';
+import type { ProvisionerMetrics } from '../metrics.ts';
+import type { ProvisionerSettings } from '../settings.ts';
 
-declare const volumeName: unique symbol;
-/** Queue key of the volume loop: the PersistentVolume's name. */
-export type VolumeName = string & { readonly [volumeName]: true };
-
-export function nameOf(volume: PersistentVolume): VolumeName {
-  return (volume.metadata?.name ?? '') as VolumeName;
+export interface VolumeLoop extends LoopTypes {
+  readonly key: ObjectKey;
+  readonly watched: {
+    readonly volumes: PersistentVolume;
+    readonly classes: StorageClass;
+    /** With the index `volume`. Not watched for a driver that does not attach. */
+    readonly attachments: VolumeAttachment;
+  };
+  readonly state: VolumeState;
+  readonly action: Action;
 }
 
+/** The same for every volume of the process. */
 export interface VolumeContext {
   readonly driver: DriverFacts;
+  readonly channel: CsiChannel;
+  readonly settings: ProvisionerSettings;
+  readonly events: EventRecorder;
+  readonly metrics: ProvisionerMetrics;
 }
 
 export interface VolumeState extends Observed, Learned {}

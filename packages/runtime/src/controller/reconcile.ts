@@ -3,7 +3,8 @@
 export type Outcome =
   | { readonly kind: 'done' } // forget failures
   | { readonly kind: 'requeueAfter'; readonly afterMs: number } // forget, look again later
-  | { readonly kind: 'retry'; readonly cause: Error } // back off
+  | { readonly kind: 'retry'; readonly cause: Error; readonly withinMs?: number } // back off, but look again at the latest then
+  | { readonly kind: 'postpone'; readonly reason: string } // back off: it waits for something outside, which is no failure
   | { readonly kind: 'dropped' }; // not ours: leave the failure counter alone
 
 /** One run for one key. Throws only for defects: those are logged with stack, counted and retried. */
@@ -12,4 +13,6 @@ export type Reconcile<Key extends string> = (key: Key, signal: AbortSignal) => P
 export const done: Outcome = { kind: 'done' };
 export const dropped: Outcome = { kind: 'dropped' };
 export const retry = (cause: Error): Outcome => ({ kind: 'retry', cause });
+export const retryWithin = (withinMs: number, cause: Error): Outcome => ({ kind: 'retry', cause, withinMs });
+export const postpone = (reason: string): Outcome => ({ kind: 'postpone', reason });
 export const requeueAfter = (afterMs: number): Outcome => ({ kind: 'requeueAfter', afterMs });

@@ -9,7 +9,8 @@
  * |---|---|---|
  * | done | forgotten | when the key is added again |
  * | requeueAfter | forgotten | after that time |
- * | retry, or anything thrown | one more | after the rate limiter's delay |
+ * | retry, or anything thrown | one more | after the rate limiter's delay; at the latest after `withinMs` of the outcome |
+| postpone | one more, but logged as information | after the rate limiter's delay |
  * | dropped | untouched | when the key is added again |
  *
  * Not here: timeouts of operations (reconcile derives its own signals), waiting for caches (run-when-synced.ts).
@@ -32,6 +33,8 @@ export interface WorkersOptions<Key extends string> {
   readonly gate?: StartGate | undefined;
   /** Facts that stand beside the key in log lines. Default: none. */
   readonly describe?: (key: Key) => Facts;
+  /** What is logged with the cause of a retry. Default: `Reconcile failed, will retry`. */
+  readonly retryMessage?: string;
   /** Called after each reconcile, for metrics. */
   readonly onOutcome?: (outcome: Outcome['kind'] | 'defect') => void;
 }
@@ -114,7 +117,7 @@ async function reconcileOnce<Key extends string>(
   options: WorkersOptions<Key>,
   { key, signal }: Run<Key>,
 ): Promise<void> {
-  const { queue, reconcile, logger, describe, onOutcome } = options;
+  const { queue, reconcile, logger, describe, retryMessage = 'Reconcile failed, will retry', onOutcome } = options;
   const facts = (): Facts => ({ key, ...describe?.(key), failures: queue.numRequeues(key) });
   try {
     const outcome = await reconcile(key, signal);
@@ -129,7 +132,12 @@ async function reconcileOnce<Key extends string>(
         return;
       case 'retry':
         queue.addRateLimited(key);
-        logger.error(outcome.cause, 'Reconcile failed, will retry', facts());
+        if (outcome.withinMs !== undefined) queue.addAfter(key, outcome.withinMs);
+        logger.error(outcome.cause, retryMessage, facts());
+        return;
+      case 'postpone':
+        queue.addRateLimited(key);
+        logger.info(2, `${retryMessage}: postponed`, { ...facts(), reason: outcome.reason });
         return;
       case 'dropped':
     }

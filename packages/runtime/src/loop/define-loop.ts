@@ -2,7 +2,7 @@
 /** A keyed loop assembled from its specification. Nothing here knows what the loop is about. */
 import type { KubeObject } from '../api/objects.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
-import type { Outcome } from '../controller/reconcile.ts';
+import { done, type Outcome } from '../controller/reconcile.ts';
 import { runWorkers } from '../controller/workers.ts';
 import { createWorkQueue } from '../workqueue/create-work-queue.ts';
 import { retryLimiter } from '../workqueue/rate-limiters.ts';
@@ -42,6 +42,7 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
           logger: ports.logger,
           gate: ports.gate,
           describe: (key) => ({ queue: name, ...spec.describe?.(caches, key) }),
+          ...(spec.retryMessage === undefined ? {} : { retryMessage: spec.retryMessage }),
         },
         signal,
       ),
@@ -73,7 +74,10 @@ function addHandlers<L extends LoopTypes>(spec: LoopSpec<L>, { informers, caches
     const own = subject?.watch === name ? subject : undefined;
     if (wake === undefined && own === undefined) continue;
     const onChange = (change: Change<KubeObject>): void => {
-      if (own !== undefined && change.current === undefined) forget(own, change.previous);
+      if (own !== undefined) {
+        if (change.current === undefined) forget(own, change.previous);
+        else if (own.endsFailures?.(change) === true) queue.forget(own.keyOf(change.current));
+      }
       const keys = wake?.(change, caches);
       if (keys === undefined) return;
       if (typeof keys === 'string') queue.add(keys);
@@ -95,6 +99,7 @@ interface AnySubject<L extends LoopTypes> {
   readonly watch: string;
   readonly keyOf: (object: KubeObject) => L['key'];
   readonly forget?: (key: L['key'], object: KubeObject) => void;
+  readonly endsFailures?: (change: Change<KubeObject>) => boolean;
 }
 
 type AnyPerformer<L extends LoopTypes> = (step: Step<L>) => Partial<L['state']> | Promise<Partial<L['state']>>;
@@ -107,8 +112,11 @@ function createRun<L extends LoopTypes>(
   const { name, decide, observeAgain, onEnd } = spec;
   const performers = spec.perform as unknown as Readonly<Record<string, AnyPerformer<L>>>;
 
-  const runOnce = (key: L['key'], signal: AbortSignal): Promise<Concluded<L['state'], L['action']>> =>
-    runDecisions<L['state'], L['action']>(spec.observe(caches, key), {
+  const runOnce = (
+    observed: L['state'],
+    { key, signal }: { readonly key: L['key']; readonly signal: AbortSignal },
+  ): Promise<Concluded<L['state'], L['action']>> =>
+    runDecisions<L['state'], L['action']>(observed, {
       subject: `${name} ${key}`,
       decide,
       onDecision: ({ row, kind }) => {
@@ -129,13 +137,15 @@ function createRun<L extends LoopTypes>(
   };
 
   return async (key, signal) => {
+    const observed = spec.observe(caches, key);
+    if (observed === undefined) return done;
     const startedMs = clock.monotonicMs();
     let concluded: Concluded<L['state'], L['action']> | undefined;
     try {
-      concluded = await runOnce(key, signal);
+      concluded = await runOnce(observed, { key, signal });
       return (concluded.conclusion as ConclusionOf<L['action']> & { readonly outcome: Outcome }).outcome;
     } finally {
-      onEnd?.({ key, durationMs: clock.monotonicMs() - startedMs, concluded });
+      onEnd?.({ key, caches, logger, durationMs: clock.monotonicMs() - startedMs, concluded });
     }
   };
 }

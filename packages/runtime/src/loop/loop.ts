@@ -126,6 +126,8 @@ export type Performers<L extends LoopTypes> = {
 /** A run that is over. */
 export interface EndedRun<L extends LoopTypes> {
   readonly key: L['key'];
+  readonly caches: Caches<L>;
+  readonly logger: Logger;
   readonly durationMs: number;
   /** Undefined: the run threw. */
   readonly concluded: { readonly state: L['state']; readonly conclusion: ConclusionOf<L['action']> } | undefined;
@@ -146,6 +148,8 @@ export interface Subject<L extends LoopTypes, N extends keyof L['watched'] = key
    * ends here.
    */
   readonly forget?: (key: L['key'], object: ObjectOf<L['watched'][N]>) => void;
+  /** True for a change after which earlier failures of the key say nothing: it need not wait for their backoff. */
+  readonly endsFailures?: (change: Change<ObjectOf<L['watched'][N]>>) => boolean;
 }
 
 type AnySubject<L extends LoopTypes> = { [N in keyof L['watched']]: Subject<L, N> }[keyof L['watched']];
@@ -159,8 +163,11 @@ export interface LoopSpec<L extends LoopTypes> {
   readonly subject?: AnySubject<L>;
   readonly wakes: Wakes<L>;
   readonly sources?: readonly WakeSource<L['key']>[];
-  /** From the caches and memory to what a run begins with. Synchronous, no network. */
-  readonly observe: (caches: Caches<L>, key: L['key']) => L['state'];
+  /**
+   * From the caches and memory to what a run begins with. Synchronous, no network. Undefined: nothing is known about the key any
+   * more, and the run is done.
+   */
+  readonly observe: (caches: Caches<L>, key: L['key']) => L['state'] | undefined;
   /** What is observed again after every step. Default: nothing, a run works on what it saw at its beginning. */
   readonly observeAgain?: (caches: Caches<L>, key: L['key'], state: L['state']) => Partial<L['state']>;
   /** Pure: no clock, no I/O, no logging. First matching row wins. */
@@ -168,6 +175,8 @@ export interface LoopSpec<L extends LoopTypes> {
   readonly perform: Performers<L>;
   /** Called once for every run, before the queue learns of its outcome: metrics, events, memory. */
   readonly onEnd?: (run: EndedRun<L>) => void;
+  /** What is logged with the cause of a retry. Default: `Reconcile failed, will retry`. */
+  readonly retryMessage?: string;
   /** Facts that stand beside the key in log lines. Default: none. */
   readonly describe?: (caches: Caches<L>, key: L['key']) => Facts;
   /** Who has free workers first. Default: keys are worked on in the order they came. */

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The frame of every simulated controller: informers fill a queue, workers take keys from it, failures come back later. */
 import {
-  createWorkQueue,
   isConflict,
   isNotFound,
   keyOf,
   retryLimiter,
-  runWhenSynced,
-  runWorkers,
   requeueAfter,
   retry,
   type ApiClient,
   type Clock,
   type EventRecorder,
-  type Handler,
-  type Informer,
   type InformerFactory,
   type KubeObject,
   type Logger,
@@ -22,6 +17,13 @@ import {
   type Outcome,
   type Random,
 } from '@csi-sidecars/runtime';
+import {
+  createWorkQueue,
+  runWhenSynced,
+  runWorkers,
+  type Handler,
+  type Informer,
+} from '@csi-sidecars/runtime/internal';
 import { openGate, type StartGate } from '@csi-sidecars/runtime/internal';
 import { isOperational } from './persistently.ts';
 

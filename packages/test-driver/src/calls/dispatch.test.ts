@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { codecOf } from '@csi-sidecars/csi';
+import { codecOf } from '@csi-sidecars/csi/testing';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { newVolume } from '../../testing/calls.ts';
 import { openDriver } from '../core/driver.ts';

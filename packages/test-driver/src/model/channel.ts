@@ -3,7 +3,8 @@
  * The client's end of the model. Messages pass through the real encoding, so a test sees exactly what the wire would
  * bring. A deadline or an aborted signal ends the caller's wait, not the operation.
  */
-import { codecOf, CsiError } from '@csi-sidecars/csi';
+import { CsiError } from '@csi-sidecars/csi';
+import { codecOf } from '@csi-sidecars/csi/testing';
 import type { CsiCallOptions, CsiChannel, Method, RequestOf, ResponseOf } from '@csi-sidecars/csi';
 import type { Clock } from '@csi-sidecars/runtime';
 import type { IncomingCall, Outcome } from '../journal/journal.ts';

@@ -3,7 +3,8 @@
 import { rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
-import { codeNames, csiService, type CsiService, type Method } from '@csi-sidecars/csi';
+import { codeNames, type Method } from '@csi-sidecars/csi';
+import { csiService, type CsiService } from '@csi-sidecars/csi/testing';
 import type { IncomingCall, Outcome } from '../journal/journal.ts';
 import { methods } from '../services/handlers.ts';
 

@@ -5,7 +5,8 @@
  * disk, and the caller repeats its call, as callers do.
  */
 import { describe, expect, it } from 'vitest';
-import { codecOf, type DecodedRequestOf, type Method, type RequestOf, type ResponseInputOf } from '@csi-sidecars/csi';
+import type { DecodedRequestOf, Method, RequestOf, ResponseInputOf } from '@csi-sidecars/csi';
+import { codecOf } from '@csi-sidecars/csi/testing';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { gib, mount, newVolume } from '../../testing/calls.ts';
 import { openDriver, type Driver } from '../core/driver.ts';

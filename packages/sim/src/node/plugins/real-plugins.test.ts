@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import { registrationService } from '@csi-sidecars/csi';
+import { registrationService } from '@csi-sidecars/csi/testing';
 import { silentLogger, systemClock } from '@csi-sidecars/runtime';
 import { realPlugins } from './real-plugins.ts';
 

@@ -3,7 +3,8 @@
 import { Client, credentials } from '@grpc/grpc-js';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codecOf, connectCsi, type RegistrationMethods } from '@csi-sidecars/csi';
+import { connectCsi, type RegistrationMethods } from '@csi-sidecars/csi';
+import { codecOf } from '@csi-sidecars/csi/testing';
 import type { Clock, Logger } from '@csi-sidecars/runtime';
 import type { PluginWorld, Registrar } from './plugin-manager.ts';
 

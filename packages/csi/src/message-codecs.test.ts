@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Our codecs against those of the protobuf library: every message of every method. */
+import { messageCodecs, methodCodecs } from '@csi-sidecars/grpc';
+import * as fc from 'fast-check';
+import protobuf from 'protobufjs';
+import { describe, expect, it } from 'vitest';
+import { anyMessage, methodsOf } from '../testing/any-message.ts';
+import { codecOf } from '../testing/definitions.ts';
+import csiDescriptor from './gen/csi.json' with { type: 'json' };
+import registrationDescriptor from './gen/plugin-registration.json' with { type: 'json' };
+import { nodeCodecOf } from './node-methods.ts';
+
+const descriptor = { nested: { ...csiDescriptor.nested, ...registrationDescriptor.nested } };
+const root = protobuf.Root.fromJSON(descriptor as protobuf.INamespace);
+root.resolveAll();
+const ourCodecOf = methodCodecs(descriptor);
+const methods = methodsOf(root).map(({ path }) => path);
+
+function sidesOf(path: string) {
+  const [, service = '', name = ''] = path.split('/');
+  const { resolvedRequestType, resolvedResponseType } = root.lookupService(service).methods[name]!;
+  const theirs = codecOf(path);
+  const ours = ourCodecOf(path)!;
+  return [
+    {
+      type: resolvedRequestType!,
+      ours: ours.request,
+      encode: theirs.requestSerialize,
+      decode: theirs.requestDeserialize,
+    },
+    {
+      type: resolvedResponseType!,
+      ours: ours.response,
+      encode: theirs.responseSerialize,
+      decode: theirs.responseDeserialize,
+    },
+  ];
+}
+
+describe.each(methods)('%s', (path) => {
+  it('given any message, then each reads what the other writes', () => {
+    for (const { type, ours, encode, decode } of sidesOf(path)) {
+      fc.assert(
+        fc.property(anyMessage(type), (message) => {
+          const bytes = encode(message);
+          const read = decode(bytes);
+          expect(ours.decode(bytes)).toEqual(read);
+          const ourBytes = ours.encode(message);
+          expect(decode(ourBytes)).toEqual(read);
+          // What was read can be sent again.
+          expect(ours.encode(read)).toEqual(ourBytes);
+        }),
+        { seed: 171, numRuns: 30 },
+      );
+    }
+  });
+
+  it('given fields that are not declared, before and after, then they are skipped', () => {
+    const unknown = Buffer.from([0x98, 0x3f, 0xff, 0x01, 0x99, 0x3f, 1, 2, 3, 4, 5, 6, 7, 8, 0x9d, 0x3f, 1, 2, 3, 4]);
+    const text = Buffer.from([0x9a, 0x3f, 2, 0x61, 0x62]);
+    for (const { type, ours, encode, decode } of sidesOf(path)) {
+      fc.assert(
+        fc.property(anyMessage(type), (message) => {
+          const bytes = Buffer.concat([unknown, encode(message), text]);
+          expect(ours.decode(bytes)).toEqual(decode(bytes));
+        }),
+        { seed: 172, numRuns: 5 },
+      );
+    }
+  });
+
+  it('given a message that ends too early, or any bytes, then it is read or refused', () => {
+    for (const { type, ours, encode } of sidesOf(path)) {
+      fc.assert(
+        fc.property(
+          fc.oneof(anyMessage(type).map(encode), fc.uint8Array({ maxLength: 40 })),
+          fc.nat(),
+          (bytes, cut) => {
+            try {
+              expect(typeof ours.decode(bytes.subarray(0, cut % (bytes.length + 1)))).toBe('object');
+            } catch (error) {
+              expect(String(error)).toMatch(/too early|too long|wire type|field number|another group|invalid UTF-8/);
+            }
+          },
+        ),
+        { seed: 173, numRuns: 10 },
+      );
+    }
+  });
+});
+
+describe('on the wire', () => {
+  const create = ourCodecOf('/csi.v1.Controller/CreateVolume')!;
+  const created = codecOf('/csi.v1.Controller/CreateVolume');
+
+  it('given fields in another order, some twice, then the last scalar counts, messages are merged, lists and maps grow', () => {
+    const parts = [
+      { name: 'first', capacity_range: { required_bytes: '1' }, parameters: { a: '1' } },
+      { parameters: { b: '2', a: '3' }, volume_capabilities: [{ block: {} }] },
+      { capacity_range: { limit_bytes: '-2' }, name: 'last', volume_capabilities: [{ mount: { fs_type: 'xfs' } }] },
+    ];
+    const bytes = Buffer.concat(parts.map((part) => created.requestSerialize(part)));
+    expect(create.request.decode(bytes)).toEqual({
+      ...create.request.decode(Buffer.alloc(0)),
+      name: 'last',
+      capacity_range: { required_bytes: '1', limit_bytes: '-2' },
+      parameters: { a: '3', b: '2' },
+      volume_capabilities: [
+        { block: {}, access_mode: null, access_type: 'block' },
+        { mount: { fs_type: 'xfs', mount_flags: [], volume_mount_group: '' }, access_mode: null, access_type: 'mount' },
+      ],
+    });
+  });
+
+  it('given one member of a oneof twice, then its messages are merged; given another member, then the first one is gone', () => {
+    const mount = (more: object) => ({ volume_capability: { mount: more } });
+    const staged = codecOf('/csi.v1.Node/NodeStageVolume');
+    const decode = (...parts: readonly object[]) =>
+      ourCodecOf('/csi.v1.Node/NodeStageVolume')!.request.decode(
+        Buffer.concat(parts.map((part) => staged.requestSerialize(part))),
+      );
+    expect(decode(mount({ fs_type: 'xfs' }), mount({ mount_flags: ['ro'] }))).toMatchObject({
+      volume_capability: { mount: { fs_type: 'xfs', mount_flags: ['ro'] }, access_type: 'mount' },
+    });
+    const replaced = decode(mount({ fs_type: 'xfs' }), { volume_capability: { block: {} } });
+    expect(replaced).toMatchObject({
+      volume_capability: { block: {}, access_type: 'block' },
+    });
+    expect(JSON.stringify(replaced)).not.toContain('xfs');
+  });
+
+  it('given both members of a oneof, then the last one counts', () => {
+    const bytes = Buffer.from([0x12, 0x04, 0x12, 0x00, 0x0a, 0x00]);
+    const { volume_capabilities } = ourCodecOf('/csi.v1.Controller/ValidateVolumeCapabilities')!.request.decode(
+      Buffer.concat([Buffer.from([0x1a, 0x04]), bytes.subarray(2)]),
+    ) as { readonly volume_capabilities: unknown };
+    expect(volume_capabilities).toEqual([{ block: {}, access_mode: null, access_type: 'block' }]);
+  });
+
+  it.each([
+    ['a varint', [0x08, 0x01]],
+    ['eight bytes', [0x09, 1, 2, 3, 4, 5, 6, 7, 8]],
+    ['four bytes', [0x0d, 1, 2, 3, 4]],
+    ['a group', [0x0b, 0x0c]],
+    ['a group of groups and fields', [0x0b, 0x13, 0x0a, 0x01, 0x61, 0x14, 0x08, 0xff, 0x01, 0x0c]],
+  ])('given %s where a string is declared, then the field is skipped, and the next one is read', (_, field) => {
+    const name = [0x0a, 0x01, 0x61];
+    expect(create.request.decode(Buffer.from([...field, ...name]))).toMatchObject({ name: 'a' });
+    expect(create.request.decode(Buffer.from([...name, ...field]))).toMatchObject({ name: 'a' });
+  });
+
+  it('given another wire type in the entry of a map, then that part of the entry is skipped', () => {
+    const entry = [0x08, 0x01, 0x12, 0x01, 0x62, 0x0a, 0x01, 0x61];
+    const bytes = Buffer.from([0x22, entry.length, ...entry]);
+    expect(create.request.decode(bytes)).toMatchObject({ parameters: { a: 'b' } });
+  });
+
+  it.each([
+    ['a length beyond the end', [0x12, 0x02, 0x08, 0xff], 'the message ends too early'],
+    ['a number of eleven bytes', Array.from({ length: 11 }, () => 0xff), 'varint too long'],
+    ['a number of more than 64 bits', [0x10, ...Array.from({ length: 9 }, () => 0xff), 0x02], 'varint too long'],
+    ['field number 0', [0x00, 0x00], 'field number 0'],
+    ['a field number of 30 bits', [0x80, 0x80, 0x80, 0x80, 0x10, 0x00], 'field number 536870912'],
+    ['field number 0 in a group', [0x9b, 0x3f, 0x00, 0x00, 0x9c, 0x3f], 'field number 0'],
+    ['a group without an end', [0x9b, 0x3f, 0x08, 0x01], 'the message ends too early'],
+    ['the end of another group', [0x9b, 0x3f, 0xa4, 0x3f], 'the end of another group'],
+    ['an end without a group', [0x9c, 0x3f], 'wire type 4'],
+    ['a wire type that does not exist', [0x9e, 0x3f], 'wire type 6'],
+    [
+      'groups beyond the depth of Go',
+      Array.from({ length: 20_002 }, (_, at) => (at % 2 === 0 ? 0x9b : 0x3f)),
+      'groups too deep',
+    ],
+  ])('given %s, then the message is refused', (_, bytes, reason) => {
+    expect(() => create.request.decode(Buffer.from(bytes))).toThrow(reason);
+  });
+
+  it('given groups as deep as Go takes them, then they are skipped', () => {
+    const [starts, ends] = [Buffer.alloc(20_000, '9b3f', 'hex'), Buffer.alloc(20_000, '9c3f', 'hex')];
+    expect(create.request.decode(Buffer.concat([starts, ends]))).toMatchObject({ name: '' });
+  });
+
+  it('given invalid UTF-8 in an id, a list, or the key or value of a map, then the message is refused', () => {
+    const bad = [0x02, 0xc3, 0x28];
+    const [id, list] = [
+      [0x0a, ...bad],
+      [0x12, 0x04, 0x12, ...bad],
+    ];
+    const deleted = ourCodecOf('/csi.v1.Controller/DeleteVolume')!.request;
+    expect(() => deleted.decode(Buffer.from(id))).toThrow('string field contains invalid UTF-8');
+    const mount = ourCodecOf('/csi.v1.Node/NodeStageVolume')!.request;
+    const flags = [0x22, list.length, ...list];
+    expect(() => mount.decode(Buffer.from(flags))).toThrow('string field contains invalid UTF-8');
+    for (const entry of [
+      [0x0a, ...bad],
+      [0x12, ...bad],
+    ]) {
+      const bytes = Buffer.from([0x22, entry.length, ...entry]);
+      expect(() => create.request.decode(bytes)).toThrow('string field contains invalid UTF-8');
+    }
+    expect(deleted.decode(Buffer.from([0x0a, 0x03, 0xef, 0xbf, 0xbd]))).toMatchObject({ volume_id: '\uFFFD' });
+  });
+
+  it('given defaults, then they are not written', () => {
+    const empty = { name: '', capacity_range: null, volume_capabilities: [], parameters: {} };
+    expect(create.request.encode(empty)).toEqual(Buffer.alloc(0));
+  });
+
+  it('given a name that an enum does not have, then the message is refused', () => {
+    const request = { volume_capabilities: [{ access_mode: { mode: 'NONE' } }] };
+    expect(() => create.request.encode(request)).toThrow('no such value of the enum: NONE');
+  });
+});
+
+describe('lengths at which the writer changes its ways', () => {
+  const { request } = ourCodecOf('/csi.v1.Controller/DeleteVolume')!;
+  const library = codecOf('/csi.v1.Controller/DeleteVolume');
+
+  // The buffer begins with 1 KiB; a length takes two bytes from 128 on, three from 16,384 on, four from 2,097,152 on.
+  it.each([127, 128, 341, 342, 1_021, 1_024, 1_025, 16_383, 16_384, 16_385, 2_097_151, 2_097_152])(
+    'given a text of %i bytes, however many bytes a character has, then it is written as by the library',
+    (bytes) => {
+      for (const character of ['x', 'ä', '€']) {
+        const count = Math.floor(bytes / Buffer.byteLength(character));
+        const volume_id = character.repeat(count) + 'x'.repeat(bytes - count * Buffer.byteLength(character));
+        const written = request.encode({ volume_id });
+        expect(written.equals(library.requestSerialize({ volume_id }))).toBe(true);
+        expect(request.decode(written)).toMatchObject({ volume_id });
+      }
+    },
+  );
+
+  it('given a message inside of a message whose length needs another byte, then both are written as by the library', () => {
+    const stage = ourCodecOf('/csi.v1.Node/NodeStageVolume')!.request;
+    for (let size = 110; size < 130; size += 1) {
+      const message = { volume_capability: { mount: { fs_type: 'x'.repeat(size) } } };
+      const written = stage.encode(message);
+      expect(written.equals(codecOf('/csi.v1.Node/NodeStageVolume').requestSerialize(message))).toBe(true);
+    }
+  });
+});
+
+describe('what is not declared', () => {
+  it('given such a method, then there is no codec', () => {
+    const names = [
+      '/csi.v1.Identity/None',
+      '/none/None',
+      '',
+      '/csi.v1.Identity/constructor',
+      '/csi.v1.Identity/__proto__',
+    ];
+    const others = ['/constructor/name', '/csi.constructor/Probe', '/__proto__/Probe', '/csi.v1.toString/valueOf'];
+    expect([...names, ...others].map((name) => ourCodecOf(name) ?? nodeCodecOf(name))).toEqual(
+      [...names, ...others].map(() => undefined),
+    );
+  });
+
+  it.each([
+    [{ type: 'bytes', id: 1 }, 'fields of type bytes are not supported'],
+    [{ type: 'int32', id: 1, rule: 'repeated' }, 'lists of int32 are not supported'],
+    [{ type: 'string', id: 1, keyType: 'int32' }, 'maps of int32 to string are not supported'],
+    [{ type: 'string' }, 'field one has no number'],
+  ])('given a field %o, then its message is refused when its codec is made', (field, reason) => {
+    expect(() => messageCodecs()([{ fields: { one: field } }])).toThrow(reason);
+  });
+});

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { type Frame, flags, frameTypes } from './frames.ts';
+import { createHeaderBlocks } from './header-blocks.ts';
+import { encodeHeaders } from '../hpack/hpack.ts';
+
+const headers = [
+  [':path', '/a'],
+  ['te', 'trailers'],
+] as const;
+const block = encodeHeaders(headers);
+
+function frame(type: 'headers' | 'continuation', payload: Buffer, bits = 0): Frame {
+  return { type: frameTypes[type], flags: bits, stream: 1, payload };
+}
+
+it('given a block in one frame, then it is there at once', () => {
+  const blocks = createHeaderBlocks();
+  expect(blocks.take(frame('headers', block, flags.endHeaders | flags.endStream))).toEqual({
+    stream: 1,
+    headers,
+    position: 'last',
+  });
+});
+
+it('given a block in any number of frames, cut anywhere, then it is there with the last, and says what the first said', () => {
+  for (let cut = 0; cut <= block.length; cut += 1) {
+    const blocks = createHeaderBlocks();
+    expect(blocks.take(frame('headers', block.subarray(0, cut), flags.endStream))).toBeUndefined();
+    expect(blocks.take(frame('continuation', Buffer.alloc(0)))).toBeUndefined();
+    const whole = blocks.take(frame('continuation', block.subarray(cut), flags.endHeaders));
+    expect(whole).toEqual({ stream: 1, headers, position: 'last' });
+  }
+});
+
+it('given anything between the frames of a block, then it is refused; after the block it is not', () => {
+  const blocks = createHeaderBlocks();
+  const ping: Frame = { type: frameTypes.ping, flags: 0, stream: 0, payload: Buffer.alloc(8) };
+  blocks.admit(ping);
+  blocks.take(frame('headers', block));
+  const rest = frame('continuation', Buffer.alloc(0), flags.endHeaders);
+  for (const other of [ping, frame('headers', block), { ...rest, stream: 3 }]) {
+    expect(() => blocks.admit(other)).toThrow('a header block was interrupted');
+  }
+  blocks.admit(rest);
+  blocks.take(rest);
+  blocks.admit(ping);
+});
+
+it('given a continuation of nothing, or a block without end, then it is refused', () => {
+  const blocks = createHeaderBlocks();
+  expect(() => blocks.take(frame('continuation', block))).toThrow('a continuation of nothing');
+  blocks.take(frame('headers', block));
+  const part = frame('continuation', Buffer.alloc(16_384));
+  expect(() => Array.from({ length: 5 }, () => blocks.take(part))).toThrow('headers too long');
+});

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The claim loop assembled: what it watches, what wakes it, and what a run leaves behind. */
+import {
+  type Change,
+  type Clock,
+  defineLoop,
+  type EndedRun,
+  isResync,
+  type Loop,
+  type PersistentVolumeClaim,
+  stringifyJson,
+} from '@csi-sidecars/runtime';
+import { classNameOf } from '../metadata.ts';
+import type { Watched } from '../watched.ts';
+import { uidOf } from './claim.ts';
+import { decide } from './decide.ts';
+import { deletionOf } from './deletion.ts';
+import { logEnd } from './log-lines.ts';
+import { observe } from './observe.ts';
+import { performers } from './perform.ts';
+import type { ClaimDeps, ClaimLoop } from './state.ts';
+
+export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
+  const { memory, settings } = deps;
+  const { claims, volumes, classes, nodes, csiNodes } = watched;
+  return defineLoop<ClaimLoop>({
+    name: 'claims',
+    settings,
+    watches: { claims, volumes, classes, nodes, csiNodes },
+    subject: {
+      watch: 'claims',
+      keyOf: uidOf,
+      forget: (uid) => {
+        if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
+      },
+      // A deleted claim waits for its outcome only: what was tried before its deletion is no reason to wait longer.
+      endsFailures: isNewlyDeleted,
+    },
+    wakes: {
+      claims: (change) => (change.current !== undefined && matters(change) ? uidOf(change.current) : undefined),
+      // The claims that name a new class waited for it, or were impossible with the class of that name before. Upstream's claims find
+      // it with their next try, up to five minutes later.
+      classes: ({ previous, current }, caches) =>
+        previous === undefined
+          ? caches.claims
+              .list()
+              .filter((claim) => classNameOf(claim) === current?.metadata?.name)
+              .map(uidOf)
+          : undefined,
+    },
+    sources: [deps.claims.source],
+    observe: (caches, uid) => observe({ context: deps, memory, clock }, caches, uid),
+    // A call takes time, and the deletion is older after it.
+    observeAgain: (_caches, _uid, { claim, deletion }) =>
+      deletion === undefined ? {} : { deletion: deletionOf(clock, claim, deletion) },
+    decide: (state) => decide(state, deps),
+    perform: performers(deps),
+    onEnd: (run) => conclude(deps, run),
+    retryMessage: 'Retrying syncing claim',
+    describe: (caches, uid) => {
+      const claim = caches.claims.byIndex('uid', uid)[0] ?? memory.get(uid)?.claim;
+      return { PVC: `${claim?.metadata?.namespace ?? ''}/${claim?.metadata?.name ?? ''}` };
+    },
+  });
+}
+
+function conclude(deps: ClaimDeps, { concluded, durationMs, logger }: EndedRun<ClaimLoop>): void {
+  if (concluded === undefined) return;
+  const { state, conclusion } = concluded;
+  const { claim, deletion } = state;
+  const { events, driverEvents, counts, answer, givenUp } = conclusion;
+  logEnd(logger, state, conclusion);
+  for (const event of events) deps.events.record(claim, event);
+  for (const event of driverEvents) deps.driverEvents.record(claim, event);
+  if (counts === 'success') deps.metrics.provisioned(claim, durationMs);
+  if (counts === 'failure') deps.metrics.provisionFailed(claim);
+  if (givenUp === 'yes') deps.metrics.givenUp(claim);
+  if (answer !== undefined && deletion !== undefined) deps.memory.answered(claim, deletion, answer);
+}
+
+/**
+ * A claim that appeared, a change that can matter, and the resync. Our own finalizer and binding results are no reason: they
+ * would start the next attempt at once, whatever the backoff.
+ */
+function matters(change: Change<PersistentVolumeClaim>): boolean {
+  const { previous, current } = change;
+  if (previous === undefined || current === undefined || isResync(change)) return true;
+  return relevant(previous) !== relevant(current);
+}
+
+function relevant({ metadata, spec }: PersistentVolumeClaim): string {
+  return stringifyJson([metadata?.uid, metadata?.deletionTimestamp, metadata?.annotations, spec]);
+}
+
+function isNewlyDeleted({ previous, current }: Change<PersistentVolumeClaim>): boolean {
+  return (
+    previous?.metadata?.deletionTimestamp === undefined &&
+    current?.metadata?.deletionTimestamp !== undefined &&
+    previous !== undefined
+  );
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The save loop assembled: one run, and what it leaves behind. The claim loop wakes it when a first save fails. */
+import { type Clock, defaultControllerLimiter, defineLoop, type Loop } from '@csi-sidecars/runtime';
+import { uidOf } from '../claim/claim.ts';
+import { deletionOf } from '../claim/deletion.ts';
+import type { ClaimDeps } from '../claim/state.ts';
+import type { Watched } from '../watched.ts';
+import { decide } from './decide.ts';
+import { observe } from './observe.ts';
+import { saveVolume } from './perform.ts';
+import type { Conclusion, SaveLoop, SaveState } from './state.ts';
+
+/** As upstream. */
+const saveWorkers = 4;
+
+export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: Clock): Loop {
+  const { memory, settings, driver, saves } = deps;
+  return defineLoop<SaveLoop>({
+    name: 'unsavedpvs',
+    settings,
+    watches: { claims, volumes },
+    wakes: {},
+    sources: [saves.source],
+    observe: (caches, volumeName) => observe({ memory, claims: caches.claims, driverName: driver.name }, volumeName),
+    decide,
+    perform: {
+      save: async ({ client, caches, state }) => ({
+        saved: await saveVolume({ client, ...caches }, state.saving.volume),
+      }),
+    },
+    onEnd: ({ concluded }) => {
+      if (concluded !== undefined) conclude(deps, clock, concluded);
+    },
+    workers: saveWorkers,
+    limiter: () => defaultControllerLimiter(clock),
+    retryMessage: 'Retrying saving volume',
+    describe: (_caches, volumeName) => ({ PV: volumeName }),
+    // Memory ends with the process: what could not be saved so far gets one more try.
+    lastRuns: () => memory.savingNames(),
+  });
+}
+
+function conclude(
+  { memory, events, claims }: ClaimDeps,
+  clock: Clock,
+  { state, conclusion }: { readonly state: SaveState; readonly conclusion: Conclusion },
+): void {
+  const { saving, claim, isProtected } = state;
+  for (const event of conclusion.events) events.record(claim, event);
+  switch (conclusion.claimIs) {
+    case 'saving': {
+      // Counts for a deleted claim as a call would: it is not kept for ever because the API server refuses its volume.
+      const isDeleted = claim.metadata?.deletionTimestamp !== undefined;
+      // What the claim loop may have noted during the save counts.
+      const current = memory.savingByName(saving.pinned.plan.volumeName) ?? saving;
+      if (isDeleted) memory.answered(claim, deletionOf(clock, claim, current.deletion), 'open');
+      break;
+    }
+    case 'settled':
+      if (isProtected) memory.set({ kind: 'settled', claim, refusal: undefined });
+      else memory.delete(uidOf(claim));
+      claims.wake(uidOf(claim));
+      break;
+    case 'again': {
+      const { volume: _refused, ...others } = saving;
+      memory.set({ ...others, kind: 'pinned' });
+      claims.wake(uidOf(claim), 'rateLimited');
+    }
+  }
+}

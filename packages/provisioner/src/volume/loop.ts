@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The volume loop assembled: what it watches, what wakes it, and what a run leaves behind. */
+import { defineLoop, type EndedRun, keyOf, type Loop, toObjectKey } from '@csi-sidecars/runtime';
+import type { Watched } from '../watched.ts';
+import { decide } from './decide.ts';
+import { observe } from './observe.ts';
+import { performers } from './perform.ts';
+import { nothingLearned, type VolumeContext, type VolumeLoop } from './state.ts';
+import { isToBeDeleted, needsWork } from './volume.ts';
+
+export function volumeLoop(context: VolumeContext, { volumes, classes, attachments }: Watched): Loop {
+  const { settings } = context;
+  return defineLoop<VolumeLoop>({
+    name: 'volumes',
+    settings,
+    watches: { volumes, classes, attachments },
+    subject: { watch: 'volumes', keyOf },
+    wakes: {
+      // Bound volumes with the right finalizer, which are nearly all, never reach the queue.
+      volumes: ({ current }) => (current !== undefined && needsWork(current) ? keyOf(current) : undefined),
+      // A volume that waited for its last attachment need not wait for its backoff as well.
+      attachments: ({ previous, current }, caches) => {
+        if (current !== undefined) return undefined;
+        const volume = caches.volumes.get(toObjectKey(undefined, previous?.spec.source.persistentVolumeName ?? ''));
+        return volume !== undefined && isToBeDeleted(volume) ? keyOf(volume) : undefined;
+      },
+    },
+    observe: (caches, key) => {
+      const observed = observe(caches, key);
+      return observed && { ...observed, ...nothingLearned };
+    },
+    // Until the volume is deleted the caches are read again: the policy may have become Retain while a secret was read.
+    observeAgain: (caches, key, state) => (state.deletion === 'untried' ? (observe(caches, key) ?? {}) : {}),
+    decide: (state) => decide(state, context),
+    perform: performers(context),
+    onEnd: (run) => conclude(context, run),
+    retryMessage: 'Retrying syncing volume',
+    describe: (_caches, key) => ({ PV: key }),
+  });
+}
+
+function conclude(
+  { events, metrics }: VolumeContext,
+  { key, concluded, durationMs, logger }: EndedRun<VolumeLoop>,
+): void {
+  if (concluded === undefined) return;
+  const { state, conclusion } = concluded;
+  for (const event of conclusion.events) events.record(state.volume, event);
+  if (conclusion.counts === 'success') {
+    metrics.deleted(state.volume, durationMs);
+    logger.info(4, 'PersistentVolume deleted succeeded', { PV: key });
+  }
+  if (conclusion.counts === 'failure') metrics.deleteFailed(state.volume);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/** How one loop wakes keys of another without knowing it: one calls `wake`, the other has `source` among its sources. */
+import type { WakeSource, When } from './loop.ts';
+
+export interface WakeUps<Key extends string> {
+  readonly source: WakeSource<Key>;
+  wake(key: Key, when?: When): void;
+}
+
+export function createWakeUps<Key extends string>(): WakeUps<Key> {
+  const listeners: ((key: Key, when?: When) => void)[] = [];
+  return {
+    source: (listener) => {
+      listeners.push(listener);
+    },
+    wake: (key, when = 'now') => {
+      for (const listener of listeners) listener(key, when);
+    },
+  };
+}
