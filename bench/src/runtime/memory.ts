@@ -4,7 +4,7 @@
  * <cached|projected>`: what the informer keeps of an object, and of a projection.
  */
 import { type KubeObject, silentLogger, systemClock, systemRandom, type Transform } from '@csi-sidecars/runtime';
-import { type Informer } from '@csi-sidecars/runtime/internal';
+import { type Informer } from '@csi-sidecars/runtime';
 import { createInformer } from '@csi-sidecars/runtime/internal';
 import { feed, resources } from './collections.ts';
 import type { Kind } from './objects.ts';

@@ -11,7 +11,8 @@ import {
   systemClock,
   systemRandom,
 } from '@csi-sidecars/runtime';
-import { createWorkQueue, type Informer } from '@csi-sidecars/runtime/internal';
+import { type Informer } from '@csi-sidecars/runtime';
+import { createWorkQueue } from '@csi-sidecars/runtime/internal';
 import { createInformer } from '@csi-sidecars/runtime/internal';
 
 export interface Pipeline extends AsyncDisposable {

@@ -2,7 +2,7 @@
 /** Informers of the bench's own, to see what becomes of its objects. */
 import { eventually } from '@csi-sidecars/e2e';
 import { silentLogger, systemRandom, type KubeObject, type Resource } from '@csi-sidecars/runtime';
-import { type Informer } from '@csi-sidecars/runtime/internal';
+import { type Informer } from '@csi-sidecars/runtime';
 import { createInformer } from '@csi-sidecars/runtime/internal';
 import type { Stand } from './stand.ts';
 

@@ -38,7 +38,7 @@ export { bucket, defaultControllerLimiter, itemExponential, maxOf, retryLimiter 
 export type { RateLimiter } from './workqueue/workqueue.ts';
 // Caches.
 export type { InformerOptions } from './informer/create-informer.ts';
-export type { Indexers, Lister, ObjectKey } from './informer/informer.ts';
+export type { Indexers, Informer, Lister, ObjectKey } from './informer/informer.ts';
 export { keyOf, splitKey, toObjectKey } from './informer/key.ts';
 export type { ObjectName } from './informer/key.ts';
 export { identityOf } from './informer/transform.ts';

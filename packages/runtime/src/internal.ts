@@ -50,7 +50,7 @@ export { runWorkers } from './controller/workers.ts';
 export { openGate } from './controller/start-gate.ts';
 export type { StartGate } from './controller/start-gate.ts';
 export { createInformer } from './informer/create-informer.ts';
-export type { Handler, Informer } from './informer/informer.ts';
+export type { Handler } from './informer/informer.ts';
 export { createWorkQueue } from './workqueue/create-work-queue.ts';
 export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
 export { createSlowSet } from './workqueue/slow-set.ts';

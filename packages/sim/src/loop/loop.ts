@@ -17,13 +17,8 @@ import {
   type Outcome,
   type Random,
 } from '@csi-sidecars/runtime';
-import {
-  createWorkQueue,
-  runWhenSynced,
-  runWorkers,
-  type Handler,
-  type Informer,
-} from '@csi-sidecars/runtime/internal';
+import { type Informer } from '@csi-sidecars/runtime';
+import { createWorkQueue, runWhenSynced, runWorkers, type Handler } from '@csi-sidecars/runtime/internal';
 import { openGate, type StartGate } from '@csi-sidecars/runtime/internal';
 import { isOperational } from './persistently.ts';
 

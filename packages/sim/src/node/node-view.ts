@@ -17,7 +17,7 @@ import {
   type Pod,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
-import { type Informer } from '@csi-sidecars/runtime/internal';
+import { type Informer } from '@csi-sidecars/runtime';
 import { attachmentName, uniqueVolumeName } from '../attach-detach/attachments.ts';
 import { claimKeysOf, claimUsesOf, isFinished, nodeOf } from '../pods.ts';
 
