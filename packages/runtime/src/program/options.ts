@@ -38,17 +38,17 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   /** A function is called when the lease has been acquired. */
   readonly loops: readonly Loop[] | ((ports: RunPorts) => readonly Loop[]);
   /** Default: no lease; each process works at once, and two of them work against each other. */
-  readonly lease?: LeaseOptions;
+  readonly lease?: LeaseOptions | undefined;
   /** A path. Default: the cluster that the process runs in. */
-  readonly kubeconfig?: string;
+  readonly kubeconfig?: string | undefined;
   /** `v1.2.3`, for the user agent. */
-  readonly version?: string;
+  readonly version?: string | undefined;
   /** Requests per second of the controller; default 20. Watches and the lease are not limited by it. Negative: no limit. */
   readonly qps?: number;
   /** Requests that may be sent at once; default 30. */
   readonly burst?: number;
   /** Where `/metrics` and `/healthz` are served; default `:8080`. Empty: nowhere. */
-  readonly listen?: string;
+  readonly listen?: string | undefined;
   /** Served as well. A route for `/healthz` or `/metrics` replaces the one there. */
   readonly routes?: readonly HttpRoute[];
   /** klog's level: 0 for what operators need, 4 for requests, 5 for each decision. Default 0. */
