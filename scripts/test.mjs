@@ -36,6 +36,12 @@ const suites = [
   { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
   { name: 'grpc conformance', command: 'npm run grpc-conformance --silent', report: 'grpc-conformance', needs: 'go' },
   { name: 'kubectl on sim', command: 'npm run kubectl-on-sim --silent', report: 'kubectl', needs: 'go' },
+  {
+    name: 'the runtime as a package',
+    command: 'npm run runtime-package --silent',
+    report: 'runtime-package',
+    needs: 'go',
+  },
   { name: 'e2e on local', command: 'npm run e2e --silent -- --control-plane=local', report: 'e2e-local', needs: 'go' },
   {
     name: 'e2e on local, minimal rights',

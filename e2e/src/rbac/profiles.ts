@@ -7,7 +7,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
-import { type KubeObject, leaseName, type ObjectMeta, type PolicyRule } from '@csi-sidecars/runtime';
+import { type KubeObject, type ObjectMeta, type PolicyRule } from '@csi-sidecars/runtime';
+import { leaseName } from '@csi-sidecars/runtime/internal';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 
 export type RbacProfile = 'stock' | 'minimal';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A process that a test holds in its hands: arguments in, log, files and exit code out; an API server in memory. */
-import { type Lifecycle, OrderlyStop, createApiClient } from '@csi-sidecars/runtime';
+import { OrderlyStop, createApiClient } from '@csi-sidecars/runtime';
+import { type Lifecycle } from '@csi-sidecars/runtime/internal';
 import {
   type FakeApiServer,
   FakeClock,

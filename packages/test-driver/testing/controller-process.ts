@@ -6,9 +6,9 @@ import {
   type ControllerPorts,
   createApiClient,
   createInformerFactory,
-  createWorkQueueMetrics,
   OrderlyStop,
 } from '@csi-sidecars/runtime';
+import { createWorkQueueMetrics } from '@csi-sidecars/runtime/internal';
 import {
   createLife,
   mortal,

@@ -7,21 +7,23 @@
  * What is the program's own comes in as `ControllerBody`. What was opened is closed, last opened first. Not here: the driver
  * (run-sidecar.ts), signals, crashes and the exit itself (the runtime's `runProcess`).
  */
-import type {
-  ApiClient,
-  Clock,
-  DiagnosticsServer,
-  LeaderElector,
-  LeadingWork,
-  Lifecycle,
-  Logger,
-  Metrics,
-  Random,
+import {
+  type ApiClient,
+  type Clock,
+  type LeadingWork,
+  type Logger,
+  type Metrics,
+  noMetrics,
+  type Random,
 } from '@csi-sidecars/runtime';
-import { leaderHealthRoute, noMetrics, profilingRoutes, startDiagnosticsServer } from '@csi-sidecars/runtime';
-import type { LineWriter } from '../logging/line-writer.ts';
-import { countedScrapes } from '../metrics/counted-scrapes.ts';
-import { metricsRoute } from '../metrics/route.ts';
+import {
+  type DiagnosticsServer,
+  leaderHealthRoute,
+  type LeaderElector,
+  type Lifecycle,
+  profilingRoutes,
+  serveDiagnostics,
+} from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
 import { type ElectionValues, runUnderLease } from './election.ts';
@@ -130,7 +132,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const context = { started, client: api.client, log, metrics, clock, random, world, signal, cutShort };
   const opened = await body.open(context, stack);
 
-  const diagnostics = scraped && stack.use(await serveDiagnostics(run, scraped, address));
+  const diagnostics = scraped && stack.use(await listen(run, scraped, address));
   let elector: LeaderElector | undefined;
   if (values['leader-election'] && values['http-endpoint'] !== '') {
     // Before there is an election: a liveness probe that finds nothing at its path ends a replica that has only begun.
@@ -153,29 +155,26 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   );
 }
 
-async function serveDiagnostics<V extends ControllerValues, G extends string, Opened>(
+function listen<V extends ControllerValues, G extends string, Opened>(
   { world, body, started }: Run<V, G, Opened>,
   metrics: ScrapedMetrics,
   address: string,
 ): Promise<DiagnosticsServer> {
   const { log, values, stderr } = started;
-  registerLogMetrics(metrics, stderr);
   const { clock, argv0, args, startedAtMs } = world;
-  const page = countedScrapes(metricsRoute(metrics, { path: values['metrics-path'], startedAtMs }), metrics);
-  const profiles = values['enable-pprof'] === true ? profilingRoutes({ clock, argv: [argv0, ...args] }) : [];
-  const server = await orExit(
+  return orExit(
     'Failed to start HTTP server',
-    () => startDiagnosticsServer({ address, routes: [page, ...profiles], logger: log }),
+    () =>
+      serveDiagnostics(
+        { logger: log, metrics, logWriter: stderr },
+        {
+          address,
+          metricsPath: values['metrics-path'],
+          startedAtMs,
+          droppedLinesMetric: 'csi_sidecars_log_lines_dropped',
+          routes: values['enable-pprof'] === true ? profilingRoutes({ clock, argv: [argv0, ...args] }) : [],
+        },
+      ),
     body.httpExitCode ?? exitCodes.failure,
   );
-  log.info(0, 'ServeMux listening', { address });
-  return server;
-}
-
-function registerLogMetrics(metrics: Metrics, stderr: LineWriter): void {
-  metrics.gauge({
-    name: 'csi_sidecars_log_lines_dropped',
-    help: 'Log lines that were dropped because their reader was too slow.',
-    collect: () => [{ labels: {}, value: stderr.dropped }],
-  });
 }

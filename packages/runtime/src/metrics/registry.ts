@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The Metrics port without a library, for the programs that run on every node: prom-client costs them 2.5 MiB, for two
- * families. The same text comes out (one test for both).
+ * The Metrics port without a library. A program that runs on every node would pay 2.5 MiB for prom-client and has two families.
+ * What it writes equals what prom-client writes; the package `sidecar` tests both.
  */
-import type { Labels, MetricOptions, NumberOptions, Sample } from '@csi-sidecars/runtime';
-import type { ScrapedMetrics } from '../process/world.ts';
+import type { Labels, MetricOptions, NumberOptions, Sample, ScrapedMetrics } from './metrics.ts';
 import { type Family, familyText } from './exposition.ts';
 
 interface Series {
@@ -21,9 +20,9 @@ interface Distribution {
 
 type Values = Family['values'];
 
-export function createLeanRegistry(): ScrapedMetrics {
+export function createRegistry(): ScrapedMetrics {
   const families = new Map<string, { readonly family: Omit<Family, 'values'>; readonly read: () => Values }>();
-  /** What two users ask for by one name, they share. */
+  /** Two users of one name share its family. */
   const shared = new Map<string, unknown>();
   const once = <T>(name: string, make: () => T): T => {
     const existing = shared.get(name) as T | undefined;

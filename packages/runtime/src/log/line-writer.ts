@@ -26,7 +26,7 @@ export interface LineWriterOptions {
   readonly maxBufferBytes?: number;
   /** Lines that come until it resolves are written together. Default: each is written at once. */
   readonly gather?: () => Promise<void>;
-  /** The line that tells of dropped lines, in the format of the others. */
+  /** The line that reports dropped lines, in the format of the others. */
   readonly dropNotice?: (count: number) => string;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A program that logs more than its reader takes; see stderr.test.ts. Reports on stdout, and exits with 3. */
-import { systemClock } from '@csi-sidecars/runtime';
-import { createLineWriter } from '../src/logging/line-writer.ts';
-import { stderrSink } from '../src/logging/stderr.ts';
+import { systemClock } from '../src/clock/system-clock.ts';
+import { createLineWriter } from '../src/log/line-writer.ts';
+import { stderrSink } from '../src/log/stderr.ts';
 
 const [mode] = process.argv.slice(2);
 const writer = createLineWriter(stderrSink(systemClock()), {

@@ -3,7 +3,7 @@
  * What a fact looks like in the log, whatever the format: API objects as `namespace/name` (a whole object is no fact, and
  * a Secret must not get there by mistake), and nothing that bears the name of a credential.
  */
-import type { Facts } from '@csi-sidecars/runtime';
+import type { Facts } from './logger.ts';
 
 const credentials: ReadonlySet<string> = new Set(['secrets', 'token', 'password', 'authorization']);
 

@@ -3,7 +3,7 @@
  * klog's text format, one line per call: `Lmmdd hh:mm:ss.uuuuuu <pid> <file>:<line>] "message" key="value"`. Times are
  * local, as klog's. The caller is the program, line 0: finding the real one would cost a stack trace per line.
  */
-import { goQuote } from '../text/go-quote.ts';
+import { goQuote } from './go-quote.ts';
 
 export interface LogEntry {
   readonly severity: 'info' | 'warning' | 'error';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The page that Prometheus reads, with the families of the process beside the program's own. */
-import type { HttpRoute } from '@csi-sidecars/runtime';
-import type { ScrapedMetrics } from '../process/world.ts';
+import type { HttpRoute } from '../diagnostics/diagnostics-server.ts';
+import type { ScrapedMetrics } from './metrics.ts';
 import { registerProcessMetrics } from './process-metrics.ts';
 
 export interface MetricsRouteOptions {

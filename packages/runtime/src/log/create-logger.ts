@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The runtime's Logger port on a line writer: klog's text by default, JSON (through pino, loaded only then) on request.
+ * The Logger port on a line writer, in klog's text unless another format is given.
  * The level check comes first; a line that is not written costs a comparison.
  */
-import type { Facts, Logger } from '@csi-sidecars/runtime';
+import type { Facts, Logger } from './logger.ts';
 import { klogTextLine } from './klog-text.ts';
 import type { LogEntry, LogOrigin } from './klog-text.ts';
 import { presentable } from './presentable.ts';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { HttpRoute, Metrics } from '@csi-sidecars/runtime';
+import type { HttpRoute } from '../diagnostics/diagnostics-server.ts';
+import type { Metrics } from './metrics.ts';
 
 /** The route, and how often it was asked, in the families of Go's promhttp. A scrape is counted when it is over, as there. */
 export function countedScrapes(route: HttpRoute, metrics: Metrics): HttpRoute {

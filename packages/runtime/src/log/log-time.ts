@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock } from '@csi-sidecars/runtime';
+import type { Clock } from '../clock/clock.ts';
 
 /**
  * The wall clock for log lines, with the microseconds that klog writes and `nowMs` does not have: within a millisecond the

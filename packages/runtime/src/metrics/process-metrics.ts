@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The process families that dashboards of the original sidecars use; `go_*` has no counterpart here. */
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Metrics } from '@csi-sidecars/runtime';
+import type { Metrics } from './metrics.ts';
 
 export function registerProcessMetrics(metrics: Metrics, startTimeMs: number): void {
   const number = (type: 'counter' | 'gauge', [name, help]: readonly [string, string], read: Read): void => {
