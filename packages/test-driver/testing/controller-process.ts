@@ -78,6 +78,9 @@ export function createProcess(world: World, { name, interrupt }: ProcessOptions)
   const settleAll = async (): Promise<void> => {
     for (let turn = 0; turn < 30; turn++) await settle();
     await clock.advance(0);
+    // A run that throws is retried, and the retry may hide the defect from what a test looks at.
+    const defect = logger.lines.find((line) => line.kind === 'error' && line.message === 'Reconcile threw, will retry');
+    if (defect?.kind === 'error') throw defect.error;
   };
   return {
     ports: {
