@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** csi-attacher as a list of loops over shared caches. Knows no process, no flags, no socket. */
+/** Assembles csi-attacher as a list of loops over shared caches. It depends on no process, no flags and no socket. */
 import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import { type Controller, type ControllerPorts, createController, type Loop } from '@csi-sidecars/runtime';
 import { attachLoop } from './attach/loop.ts';

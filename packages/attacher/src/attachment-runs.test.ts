@@ -23,7 +23,7 @@ describe('forced attachments', () => {
     expect(runs.isForced(va)).toBe(after);
   });
 
-  it('given a forced run that throws, then the next run is forced, and its call is over', () => {
+  it('given a forced run that throws, when the run ends, then the next run is forced and its call is over', () => {
     const runs = createAttachmentRuns();
     runs.force(va);
     runs.noteCall(key);
@@ -32,14 +32,19 @@ describe('forced attachments', () => {
     expect([runs.isForced(va), calls.has(va)]).toEqual([true, false]);
   });
 
-  it('given the driver agrees again, then the next run is not forced', () => {
+  it('given a forced attachment, when the driver agrees with its status again, then the next run is not forced', () => {
     const runs = createAttachmentRuns();
     runs.force(va);
     runs.unforce(va);
     expect(runs.isForced(va)).toBe(false);
   });
 
-  it('given the object is gone, then one of the same name is not forced', () => {
+  it('given an attachment without a UID that was never forced, then it is not forced', () => {
+    const { uid: _uid, ...metadata } = va.metadata ?? {};
+    expect(createAttachmentRuns().isForced({ ...va, metadata })).toBe(false);
+  });
+
+  it('given a forced object, when it is gone, then another object of the same name is not forced', () => {
     const runs = createAttachmentRuns();
     runs.force(va);
     expect(runs.isForced(anAttachment({ uid: 'another' }))).toBe(false);
@@ -51,7 +56,7 @@ describe('forced attachments', () => {
 });
 
 describe('watched calls', () => {
-  it('given runs with a call before, during and after a watch, then it knows those that were under way', () => {
+  it('given runs with a call before, during and after a watch, then the watch has exactly those that were in flight during it', () => {
     const runs = createAttachmentRuns();
     const names = ['before', 'across', 'during', 'after', 'without'];
     const run = (name: string): void => {

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the attach loop and the comparison with the driver share, and nothing else.
+ * The memory that the attach loop and the comparison with the driver share.
  *
- * - The comparison forces attachments that the driver disagrees with: their next run does not believe their status. A forced
- *   run that fails leaves the attachment forced, so that its retry calls the driver too. A successful run ends it, and so does
- *   the end of the object: a later object of the same name is another one.
- * - The comparison asks for which attachments the attach loop has called the driver meanwhile, because what the driver listed may
- *   be older. A call counts until its run ends, because its result is not in the status before.
+ * - The comparison forces attachments whose status the driver contradicts: their next run ignores the status. After a forced run that
+ *   fails the attachment stays forced, so that its retry calls the driver too. A successful run ends the force, and so does the end of
+ *   the object: a later object of the same name is not forced.
+ * - The comparison needs to know for which attachments the attach loop has called the driver meanwhile, because the list may be older
+ *   than those calls. A call counts until its run ends, because only then its result is in the status.
  */
 import type { Outcome, VolumeAttachment, WakeSource } from '@csi-sidecars/runtime';
 import { type AttachmentKey, attachmentKey } from './attachment.ts';
 
 export interface AttachmentRuns {
-  /** The attach loop asks: the driver has to be called, whatever the status says. */
+  /** Called by the attach loop. True if the run has to call the driver whatever the status shows. */
   isForced(attachment: VolumeAttachment): boolean;
-  /** The attach loop reports that it is about to call the driver. */
+  /** Called by the attach loop before it calls the driver. */
   noteCall(key: AttachmentKey): void;
-  /** The attach loop reports the end of a run; without an outcome: it threw. */
+  /** Called by the attach loop when a run ends. The outcome is undefined if the run threw. */
   end(key: AttachmentKey, outcome: Outcome | undefined): void;
-  /** The attachment is gone. */
+  /** Called when the attachment is gone. */
   forget(attachment: VolumeAttachment): void;
   /** Wakes the attach loop for every attachment that is forced. */
   readonly onForced: WakeSource<AttachmentKey>;
   force(attachment: VolumeAttachment): void;
-  /** The driver agrees again. */
+  /** Called when the driver agrees with the status again. */
   unforce(attachment: VolumeAttachment): void;
-  /** From now until it is disposed. */
+  /** Records calls from now on until the result is disposed. */
   watchCalls(): WatchedCalls;
 }
 
 export interface WatchedCalls extends Disposable {
-  /** A run with a call for this attachment was under way when the watch began, or has made one since. */
+  /** True if a run had called the driver for this attachment and was in flight when the watch began, or has called it since. */
   has(attachment: VolumeAttachment): boolean;
 }
 
 export function createAttachmentRuns(): AttachmentRuns {
-  /** UIDs of what is forced. */
+  /** The UIDs of the forced attachments. */
   const forced = new Map<AttachmentKey, string | undefined>();
-  /** Runs that have called the driver and are still under way. */
+  /** The attachments whose current run has called the driver. */
   const calling = new Set<AttachmentKey>();
   const watches = new Set<Set<AttachmentKey>>();
   const wakes: ((key: AttachmentKey) => void)[] = [];

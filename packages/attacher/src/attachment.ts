@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What single fields of a VolumeAttachment mean. */
+/** Readers for single fields of a VolumeAttachment. */
 import { keyOf, type ObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
 
 /** The key of the loops that work on VolumeAttachments. */

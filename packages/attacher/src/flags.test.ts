@@ -4,7 +4,7 @@ import { realArgumentLists } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { attacherProgram } from './flags.ts';
 
-it('given the real argument lists of csi-attacher, then each is accepted', () => {
+it('given the argument lists of real deployments of csi-attacher, then each is accepted', () => {
   const lists = realArgumentLists('external-attacher');
   expect(lists.length).toBeGreaterThan(0);
   const refused = lists.flatMap((list): readonly string[] => {
@@ -16,7 +16,7 @@ it('given the real argument lists of csi-attacher, then each is accepted', () =>
   expect(refused).toEqual([]);
 });
 
-it("given what deployments leave out, then the built-in values are upstream's", async () => {
+it("given no arguments, then the defaults are upstream's, and the usage text names every flag", async () => {
   expect(parseFlags(attacherProgram.flags, attacherProgram.syntax, [])).toMatchObject({
     kind: 'parsed',
     values: {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Command line of csi-attacher: upstream's flags, Go's flag syntax. */
+/** The command line of csi-attacher: upstream's flags in Go's flag syntax. */
 import {
   durationFlag,
   gatesFlag,

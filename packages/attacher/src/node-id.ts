@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a node is to the driver. The CSINode knows, as long as the driver runs there; what the VolumeAttachment remembers of its
- * attachment will do where something has to be taken off a node that is gone. The Node object is never asked.
+ * The node id under which the driver knows a node. The CSINode has it as long as the driver is registered there. The VolumeAttachment
+ * keeps a copy, so that a volume can be detached from a node that is gone. The Node object is never read.
  */
 import { type CSINode, type Lister, toObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { driverOn, ok, refuse, type Result } from '@csi-sidecars/volume';
@@ -12,7 +12,7 @@ export interface NodeIdDeps {
   readonly driverName: string;
 }
 
-/** To attach: nothing may be published to a node where the driver does not run. */
+/** The node id for an attach: nothing may be published to a node where the driver is not registered. */
 export function registeredNodeId({ csiNodes, driverName }: NodeIdDeps, { spec }: VolumeAttachment): Result<string> {
   const csiNode = csiNodes.get(toObjectKey(undefined, spec.nodeName));
   if (csiNode === undefined) return refuse(`csinode.storage.k8s.io "${spec.nodeName}" not found`);
@@ -22,9 +22,9 @@ export function registeredNodeId({ csiNodes, driverName }: NodeIdDeps, { spec }:
     : ok(driver.nodeID);
 }
 
-/** To detach, and to compare. */
+/** The node id for a detach, and for the comparison with the driver. */
 export function knownNodeId(deps: NodeIdDeps, attachment: VolumeAttachment): Result<string> {
   const registered = registeredNodeId(deps, attachment);
-  const remembered = attachment.metadata?.annotations?.[annotations.nodeId];
-  return registered.kind === 'error' && remembered !== undefined ? ok(remembered) : registered;
+  const annotated = attachment.metadata?.annotations?.[annotations.nodeId];
+  return registered.kind === 'error' && annotated !== undefined ? ok(annotated) : registered;
 }

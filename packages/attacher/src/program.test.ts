@@ -43,7 +43,7 @@ const otherLeader: Lease = {
 const started = ['Probe', 'GetPluginInfo', 'GetPluginCapabilities', 'ControllerGetCapabilities'];
 
 describe('the start', () => {
-  it('[attacher#141] given a driver that is not ready, then it is asked every second, and for nothing else', async () => {
+  it('[attacher#141] given a driver that is not ready, then it is probed every second, and no other call is made', async () => {
     await using attacher = await run({ '/csi.v1.Identity/Probe': () => ({ ready: { value: false } }) });
     for (const asked of [1, 2, 3]) {
       await vi.waitFor(() => expect(attacher.calls()).toEqual(Array.from({ length: asked }, () => 'Probe')));
@@ -54,14 +54,14 @@ describe('the start', () => {
   });
 
   it.each(['Unimplemented', 'Unavailable', 'Internal'] as const)(
-    '[attacher#142] given Probe says %s, then it ends with 1',
+    '[attacher#142] given Probe fails with %s, then the exit code is 1',
     async (code) => {
       await using attacher = await run({ '/csi.v1.Identity/Probe': () => csiError(code, 'no') });
       expect([await attacher.code, attacher.calls()]).toEqual([1, ['Probe']]);
     },
   );
 
-  it('[attacher#143] given a driver without a name, or one that is slow to tell it, then it ends with 1', async () => {
+  it('[attacher#143] given a driver that returns no name, or no name within a second, then the exit code is 1', async () => {
     await using nameless = await run({ '/csi.v1.Identity/GetPluginInfo': () => ({ name: '' }) });
     expect(await nameless.code).toBe(1);
     await using slow = await run({ '/csi.v1.Identity/GetPluginInfo': () => new Promise(() => undefined) });
@@ -70,14 +70,14 @@ describe('the start', () => {
     expect(await slow.code).toBe(1);
   });
 
-  it('[attacher#144] given the controller does not tell what it can, then it ends with 1', async () => {
+  it('[attacher#144] given ControllerGetCapabilities fails, then the exit code is 1', async () => {
     await using attacher = await run({
       '/csi.v1.Controller/ControllerGetCapabilities': () => csiError('Internal', 'no'),
     });
     expect([await attacher.code, attacher.calls()]).toEqual([1, started]);
   });
 
-  it('[attacher#145] given entries that say nothing, or nothing that is known, then they are ignored', async () => {
+  it('[attacher#145] given capability entries that are empty or unknown, then they are ignored, and the volume is published', async () => {
     await using attacher = await run({
       '/csi.v1.Identity/GetPluginCapabilities': () => ({
         capabilities: [{}, { service: { type: 99 as never } }, { service: { type: 'CONTROLLER_SERVICE' } }],
@@ -89,21 +89,21 @@ describe('the start', () => {
     await vi.waitFor(() => expect(attacher.calls()).toEqual([...started, 'ControllerPublishVolume']));
   });
 
-  it('given a driver without controller, then its controller is not asked', async () => {
+  it('given a driver without a controller service, then ControllerGetCapabilities is not called', async () => {
     await using attacher = await run({ '/csi.v1.Identity/GetPluginCapabilities': () => ({ capabilities: [] }) });
     await vi.waitFor(() => expect(attacher.world.server.openWatches()).toBe(1));
     expect(attacher.calls()).toEqual(started.slice(0, 3));
   });
 
   it.each(['tcp://127.0.0.1:1', 'dns:///x'])(
-    '[attacher#146] given the address %s, then it ends with 1',
+    '[attacher#146] given the address %s, then the exit code is 1',
     async (address) => {
       const world = fakeWorld({ args: [`--csi-address=${address}`] });
       expect(await runAttacher({ world, lifecycle: world.lifecycle })).toBe(1);
     },
   );
 
-  it('[attacher#147] given no driver for 30 s, then it ends with 1', async () => {
+  it('[attacher#147] given a socket that does not exist for 30 s, then the exit code is 1', async () => {
     const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock'] });
     let ended: number | undefined;
     const code = runAttacher({ world, lifecycle: world.lifecycle }).then((value) => (ended = value));
@@ -114,14 +114,17 @@ describe('the start', () => {
     expect(await code).toBe(1);
   });
 
-  it.each(['--worker-threads=0', '--timeout=0'])('given %s, then one clear line and 1', async (flag) => {
-    const world = fakeWorld({ args: [flag] });
-    expect(await runAttacher({ world, lifecycle: world.lifecycle })).toBe(1);
-    expect(world.logged()).toContain(flag.split('=')[0]);
-  });
+  it.each(['--worker-threads=0', '--timeout=0'])(
+    'given %s, then one clear line is logged, and the exit code is 1',
+    async (flag) => {
+      const world = fakeWorld({ args: [flag] });
+      expect(await runAttacher({ world, lifecycle: world.lifecycle })).toBe(1);
+      expect(world.logged()).toContain(flag.split('=')[0]);
+    },
+  );
 });
 
-it('[attacher#86] given the driver ends, then so does the attacher: the next one asks anew what the driver can', async () => {
+it('[attacher#86] given the driver ends, then the attacher ends with exit code 1, so that the next one reads the capabilities again', async () => {
   await using attacher = await run();
   await vi.waitFor(() => expect(attacher.world.server.openWatches()).toBe(3));
   attacher.driver.stop();
@@ -132,7 +135,7 @@ it('[attacher#86] given the driver ends, then so does the attacher: the next one
 describe('the election', () => {
   const args = ['--leader-election', '--leader-election-namespace=ns'];
 
-  it('[attacher#148] given another leader, then only the lease is asked for, and the driver is not called', async () => {
+  it('[attacher#148] given another leader, then only the lease is requested, and the driver gets no call beyond those of the start', async () => {
     await using standby = await run({}, args, [otherLeader]);
     await vi.waitFor(() => expect(standby.calls()).toEqual(started));
     await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
@@ -141,14 +144,14 @@ describe('the election', () => {
     expect(standby.calls()).toEqual(started);
   });
 
-  it('flaw 21: given a standby, when it is signalled, then it ends at once', async () => {
+  it('given a standby, when it receives SIGTERM, then it ends at once (upstream ignores the signal)', async () => {
     await using standby = await run({}, args, [otherLeader]);
     await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
     standby.world.stop();
     expect(await standby.code).toBe(1);
   });
 
-  it('flaws 21, 22: given a signal during a publish, then that is finished and saved before the lease is released', async () => {
+  it('given SIGTERM during a publish, then the publish finishes and is saved before the lease is released (upstream cancels the call)', async () => {
     const answer = Promise.withResolvers<object>();
     await using attacher = await run({ '/csi.v1.Controller/ControllerPublishVolume': () => answer.promise }, args);
     const { server } = attacher.world;

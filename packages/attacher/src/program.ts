@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** csi-attacher as a program: what is its own between the first argument and the exit code. */
+/** csi-attacher as a program: the steps from the first argument to the exit code that only this program has. */
 import { type DriverFacts, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import { orExit, overCaches, type ProgramDeps, runSidecar, type SidecarContext } from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
@@ -10,7 +10,7 @@ import { refusedFlags, toSettings } from './read-settings.ts';
 
 type Context = SidecarContext<AttacherValues, AttacherGate>;
 
-/** Fixed upstream: `--timeout` is for attaching and detaching. */
+/** The deadline of the calls at start-up. It is fixed in upstream too: `--timeout` applies to attaching and detaching. */
 const startCallsMs = 1_000;
 
 export function runAttacher(deps: ProgramDeps): Promise<number> {
@@ -23,7 +23,7 @@ export function runAttacher(deps: ProgramDeps): Promise<number> {
       maxLoggedResponseBytes: values['max-grpc-log-length'],
     }),
     prepare: async (context) => {
-      const driver = await askDriver(context);
+      const driver = await readCapabilities(context);
       const { values, gates } = context.started;
       const settings = toSettings(values, { errorCodes: gates.MutableCSINodeAllocatableCount });
       const { channel } = context;
@@ -35,8 +35,8 @@ export function runAttacher(deps: ProgramDeps): Promise<number> {
   });
 }
 
-/** Both calls share one deadline. A driver without controller is not asked what its controller can do. */
-async function askDriver({ channel, clock, name, signal }: Context): Promise<DriverFacts> {
+/** Both calls share one deadline. A driver without a controller service gets no ControllerGetCapabilities. */
+async function readCapabilities({ channel, clock, name, signal }: Context): Promise<DriverFacts> {
   const endMs = clock.monotonicMs() + startCallsMs;
   const call = () => ({ timeoutMs: Math.max(endMs - clock.monotonicMs(), 0), signal });
   const pluginCapabilities = await orExit('Failed to get the capabilities of the CSI driver', () =>

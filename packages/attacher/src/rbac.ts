@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the program uses: never a verb more than upstream's stock roles give. What leader election uses is the runtime's. */
+/** The permissions that csi-attacher uses, all within upstream's stock roles. Those of leader election are in the runtime. */
 import type { UsedRule } from '@csi-sidecars/runtime';
 
-/** For a ClusterRole. */
+/** The rules of its ClusterRole. */
 export const clusterRules: readonly UsedRule[] = [
   { apiGroups: [''], resources: ['persistentvolumes'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: ['storage.k8s.io'], resources: ['csinodes'], verbs: ['list', 'watch'] },

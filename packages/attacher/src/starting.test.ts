@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a new leader does with what it finds, how many calls it has under way, and how it stops. */
+/** What a new leader does with existing attachments, how many calls it has in flight, and how it stops. */
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { anAttacher, handle } from '../testing/attacher-fixture.ts';
@@ -12,7 +12,7 @@ const name = (n: string): { readonly name: string; readonly source: { readonly p
 });
 const allVolumes: readonly KubeObject[] = [...volumes.map((n) => aVolume({ name: `pv${n}` })), aCsiNode()];
 
-it('[attacher#149] given a restart, then what is attached is left alone, what is not is published, what leaves is unpublished', async () => {
+it('[attacher#149] given a restart, then attached volumes are not touched, unattached ones are published, and deleted ones are unpublished', async () => {
   const seed = [
     ...allVolumes,
     anAttachment({ ...name('1'), ...attached }),
@@ -30,7 +30,7 @@ it.each([
   { workerThreads: 1, during: 1 },
   { workerThreads: 2, during: 2 },
 ])(
-  '[attacher#150] given $workerThreads worker threads, then never more calls at once',
+  '[attacher#150] given $workerThreads worker threads and three attachments, then $during calls are in flight at once',
   async ({ workerThreads, during }) => {
     const a = await anAttacher({ seed: allVolumes, settings: { workerThreads } });
     a.driver.faults.add({ method: 'ControllerPublishVolume', action: { kind: 'delay', ms: 5_000 } });
@@ -42,7 +42,7 @@ it.each([
   },
 );
 
-it('given an orderly stop during a publish, then it is finished and saved, and nothing new begins', async () => {
+it('given an orderly stop during a publish, then the publish finishes and is saved, and no other work begins', async () => {
   const a = await anAttacher({ seed: allVolumes });
   a.driver.faults.add({ method: 'ControllerPublishVolume', at: 'after', action: { kind: 'delay', ms: 5_000 } });
   a.server.seed(anAttachment());
@@ -55,7 +55,7 @@ it('given an orderly stop during a publish, then it is finished and saved, and n
   expect(a.calls()).toEqual(['ControllerPublishVolume volume-1 id-of-node1 OK']);
 });
 
-it('given a crash after the publish, when another takes over, then it is published again, and saved', async () => {
+it('given a crash after the publish, when another process takes over, then the volume is published again, and the status is saved', async () => {
   const first = await anAttacher({
     interrupt: (operation, moment) =>
       operation.endsWith('/ControllerPublishVolume') && moment === 'after' ? 'crash' : undefined,
@@ -65,7 +65,7 @@ it('given a crash after the publish, when another takes over, then it is publish
   expect([second.attachment()?.status?.attached, second.publishedOn()]).toEqual([true, ['id-of-node1']]);
 });
 
-it('given a crash at any point of a detach, when another takes over, then the volume is off its node and nothing is left', async () => {
+it('given a crash at any point of a detach, when another process takes over, then the volume is unpublished and the attachment is gone', async () => {
   for (let point = 0; point < 6; point++) {
     let left = point;
     const first = await anAttacher({

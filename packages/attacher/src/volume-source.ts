@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Where a VolumeAttachment says which volume it is about: exactly one of two places. */
+/** The source of a VolumeAttachment, which names its volume in exactly one of two fields. */
 import type { PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
 import { ok, refuse, type Result } from '@csi-sidecars/volume';
 

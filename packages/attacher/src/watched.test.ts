@@ -2,7 +2,7 @@
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aCsiNode, anAttachment, attached, aVolume, driverName, finalizer } from '../testing/builders.ts';
-import { watchedAttachments, watchedCsiNodes, watchedVolumes } from './watched.ts';
+import { watchedAttachments, watchedBy, watchedCsiNodes, watchedVolumes } from './watched.ts';
 
 const options = { driverName, resyncMs: 0 };
 const kept = <T extends KubeObject>(
@@ -10,8 +10,8 @@ const kept = <T extends KubeObject>(
   object: T,
 ): T | undefined => watched.transform?.apply(object);
 
-describe('what is kept, flaw 13', () => {
-  it('given an attachment of ours, then all of it; of others, the names; of others without a volume, nothing', () => {
+describe('what the caches keep', () => {
+  it('given attachments, then ours are kept whole, of those of others only the names, and those of others without a PersistentVolume not at all', () => {
     const ours = anAttachment(attached);
     expect(kept(watchedAttachments(options), ours)).toBe(ours);
     const others = anAttachment({ ...attached, attacher: 'other' });
@@ -23,7 +23,7 @@ describe('what is kept, flaw 13', () => {
     expect(kept(watchedAttachments(options), inline)).toBeUndefined();
   });
 
-  it('given attachments, then they are found by volume, and ours by node, flaw 12', () => {
+  it('given attachments, then an index finds all by volume, and ours by node (upstream scans all attachments)', () => {
     const { indexers } = watchedAttachments(options);
     const both = (attacher: string): unknown =>
       ['volume', 'node'].map((index) => indexers?.[index]?.(anAttachment({ attacher })));
@@ -33,13 +33,13 @@ describe('what is kept, flaw 13', () => {
     ]);
   });
 
-  it('given a volume of another driver, then nothing, unless it has our finalizer', () => {
+  it('given a volume of another driver, then it is kept only if it has our finalizer', () => {
     const of = (finalizers: readonly string[]) =>
       kept(watchedVolumes(options), aVolume({ csi: { driver: 'other' }, finalizers }));
     expect([of([]), of(['x/y']), of([finalizer])?.metadata?.name]).toEqual([undefined, undefined, 'pv1']);
   });
 
-  it('given an in-tree volume, then it is kept by a driver that replaced a plugin', () => {
+  it('given an in-tree volume, then only a driver that replaced an in-tree plugin keeps it', () => {
     const { csi: _csi, ...spec } = aVolume().spec ?? {};
     const volume = { ...aVolume({ finalizers: [] }), spec: { ...spec, cinder: { volumeID: 'x' } } };
     const cinder = { ...options, driverName: 'cinder.csi.openstack.org' };
@@ -47,7 +47,7 @@ describe('what is kept, flaw 13', () => {
     expect(kept(watchedVolumes(cinder), volume)?.spec?.cinder).toEqual({ volumeID: 'x' });
   });
 
-  it('given a CSINode, then our driver in it, or none; a server sends null for none', () => {
+  it('given a CSINode, then only the entry of our driver is kept; the list is empty without it, and if the server sends null', () => {
     const node = aCsiNode();
     const withOthers = { ...node, spec: { drivers: [{ name: 'other', nodeID: 'x' }, ...node.spec.drivers] } };
     const identity = { name: 'node1', uid: 'uid-of-node1', resourceVersion: '5' };
@@ -60,4 +60,41 @@ describe('what is kept, flaw 13', () => {
       spec: { drivers: [] },
     });
   });
+
+  it('given a volume of ours, then only the fields that the loops read are kept', () => {
+    const { metadata, spec } = aVolume({ labels: { a: 'b' }, annotations: { c: 'd' }, deleting: 'yes' });
+    const { name, uid, resourceVersion, labels, annotations, finalizers, deletionTimestamp } = metadata ?? {};
+    const affinity = { nodeAffinity: {}, storageClassName: 'fast' };
+    const volume = { metadata: { ...metadata, managedFields: [{ manager: 'x' }] }, spec: { ...spec, ...affinity } };
+    expect(kept(watchedVolumes(options), volume)).toStrictEqual({
+      metadata: { name, uid, resourceVersion, labels, annotations, finalizers, deletionTimestamp },
+      spec: { accessModes: spec?.accessModes, volumeMode: spec?.volumeMode, csi: spec?.csi },
+    });
+  });
+
+  it('given a volume of ours without optional metadata, then the cache has no empty fields for them', () => {
+    const volume = kept(watchedVolumes(options), aVolume({ finalizers: [] }));
+    expect(volume?.metadata).toStrictEqual({ name: 'pv1', uid: 'uid-of-pv1', resourceVersion: '9' });
+  });
+
+  it('given a volume that is neither in-tree nor ours, then a driver that replaced an in-tree plugin does not keep it', () => {
+    const cinder = { ...options, driverName: 'cinder.csi.openstack.org' };
+    expect(kept(watchedVolumes(cinder), aVolume({ finalizers: [] }))).toBeUndefined();
+  });
+});
+
+it('given an attachment of an inline volume, then the index by volume does not contain it', () => {
+  const { indexers } = watchedAttachments(options);
+  expect(indexers?.['volume']?.(anAttachment({ source: { inlineVolumeSpec: {} } }))).toEqual([]);
+});
+
+it('given a resync interval, then all watches have it, and filters of their own', () => {
+  const { attachments, volumes, csiNodes } = watchedBy({ driverName, resyncMs: 5_000 });
+  const watches = [attachments, volumes, csiNodes];
+  expect(watches.map(({ resyncMs }) => resyncMs)).toEqual([5_000, 5_000, 5_000]);
+  expect(watches.map(({ transform }) => transform?.id)).toEqual([
+    `attacher attachments of ${driverName}`,
+    `attacher volumes of ${driverName}`,
+    `attacher CSINodes of ${driverName}`,
+  ]);
 });

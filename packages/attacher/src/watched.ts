@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the attacher watches, and how little of it is kept. A filter drops what no row of any loop reads before it is stored, so
- * objects of other drivers cost next to no memory and no queue work.
+ * What the attacher watches, and which part of it the caches keep. A filter drops what no loop reads before an object is stored, so
+ * objects of other drivers cost almost no memory and no queue work.
  *
- * | kind | kept | as |
+ * | kind | kept objects | kept content |
  * |---|---|---|
- * | VolumeAttachment | ours | it is |
- * | | of other attachers, of PersistentVolumes | its name and the volume's: it holds the finalizer of that volume back |
- * | PersistentVolume | of this driver, in-tree ones that it may serve, any with our finalizer | the fields the loops read: it is only ever patched |
+ * | VolumeAttachment | ours | everything |
+ * | | those of other attachers for PersistentVolumes | its name and the volume's: it delays the release of that volume |
+ * | PersistentVolume | those of this driver, in-tree ones that it may serve, any with our finalizer | the fields that the loops read |
  * | CSINode | all | our driver's node id |
  *
- * A PersistentVolume that was dropped and is needed all the same is asked for, see `attach/`.
+ * PersistentVolumes are only ever patched, so partial objects in the cache are enough. The attach loop lists a PersistentVolume that
+ * it needs and that the cache dropped.
  */
 import {
   type CSINode,
@@ -30,7 +31,7 @@ export interface WatchedOptions {
   readonly resyncMs: number;
 }
 
-/** Names of the queues in metrics, as upstream's. */
+/** The names of the queues in metrics, as in upstream. */
 export const queueNames = { attachments: 'csi-attacher-va', volumes: 'csi-attacher-pv' } as const;
 
 export interface Watched {
@@ -47,7 +48,7 @@ export function watchedBy(options: WatchedOptions): Watched {
   };
 }
 
-/** Index `volume`: by the name of the PersistentVolume, of every attacher. Index `node`: ours, by the name of the node. */
+/** The index `volume` finds those of every attacher by PersistentVolume name; the index `node` finds ours by node name. */
 export function watchedAttachments({ driverName, resyncMs }: WatchedOptions): InformerOptions<VolumeAttachment> {
   return {
     resource: volumeAttachments,
@@ -104,7 +105,7 @@ export function watchedCsiNodes({ driverName, resyncMs }: WatchedOptions): Infor
   };
 }
 
-/** Without what only the node side and the binding read. */
+/** Drops the fields that only the node side and the binding of claims read. */
 function trimVolume(volume: PersistentVolume): PersistentVolume {
   const { metadata, spec } = volume;
   const { capacity: _capacity, nodeAffinity: _affinity, storageClassName: _class, ...kept } = spec ?? {};

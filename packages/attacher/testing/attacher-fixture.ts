@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The whole attacher, its real loops, caches and client, between a fake API server and the driver's model, in virtual time.
- * Nothing attaches or deletes by itself: a test plays the attach/detach controller where it needs one.
+ * The whole attacher with its real loops, caches and client, between a fake API server and a model of the driver, in virtual time.
+ * There is no attach/detach controller: tests create and delete VolumeAttachments themselves.
  */
 import {
   type KubeObject,
@@ -28,34 +28,34 @@ type ControllerCapability = (typeof allCapabilities.controller)[number];
 
 export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'>> {
   readonly settings?: Partial<AttacherSettings>;
-  /** Controller capabilities beside CREATE_DELETE_VOLUME. Default: PUBLISH_UNPUBLISH_VOLUME. */
+  /** Controller capabilities in addition to CREATE_DELETE_VOLUME. Default: PUBLISH_UNPUBLISH_VOLUME. */
   readonly controller?: readonly ControllerCapability[];
   readonly model?: Partial<Settings>;
-  /** Put into the API server before anything starts. Default: an attachment of `pv1`, which has our finalizer, and its node. */
+  /** Objects in the API server before the attacher starts. Default: an attachment of `pv1`, which has our finalizer, and its node. */
   readonly seed?: readonly KubeObject[];
-  /** From the first request on. */
+  /** Faults that are active from the first request on. */
   readonly faults?: readonly FaultRule[];
-  /** Default: what `rbac.ts` asks for, and nothing more. */
+  /** The permissions of the attacher. Default: exactly those in `rbac.ts`. */
   readonly rules?: readonly AccessRule[];
-  /** A world that outlived the process that worked on it. */
+  /** The API server and the driver of an earlier attacher. Default: new ones. */
   readonly world?: World;
 }
 
 export interface Fixture extends RunningController {
-  /** The bodies of `writes()`, in order. */
+  /** The bodies of the requests in `writes()`, in order. */
   bodies(): readonly unknown[];
   attachment(name?: string): VolumeAttachment | undefined;
   volume(name?: string): PersistentVolume | undefined;
-  /** Node ids that the driver has the volume published on. */
+  /** The ids of the nodes where the driver has the volume published. */
   publishedOn(handle?: string): readonly string[];
   change(name: string, change: (attachment: VolumeAttachment) => VolumeAttachment): void;
-  /** As by a user or the attach/detach controller: at once without finalizers, else marked. */
+  /** Deletes as a user would: an object with finalizers is only marked. */
   delete(name?: string): void;
-  /** The next so many requests of this kind, e.g. `patch volumeattachments/status`, meet this. */
+  /** Applies the fault to the next requests of this kind, for example `patch volumeattachments/status`. */
   fault(what: string, fault: Fault, times?: number): void;
 }
 
-/** Of the volume that `aVolume()` names. */
+/** The handle of the volume that `aVolume()` names. */
 export const handle = 'volume-1';
 
 export const forbidden: Fault = { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' };
@@ -73,7 +73,7 @@ export async function anAttacher(options: FixtureOptions = {}): Promise<Fixture>
   return toFixture(await process.run(attacher));
 }
 
-/** With three volumes that the driver made: `volume-1` to `volume-3`. */
+/** The driver has three volumes: `volume-1` to `volume-3`. */
 async function worldOf({ controller, model, faults = [], rules = clusterRules }: FixtureOptions): Promise<World> {
   const capabilities = {
     ...allCapabilities,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
+/** Objects and facts for tests. They are complete and valid by default, so that a test names only what matters to it. */
 import { aDriver, driverName } from '@csi-sidecars/csi/testing';
 import type { CSINode, PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
 import { annotations, finalizerOf } from '../src/names.ts';
@@ -30,14 +30,14 @@ export interface AttachmentFacts {
   readonly attacher?: string;
   readonly node?: string;
   readonly source?: VolumeAttachment['spec']['source'];
-  /** Ours is not among them unless named; see `finalizer`. */
+  /** Default: none. Our finalizer is `finalizer`. */
   readonly finalizers?: readonly string[];
   readonly annotations?: Readonly<Record<string, string>>;
   readonly deleting?: 'yes';
   readonly status?: VolumeAttachment['status'];
 }
 
-/** New, of PersistentVolume `pv1` on node `node1`. */
+/** By default a new attachment of the PersistentVolume `pv1` to the node `node1`. */
 export function anAttachment(facts: AttachmentFacts = {}): VolumeAttachment {
   const { name = 'va1', finalizers } = facts;
   return {
@@ -60,7 +60,7 @@ export function anAttachment(facts: AttachmentFacts = {}): VolumeAttachment {
   };
 }
 
-/** What an attached one has. */
+/** The facts of an attachment that is attached. */
 export const attached: Pick<AttachmentFacts, 'finalizers' | 'annotations' | 'status'> = {
   finalizers: [finalizer],
   annotations: { [annotations.nodeId]: 'id-of-node1' },
@@ -69,7 +69,7 @@ export const attached: Pick<AttachmentFacts, 'finalizers' | 'annotations' | 'sta
 
 export interface VolumeFacts {
   readonly name?: string;
-  /** Ours by default. */
+  /** Default: our finalizer. */
   readonly finalizers?: readonly string[];
   readonly annotations?: Readonly<Record<string, string>>;
   readonly labels?: Readonly<Record<string, string>>;
@@ -102,7 +102,7 @@ export function aVolume(facts: VolumeFacts = {}): PersistentVolume {
   };
 }
 
-/** Registered by the driver as `id-of-<name>`. */
+/** A node where the driver is registered with this node id. */
 export function aCsiNode(name = 'node1', nodeID = `id-of-${name}`): CSINode {
   return {
     apiVersion: 'storage.k8s.io/v1',

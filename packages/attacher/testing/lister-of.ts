@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject, Lister } from '@csi-sidecars/runtime';
 
-/** A cache of these objects without namespace and without indexes; the list may change while in use. */
+/** A lister of these cluster-scoped objects, without indexes. Tests may change the list while it is in use. */
 export function listerOf<T extends KubeObject>(objects: readonly T[]): Lister<T> {
   return {
     get: (key) => objects.find(({ metadata }) => metadata?.name === key),

@@ -64,7 +64,7 @@ export const basics: readonly Scenario[] = [
   {
     id: 'A-02',
     title:
-      'the volume of a pod that ends is detached once, after it was unmounted; its object is released when it goes',
+      'the volume of a pod that ends is detached once, after it was unmounted; its PersistentVolume is released when it is deleted',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     run: async (ctx) => {
       const { driver, node, volume } = await readyOnOneNode(ctx);
@@ -87,7 +87,7 @@ export const basics: readonly Scenario[] = [
       );
       for (const [index, { call }] of calls.entries()) {
         const before = calls[index - 1]?.call.endedAtMs ?? 0;
-        assert.ok(before <= call.beganAtMs, `${call.method} began before the one in front of it had ended`);
+        assert.ok(before <= call.beganAtMs, `${call.method} began before the previous call had ended`);
       }
       assert.ok((await finalizersOfVolume(ctx, volumeName)).includes(finalizerOf(ctx)));
 
@@ -97,7 +97,7 @@ export const basics: readonly Scenario[] = [
   },
   {
     id: 'A-03',
-    title: 'of a driver that cannot attach, an attachment is attached without a call and without a finalizer',
+    title: 'an attachment of a driver that cannot attach is marked attached without a call and without a finalizer',
     needs: ['driver-settings', 'driver-journal'],
     run: async (ctx) => {
       const driver = await startAttachable(ctx, { flags: ['--enable-attach=false'] });
@@ -117,7 +117,7 @@ export const basics: readonly Scenario[] = [
   },
   {
     id: 'A-11',
-    title: 'a read-only volume is attached read-only, a volume for many readers with their access mode',
+    title: 'a read-only volume is attached read-only, and a ReadOnlyMany volume with the access mode for many readers',
     upstream: 'publishes a second time when its cache is behind its own writes',
     needs: ['driver-journal', 'driver-settings'],
     run: async (ctx) => {
@@ -156,7 +156,7 @@ export const basics: readonly Scenario[] = [
   },
   {
     id: 'A-15',
-    title: 'the object of an attached volume outlives its deletion until the volume is detached',
+    title: 'a deleted PersistentVolume of an attached volume stays until the volume is detached',
     needs: ['driver-journal', 'driver-settings'],
     run: async (ctx) => {
       const node = await addPaperNode(ctx, 'node');
@@ -175,7 +175,7 @@ export const basics: readonly Scenario[] = [
           assert.deepEqual(await unpublishCalls(driver), []);
         },
       });
-      // The cluster's own goes when its controller has seen that no claim has the volume.
+      // Kubernetes removes its own finalizer when its controller has seen that no claim uses the volume.
       await ctx.eventually("nothing but csi-attacher's finalizer keeps it", async () =>
         isDeepStrictEqual(await finalizersOfVolume(ctx, volume.name), [finalizerOf(ctx)]),
       );
@@ -188,15 +188,14 @@ export const basics: readonly Scenario[] = [
   },
   {
     id: 'A-16',
-    title:
-      'the controller-publish secret reaches the driver, whole and nothing else, when attaching and when detaching',
+    title: 'the driver gets exactly the content of the controller-publish secret, when attaching and when detaching',
     needs: ['driver-journal', 'driver-settings'],
     run: async (ctx) => {
       const node = await addPaperNode(ctx, 'node');
       const driver = await startAttachable(ctx, { nodes: [nodeIdOf(node.name)] });
       const channel = await openChannel(ctx);
       await ctx.grant('csi-attacher', 'secrets', [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]);
-      const content = { user: 'somebody', password: 'pässwörd' };
+      const content = { user: 'admin', password: 'pässwörd' };
       const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'credentials' }, stringData: content };
       await ctx.create(secrets, secret);
       const controllerPublishSecretRef = { namespace: ctx.namespace, name: 'credentials' };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** what fails on the way, what the user sees of it, and that nothing stays attached that nobody wants. */
+/** failures on the way, what the user sees of them, and that no unneeded volume stays attached. */
 import assert from 'node:assert/strict';
 import { csiNodes } from '@csi-sidecars/runtime';
 import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
@@ -32,7 +32,7 @@ export const failures: readonly Scenario[] = [
   {
     id: 'A-04',
     title:
-      'publishing fails three times, each time told with its message and time, then the pod runs and no error is left',
+      'publishing fails three times, each time the status shows message and time, then the pod runs and no error is left',
     needs: ['scheduler', ...needs],
     run: async (ctx) => {
       const { driver, node } = await readyOnOneNode(ctx, { args: quickRetries });
@@ -46,14 +46,14 @@ export const failures: readonly Scenario[] = [
       await createPod(ctx, { name: 'pod', node });
       const seen: string[] = [];
       for (const next of ['refusal 2', 'refusal 3', undefined]) {
-        const told = await ctx.eventually('the next refusal shows in the status', async () => {
+        const shown = await ctx.eventually('the next refusal shows in the status', async () => {
           const error = (await attachmentsOf(ctx, node))[0]?.status?.attachError;
           return error?.message !== undefined && !seen.includes(error.message) ? error : undefined;
         });
-        seen.push(told.message ?? '');
-        assert.ok(Math.abs(new Date(told.time ?? 0).getTime() - ctx.world.clock.nowMs()) < 10_000);
-        assert.equal(told.errorCode, 13);
-        // The next one is there before this one goes: no call may slip through.
+        seen.push(shown.message ?? '');
+        assert.ok(Math.abs(new Date(shown.time ?? 0).getTime() - ctx.world.clock.nowMs()) < 10_000);
+        assert.equal(shown.errorCode, 13);
+        // The next fault is added before this one is removed, so that no call succeeds in between.
         const last = rule;
         if (next !== undefined) rule = await fail(next);
         await driver.control.removeFault(last);
@@ -74,7 +74,7 @@ export const failures: readonly Scenario[] = [
   {
     id: 'A-05',
     title:
-      'publishing hangs for ever and the pod goes: the attachment stays until the driver says that it is unpublished',
+      'publishing hangs for ever and the pod is deleted: the attachment stays until the driver has unpublished the volume',
     needs: ['scheduler', ...needs],
     run: async (ctx) => {
       const { driver, node, id, volume } = await readyOnOneNode(ctx, { args: ['--timeout=1s', ...quickRetries] });
@@ -103,18 +103,19 @@ export const failures: readonly Scenario[] = [
       assert.deepEqual((await findAttachment(ctx, attachmentName))?.metadata?.finalizers, [finalizerOf(ctx)]);
       await driver.control.removeFault(refusal);
 
-      // KCM looks again after a pause that its failures have made longer.
+      // The attach/detach controller retries after a pause that grows with its failures.
       await ctx.eventually('no attachment is left', async () => (await attachmentsOf(ctx)).length === 0, 60_000);
       const last = (await unpublishCalls(driver)).at(-1);
       assert.equal(last?.outcome?.kind, 'answered');
       assert.equal(last.request.node_id, id);
-      // Those that still hang may go on: they were given up before the volume was unpublished.
+      // Publish calls that still hang do not matter: they timed out before the volume was unpublished.
       assert.deepEqual(await holdersOf(driver, volume.spec?.csi?.volumeHandle ?? ''), []);
     },
   },
   {
     id: 'A-12',
-    title: 'the attacher is killed between the answer and the status: it asks again, and the volume is attached once',
+    title:
+      'the attacher is killed between the answer and the status: it publishes again, and the volume is attached once',
     needs,
     restarts: true,
     run: async (ctx) => {
@@ -151,7 +152,7 @@ export const failures: readonly Scenario[] = [
   },
   {
     id: 'A-14',
-    title: 'a node that turns out to be full: the error has code 8, and the node says anew how many volumes it takes',
+    title: 'a node turns out to be full: the error has code 8, and the node updates its volume limit',
     needs: ['scheduler', ...needs],
     run: async (ctx) => {
       const name = ctx.nameOf('node');

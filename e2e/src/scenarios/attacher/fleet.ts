@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Many hand-made volumes and nodes that only the API knows: attachments in number, without pods. */
+/** Many attachments without pods: volumes that the scenario creates, and nodes that exist in the API only. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import type { NodeEmulator } from '@csi-sidecars/sim';
@@ -30,7 +30,7 @@ export interface Fleet {
 export interface FleetOptions {
   readonly nodes: number;
   readonly volumes: number;
-  /** By `volume-0` and so on. */
+  /** Called with `volume-0` and so on. */
   readonly volumeParts?: (what: string) => VolumeParts;
 }
 
@@ -49,7 +49,7 @@ export async function openFleet(
   return { driver, channel, nodes, volumes };
 }
 
-/** Each of these volumes to one of the nodes, in turn. */
+/** Creates one attachment for each of these volumes, to the nodes in turn. */
 export async function createAttachments(
   ctx: ScenarioContext,
   { nodes }: Fleet,
@@ -91,7 +91,7 @@ export async function untilNoneAttached(ctx: ScenarioContext): Promise<void> {
 export async function releaseAll(ctx: ScenarioContext, { volumes, channel }: Fleet): Promise<void> {
   const names = new Set(volumes.map(({ name }) => name));
   await Promise.all([...names].map((name) => ctx.remove(persistentVolumes, name)));
-  // One question for all: to ask for each would be most of the API server's work.
+  // One list for all of them: a request for each would be most of the API server's work.
   await ctx.eventually(
     'the volume objects are gone',
     async () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A-13, A-17: many attachments at once: how long they take, and what each of them costs the API server. */
+/** A-13, A-17: many attachments at once, how long they take, and what each of them costs the API server. */
 import assert from 'node:assert/strict';
 import { rightOf, tally } from '../../audit/analyse.ts';
 import { publishCalls, unpublishCalls, type PublishCall } from '../../driver/calls.ts';
@@ -10,19 +10,19 @@ import { attachAll, createAttachments, detachAll, openFleet, releaseAll, untilAl
 const attachments = 200;
 const workers = 10;
 const latencyMs = 200;
-/** By one worker alone. */
+/** The time that a single worker would take. */
 const serialMs = attachments * latencyMs;
 const idealMs = serialMs / workers;
 
 const measured = 60;
-/** The most that a volume may cost in its life: see the title. */
+/** The most requests that one volume may cost over its life, as in the title of A-17. */
 const budget: Readonly<Record<string, number>> = {
   'patch persistentvolumes': 2,
   'patch volumeattachments.storage.k8s.io': 2,
   'patch volumeattachments/status.storage.k8s.io': 1,
 };
 
-/** How many calls were under way at once, at the most. */
+/** The largest number of calls that were in flight at the same time. */
 function mostAtOnce(calls: readonly PublishCall[]): number {
   const isOpenAt = (atMs: number) => (call: PublishCall) =>
     call.beganAtMs <= atMs && atMs < (call.endedAtMs ?? Infinity);
@@ -32,7 +32,7 @@ function mostAtOnce(calls: readonly PublishCall[]): number {
 export const load: readonly Scenario[] = [
   {
     id: 'A-13',
-    title: `${attachments} attachments on 5 nodes, ${latencyMs} ms each: the workers are busy, nothing is asked twice, nothing conflicts`,
+    title: `${attachments} attachments on 5 nodes, ${latencyMs} ms each: the workers are busy, no volume is published twice, no write conflicts`,
     upstream: 'publishes a second time when its cache is behind its own writes',
     needs: ['driver-faults', 'driver-journal', 'driver-settings', 'audit'],
     serial: true,
@@ -44,7 +44,7 @@ export const load: readonly Scenario[] = [
         at: 'during',
         action: { kind: 'delay', ms: latencyMs },
       });
-      // Before csi-attacher starts, so that work waits for its workers and not they for work.
+      // Created before csi-attacher starts, so that its workers never wait for work.
       await createAttachments(ctx, fleet, fleet.volumes);
       await ctx.startAttacher({ args: [`--worker-threads=${workers}`, '--kube-api-qps=500', '--kube-api-burst=1000'] });
       await untilAllAttached(ctx, attachments);
@@ -58,11 +58,14 @@ export const load: readonly Scenario[] = [
       );
       const tookMs = Math.max(...calls.map(({ endedAtMs = 0 }) => endedAtMs)) - (calls[0]?.beganAtMs ?? 0);
       ctx.note(`${tookMs} ms from the first call to the last answer; ${idealMs} ms if the workers never wait`);
-      // A count, as time says more about what else this machine does: 1 if the workers waited for each other, half if every
-      // other was left out.
+      // A count shows whether the workers wait for each other; the time depends on what else this machine does. The count would be 1
+      // if each waited for the one before, and half of the workers if every second one waited.
       assert.equal(mostAtOnce(calls), workers, 'all workers are in a call at the same time');
       const limitMs = serialMs * ctx.world.timeFactor;
-      assert.ok(tookMs < limitMs, `${attachments} attachments took ${tookMs} ms, as long as by one worker`);
+      assert.ok(
+        tookMs < limitMs,
+        `${attachments} attachments took ${tookMs} ms, as long as a single worker would take`,
+      );
       await detachAll(ctx);
       assert.equal((await unpublishCalls(driver)).length, attachments);
       await releaseAll(ctx, fleet);
@@ -71,8 +74,8 @@ export const load: readonly Scenario[] = [
   {
     id: 'A-17',
     title:
-      'an attachment costs at most three requests, a detachment one, the release of a volume one, and none of them fails',
-    upstream: 'asks for more, and some of it can only fail',
+      'an attachment costs at most three requests, a detachment one, the release of a volume one, and no request fails',
+    upstream: 'sends more requests, and some of them can only fail',
     needs: ['driver-journal', 'driver-settings', 'audit'],
     run: async (ctx) => {
       const fleet = await openFleet(ctx, { nodes: 2, volumes: measured });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A-06, A-07, A-09, A-10: volumes that move, nodes that are lost, and storage that does something by itself. */
+/** A-06, A-07, A-09, A-10: volumes that move, nodes that are lost, and storage that detaches a volume by itself. */
 import assert from 'node:assert/strict';
 import { csiNodes, nodes as nodeResource } from '@csi-sidecars/runtime';
 import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
@@ -34,7 +34,7 @@ interface WrittenOnOne extends ReadyNodes {
   readonly written: Written;
 }
 
-/** Two nodes, and on the first of them the pod `before` that has written. */
+/** Two nodes, and on the first of them the pod `before`, which has written data. */
 async function writeOnOneOfTwo(ctx: ScenarioContext): Promise<WrittenOnOne> {
   const ready = await readyOnTwoNodes(ctx, { args: quickRetries });
   await createPod(ctx, { name: 'before', node: ready.one });
@@ -42,7 +42,7 @@ async function writeOnOneOfTwo(ctx: ScenarioContext): Promise<WrittenOnOne> {
   return { ...ready, written: await writeData(mountedAt(ready.one), 'data', mebibytes) };
 }
 
-/** The second node got the volume after the first had lost it. */
+/** Asserts that the volume was published to the second node after it was unpublished from the first. */
 async function assertOneAfterTheOther(
   driver: DriverInstance,
   { from, to }: { from: string; to: string },
@@ -52,13 +52,14 @@ async function assertOneAfterTheOther(
   );
   const arrived = (await publishCalls(driver)).find(({ request }) => request.node_id === nodeIdOf(to));
   assert.ok(left?.endedAtMs !== undefined && arrived !== undefined);
-  assert.ok(arrived.beganAtMs >= left.endedAtMs, `${to} was given the volume before ${from} had lost it`);
+  assert.ok(arrived.beganAtMs >= left.endedAtMs, `${to} was given the volume before it was unpublished from ${from}`);
 }
 
 export const moves: readonly Scenario[] = [
   {
     id: 'A-06',
-    title: 'a pod moves to another node: its volume is attached there after it was detached here, with its data',
+    title:
+      'a pod moves to another node: its volume is detached from the first node, then attached to the second, with its data',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     run: async (ctx) => {
       const { driver, one, two, written } = await writeOnOneOfTwo(ctx);
@@ -74,7 +75,7 @@ export const moves: readonly Scenario[] = [
   },
   {
     id: 'A-07',
-    title: 'a node is lost and declared out of service: its volume is taken from it and the data is there on another',
+    title: 'a node is lost and declared out of service: its volume is detached from it, and another node has the data',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     run: async (ctx) => {
       const { driver, one, two, written } = await writeOnOneOfTwo(ctx);
@@ -105,8 +106,7 @@ export const moves: readonly Scenario[] = [
   },
   {
     id: 'A-09',
-    title:
-      'Node and CSINode are gone while a volume is attached: it is detached by the id that the attachment has kept',
+    title: 'Node and CSINode are gone while a volume is attached: it is detached with the node id on the attachment',
     needs: ['scheduler', 'driver-journal', 'driver-settings'],
     restarts: true,
     run: async (ctx) => {
@@ -136,7 +136,7 @@ export const moves: readonly Scenario[] = [
   },
   {
     id: 'A-10',
-    title: 'the storage detaches a volume behind everybody: it is attached again when the attacher looks',
+    title: 'the storage detaches a volume by itself: the comparison of the attacher attaches it again',
     needs: ['driver-journal', 'driver-settings'],
     run: async (ctx) => {
       const node = await addPaperNode(ctx, 'node');
@@ -147,7 +147,7 @@ export const moves: readonly Scenario[] = [
       await ctx.startAttacher({ args: ['--reconcile-sync=1s'] });
       const name = await createAttachment(ctx, volume.name, node);
       const before = await untilAttached(ctx, name);
-      // Whatever an attacher repeats by itself is over when the storage and the API have agreed for a while.
+      // Lets all retries of the attacher end: the storage and the API agree during this time.
       await ctx.consistently({ forMs: 2500, check: () => undefined });
       const calls = (await publishCalls(driver)).length;
 

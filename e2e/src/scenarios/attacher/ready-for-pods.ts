@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a pod with an attachable volume needs: nodes that mount, the driver, both sidecars, and a claim that is bound. */
+/** What a pod with an attachable volume needs: nodes that mount, the driver, both sidecars and a bound claim. */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import type { NodeEmulator } from '@csi-sidecars/sim';
 import type { DriverInstance } from '../../driver/driver.ts';
@@ -9,25 +9,25 @@ import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 import { nodeIdOf, startAttachable } from './steps.ts';
 
-/** Of csi-attacher: what failed is asked again soon. */
+/** Arguments of csi-attacher with which it retries soon after a failure. */
 export const quickRetries: readonly string[] = ['--retry-interval-start=500ms', '--retry-interval-max=1s'];
 
 export interface ReadyOptions {
   readonly driver?: Omit<AnnouncedDriverOptions, 'nodes'>;
-  /** Of csi-attacher. */
+  /** The arguments of csi-attacher. */
   readonly args?: readonly string[];
 }
 
 export interface Ready {
   readonly driver: DriverInstance;
   readonly attacher: SupervisedProcess;
-  /** Of the claim. */
+  /** The PersistentVolume of the claim. */
   readonly volume: PersistentVolume;
 }
 
 export interface ReadyNode extends Ready {
   readonly node: NodeEmulator;
-  /** What the driver calls it. */
+  /** The node id under which the driver knows the node. */
   readonly id: string;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Steps that scenarios of the attacher share: volumes and attachments made by hand, nodes that only the API knows, and the
- * moments of an attachment's life.
+ * Steps that scenarios of the attacher share: creating volumes and attachments, adding nodes that exist in the API only, and waiting
+ * for the states of an attachment.
  */
 import assert from 'node:assert/strict';
 import type { CsiChannel } from '@csi-sidecars/csi';
@@ -21,17 +21,17 @@ import { findVolume, untilVolumeGone } from '../provisioner/steps.ts';
 
 export const nodeIdAnnotation = 'csi.alpha.kubernetes.io/node-id';
 
-/** Takes a volume from a node at once, whatever the node does. */
+/** The taint with which the attach/detach controller detaches volumes from a node without waiting for the node. */
 export const outOfService = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
 
 const callMs = 30_000;
 
-/** On attachments and volume objects. */
+/** The finalizer of csi-attacher on VolumeAttachments and PersistentVolumes. */
 export function finalizerOf({ driverName }: ScenarioContext): string {
   return `external-attacher/${driverName.replaceAll('.', '-')}`;
 }
 
-/** A driver whose volumes must be attached. */
+/** Starts a driver whose volumes must be attached. */
 export async function startAttachable(
   ctx: ScenarioContext,
   options: AnnouncedDriverOptions = {},
@@ -39,12 +39,12 @@ export async function startAttachable(
   return await ctx.startDriver({ ...options, csiDriver: { attachRequired: true, ...options.csiDriver } });
 }
 
-/** What the driver calls a node: never the name that Kubernetes has for it. */
+/** The node id under which the driver knows a node. It differs from the name of the node in Kubernetes. */
 export function nodeIdOf(nodeName: string): string {
   return `id-of-${nodeName}`;
 }
 
-/** Nodes that mount nothing: of the driver only the API knows. */
+/** Adds nodes that mount nothing: the driver on them exists in the API only. */
 export async function addPaperNodes(ctx: ScenarioContext, what: readonly string[]): Promise<readonly NodeEmulator[]> {
   const names = what.map((each) => ctx.nameOf(each));
   return await addEmulatedNodes(
@@ -59,9 +59,9 @@ export async function addPaperNode(ctx: ScenarioContext, what: string): Promise<
 }
 
 export interface HandMadeVolume {
-  /** In the storage. */
+  /** The handle of the volume in the storage. */
   readonly handle: string;
-  /** Of the volume object. */
+  /** The name of the PersistentVolume. */
   readonly name: string;
 }
 
@@ -71,8 +71,8 @@ export interface VolumeParts {
 }
 
 /**
- * A volume in the storage and its object; `releaseVolume` takes both away. Made before csi-attacher starts, as everything that
- * an attachment needs: its watches are not ordered among each other.
+ * Creates a volume in the storage and its PersistentVolume; `releaseVolume` deletes both. Scenarios create everything that an attachment
+ * needs before csi-attacher starts, because its watches are not ordered among each other.
  */
 export async function makeVolume(
   ctx: ScenarioContext,
@@ -91,7 +91,7 @@ export async function makeVolume(
   return { handle, name };
 }
 
-/** Nobody has it attached any more. */
+/** Deletes a volume that is not attached any more. */
 export async function releaseVolume(ctx: ScenarioContext, volume: HandMadeVolume, channel: CsiChannel): Promise<void> {
   await ctx.remove(persistentVolumes, volume.name);
   await untilVolumeGone(ctx, volume.name);
@@ -110,7 +110,7 @@ export async function deleteFromDriver(
   );
 }
 
-/** Under a name of the scenario's own. */
+/** Creates an attachment under a name that the scenario chooses. */
 export async function createAttachment(
   ctx: ScenarioContext,
   volumeName: string,
@@ -148,7 +148,7 @@ export async function untilDetached(ctx: ScenarioContext, name: string, timeoutM
   await ctx.eventually(`${name} is gone`, async () => (await findAttachment(ctx, name)) === undefined, timeoutMs);
 }
 
-/** Of the scenario's driver; with `node`: there. */
+/** The attachments of the scenario's driver, or only those to `node`. */
 export async function attachmentsOf(
   ctx: ScenarioContext,
   node?: Pick<NodeEmulator, 'name'>,
@@ -159,7 +159,7 @@ export async function attachmentsOf(
   );
 }
 
-/** The attachment that a pod's volume has on the node. */
+/** Waits for the attachment of a pod's volume to the node. */
 export async function untilAttachmentOn(
   ctx: ScenarioContext,
   node: Pick<NodeEmulator, 'name'>,
@@ -167,7 +167,7 @@ export async function untilAttachmentOn(
   return await ctx.eventually(`an attachment to ${node.name}`, async () => (await attachmentsOf(ctx, node))[0]);
 }
 
-/** Ids of the nodes that the storage has the volume attached to. */
+/** The ids of the nodes to which the storage has the volume attached. */
 export async function holdersOf({ control }: DriverInstance, handle: string): Promise<readonly string[]> {
   const volume = (await control.volumes()).find(({ id }) => id === handle);
   assert.ok(volume !== undefined, `there is a volume ${handle}`);

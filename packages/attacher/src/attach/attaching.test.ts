@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From a VolumeAttachment to a published volume, on an API server and a driver. */
+/** From a VolumeAttachment to a published volume, with an API server and a driver. */
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { anAttacher, type Fixture, forbidden } from '../../testing/attacher-fixture.ts';
@@ -25,7 +25,7 @@ const attacherWith = (...seed: readonly KubeObject[]): Promise<Fixture> => anAtt
 const errorOf = (a: Fixture): string | undefined => a.attachment()?.status?.attachError?.message;
 
 describe('the order of writes', () => {
-  it('[attacher#1] given a new attachment of a volume with our finalizer, then its patch, the publish, its status', async () => {
+  it('[attacher#1] given a new attachment of a volume with our finalizer, then it is patched, published, and its status is written, in this order', async () => {
     const moments: string[] = [];
     const a = await anAttacher({
       interrupt: (operation, moment) => {
@@ -43,13 +43,25 @@ describe('the order of writes', () => {
       'before va1/status',
       'after va1/status',
     ]);
+    const attachmentMetadata = { 'test-driver/attachment': 'volume-1 on id-of-node1' };
+    expect(a.bodies()).toEqual([
+      {
+        metadata: {
+          uid: 'uid-of-va1',
+          finalizers: [finalizer],
+          '$setElementOrder/finalizers': [finalizer],
+          annotations: { [annotations.nodeId]: 'id-of-node1' },
+        },
+      },
+      { metadata: { uid: 'uid-of-va1' }, status: { attached: true, attachmentMetadata, attachError: null } },
+    ]);
     expect(a.attachment()).toMatchObject({
       metadata: { finalizers: [finalizer], annotations: { [annotations.nodeId]: 'id-of-node1' } },
       status: { attached: true, attachmentMetadata: { 'test-driver/attachment': 'volume-1 on id-of-node1' } },
     });
   });
 
-  it('[attacher#2] given one that is changed to be attached, then the same', async () => {
+  it('[attacher#2] given an attached attachment, when its status changes to not attached, then it is patched, published, and its status is written', async () => {
     const a = await attacherWith(anAttachment({ status: { attached: true } }), aVolume(), aCsiNode());
     expect([a.writes(), a.calls()]).toEqual([[], []]);
     a.change('va1', (attachment) => ({ ...attachment, status: { attached: false } }));
@@ -57,14 +69,14 @@ describe('the order of writes', () => {
     expect([a.writes(), a.calls()]).toEqual([[marked, saved], [published]]);
   });
 
-  it('[attacher#3] given a volume without our finalizer, then it gets that first', async () => {
+  it('[attacher#3] given a volume without our finalizer, then the volume is patched first', async () => {
     const a = await attacherWith(anAttachment(), aVolume({ finalizers: ['other/x'] }), aCsiNode());
     expect(a.writes()).toEqual([guarded, marked, saved]);
     expect(a.volume()?.metadata?.finalizers).toEqual(['other/x', finalizer]);
   });
 
   it.each([{ known: [] }, { known: ['other/x'] }, { known: ['b/x', 'a/y'] }])(
-    '[attacher#110] given a volume with the finalizers $known, then ours comes after them, in one request',
+    '[attacher#110] given a volume with the finalizers $known, then one request adds ours after them',
     async ({ known }) => {
       const a = await attacherWith(anAttachment(), aVolume({ finalizers: known }), aCsiNode());
       expect(a.volume()?.metadata?.finalizers).toEqual([...known, finalizer]);
@@ -78,53 +90,48 @@ describe('the order of writes', () => {
     },
   );
 
-  it('[attacher#4] given an inline volume, then no PersistentVolume is touched', async () => {
-    const a = await attacherWith(
-      anAttachment(inline({ csi, accessModes: ['ReadWriteOnce'] })),
-      aVolume({ finalizers: [] }),
-      aCsiNode(),
-    );
-    expect([a.writes(), a.calls()]).toEqual([[marked, saved], [published]]);
-    expect(
-      a.server.requests.filter(({ resource, verb }) => resource === 'persistentvolumes' && verb !== 'watch'),
-    ).toEqual(
-      a.server.requests.filter(
-        ({ resource, verb, path }) =>
-          resource === 'persistentvolumes' && verb === 'list' && !path.includes('fieldSelector'),
-      ),
-    );
+  it('[attacher#4] given an inline volume, then it is published, and no PersistentVolume is requested', async () => {
+    const a = await attacherWith(aVolume({ finalizers: [] }), aCsiNode());
+    a.server.clearRequests();
+    a.server.seed(anAttachment(inline({ csi, accessModes: ['ReadWriteOnce'] })));
+    await a.settle();
+    expect([a.calls(), a.attachment()?.status?.attached]).toEqual([[published], true]);
+    expect(a.server.requests.map(({ verb, resource, subresource }) => [verb, resource, subresource])).toEqual([
+      ['patch', 'volumeattachments', undefined],
+      ['patch', 'volumeattachments', 'status'],
+    ]);
   });
 
-  it('[attacher#46] given finalizers of others, then ours comes after them', async () => {
+  it('[attacher#46] given finalizers of others on the attachment, then ours is added after them', async () => {
     const a = await attacherWith(anAttachment({ finalizers: ['b/x', 'a/y'] }), aVolume(), aCsiNode());
     expect(a.attachment()?.metadata?.finalizers).toEqual(['b/x', 'a/y', finalizer]);
   });
 
-  it('[attacher#14] given an attachment of another attacher, then nothing', async () => {
+  it('[attacher#14] given an attachment of another attacher, then nothing is called or written', async () => {
     const a = await attacherWith(anAttachment({ attacher: 'other' }), aVolume(), aCsiNode());
     await a.clock.advance(600_000);
     expect([a.writes(), a.calls()]).toEqual([[], []]);
   });
 
-  it('[attacher#35] given an attacher name in other letters, then it is another one', async () => {
+  it('[attacher#35] given an attacher name that differs in case only, then nothing is called or written', async () => {
     const a = await attacherWith(anAttachment({ attacher: driverName.toUpperCase() }), aVolume(), aCsiNode());
     expect([a.writes(), a.calls()]).toEqual([[], []]);
   });
 
-  it('[attacher#15] given one that is attached, then nothing, even without our finalizer', async () => {
+  it('[attacher#15] given an attached attachment without our finalizer, then nothing is called or written', async () => {
     const a = await attacherWith(anAttachment({ status: { attached: true } }), aVolume(), aCsiNode());
     await a.clock.advance(600_000);
     expect([a.writes(), a.calls()]).toEqual([[], []]);
   });
 
-  it('[attacher#57] given somebody says that it is attached, then it is believed', async () => {
+  it('[attacher#57] given an attachment that waits, when a user sets attached to true, then its volume is not published', async () => {
     const a = await attacherWith(anAttachment(), aVolume());
     a.change('va1', (attachment) => ({ ...attachment, status: { attached: true } }));
     await a.clock.advance(600_000);
     expect(a.calls()).toEqual([]);
   });
 
-  it('[attacher#56] given somebody says that it is not attached, then it is published again', async () => {
+  it('[attacher#56] given an attached attachment, when a user sets attached to false, then its volume is published again', async () => {
     const a = await anAttacher();
     a.change('va1', (attachment) => ({ ...attachment, status: { attached: false } }));
     await a.settle();
@@ -133,7 +140,7 @@ describe('the order of writes', () => {
   });
 });
 
-describe('what is wrong before anything is published', () => {
+describe('errors before anything is published', () => {
   const neverMarked = (a: Fixture): void => {
     expect(a.calls()).toEqual([]);
     expect(a.attachment()?.metadata?.finalizers).toBeUndefined();
@@ -165,7 +172,7 @@ describe('what is wrong before anything is published', () => {
       source: { persistentVolumeName: 'nothing' },
       error: 'persistentvolume "nothing" not found',
     },
-  ])('$id given $given, then the error is told, and nothing else is written', async ({ source, error }) => {
+  ])('$id given $given, then the error is written, and nothing else is written', async ({ source, error }) => {
     const a = await attacherWith(anAttachment({ source }), aVolume(), aCsiNode());
     expect([errorOf(a), a.writes()]).toEqual([error, [saved]]);
     neverMarked(a);
@@ -173,7 +180,7 @@ describe('what is wrong before anything is published', () => {
     expect(a.writes()).toEqual([saved, saved]);
   });
 
-  it('[attacher#8] given an unknown volume that is made, when tried again, then it is attached', async () => {
+  it('[attacher#8] given an unknown volume, when it is created, then the retry attaches it and clears the error', async () => {
     const a = await attacherWith(anAttachment(), aCsiNode());
     expect(errorOf(a)).toBe('persistentvolume "pv1" not found');
     a.server.seed(aVolume());
@@ -182,7 +189,7 @@ describe('what is wrong before anything is published', () => {
     expect(errorOf(a)).toBeUndefined();
   });
 
-  it('[attacher#9] given the error cannot be told either, then it is told with the next try', async () => {
+  it('[attacher#9] given an error whose status write is refused twice, then the third attempt writes it, and nothing is called', async () => {
     const seed = [anAttachment({ source: { persistentVolumeName: 'nothing' } }), aCsiNode()];
     const refused = { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' } as const;
     const when = ({ subresource }: { readonly subresource: string | undefined }): boolean => subresource === 'status';
@@ -194,7 +201,7 @@ describe('what is wrong before anything is published', () => {
     expect([a.calls(), a.writes()]).toEqual([[], [saved]]);
   });
 
-  it('[attacher#10] given a volume that is being deleted, then the error, for as long as it is so', async () => {
+  it('[attacher#10] given a volume that is being deleted, then the error is written with every retry, and nothing else happens', async () => {
     const a = await attacherWith(anAttachment(), aVolume({ deleting: 'yes' }), aCsiNode());
     expect([errorOf(a), a.writes()]).toEqual(['PersistentVolume "pv1" is marked for deletion', [saved]]);
     await a.clock.advance(8_000);
@@ -202,7 +209,7 @@ describe('what is wrong before anything is published', () => {
     neverMarked(a);
   });
 
-  it('[attacher#11] given the finalizer of the volume is refused once, then the error, and the next try clears it', async () => {
+  it('[attacher#11] given our finalizer on the volume is refused once, then the error is written, and the retry attaches the volume and clears the error', async () => {
     const when = ({ resource, verb }: { readonly resource: string; readonly verb: string }): boolean =>
       resource === 'persistentvolumes' && verb === 'patch';
     const a = await anAttacher({
@@ -216,7 +223,7 @@ describe('what is wrong before anything is published', () => {
     expect([errorOf(a), a.calls()]).toEqual([undefined, [published]]);
   });
 
-  it('[attacher#12] given a volume that is neither CSI nor migrated, then it is guarded, and the error is told', async () => {
+  it('[attacher#12] given a volume that is neither CSI nor migrated, then it gets our finalizer, and its attachment gets the error', async () => {
     const { csi: _csi, ...spec } = aVolume().spec ?? {};
     const nfs = { ...aVolume({ finalizers: [] }), spec: { ...spec, nfs: { server: 's', path: '/' } } };
     const a = await attacherWith(anAttachment(), nfs, aCsiNode());
@@ -227,7 +234,7 @@ describe('what is wrong before anything is published', () => {
     neverMarked(a);
   });
 
-  it('[attacher#13] given the volume of another driver, then it is published all the same', async () => {
+  it('[attacher#13] given a volume whose CSI source names another driver, then it is published and unpublished all the same', async () => {
     const a = await attacherWith(anAttachment(), aVolume({ csi: { driver: 'other' }, finalizers: [] }), aCsiNode());
     expect([a.writes(), a.calls()]).toEqual([[guarded, marked, saved], [published]]);
     a.delete();
@@ -235,7 +242,7 @@ describe('what is wrong before anything is published', () => {
     expect([a.attachment(), a.publishedOn()]).toEqual([undefined, []]);
   });
 
-  it('[attacher#25] given access modes that exclude each other, then no finalizer and no node id, and it can go at once', async () => {
+  it('[attacher#25] given contradictory access modes, then the attachment gets neither our finalizer nor a node id, and can be deleted at once', async () => {
     const spec = { accessModes: ['ReadWriteOnce', 'ReadOnlyMany'] };
     const a = await attacherWith(anAttachment(), aVolume({ spec }), aCsiNode());
     expect([errorOf(a), a.writes()]).toEqual([
@@ -248,13 +255,13 @@ describe('what is wrong before anything is published', () => {
     expect([a.attachment(), a.calls()]).toEqual([undefined, []]);
   });
 
-  it('[attacher#32] given no CSINode, then the error, even with a node id of an earlier time', async () => {
+  it('[attacher#32] given no CSINode and a node id on the attachment, then the error is written, and nothing is called', async () => {
     const earlier = anAttachment({ annotations: { [annotations.nodeId]: 'old' } });
     const a = await attacherWith(earlier, aVolume());
     expect([errorOf(a), a.calls(), a.writes()]).toEqual(['csinode.storage.k8s.io "node1" not found', [], [saved]]);
   });
 
-  it('[attacher#33] given a CSINode without the driver, then the error, even with a node id of an earlier time', async () => {
+  it('[attacher#33] given a CSINode without the driver and a node id on the attachment, then the error is written, and nothing is called', async () => {
     const earlier = anAttachment({ annotations: { [annotations.nodeId]: 'old' } });
     const a = await attacherWith(earlier, aVolume(), { ...aCsiNode(), spec: { drivers: [] } } as KubeObject);
     expect([errorOf(a), a.calls()]).toEqual([`CSINode node1 does not contain driver ${driverName}`, []]);
@@ -262,7 +269,7 @@ describe('what is wrong before anything is published', () => {
 });
 
 describe('the node', () => {
-  it('[attacher#34] given a node that is registered late, then what waits for it is attached at once, flaw 2', async () => {
+  it('[attacher#34] given an attachment in its backoff, when the CSINode is created, then it is attached at once (upstream: after the backoff)', async () => {
     const a = await attacherWith(anAttachment(), aVolume());
     await a.clock.advance(100_000);
     a.server.clearRequests();
@@ -271,7 +278,7 @@ describe('the node', () => {
     expect([a.writes(), a.calls()]).toEqual([[marked, saved], [published]]);
   });
 
-  it('given a CSINode that gets the driver, then what waits for it is attached at once', async () => {
+  it('given an attachment in its backoff, when the driver is added to the CSINode, then it is attached at once', async () => {
     const a = await attacherWith(anAttachment(), aVolume(), { ...aCsiNode(), spec: { drivers: [] } } as KubeObject);
     await a.clock.advance(100_000);
     const { csiNodes } = await import('@csi-sidecars/runtime');
@@ -280,7 +287,7 @@ describe('the node', () => {
     expect(a.calls()).toEqual([published]);
   });
 
-  it('[attacher#36] given a node id of an earlier time, then it is replaced, and the new one is used', async () => {
+  it('[attacher#36] given an outdated node id on the attachment, then it is replaced, and the new one is used', async () => {
     const earlier = anAttachment({ annotations: { [annotations.nodeId]: 'old' }, finalizers: [finalizer] });
     const a = await attacherWith(earlier, aVolume(), aCsiNode());
     expect(a.bodies()[0]).toEqual({
@@ -289,7 +296,7 @@ describe('the node', () => {
     expect(a.calls()).toEqual([published]);
   });
 
-  it('[attacher#37] given one of finalizer and node id, then only the other is written', async () => {
+  it('[attacher#37] given our finalizer or the node id on the attachment, then only what is missing is written', async () => {
     const a = await attacherWith(anAttachment({ finalizers: [finalizer] }), aVolume(), aCsiNode());
     expect(a.bodies()[0]).toEqual({
       metadata: { uid: 'uid-of-va1', annotations: { [annotations.nodeId]: 'id-of-node1' } },
@@ -304,24 +311,24 @@ describe('the node', () => {
     });
   });
 
-  it('[attacher#38] given both, then it is published at once', async () => {
+  it('[attacher#38] given our finalizer and the node id on the attachment, then the volume is published without that patch', async () => {
     const a = await attacherWith(anAttachment({ ...attached, status: { attached: false } }), aVolume(), aCsiNode());
     expect([a.writes(), a.calls()]).toEqual([[saved], [published]]);
   });
 });
 
-describe('what the driver says', () => {
-  it('[attacher#18] given a publish context, then it is kept word by word', async () => {
+describe('what the driver answers', () => {
+  it('[attacher#18] given a publish context, then it is stored unchanged; without one the status has no metadata', async () => {
     const a = await anAttacher({ model: { publishContext: { foo: 'bar' } } });
     expect(a.attachment()?.status?.attachmentMetadata).toEqual({
       foo: 'bar',
       'test-driver/attachment': 'volume-1 on id-of-node1',
     });
-    const b = await anAttacherThatSays({ publish_context: {} });
+    const b = await anAttacherWithAnswer({ publish_context: {} });
     expect(b.attachment()?.status).toEqual({ attached: true });
   });
 
-  it('[attacher#19] given a later publish without a former key, then the key goes', async () => {
+  it('[attacher#19] given a later publish context that lacks a key, then the key is removed from the status', async () => {
     const before = { attached: false, attachmentMetadata: { former: 'x', 'test-driver/attachment': 'old' } };
     const a = await attacherWith(anAttachment({ status: before }), aVolume(), aCsiNode());
     expect(a.attachment()?.status).toEqual({
@@ -330,7 +337,7 @@ describe('what the driver says', () => {
     });
   });
 
-  async function anAttacherThatSays(set: object): Promise<Fixture> {
+  async function anAttacherWithAnswer(set: object): Promise<Fixture> {
     const a = await attacherWith(aVolume(), aCsiNode());
     const unset = ['publish_context.test-driver/attachment'];
     a.driver.faults.add({ method: 'ControllerPublishVolume', action: { kind: 'answer', set, unset } });
@@ -341,7 +348,7 @@ describe('what the driver says', () => {
 });
 
 describe('requests', () => {
-  it('given a hundred attachments, when attached and detached, then three requests for each, and one', async () => {
+  it('given three attachments, when they are attached and detached, then each attach costs three requests, and each detach one', async () => {
     const names = Array.from({ length: 3 }, (_, index) => String(index + 1));
     const a = await attacherWith(
       ...names.flatMap((n) => [

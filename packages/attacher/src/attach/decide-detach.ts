@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows D1 to D10: the VolumeAttachment is being deleted. Pure; first match wins. */
+/** Rows D1 to D10, for a VolumeAttachment that is being deleted. Pure; the first matching row wins. */
 import { done, isFailed, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { finalizersOf, isAttached } from '../attachment.ts';
 import { volumeNotFound, volumeSourceOf } from '../volume-source.ts';
@@ -42,8 +42,8 @@ function decideUnpublish(s: AttachState, attachment: VolumeAttachment): Action {
 }
 
 /**
- * The finalizer before the status: the other way round an event would show a finalizer without `attached`, which means that the
- * volume may be on the node, and it would be unpublished once more.
+ * Removes the finalizer before it writes the status. In the opposite order an event would show our finalizer without `attached`, which
+ * means that the volume may be on the node, and the volume would be unpublished a second time.
  */
 function afterUnpublish(s: AttachState, attachment: VolumeAttachment, finalizer: string): Action {
   if (isFailed(s.released)) return fail('D9', s, { attachment, message: messages.notDetached(s.released.failure) });

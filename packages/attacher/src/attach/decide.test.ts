@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One line for each row of the attach loop's table: given this state, decide returns that action. */
+/** At least one case for each row of the attach loop's table: which action `decide` returns for a state. */
 import { CsiError } from '@csi-sidecars/csi';
 import { done, type Outcome, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { ok, refuse } from '@csi-sidecars/volume';
@@ -17,7 +17,8 @@ import { annotations } from '../names.ts';
 import { busy } from './conclude.ts';
 import { decide } from './decide.ts';
 import * as messages from './messages.ts';
-import { type Action, type AttachState, nothingLearned, type Publication } from './state.ts';
+import type { Publication } from './memory.ts';
+import { type Action, type AttachState, nothingLearned } from './state.ts';
 
 const context = {
   driver: aDriver({ controller: ['PUBLISH_UNPUBLISH_VOLUME'] }),
@@ -28,6 +29,10 @@ const failure = new Error('refused');
 const failed = { failure };
 const reference = { name: 'login', namespace: 'team' };
 const volume = aVolume();
+const inTree = {
+  ...volume,
+  spec: { accessModes: ['ReadWriteOnce'], gcePersistentDisk: { pdName: 'disk' } },
+};
 const withSecret = aVolume({ csi: { controllerPublishSecretRef: reference } });
 
 function stateOf(attachment: VolumeAttachment | undefined, facts: Partial<AttachState> = {}): AttachState {
@@ -35,7 +40,7 @@ function stateOf(attachment: VolumeAttachment | undefined, facts: Partial<Attach
     attachment,
     uid: attachment?.metadata?.uid,
     publication: undefined,
-    isPublicationWanted: false,
+    isNeededByAnother: false,
     isForced: false,
     volume: { value: volume },
     registeredNodeId: ok('id-of-node1'),
@@ -83,22 +88,22 @@ const check = ({ attachment, state, then }: Row): void =>
 
 describe('an attachment that is gone', () => {
   it.each<Row>([
-    { id: '[attacher#G1]', given: 'nothing published', then: concludes('G1', done) },
+    { id: '[attacher#G1]', given: 'no attachment and no publication', then: concludes('G1', done) },
     {
       id: '[attacher#G2]',
-      given: 'a publication that another attachment wants',
-      state: { publication, isPublicationWanted: true },
+      given: 'a publication that another attachment needs',
+      state: { publication, isNeededByAnother: true },
       then: { row: 'G2', kind: 'forgetPublication' },
     },
     {
       id: '[attacher#G3]',
-      given: 'a publication, and a call under way',
+      given: 'a publication without an attachment, and a call in flight',
       state: { publication, isBusy: true },
       then: concludes('G3', busy),
     },
     {
       id: '[attacher#G4]',
-      given: 'a publication',
+      given: 'a publication without an attachment',
       state: { publication },
       then: { row: 'G4', kind: 'unpublishOrphan', publication },
     },
@@ -115,18 +120,19 @@ describe('an attachment that is gone', () => {
       state: { publication },
       then: { row: 'G4', kind: 'unpublishOrphan', publication },
     },
-  ])('$id given $given, then $then.kind', check);
+  ])('$id given $given, then the action is $then.kind', check);
 });
 
 describe('an attachment that is not being deleted', () => {
   const attachment = anAttachment();
   const isAttached = anAttachment(attached);
+  const { status: _status, ...bare } = marked;
   const full = new CsiError({ code: 'ResourceExhausted', method: '/csi.v1.Controller/Publish', detail: 'full' });
   it.each<Row>([
-    { id: '[attacher#A1]', given: 'it is attached', attachment: isAttached, then: concludes('A1', done) },
+    { id: '[attacher#A1]', given: 'an attached attachment', attachment: isAttached, then: concludes('A1', done) },
     {
       id: '[attacher#A2]',
-      given: 'no source',
+      given: 'an attachment without a source',
       attachment: anAttachment({ source: {} }),
       then: reports(
         'A2',
@@ -136,14 +142,14 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A3]',
-      given: 'a volume that the cache lacks',
+      given: 'a volume that is not in the cache',
       attachment,
       state: { volume: 'unasked' },
       then: { row: 'A3', kind: 'findVolume', name: 'pv1' },
     },
     {
       id: '[attacher#A3]',
-      given: 'a volume that could not be looked up',
+      given: 'a volume that could not be listed',
       attachment,
       state: { volume: failed },
       then: reports('A3', 'refused'),
@@ -171,10 +177,17 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A6]',
-      given: 'a volume that our finalizer could not be added to',
+      given: 'a volume to which our finalizer could not be added',
       attachment,
       state: { volume: { value: aVolume({ finalizers: [] }) }, volumeFinalizer: failed },
       then: reports('A6', 'could not add PersistentVolume finalizer: refused'),
+    },
+    {
+      id: '[attacher#A11]',
+      given: 'a volume to which our finalizer was added',
+      attachment,
+      state: { volume: { value: aVolume({ finalizers: [] }) }, volumeFinalizer: 'done' },
+      then: { row: 'A11', kind: 'mark', attachment, nodeId: 'id-of-node1' },
     },
     {
       id: '[attacher#A7]',
@@ -192,7 +205,7 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A9]',
-      given: 'a volume with a secret',
+      given: 'a volume that names a secret',
       attachment,
       state: { volume: { value: withSecret } },
       then: { row: 'A9', kind: 'readSecrets', reference },
@@ -206,54 +219,91 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A10]',
-      given: 'a node where the driver is not registered, and a remembered node id',
+      given: 'a node where the driver is not registered',
       attachment,
       state: { registeredNodeId: refuse('no CSINode') },
       then: reports('A10', 'no CSINode'),
     },
     {
       id: '[attacher#A11]',
-      given: 'no finalizer and no node id',
+      given: 'an attachment without our finalizer and without a node id',
       attachment,
       then: { row: 'A11', kind: 'mark', attachment, nodeId: 'id-of-node1' },
     },
     {
       id: '[attacher#A11]',
-      given: 'the node id of an earlier registration',
+      given: 'an attachment with an outdated node id',
       attachment: marked,
       state: { registeredNodeId: ok('new-id') },
       then: { row: 'A11', kind: 'mark', attachment: marked, nodeId: 'new-id' },
     },
     {
       id: '[attacher#A11]',
-      given: 'a patch that was refused',
+      given: 'a patch with our finalizer that was refused',
       attachment,
       state: { marked: failed },
       then: reports('A11', 'could not save VolumeAttachment: refused'),
     },
     {
       id: '[attacher#A12]',
-      given: 'a call under way',
+      given: 'a call for the same volume and node in flight',
       attachment: marked,
       state: { isBusy: true },
       then: concludes('A12', busy),
     },
     {
       id: '[attacher#A13]',
-      given: 'everything is ready',
+      given: 'an attachment that is ready to be published',
       attachment: marked,
       then: { row: 'A13', kind: 'publish', attachment: marked, migrated: false, request },
     },
     {
       id: '[attacher#A13]',
-      given: 'a forced run of an attached one',
+      given: 'an attachment that was patched, and whose patch the cache does not show',
+      attachment,
+      state: { marked: 'done' },
+      then: { row: 'A13', kind: 'publish', attachment, migrated: false, request },
+    },
+    {
+      id: '[attacher#A13]',
+      given: 'an attachment of an in-tree volume that is ready to be published',
+      attachment: marked,
+      state: { volume: { value: inTree } },
+      then: {
+        row: 'A13',
+        kind: 'publish',
+        attachment: marked,
+        migrated: true,
+        request: {
+          ...request,
+          volume_id: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk',
+          volume_context: { partition: '' },
+        },
+      },
+    },
+    {
+      id: '[attacher#A13]',
+      given: 'secrets that were read',
+      attachment: marked,
+      state: { volume: { value: withSecret }, secrets: { value: { password: 'x' } } },
+      then: {
+        row: 'A13',
+        kind: 'publish',
+        attachment: marked,
+        migrated: false,
+        request: { ...request, secrets: { password: 'x' } },
+      },
+    },
+    {
+      id: '[attacher#A13]',
+      given: 'a forced run of an attached attachment',
       attachment: isAttached,
       state: { isForced: true },
       then: { row: 'A13', kind: 'publish', attachment: isAttached, migrated: false, request },
     },
     {
       id: '[attacher#A13]',
-      given: 'a failed publish, before the failure is reported',
+      given: 'a failed publish that is not reported yet',
       attachment: marked,
       state: { published: { failure: full } },
       then: {
@@ -272,22 +322,60 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A14]',
-      given: 'a publish whose context is not saved',
+      given: 'a publish whose context is not in the status',
       attachment: marked,
       state: { published: { value: { path: 'x' } } },
       then: { row: 'A14', kind: 'saveAttached', attachment: marked, context: { path: 'x' } },
     },
     {
       id: '[attacher#A14]',
-      given: 'a forced publish that the status shows already',
+      given: 'a forced publish without a context, and a correct status',
       attachment: isAttached,
       state: { isForced: true, published: { value: {} } },
       then: concludes('A14', done),
     },
+    ...[
+      { because: 'another value', saved: { path: 'x' }, published: { path: 'y' } },
+      { because: 'a missing key', saved: { path: 'x' }, published: { path: 'x', more: 'y' } },
+      { because: 'a former key', saved: { path: 'x', former: 'y' }, published: { path: 'x' } },
+      { because: 'another key with the same value', saved: { former: 'x' }, published: { path: 'x' } },
+      { because: 'an error', saved: { path: 'x' }, published: { path: 'x' }, attachError: { message: 'no' } },
+    ].map(({ because, saved, published, ...error }): Row => {
+      const status = { attached: true, attachmentMetadata: saved, ...error };
+      const shown = anAttachment({ ...attached, status });
+      return {
+        id: '[attacher#A14]',
+        given: `a forced publish, and a status with ${because}`,
+        attachment: shown,
+        state: { isForced: true, published: { value: published } },
+        then: { row: 'A14', kind: 'saveAttached', attachment: shown, context: published },
+      };
+    }),
     {
       id: '[attacher#A14]',
-      given: 'a saved status',
-      attachment: isAttached,
+      given: 'a publish whose context is in a status that is not attached',
+      attachment: marked,
+      state: { published: { value: {} } },
+      then: { row: 'A14', kind: 'saveAttached', attachment: marked, context: {} },
+    },
+    {
+      id: '[attacher#A14]',
+      given: 'a publish for an attachment without any status',
+      attachment: bare,
+      state: { published: { value: {} } },
+      then: { row: 'A14', kind: 'saveAttached', attachment: bare, context: {} },
+    },
+    {
+      id: '[attacher#A14]',
+      given: 'a forced publish whose context is in an attached status',
+      attachment: anAttachment({ ...attached, status: { attached: true, attachmentMetadata: { path: 'x' } } }),
+      state: { isForced: true, published: { value: { path: 'x' } } },
+      then: concludes('A14', done),
+    },
+    {
+      id: '[attacher#A14]',
+      given: 'a status that was saved and that the cache does not show',
+      attachment: marked,
       state: { published: { value: {} }, attachedSaved: 'done' },
       then: concludes('A14', done),
     },
@@ -298,7 +386,7 @@ describe('an attachment that is not being deleted', () => {
       state: { published: { value: {} }, attachedSaved: failed },
       then: concludes('A14', retry(messages.notSaved(failure))),
     },
-  ])('$id given $given, then $then.kind', check);
+  ])('$id given $given, then the action is $then.kind', check);
 });
 
 describe('an attachment that is being deleted', () => {
@@ -311,17 +399,18 @@ describe('an attachment that is being deleted', () => {
   });
   const free = leaving({ finalizers: [] });
   const clean = leaving({ finalizers: [], status: { attached: false } });
+  const { status: _status, ...withoutStatus } = clean;
   const own: Publication = { ...publication, uid: free.metadata?.uid };
   it.each<Row>([
     {
       id: '[attacher#D1]',
-      given: 'our finalizer is gone and nothing is published',
+      given: 'no finalizer of ours and no publication',
       attachment: free,
       then: concludes('D1', done),
     },
     {
       id: '[attacher#D2]',
-      given: 'no source',
+      given: 'an attachment without a source',
       attachment: leaving({ source: {} }),
       then: reportsDetach(
         'D2',
@@ -331,14 +420,14 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D3]',
-      given: 'a volume that the cache lacks',
+      given: 'a volume that is not in the cache',
       attachment,
       state: { volume: 'unasked' },
       then: { row: 'D3', kind: 'findVolume', name: 'pv1' },
     },
     {
       id: '[attacher#D3]',
-      given: 'a volume that could not be looked up',
+      given: 'a volume that could not be listed',
       attachment,
       state: { volume: failed },
       then: reportsDetach('D3', 'refused'),
@@ -359,7 +448,7 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D6]',
-      given: 'a volume with a secret',
+      given: 'a volume that names a secret',
       attachment,
       state: { volume: { value: withSecret } },
       then: { row: 'D6', kind: 'readSecrets', reference },
@@ -373,41 +462,59 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D7]',
-      given: 'a node that is not known by any id',
+      given: 'a node whose id is unknown',
       attachment,
       state: { knownNodeId: refuse('no CSINode') },
       then: reportsDetach('D7', 'no CSINode'),
     },
     {
       id: '[attacher#D8]',
-      given: 'everything is known',
+      given: 'an attachment that is ready to be unpublished',
       attachment,
       then: { row: 'D8', kind: 'unpublish', call: undo },
     },
     {
       id: '[attacher#D8]',
-      given: 'no finalizer, but a publication of its own',
+      given: 'an attachment of an in-tree volume that is ready to be unpublished',
+      attachment,
+      state: { volume: { value: inTree } },
+      then: {
+        row: 'D8',
+        kind: 'unpublish',
+        call: { ...undo, volumeId: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk', migrated: true },
+      },
+    },
+    {
+      id: '[attacher#D8]',
+      given: 'secrets that were read',
+      attachment,
+      state: { volume: { value: withSecret }, secrets: { value: { password: 'x' } } },
+      then: { row: 'D8', kind: 'unpublish', call: { ...undo, secrets: { password: 'x' } } },
+    },
+    {
+      id: '[attacher#D8]',
+      given: 'no finalizer of ours, but a publication for this object',
       attachment: free,
       state: { publication: own },
       then: { row: 'D8', kind: 'unpublish', call: undo },
     },
     {
       id: '[attacher#D8]',
-      given: 'no finalizer, in a forced run',
+      given: 'no finalizer of ours in a forced run',
       attachment: free,
       state: { isForced: true },
       then: { row: 'D8', kind: 'unpublish', call: undo },
     },
     {
       id: '[attacher#D8]',
-      given: 'a call under way',
+      given: 'a call for the same volume and node in flight',
       attachment,
       state: { isBusy: true },
       then: concludes('D8', busy),
     },
     {
       id: '[attacher#D8]',
-      given: 'a failed unpublish',
+      given: 'a failed unpublish that is not reported yet',
       attachment,
       state: { unpublished: failed },
       then: reportsDetach('D8', 'refused'),
@@ -421,45 +528,69 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D9]',
-      given: 'it was unpublished and has our finalizer',
+      given: 'an unpublished volume and our finalizer on the attachment',
       attachment,
       state: { unpublished: 'done' },
       then: { row: 'D9', kind: 'release', attachment },
     },
     {
       id: '[attacher#D9]',
-      given: 'our finalizer could not be removed',
+      given: 'a finalizer of ours that could not be removed',
       attachment,
       state: { unpublished: 'done', released: failed },
       then: reportsDetach('D9', 'could not mark as detached: refused'),
     },
     {
       id: '[attacher#D10]',
-      given: 'it was unpublished, and others hold the object that shows it as attached',
+      given: 'an unpublished volume and an attached status',
       attachment: free,
       state: { unpublished: 'done', released: 'done' },
       then: { row: 'D10', kind: 'saveDetached', attachment: free },
     },
     {
       id: '[attacher#D10]',
-      given: 'it was unpublished, and its status shows that',
+      given: 'an unpublished volume and a status that shows it',
       attachment: clean,
+      state: { unpublished: 'done', released: 'done' },
+      then: concludes('D10', done),
+    },
+    ...[
+      { because: 'metadata', status: { attached: false, attachmentMetadata: { a: 'b' } } },
+      { because: 'an error of a detach', status: { attached: false, detachError: { message: 'no' } } },
+    ].map(({ because, status }): Row => {
+      const shown = leaving({ finalizers: [], status });
+      return {
+        id: '[attacher#D10]',
+        given: `an unpublished volume and a status with ${because}`,
+        attachment: shown,
+        state: { unpublished: 'done', released: 'done' },
+        then: { row: 'D10', kind: 'saveDetached', attachment: shown },
+      };
+    }),
+    {
+      id: '[attacher#D10]',
+      given: 'an unpublished volume and no status at all',
+      attachment: withoutStatus,
       state: { unpublished: 'done', released: 'done' },
       then: concludes('D10', done),
     },
     {
       id: '[attacher#D10]',
-      given: 'the status was saved',
+      given: 'a detached status that was saved',
       attachment: free,
       state: { unpublished: 'done', released: 'done', detachedSaved: 'done' },
       then: concludes('D10', done),
     },
     {
       id: '[attacher#D10]',
-      given: 'the status could not be saved',
+      given: 'a detached status that could not be saved',
       attachment: free,
       state: { unpublished: 'done', released: 'done', detachedSaved: failed },
       then: reportsDetach('D10', 'could not mark as detached: refused', free),
     },
-  ])('$id given $given, then $then.kind', check);
+  ])('$id given $given, then the action is $then.kind', check);
+});
+
+it('[attacher#A12,D8,G3] given a call in flight for the same volume and node, then the run is repeated after a second', () => {
+  expect(busy).toEqual({ kind: 'requeueAfter', afterMs: 1_000 });
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows G1 to G4 and A1 to A14. Pure; first match wins. The rows of detaching are in `decide-detach.ts`. */
+/** Rows G1 to G4 and A1 to A14. Pure; the first matching row wins. The rows of detaching are in `decide-detach.ts`. */
 import { CsiError, numberOfCode } from '@csi-sidecars/csi';
 import { done, isFailed, retry, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { finalizersOf, isAttached, isDeleting } from '../attachment.ts';
@@ -9,7 +9,8 @@ import { busy, conclude } from './conclude.ts';
 import { decideDetach } from './decide-detach.ts';
 import * as messages from './messages.ts';
 import { type PlanContext, toPlan } from './plan.ts';
-import type { Action, AttachState, Publication, PublishContext } from './state.ts';
+import type { Publication } from './memory.ts';
+import type { Action, AttachState, PublishContext } from './state.ts';
 
 export interface DecideContext extends PlanContext {
   readonly finalizer: string;
@@ -22,9 +23,9 @@ export function decide(s: AttachState, context: DecideContext): Action {
   return isDeleting(attachment) ? decideDetach(s, attachment, context) : decideAttach(s, attachment, context);
 }
 
-/** The attachment disappeared during its publish: nothing else records that the volume may be on the node. */
+/** The attachment disappeared during its publish, so only the publication records that the volume may be on the node. */
 function decideOrphan(s: AttachState, publication: Publication): Action {
-  if (s.isPublicationWanted) return { row: 'G2', kind: 'forgetPublication' };
+  if (s.isNeededByAnother) return { row: 'G2', kind: 'forgetPublication' };
   if (s.isBusy) return conclude('G3', busy);
   if (isFailed(s.orphanUnpublished)) return conclude('G4', retry(s.orphanUnpublished.failure));
   return { row: 'G4', kind: 'unpublishOrphan', publication };
@@ -51,7 +52,7 @@ interface VolumeQuestion {
   readonly finalizer: string;
 }
 
-/** Undefined: the PersistentVolume is ready to be published. */
+/** Returns undefined if the PersistentVolume is ready to be published. */
 function decideVolume(s: AttachState, { attachment, name, finalizer }: VolumeQuestion): Action | undefined {
   const { volume } = s;
   if (volume === 'unasked') return { row: 'A3', kind: 'findVolume', name };
@@ -92,7 +93,7 @@ function decidePublish(s: AttachState, attachment: VolumeAttachment, context: De
   return { row: 'A13', kind: 'publish', attachment, migrated, request: { ...request, node_id: nodeId, ...secrets } };
 }
 
-/** A forced run that finds the status right has nothing to write. */
+/** A forced run whose status is correct already writes nothing. */
 function save(attachment: VolumeAttachment, context: PublishContext): Action {
   const { attached, attachmentMetadata = {}, attachError } = attachment.status ?? {};
   const saved = Object.entries(attachmentMetadata);
@@ -102,7 +103,7 @@ function save(attachment: VolumeAttachment, context: PublishContext): Action {
     : { row: 'A14', kind: 'saveAttached', attachment, context };
 }
 
-/** First the status, which users see, then the backoff. A status that cannot be written does not hide the failure. */
+/** First writes the error to the status, where users see it, then retries with the backoff, even if the status cannot be written. */
 function fail(
   row: string,
   { isReported }: AttachState,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From a VolumeAttachment that is being deleted to a volume that is off its node. */
+/** From a VolumeAttachment that is being deleted to an unpublished volume, with an API server and a driver. */
 import { type KubeObject, secrets, type Secret } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { anAttacher, type Fixture, forbidden, internalError } from '../../testing/attacher-fixture.ts';
@@ -35,7 +35,7 @@ async function detaching(prepare: (a: Fixture) => void, ...seed: readonly KubeOb
 }
 
 describe('a detach', () => {
-  it('[attacher#61] given an attached one that is deleted, then unpublish and one patch, for there is nothing left', async () => {
+  it('[attacher#61] given an attached volume, when its attachment is deleted, then it is unpublished, and one patch removes our finalizer and with it the object', async () => {
     const a = await anAttacher();
     a.server.clearRequests();
     a.driver.forgetCalls();
@@ -46,13 +46,19 @@ describe('a detach', () => {
     expect([a.calls(), a.writes()]).toEqual([[unpublished], [released]]);
   });
 
-  it('[attacher#62] given an inline volume, then the same, and no PersistentVolume is asked for', async () => {
+  it('[attacher#62] given a deleted attachment of an inline volume, then it is detached, and no PersistentVolume is requested', async () => {
     const spec = { csi: { driver: driverName, volumeHandle: 'volume-1' }, accessModes: ['ReadWriteOnce'] };
-    const a = await attacherWith(leaving({ source: { inlineVolumeSpec: spec } }), aCsiNode());
-    expect([a.calls(), a.writes()]).toEqual([[unpublished], [released]]);
+    const a = await attacherWith(aCsiNode(), aVolume({ finalizers: [] }));
+    a.server.clearRequests();
+    a.server.seed(leaving({ source: { inlineVolumeSpec: spec } }));
+    await a.settle();
+    expect([a.calls(), a.attachment()]).toEqual([[unpublished], undefined]);
+    expect(a.server.requests.map(({ verb, resource, code }) => `${verb} ${resource} ${code}`)).toEqual([
+      'patch volumeattachments 200',
+    ]);
   });
 
-  it('[attacher#63] given our finalizer on one that is not attached, then it is uncertain, and unpublished', async () => {
+  it('[attacher#63] given our finalizer on a deleted attachment that is not attached, then its volume is unpublished', async () => {
     const a = await attacherWith(leaving({ status: { attached: false } }), aVolume(), aCsiNode());
     expect([a.calls(), a.writes()]).toEqual([[unpublished], [released]]);
   });
@@ -60,26 +66,29 @@ describe('a detach', () => {
   it.each([
     { id: '[attacher#64]', status: { attached: false } },
     { id: '[attacher#65]', status: { attached: true } },
-  ])('$id given no finalizer of ours, attached $status.attached, then nothing', async ({ status }) => {
-    const a = await attacherWith(leaving({ finalizers: ['x/y'], status }), aVolume(), aCsiNode());
-    await a.clock.advance(600_000);
-    expect([a.calls(), a.writes()]).toEqual([[], []]);
-  });
+  ])(
+    '$id given a deleted attachment without our finalizer, attached $status.attached, then nothing is called or written',
+    async ({ status }) => {
+      const a = await attacherWith(leaving({ finalizers: ['x/y'], status }), aVolume(), aCsiNode());
+      await a.clock.advance(600_000);
+      expect([a.calls(), a.writes()]).toEqual([[], []]);
+    },
+  );
 
-  it('[attacher#80,81] given the volume is being deleted or has not our finalizer, then it is detached, and gets none', async () => {
+  it('[attacher#80,81] given a PersistentVolume that is being deleted or lacks our finalizer, then it is detached, and our finalizer is not added', async () => {
     const a = await attacherWith(leaving(), aVolume({ deleting: 'yes' }), aCsiNode());
     expect(a.calls()).toEqual([unpublished]);
     const b = await attacherWith(leaving(), aVolume({ finalizers: [] }), aCsiNode());
     expect([b.calls(), b.writes(), b.volume()?.metadata?.finalizers]).toEqual([[unpublished], [released], undefined]);
   });
 
-  it('[attacher#82] given finalizers of others, then these stay, in their order, and the status is cleared', async () => {
+  it('[attacher#82] given finalizers of others, then they keep their order, and the status is cleared', async () => {
     const a = await attacherWith(leaving({ finalizers: ['b/x', finalizer, 'a/y'] }), aVolume(), aCsiNode());
     expect(a.writes()).toEqual([released, saved]);
     expect(a.attachment()?.metadata?.finalizers).toEqual(['b/x', 'a/y']);
   });
 
-  it('[attacher#83,84] given metadata and errors in the status, then only the error of the attach stays', async () => {
+  it('[attacher#83,84] given metadata and both errors in the status, then only the attachError stays', async () => {
     const attachError = { message: 'before', time: '2026-01-01T00:00:00Z' };
     const status = {
       attached: true,
@@ -91,7 +100,7 @@ describe('a detach', () => {
     expect(a.attachment()?.status).toEqual({ attached: false, attachError });
   });
 
-  it('[attacher#85] given an in-tree GCE volume, then the handle with its gaps', async () => {
+  it('[attacher#85] given an in-tree GCE volume, then it is unpublished under the handle with its unspecified parts', async () => {
     const { csi: _csi, ...spec } = aVolume().spec ?? {};
     const labels = { 'topology.kubernetes.io/zone': 'testZone' };
     const volume = { ...aVolume({ labels }), spec: { ...spec, gcePersistentDisk: { pdName: 'testpd' } } };
@@ -114,7 +123,7 @@ describe('the secret of a detach', () => {
   const secretsSent = (a: Fixture): unknown =>
     a.requests('ControllerUnpublishVolume').map((request) => request['secrets']);
 
-  it('[attacher#66] given a secret, an empty one, or one of an inline volume, then it is sent', async () => {
+  it('[attacher#66] given a secret with data, without data, or of an inline volume, then it is sent', async () => {
     const volume = aVolume({ csi: { controllerPublishSecretRef: ref } });
     const a = await attacherWith(leaving(), volume, aCsiNode(), secret({ foo: encoded('bar') }));
     const b = await attacherWith(leaving(), volume, aCsiNode(), secret(undefined));
@@ -127,7 +136,7 @@ describe('the secret of a detach', () => {
     expect([secretsSent(a), secretsSent(b), secretsSent(c)]).toEqual([[{ foo: 'bar' }], [{}], [{ foo: 'bar' }]]);
   });
 
-  it('[attacher#67] given the secret is missing, then the error, and everything stays until it is there', async () => {
+  it('[attacher#67] given a secret that is missing, then the error is written, and the volume is unpublished only when the secret exists', async () => {
     const a = await attacherWith(leaving(), aVolume({ csi: { controllerPublishSecretRef: ref } }), aCsiNode());
     await a.clock.advance(100_000);
     expect([errorOf(a), a.calls()]).toEqual(['failed to load secret "ns/s": secrets "s" not found', []]);
@@ -136,7 +145,7 @@ describe('the secret of a detach', () => {
     expect([a.attachment(), a.calls()]).toEqual([undefined, [unpublished]]);
   });
 
-  it('[attacher#30] given the secret was changed since the attach, then the new one is sent', async () => {
+  it('[attacher#30] given a secret that changed since the attach, then the detach sends the new content', async () => {
     const a = await attacherWith(
       anAttachment(),
       aVolume({ csi: { controllerPublishSecretRef: ref } }),
@@ -154,7 +163,7 @@ describe('the secret of a detach', () => {
 });
 
 describe('a detach that fails', () => {
-  it('[attacher#68] given an error of the driver, then it is told without a code, and the next try ends it', async () => {
+  it('[attacher#68] given an unpublish that fails, then the error is written without a code, and the retry succeeds', async () => {
     const a = await detaching(failing);
     expect(a.attachment()).toMatchObject({
       metadata: { finalizers: [finalizer] },
@@ -165,7 +174,7 @@ describe('a detach that fails', () => {
     expect([a.attachment(), a.calls().at(-1)]).toEqual([undefined, unpublished]);
   });
 
-  it('[attacher#69] given no answer in time, then the same', async () => {
+  it('[attacher#69] given an unpublish that times out, then the error is written, and the retry succeeds', async () => {
     const a = await detaching((b) =>
       b.driver.faults.add({ method: 'ControllerUnpublishVolume', times: 1, action: { kind: 'hang' } }),
     );
@@ -175,13 +184,13 @@ describe('a detach that fails', () => {
     expect(a.attachment()).toBeUndefined();
   });
 
-  it('[attacher#70] given the driver does not find the volume, then that is a failure like any other', async () => {
+  it('[attacher#70] given a driver that answers NotFound, then the error is written, and our finalizer stays', async () => {
     const a = await detaching((b) => failing(b, 'NotFound'));
     expect(errorOf(a)).toBe('rpc error: code = NotFound desc = no');
     expect(a.attachment()?.metadata?.finalizers).toEqual([finalizer]);
   });
 
-  it('[attacher#71,72] given the volume is unknown, then the error for as long as it is so, told when it can be', async () => {
+  it('[attacher#71,72] given an unknown PersistentVolume and a status that is refused twice, then the third attempt writes the error, and nothing is called', async () => {
     const status = ({ subresource }: { readonly subresource: string | undefined }): boolean => subresource === 'status';
     const a = await anAttacher({
       seed: [leaving(), aCsiNode()],
@@ -204,12 +213,15 @@ describe('a detach that fails', () => {
       source: { persistentVolumeName: 'pv1', inlineVolumeSpec: {} },
       error: 'both InlineCSIVolumeSource and PersistentVolumeName specified in VA source',
     },
-  ])('[attacher#73] given $given, then the error', async ({ source, error }) => {
-    const a = await attacherWith(leaving({ source }), aVolume(), aCsiNode());
-    expect([errorOf(a), a.calls()]).toEqual([error, []]);
-  });
+  ])(
+    '[attacher#73] given a deleted attachment with $given, then the error is written, and nothing is called',
+    async ({ source, error }) => {
+      const a = await attacherWith(leaving({ source }), aVolume(), aCsiNode());
+      expect([errorOf(a), a.calls()]).toEqual([error, []]);
+    },
+  );
 
-  it('[attacher#78] given our finalizer cannot be taken off, then the error, and the driver is asked again', async () => {
+  it('[attacher#78] given our finalizer cannot be removed, then the error is written, and the volume is unpublished again', async () => {
     const when = ({
       resource,
       verb,
@@ -225,7 +237,7 @@ describe('a detach that fails', () => {
     expect([a.calls(), a.writes(), a.attachment()]).toEqual([[unpublished, unpublished], [saved, released], undefined]);
   });
 
-  it('[attacher#79] given the status cannot be cleared, then the error, and then it counts as detached', async () => {
+  it('[attacher#79] given a status that cannot be cleared, then the error is written, and the attachment counts as detached', async () => {
     const a = await attacherWith(aVolume(), aCsiNode());
     a.fault('patch volumeattachments/status', internalError);
     a.server.seed(leaving({ finalizers: [finalizer, 'x/y'] }));
@@ -236,9 +248,9 @@ describe('a detach that fails', () => {
 });
 
 describe('the node of a detach', () => {
-  const remembered = { [annotations.nodeId]: 'annotatedNodeID' };
+  const onAttachment = { [annotations.nodeId]: 'annotatedNodeID' };
 
-  it('[attacher#74] given neither CSINode nor a remembered node id, then the error, and the node ends the wait', async () => {
+  it('[attacher#74] given neither a CSINode nor a node id on the attachment, then the error is written, and the registration of the node ends the wait', async () => {
     const a = await attacherWith(leaving({ annotations: {} }), aVolume());
     await a.clock.advance(100_000);
     expect([errorOf(a), a.calls()]).toEqual(['csinode.storage.k8s.io "node1" not found', []]);
@@ -250,20 +262,20 @@ describe('the node of a detach', () => {
   it.each([
     { id: '[attacher#75]', given: 'no CSINode', node: [] },
     { id: '[attacher#76]', given: 'a CSINode without the driver', node: [{ ...aCsiNode(), spec: { drivers: [] } }] },
-  ])('$id given $given, then the node id that was remembered', async ({ node }) => {
-    const a = await attacherWith(leaving({ annotations: remembered }), aVolume(), ...(node as KubeObject[]));
+  ])('$id given $given, then the node id on the attachment is used', async ({ node }) => {
+    const a = await attacherWith(leaving({ annotations: onAttachment }), aVolume(), ...(node as KubeObject[]));
     expect(a.calls()).toEqual(['ControllerUnpublishVolume volume-1 annotatedNodeID OK']);
   });
 
-  it('[attacher#77] given a CSINode with another node id, then that one', async () => {
-    const a = await attacherWith(leaving({ annotations: remembered }), aVolume(), aCsiNode());
+  it('[attacher#77] given a CSINode with another node id than the attachment, then the node id of the CSINode is used', async () => {
+    const a = await attacherWith(leaving({ annotations: onAttachment }), aVolume(), aCsiNode());
     expect(a.calls()).toEqual([unpublished]);
   });
 
-  it('given the caches of nodes come late, then nothing is decided before they are there, flaw 3', async () => {
+  it('given a list of CSINodes that is late, then nothing is decided before it arrives (upstream does not wait for it)', async () => {
     const when = ({ resource }: { readonly resource: string }): boolean => resource === 'csinodes';
     const a = await anAttacher({
-      seed: [leaving({ annotations: remembered }), aVolume(), aCsiNode()],
+      seed: [leaving({ annotations: onAttachment }), aVolume(), aCsiNode()],
       faults: [{ when, fault: { kind: 'delay', ms: 5_000 } }],
     });
     await a.clock.advance(4_000);

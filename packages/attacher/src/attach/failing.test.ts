@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Attaching when writes, calls or other people get in the way. */
+/** Attaching when writes and calls fail, watches lag, or others change the object. */
 import { csiNodes, type KubeObject, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +10,7 @@ import {
   forbidden,
   internalError,
 } from '../../testing/attacher-fixture.ts';
-import { aCsiNode, anAttachment, attached, aVolume, finalizer } from '../../testing/builders.ts';
+import { aCsiNode, anAttachment, attached, aVolume, driverName, finalizer } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
 
 const published = 'ControllerPublishVolume volume-1 id-of-node1 OK';
@@ -18,7 +18,7 @@ const unpublished = 'ControllerUnpublishVolume volume-1 id-of-node1 OK';
 const marked = 'patch volumeattachments va1 200';
 const saved = 'patch volumeattachments/status va1 200';
 
-/** One backoff delay with its spread. */
+/** The first backoff delay with the most jitter. */
 const firstRetryMs = 1_150;
 
 function refuse(what: string, fault: FaultRule['fault'], times = 1): FaultRule {
@@ -30,7 +30,7 @@ function refuse(what: string, fault: FaultRule['fault'], times = 1): FaultRule {
   };
 }
 
-/** Nothing to attach yet, so that a test can prepare the driver; then the attachment is made. */
+/** An attacher with nothing to attach while the test prepares the driver. The attachment is created after that. */
 async function prepared(prepare: (a: Fixture) => void, options: FixtureOptions = {}): Promise<Fixture> {
   const a = await anAttacher({ seed: [aVolume(), aCsiNode()], ...options });
   prepare(a);
@@ -47,11 +47,11 @@ const slow = (a: Fixture, at: 'before' | 'after' = 'after'): void => {
   a.driver.faults.add({ method: 'ControllerPublishVolume', times: 1, at, action: { kind: 'delay', ms: 5_000 } });
 };
 
-/** Somebody takes the finalizers off and the object away. */
+/** As if a user had removed the finalizers and the object. */
 const remove = (a: Fixture): void => a.server.objects.remove(volumeAttachments, { name: 'va1' });
 
 describe('a write that fails', () => {
-  it('[attacher#39] given patch and error are refused, when tried again, then both follow, and one publish in all', async () => {
+  it('[attacher#39] given a patch and an error that are both refused, when the patch is retried, then the volume is published exactly once', async () => {
     const faults = [refuse('patch volumeattachments', forbidden), refuse('patch volumeattachments/status', forbidden)];
     const a = await anAttacher({ faults });
     expect([a.writes(), a.calls()]).toEqual([[], []]);
@@ -59,7 +59,7 @@ describe('a write that fails', () => {
     expect([a.writes(), a.calls()]).toEqual([[marked, saved], [published]]);
   });
 
-  it('[attacher#40] given the status is refused once, then no error is told, and it is published a second time', async () => {
+  it('[attacher#40] given an attached status that is refused once, then no error is written, and the volume is published a second time', async () => {
     const a = await anAttacher({ faults: [refuse('patch volumeattachments/status', internalError)] });
     expect([a.writes(), a.calls(), a.attachment()?.status]).toEqual([[marked], [published], { attached: false }]);
     await a.clock.advance(firstRetryMs);
@@ -69,7 +69,7 @@ describe('a write that fails', () => {
     ]);
   });
 
-  it('[attacher#53] given the cache does not know that the volume is being deleted, then the error of the server', async () => {
+  it('[attacher#53] given a cache that does not show yet that the volume is being deleted, then the error of the server is written', async () => {
     const a = await anAttacher({
       seed: [aVolume({ finalizers: ['other/x'] }), aCsiNode()],
       faults: [refuse('watch persistentvolumes', { kind: 'lag', ms: 20_000 })],
@@ -88,7 +88,7 @@ describe('a write that fails', () => {
     expect(a.calls()).toEqual([]);
   });
 
-  it('[attacher#54] given the volume got finalizers that the cache does not know, then ours is added without a second try', async () => {
+  it('[attacher#54] given finalizers of the volume that the cache does not show yet, then ours is added without a retry', async () => {
     const a = await anAttacher({
       seed: [aVolume({ finalizers: [] }), aCsiNode()],
       faults: [refuse('watch persistentvolumes', { kind: 'lag', ms: 20_000 })],
@@ -104,7 +104,7 @@ describe('a write that fails', () => {
     expect(a.volume()?.metadata?.finalizers).toEqual(['other/x', finalizer]);
   });
 
-  it('[attacher#55] given two nodes at once, then the volume gets our finalizer once, in one request, flaw 5', async () => {
+  it('[attacher#55] given one volume for two nodes at once, then one request adds our finalizer once (upstream: twice)', async () => {
     const capability = { accessModes: ['ReadWriteMany'] };
     const a = await anAttacher({
       seed: [
@@ -119,12 +119,12 @@ describe('a write that fails', () => {
       'patch persistentvolumes pv1 200',
     ]);
     expect(a.volume()?.metadata?.finalizers).toEqual(['other/x', finalizer]);
-    // The driver allows one call for a volume at a time.
+    // The driver allows one call at a time for a volume, so the second node is attached by a retry.
     await a.clock.advance(firstRetryMs);
     expect([a.attachment('va1')?.status?.attached, a.attachment('va2')?.status?.attached]).toEqual([true, true]);
   });
 
-  it('given a finalizer that somebody took off the attachment meanwhile, then ours does not bring it back, flaw 4', async () => {
+  it('given a finalizer of others that was removed meanwhile, then adding ours does not restore it (upstream restores it)', async () => {
     const a = await anAttacher({
       seed: [anAttachment({ finalizers: ['other/x'] }), aVolume()],
       faults: [refuse('watch volumeattachments', { kind: 'lag', ms: 20_000 })],
@@ -138,7 +138,7 @@ describe('a write that fails', () => {
 });
 
 describe('a publish that fails', () => {
-  it('[attacher#41] given an error of the driver, then it is told with its code and time, and a success clears it', async () => {
+  it('[attacher#41] given a publish that fails, then the error is written with its code and time, and a success clears it', async () => {
     const a = await prepared(failOnce);
     expect(a.attachment()?.status).toEqual({
       attached: false,
@@ -153,7 +153,7 @@ describe('a publish that fails', () => {
     expect(a.attachment()?.status?.attachError).toBeUndefined();
   });
 
-  it('[attacher#42] given no answer in time, then the error, and finalizer and node id stay', async () => {
+  it('[attacher#42] given a publish that times out, then the error is written, and our finalizer and the node id stay', async () => {
     const a = await prepared((b) =>
       b.driver.faults.add({ method: 'ControllerPublishVolume', action: { kind: 'hang' } }),
     );
@@ -168,7 +168,7 @@ describe('a publish that fails', () => {
     expect(a.calls().length).toBe(2);
   });
 
-  it('[attacher#43] given the node is full, then code 8, and a success clears all of it', async () => {
+  it('[attacher#43] given a driver that answers ResourceExhausted, then code 8 is written, and a success clears the error', async () => {
     const a = await prepared((b) => failOnce(b, 'ResourceExhausted'));
     expect(a.attachment()?.status?.attachError).toMatchObject({
       message: 'rpc error: code = ResourceExhausted desc = no',
@@ -178,7 +178,7 @@ describe('a publish that fails', () => {
     expect(a.attachment()?.status?.attachError).toBeUndefined();
   });
 
-  it('[attacher#44] given the gate off, then no code', async () => {
+  it('[attacher#44] given the gate MutableCSINodeAllocatableCount is off, then no code is written', async () => {
     const a = await prepared((b) => failOnce(b, 'ResourceExhausted'), {
       settings: { features: { errorCodes: false } },
     });
@@ -188,7 +188,7 @@ describe('a publish that fails', () => {
     });
   });
 
-  it('[attacher#45] given a failure that is none of the driver after one that is, then the code goes, flaw 27', async () => {
+  it('[attacher#45] given a failure without a gRPC code after one with a code, then the code is removed (upstream may keep it)', async () => {
     const a = await prepared((b) => failOnce(b, 'ResourceExhausted'));
     a.server.objects.remove(csiNodes, { name: 'node1' });
     await a.clock.advance(firstRetryMs);
@@ -199,18 +199,18 @@ describe('a publish that fails', () => {
     expect(a.bodies().at(-1)).toMatchObject({ status: { attachError: { errorCode: null } } });
   });
 
-  it('given a text longer than the server takes, then what fits of it is told, whole characters only, flaw 15', async () => {
+  it('given an error longer than the server accepts, then it is cut between two characters (upstream: never visible)', async () => {
     const message = `${'x'.repeat(990)}${'ü'.repeat(50)}`;
     const a = await prepared((b) =>
       b.driver.faults.add({ method: 'ControllerPublishVolume', action: { kind: 'fail', code: 'Internal', message } }),
     );
-    const told = a.attachment()?.status?.attachError?.message ?? '';
-    expect(Buffer.byteLength(told)).toBeLessThanOrEqual(1024);
-    expect(told).toBe(`rpc error: code = Internal desc = ${message}`.slice(0, told.length));
-    expect(Buffer.byteLength(told)).toBeGreaterThan(1020);
+    const written = a.attachment()?.status?.attachError?.message ?? '';
+    expect(Buffer.byteLength(written)).toBeLessThanOrEqual(1024);
+    expect(written).toBe(`rpc error: code = Internal desc = ${message}`.slice(0, written.length));
+    expect(Buffer.byteLength(written)).toBeGreaterThan(1020);
   });
 
-  it('[attacher#60] given the same failure again within a second, then it is told again, and nothing else happens', async () => {
+  it('[attacher#60] given the same failure again within a second, then it is written again, and the status stays the same', async () => {
     const a = await prepared((b) => failOnce(b), { settings: { retryIntervalStartMs: 100 } });
     failOnce(a);
     const before = a.attachment()?.status;
@@ -219,8 +219,8 @@ describe('a publish that fails', () => {
   });
 });
 
-describe('news of own writes', () => {
-  it('[attacher#47] given the first attempt fails quickly, then the next comes after the backoff, not at once, flaw 1', async () => {
+describe('events caused by own writes', () => {
+  it('[attacher#47] given a first attempt that fails quickly, then the next attempt waits for the backoff (upstream: its own patch causes it at once)', async () => {
     const a = await prepared((b) => {
       failOnce(b);
       failOnce(b);
@@ -233,7 +233,7 @@ describe('news of own writes', () => {
     expect(a.calls().length).toBe(2);
   });
 
-  it('[attacher#48] given the watch is behind, then what is attached is not published again, flaw 1', async () => {
+  it('[attacher#48] given a watch that lags, then an attached volume is not published again (upstream: published twice)', async () => {
     const lag = { kind: 'lag', ms: 5_000 } as const;
     const a = await anAttacher({ faults: [refuse('watch volumeattachments', lag, 9)] });
     await a.clock.advance(20_000);
@@ -247,8 +247,8 @@ describe('news of own writes', () => {
   });
 });
 
-describe('an attachment that goes away', () => {
-  it('[attacher#49] given it is deleted during the publish, then it is detached as soon as that ends', async () => {
+describe('an attachment that disappears', () => {
+  it('[attacher#49] given an attachment that is deleted during its publish, then it is detached as soon as the publish ends', async () => {
     const a = await prepared(slow);
     await a.clock.advance(1_000);
     a.delete();
@@ -256,7 +256,7 @@ describe('an attachment that goes away', () => {
     expect([a.calls(), a.attachment(), a.publishedOn()]).toEqual([[published, unpublished], undefined, []]);
   });
 
-  it('[attacher#49] given the publish fails as well, then the same', async () => {
+  it('[attacher#49] given an attachment that is deleted during a publish that fails, then it is detached as soon as the publish ends', async () => {
     const a = await prepared((b) => {
       slow(b, 'before');
       failOnce(b);
@@ -268,14 +268,14 @@ describe('an attachment that goes away', () => {
     expect(a.attachment()).toBeUndefined();
   });
 
-  it('[attacher#50] given it goes before it was seen, then nothing is left to do', async () => {
+  it('[attacher#50] given an attachment that was deleted before it was seen, without our finalizer, then nothing is called or written', async () => {
     const a = await anAttacher({
       seed: [aVolume(), aCsiNode(), anAttachment({ deleting: 'yes', finalizers: ['x/y'] })],
     });
     expect([a.writes(), a.calls()]).toEqual([[], []]);
   });
 
-  it('[attacher#51] given somebody takes it away by force during the publish, then the volume is taken off the node', async () => {
+  it('[attacher#51] given an attachment that is removed by force during its publish, then the volume is unpublished', async () => {
     const a = await prepared(slow);
     await a.clock.advance(1_000);
     remove(a);
@@ -285,7 +285,7 @@ describe('an attachment that goes away', () => {
     expect(a.calls().length).toBe(2);
   });
 
-  it('[attacher#51] given the driver refuses to take it back, then that is tried again', async () => {
+  it('[attacher#51] given an attachment that is removed by force and an unpublish that fails, then the unpublish is retried', async () => {
     const a = await prepared((b) => {
       slow(b);
       const action = { kind: 'fail', code: 'Internal' } as const;
@@ -297,7 +297,7 @@ describe('an attachment that goes away', () => {
     expect([a.calls().at(-1), a.publishedOn()]).toEqual([unpublished, []]);
   });
 
-  it('[attacher#51] given it is made again under its name, then the old one is taken back before the new one is published', async () => {
+  it('[attacher#51] given an attachment that is removed by force and created again, then the volume is unpublished before it is published for the new object', async () => {
     const a = await prepared(slow);
     await a.clock.advance(1_000);
     remove(a);
@@ -307,7 +307,7 @@ describe('an attachment that goes away', () => {
     expect([a.attachment()?.status?.attached, a.publishedOn()]).toEqual([true, ['id-of-node1']]);
   });
 
-  it('[attacher#51] given another attachment wants the volume on that node, then it stays', async () => {
+  it('[attacher#51] given an attachment that is removed by force and another one of the same volume and node, then the volume is not unpublished', async () => {
     const a = await prepared(slow);
     await a.clock.advance(1_000);
     remove(a);
@@ -315,11 +315,12 @@ describe('an attachment that goes away', () => {
     await a.clock.advance(10_000);
     expect(a.attachment('va2')?.status?.attached).toBe(true);
     expect([a.calls(), a.publishedOn()]).toEqual([[published, published], ['id-of-node1']]);
+    expect(a.logger.messages().filter((message) => message.startsWith('Reconcile '))).toEqual([]);
   });
 
-  it('[attacher#52] given the cache does not know that it is gone, then one request says so, and no more', async () => {
+  it('[attacher#52] given a cache that does not show yet that the attachment is gone, then one request is answered with 404, and no other follows', async () => {
     const a = await anAttacher({
-      seed: [anAttachment(), aVolume()],
+      seed: [anAttachment({ finalizers: [finalizer, 'x/y'] }), aVolume()],
       faults: [refuse('watch volumeattachments', { kind: 'lag', ms: 20_000 }, 9)],
     });
     await a.clock.advance(300_000);
@@ -332,20 +333,119 @@ describe('an attachment that goes away', () => {
     expect([a.writes(), a.calls()]).toEqual([['patch volumeattachments va1 404'], []]);
   });
 
-  it('given a name that failed before, when it is made again, then its backoff begins anew, flaw 9', async () => {
+  it('given an object that failed many times, when it is removed and one of the same name is created, then its first retry comes after the first delay', async () => {
     const a = await anAttacher({ seed: [anAttachment(), aVolume()] });
     await a.clock.advance(100_000);
-    remove(a);
-    await a.clock.advance(300_000);
+    // Seven attempts failed; the eighth would come at 127 s.
+    expect(a.writes().length).toBe(7);
     a.server.clearRequests();
+    remove(a);
+    await a.settle();
     a.server.seed(anAttachment({ uid: 'another' }));
+    await a.settle();
+    expect(a.writes()).toEqual([saved]);
     await a.clock.advance(firstRetryMs);
     expect(a.writes()).toEqual([saved, saved]);
   });
+
+  it('[attacher#51] given our finalizer is removed by force during the publish and others hold the object, when it is deleted, then the volume is unpublished', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+    slow(a);
+    a.server.seed(anAttachment({ finalizers: ['x/y'] }));
+    await a.clock.advance(1_000);
+    a.change('va1', (attachment) => ({ ...attachment, metadata: { ...attachment.metadata, finalizers: ['x/y'] } }));
+    await a.clock.advance(4_000);
+    expect([a.calls(), a.attachment()?.status?.attached]).toEqual([[published], true]);
+    a.delete();
+    await a.settle();
+    expect([a.calls(), a.publishedOn()]).toEqual([[published, unpublished], []]);
+    expect(a.attachment()?.status).toEqual({ attached: false });
+  });
+
+  it('[attacher#51] given our finalizer is removed by force during the publish, when the object is removed after it, then the volume is unpublished', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+    slow(a);
+    a.server.seed(anAttachment());
+    await a.clock.advance(1_000);
+    a.change('va1', (attachment) => ({ ...attachment, metadata: { ...attachment.metadata, finalizers: [] } }));
+    await a.clock.advance(4_000);
+    expect([a.calls(), a.attachment()?.status?.attached]).toEqual([[published], true]);
+    remove(a);
+    await a.settle();
+    expect([a.calls(), a.publishedOn()]).toEqual([[published, unpublished], []]);
+  });
+
+  it.each([
+    { other: 'of the same node, for another volume', facts: { source: { persistentVolumeName: 'pv2' } } },
+    { other: 'of the same volume, for another node', facts: { node: 'node2' } },
+  ])(
+    '[attacher#51] given another attachment $other, then the volume is unpublished all the same',
+    async ({ facts }) => {
+      const a = await prepared(slow);
+      await a.clock.advance(1_000);
+      remove(a);
+      a.server.seed(anAttachment({ name: 'va2', ...facts }));
+      await a.clock.advance(4_000);
+      expect([a.calls(), a.publishedOn()]).toEqual([[published, unpublished], []]);
+    },
+  );
+
+  it('[attacher#51] given an inline volume and another inline volume on the same node, then the first is unpublished', async () => {
+    const inline = (volumeHandle: string) => ({
+      inlineVolumeSpec: { csi: { driver: driverName, volumeHandle }, accessModes: ['ReadWriteOnce'] },
+    });
+    const a = await anAttacher({ seed: [aCsiNode()] });
+    slow(a);
+    a.server.seed(anAttachment({ source: inline('volume-1') }));
+    await a.clock.advance(1_000);
+    remove(a);
+    a.server.seed(anAttachment({ name: 'va2', source: inline('volume-2') }));
+    await a.clock.advance(4_000);
+    expect([a.calls().filter((call) => call.includes('volume-1')), a.publishedOn()]).toEqual([
+      [published, unpublished],
+      [],
+    ]);
+  });
+
+  it('given an attachment that failed, when another driver gets one of the same name, then that one is left alone', async () => {
+    const a = await anAttacher({ seed: [anAttachment(), aVolume()] });
+    a.server.clearRequests();
+    remove(a);
+    a.server.seed(anAttachment({ attacher: 'other', uid: 'another' }));
+    a.server.seed(aCsiNode());
+    await a.clock.advance(600_000);
+    expect([a.writes(), a.calls()]).toEqual([[], []]);
+  });
+
+  it('given our finalizer is removed by force from an attached VolumeAttachment, when it is deleted, then nothing is called', async () => {
+    const a = await anAttacher();
+    a.change('va1', (attachment) => ({ ...attachment, metadata: { ...attachment.metadata, finalizers: [] } }));
+    a.delete();
+    await a.clock.advance(600_000);
+    expect([a.attachment(), a.calls(), a.publishedOn()]).toEqual([undefined, [published], ['id-of-node1']]);
+  });
+
+  it('given another object of the same name that the cache does not know yet, when an error is written, then that object stays as it is', async () => {
+    const a = await anAttacher({
+      seed: [anAttachment(), aVolume({ deleting: 'yes' })],
+      faults: [refuse('watch volumeattachments', { kind: 'lag', ms: 20_000 }, 9)],
+    });
+    await a.clock.advance(300_000);
+    a.server.clearRequests();
+    remove(a);
+    a.server.seed(anAttachment({ uid: 'another' }));
+    // The registration of the node wakes the loop before the watch shows the change.
+    a.server.seed(aCsiNode());
+    await a.settle();
+    expect([a.writes(), a.attachment()?.status]).toEqual([
+      ['patch volumeattachments/status va1 422'],
+      { attached: false },
+    ]);
+  });
 });
 
-describe('one call for a volume and a node', () => {
-  it('given two attachments of one volume to one node, then their calls do not overlap', async () => {
+describe('one call at a time for a volume and a node', () => {
+  it('given two attachments of one volume to one node, then their calls do not overlap, and both are attached', async () => {
     const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
     slow(a);
     for (const name of ['va1', 'va2']) a.server.seed(anAttachment({ name }));
@@ -360,7 +460,7 @@ describe('one call for a volume and a node', () => {
 describe('a forced run', () => {
   const compare = { controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] } as const;
 
-  it('[attacher#58,59] given the volume is being deleted, then the error is told although it says attached', async () => {
+  it('[attacher#58,59] given an attached volume that is being deleted and that the driver does not list, then the forced run writes the error and keeps attached', async () => {
     const seed: readonly KubeObject[] = [anAttachment(attached), aVolume({ deleting: 'yes' }), aCsiNode()];
     const a = await anAttacher({ ...compare, seed });
     expect(a.attachment()?.status).toMatchObject({

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Who has a free worker first, and how much of the backlog is visible. */
+/** Which work gets a free worker first, and which metrics show the backlog. */
 import { describe, expect, it } from 'vitest';
 import { anAttacher, type Fixture, type FixtureOptions } from '../../testing/attacher-fixture.ts';
 import { aCsiNode, anAttachment, attached, aVolume, finalizer } from '../../testing/builders.ts';
 
-/** One volume for each of these attachments, on `node1`. */
+/** An attachment with a volume of its own, on `node1`. */
 const attachment = (n: number, facts: Parameters<typeof anAttachment>[0] = {}) =>
   anAttachment({ name: `va${n}`, source: { persistentVolumeName: `pv${n}` }, ...facts });
 
@@ -15,11 +15,11 @@ async function withoutWork(settings: FixtureOptions['settings']): Promise<Fixtur
 
 const attach = (n: number) => `ControllerPublishVolume volume-${n} id-of-node1`;
 const detach = (n: number) => `ControllerUnpublishVolume volume-${n} id-of-node1`;
-/** Two detachments that are owed, in this order. */
+/** Two attachments that are being deleted, in the order of their volumes. */
 const leaving = [1, 2].map((n) => attachment(n, { ...attached, deleting: 'yes' }));
 
 describe('one worker', () => {
-  it('[attacher#150] given a driver call that hangs, then nothing else is called until it has timed out, and then one after the other', async () => {
+  it('[attacher#150] given one worker and a call that hangs, then nothing else is called until it times out, and then one call after the other', async () => {
     const a = await withoutWork({ workerThreads: 1, timeoutMs: 15_000 });
     a.driver.faults.add({ method: 'ControllerPublishVolume', volume: 'volume-1', times: 1, action: { kind: 'hang' } });
     a.driver.faults.add({ method: 'ControllerPublishVolume', volume: 'volume-2', action: { kind: 'delay', ms: 400 } });
@@ -34,7 +34,7 @@ describe('one worker', () => {
     expect(a.calls().slice(1)).toEqual([`${attach(2)} OK`, `${attach(3)} OK`]);
   });
 
-  it('given detachments that wait, when an attachment comes, then it is next, and the detachments follow', async () => {
+  it('given detachments that wait, when an attachment is created, then it is next, and the detachments follow', async () => {
     const a = await withoutWork({ workerThreads: 1 });
     a.driver.faults.add({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: 2_000 } });
     for (const object of leaving) a.server.seed(object);
@@ -45,7 +45,7 @@ describe('one worker', () => {
     expect(a.calls()).toEqual([`${detach(1)} OK`, `${attach(3)} OK`, `${detach(2)} OK`]);
   });
 
-  it('given an attachment that is deleted while it waits, then it is not ahead of attachments any more', async () => {
+  it('given an attachment that is deleted while it waits, then other attachments go before it', async () => {
     const a = await withoutWork({ workerThreads: 1 });
     a.driver.faults.add({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: 2_000 } });
     a.server.seed(leaving[0]!);
@@ -60,7 +60,22 @@ describe('one worker', () => {
   });
 });
 
-it('given work in both lanes, then the metrics tell what waits, what is in flight and for how long', async () => {
+it('given attachments for two nodes that wait, then the nodes take turns', async () => {
+  const volumes = [1, 2, 3].map((n) => aVolume({ name: `pv${n}` }));
+  const a = await anAttacher({ settings: { workerThreads: 1 }, seed: [...volumes, aCsiNode(), aCsiNode('node2')] });
+  a.driver.faults.add({ method: 'ControllerPublishVolume', action: { kind: 'delay', ms: 1_000 } });
+  for (const n of [1, 2, 3]) a.server.seed(attachment(n));
+  a.server.seed(attachment(1, { name: 'va4', node: 'node2' }));
+  await a.clock.advance(3_500);
+  expect(a.requests('ControllerPublishVolume').map((request) => [request['volume_id'], request['node_id']])).toEqual([
+    ['volume-1', 'id-of-node1'],
+    ['volume-2', 'id-of-node1'],
+    ['volume-1', 'id-of-node2'],
+    ['volume-3', 'id-of-node1'],
+  ]);
+});
+
+it('given work in both lanes, then the metrics show how much waits, how much is in flight and how long the oldest waits', async () => {
   const a = await withoutWork({ workerThreads: 1 });
   a.driver.faults.add({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: 5_000 } });
   for (const object of leaving) a.server.seed(object);
@@ -68,10 +83,10 @@ it('given work in both lanes, then the metrics tell what waits, what is in fligh
   await a.clock.advance(1_000);
   a.server.seed(attachment(3));
   await a.clock.advance(2_000);
-  const told = (lane: string) =>
+  const shown = (lane: string) =>
     ['waiting', 'in_flight', 'oldest_waiting_seconds'].map((family) =>
       a.metrics.value(`csi_sidecars_workqueue_lane_${family}`, { name: 'csi-attacher-va', lane }),
     );
-  expect({ attach: told('attach'), detach: told('detach') }).toEqual({ attach: [1, 0, 2], detach: [1, 1, 3] });
+  expect({ attach: shown('attach'), detach: shown('detach') }).toEqual({ attach: [1, 0, 2], detach: [1, 1, 3] });
   expect(a.metrics.value('workqueue_depth', { name: 'csi-attacher-va' })).toBe(2);
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The attach loop assembled: what it watches, what wakes it, and which keys go first. */
+/** Assembles the attach loop: what it watches, what wakes it, and which keys go first. */
 import {
   type Caches,
   type Change,
@@ -53,8 +53,8 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
 }
 
 /**
- * Everything wakes the loop but what it writes itself: its own finalizer, node id and errors are no reason to try again before
- * the backoff is over. A resync is, and so is a change of `attached`.
+ * Changes that the loop wrote itself do not wake it: our finalizer, the node id and errors are no reason to retry before the backoff
+ * is over. Every other change does, including a resync and a change of `attached`.
  */
 export function matters(change: Change<VolumeAttachment>, finalizer: string): boolean {
   const { previous, current } = change;
@@ -76,7 +76,7 @@ function relevant(attachment: VolumeAttachment, finalizer: string): string {
   return stringifyJson([rest, others, foreign, spec, isAttached(attachment)]);
 }
 
-/** The attachments that a late registration of the driver on its node lets continue before their backoff is over. */
+/** The attachments that can continue at once, without waiting for their backoff, when the driver registers on their node. */
 function waitingForNode(
   { previous, current, isInInitialList }: Change<CSINode>,
   attachments: Lister<VolumeAttachment>,
@@ -89,12 +89,12 @@ function waitingForNode(
     .map(attachmentKey);
 }
 
-/** The cache holds our driver's entry only. */
+/** The cache keeps the entry of our driver only. */
 function nodeIdIn({ spec }: CSINode): string | undefined {
   return spec.drivers[0]?.nodeID;
 }
 
-/** Attachments take turns by node. */
+/** Within a lane the nodes take turns. */
 function laneOf({ attachments }: Caches<AttachLoop>, key: AttachmentKey) {
   const attachment = attachments.get(key);
   const isLeaving = attachment === undefined || isDeleting(attachment);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Texts that users see in the status of VolumeAttachments, and that suites match on. */
+/** Error messages in the status of VolumeAttachments. They are upstream's texts, which users search for and test suites match. */
 
 export const volumeDeleting = (name: string): string => `PersistentVolume "${name}" is marked for deletion`; // A5
 
@@ -21,10 +21,10 @@ export function notSaved(cause: Error): Error {
 
 export const notDetached = (cause: Error): string => `could not mark as detached: ${cause.message}`; // D9, D10
 
-/** The API server refuses a status with a longer message. */
+/** The API server refuses a status whose message is longer. */
 const maxMessageBytes = 1024;
 
-/** Cuts between characters. */
+/** Shortens a message to the longest text that the API server accepts, without cutting a character in two. */
 export function toStatusMessage(message: string): string {
   const bytes = Buffer.from(message);
   if (bytes.length <= maxMessageBytes) return message;

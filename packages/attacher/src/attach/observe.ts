@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From the caches and from memory to the state of one VolumeAttachment. Synchronous, no network. */
+/** Reads the state of one VolumeAttachment from the caches and from memory. Synchronous, no network. */
 import { type Caches, type Lister, toObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { refuse } from '@csi-sidecars/volume';
 import { type AttachmentKey, attachmentKey } from '../attachment.ts';
 import { knownNodeId, registeredNodeId } from '../node-id.ts';
+import type { Publication } from './memory.ts';
 import {
   type AttachContext,
   type AttachLoop,
   type AttachState,
   nothingLearned,
   type Observed,
-  type Publication,
   type Related,
 } from './state.ts';
 
@@ -32,11 +32,11 @@ export function observeAgain(
   return {
     attachment: current?.metadata?.uid === uid ? current : undefined,
     publication,
-    isPublicationWanted: publication !== undefined && isWantedByAnother(attachments, publication),
+    isNeededByAnother: publication !== undefined && hasOtherAttachment(attachments, publication),
   };
 }
 
-/** Undefined when the object is gone, or belongs to another driver. */
+/** Returns undefined if the object is gone or belongs to another driver. */
 function ownAttachment(
   attachments: Lister<VolumeAttachment>,
   key: AttachmentKey,
@@ -46,7 +46,7 @@ function ownAttachment(
   return attachment?.spec.attacher === driverName ? attachment : undefined;
 }
 
-function isWantedByAnother(attachments: Lister<VolumeAttachment>, publication: Publication): boolean {
+function hasOtherAttachment(attachments: Lister<VolumeAttachment>, publication: Publication): boolean {
   const { nodeName, volumeName } = publication;
   if (volumeName === undefined) return false;
   return attachments

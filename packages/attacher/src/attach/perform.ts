@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What each action of the attach loop does. No decisions: those are in `decide`. */
+/** Performs the actions of the attach loop. All decisions are in `decide`. */
 import { addFinalizer, ask, type Performers, persistentVolumes, readSecret, type Step } from '@csi-sidecars/runtime';
 import * as messages from './messages.ts';
 import type { AttachContext, AttachLoop, AttachState, Learned } from './state.ts';
@@ -29,7 +29,7 @@ export function performers(context: AttachContext): Performers<AttachLoop> {
   };
 }
 
-/** A list of at most one: the stock roles allow lists, the minimal ones do not allow reading by name. */
+/** Lists by name instead of reading by name: minimal roles allow `list`, but not `get`. */
 async function findVolume({
   client,
   action,
@@ -39,7 +39,7 @@ async function findVolume({
   return { volume: await ask(async () => (await client.list(persistentVolumes, query, { signal })).items[0]) };
 }
 
-/** Attachments of one volume to many nodes at once share one request. */
+/** Attachments of one volume to several nodes at once share one request. */
 async function addVolumeFinalizer(
   { finalizer, memory: { volumeFinalizers } }: AttachContext,
   { client, caches, action: { volume }, signal }: Step<AttachLoop, 'addVolumeFinalizer'>,

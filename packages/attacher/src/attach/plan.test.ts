@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the driver is told, but for secrets and node id. */
+/** The publish request without secrets and node id. */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aDriver, anAttachment, aVolume, finalizer, someSettings, type VolumeFacts } from '../../testing/builders.ts';
-import { toPlan } from './plan.ts';
+import { toPlan, toTarget } from './plan.ts';
 
 const always = 'PUBLISH_UNPUBLISH_VOLUME';
 interface Facts {
@@ -32,16 +32,52 @@ it.each([
   { readOnly: true, capabilities: ['PUBLISH_READONLY'], sent: true },
   { readOnly: true, capabilities: [], sent: false },
   { readOnly: false, capabilities: ['PUBLISH_READONLY'], sent: false },
-])('[attacher#16] given read-only $readOnly and $capabilities, then $sent', ({ readOnly, capabilities, sent }) => {
-  expect(requestOf({ csi: { readOnly } }, { capabilities }).readonly).toBe(sent);
-});
+])(
+  '[attacher#16] given readOnly $readOnly and the capabilities $capabilities, then readonly $sent is sent',
+  ({ readOnly, capabilities, sent }) => {
+    expect(requestOf({ csi: { readOnly } }, { capabilities }).readonly).toBe(sent);
+  },
+);
 
-it('[attacher#17] given volume attributes, then they are the volume context, of inline volumes too; none is none', () => {
+it('[attacher#17] given volume attributes of a PersistentVolume or an inline volume, then they are the volume context; without them it is not set', () => {
   const volumeAttributes = { foo: 'bar' };
   const csi = { driver: 'd', volumeHandle: 'h', volumeAttributes };
   expect(requestOf({ csi: { volumeAttributes } }).volume_context).toEqual({ foo: 'bar' });
   expect(requestOf({}, { inline: { csi, accessModes: ['ReadWriteOnce'] } }).volume_context).toEqual({ foo: 'bar' });
   expect(requestOf({})).not.toHaveProperty('volume_context');
+});
+
+it('[attacher#132] given an in-tree GCE disk, then the request carries the handle with its unspecified parts', () => {
+  const { csi: _csi, ...spec } = aVolume().spec ?? {};
+  const volume = { ...aVolume(), spec: { ...spec, gcePersistentDisk: { pdName: 'disk' } } };
+  const context = { driver: aDriver(), settings: someSettings(), finalizer };
+  const plan = toPlan({ volume: { value: volume } }, anAttachment(), context);
+  expect(plan).toMatchObject({
+    kind: 'ok',
+    value: { migrated: true, request: { volume_id: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk' } },
+  });
+});
+
+describe('the volume of an attachment', () => {
+  it.each([
+    { given: 'has not been read', read: 'unasked' as const },
+    { given: 'could not be read', read: { failure: new Error('no') } },
+    { given: 'does not exist', read: { value: undefined } },
+  ])('given a PersistentVolume that $given, then there is no target', ({ read }) => {
+    expect(toTarget(anAttachment(), read)).toEqual({ kind: 'error', message: 'persistentvolume "pv1" not found' });
+  });
+
+  it('given an attachment without a source, then there is no target', () => {
+    const message = 'neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source';
+    expect(toTarget(anAttachment({ source: {} }), 'unasked')).toEqual({ kind: 'error', message });
+  });
+
+  it('given a secret reference without a namespace, then the namespace is empty', () => {
+    const volume = aVolume({ csi: { controllerPublishSecretRef: { name: 's' } } });
+    expect(toTarget(anAttachment(), { value: volume })).toMatchObject({
+      value: { reference: { name: 's', namespace: '' } },
+    });
+  });
 });
 
 describe('the access mode', () => {
@@ -66,11 +102,17 @@ describe('the access mode', () => {
     return mode?.mode;
   };
 
-  it.each(rows)('[attacher#20] given $modes, then $without, or $with', (row) => {
-    for (const volumeMode of ['Filesystem', 'Block']) {
-      expect([shown(row.modes, volumeMode, []), shown(row.modes, volumeMode, [smw])]).toEqual([row.without, row.with]);
-    }
-  });
+  it.each(rows)(
+    '[attacher#20] given the access modes $modes, then the result is $without, or $with with SINGLE_NODE_MULTI_WRITER',
+    (row) => {
+      for (const volumeMode of ['Filesystem', 'Block']) {
+        expect([shown(row.modes, volumeMode, []), shown(row.modes, volumeMode, [smw])]).toEqual([
+          row.without,
+          row.with,
+        ]);
+      }
+    },
+  );
 
   it('[attacher#24] given ReadWriteOncePod twice, then it counts once', () => {
     expect(shown(['ReadWriteOncePod', 'ReadWriteOncePod'], 'Filesystem', [])).toBe('SINGLE_NODE_WRITER');
@@ -89,11 +131,14 @@ describe('the file system', () => {
     { fsType: 'xfs', byDefault: 'ext4', sent: 'xfs' },
     { fsType: '', byDefault: 'ext4', sent: 'ext4' },
     { fsType: '', byDefault: '', sent: '' },
-  ])('[attacher#22] given $fsType and default $byDefault, then $sent', ({ fsType, byDefault, sent }) => {
-    expect(mountOf({ csi: { fsType } }, byDefault)?.fs_type).toBe(sent);
-  });
+  ])(
+    '[attacher#22] given the file system "$fsType" and the default "$byDefault", then "$sent" is sent',
+    ({ fsType, byDefault, sent }) => {
+      expect(mountOf({ csi: { fsType } }, byDefault)?.fs_type).toBe(sent);
+    },
+  );
 
-  it('[attacher#23] given a block volume, then neither file system nor mount options', () => {
+  it('[attacher#23] given a block volume, then neither a file system nor mount options are sent', () => {
     const volume = { csi: { fsType: 'xfs' }, spec: { volumeMode: 'Block', mountOptions: ['first'] } };
     expect(
       requestOf(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From a VolumeAttachment and its volume to the request to the driver, without secrets and node id. */
+/** Builds the publish request from a VolumeAttachment and its volume, without secrets and node id. */
 import type { ControllerPublishVolumeRequestInput, DriverFacts } from '@csi-sidecars/csi';
 import { isFailed, type PersistentVolume, type VolumeAttachment } from '@csi-sidecars/runtime';
 import {
@@ -63,7 +63,7 @@ export interface Target extends CsiVolume {
   readonly mountOptions: readonly string[];
 }
 
-/** The volume in CSI's words, an inline volume as well as a PersistentVolume. */
+/** Describes the volume of an attachment, a PersistentVolume or an inline volume, as a CSI volume. */
 export function toTarget(attachment: VolumeAttachment, read: AttachState['volume']): Result<Target> {
   const source = volumeSourceOf(attachment);
   if (source.kind === 'error') return source;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The attach loop: from a VolumeAttachment of this driver to ControllerPublishVolume, and from one that is being deleted to
- * ControllerUnpublishVolume. No volume stays on a node because its record was lost. Rows A1 to A14, D1 to D10 and G1 to G4 of
- * the attacher's page.
+ * The attach loop: calls ControllerPublishVolume for a VolumeAttachment of this driver, and ControllerUnpublishVolume for one that is
+ * being deleted. No volume stays on a node because its record was lost. Rows A1 to A14, D1 to D10 and G1 to G4 of
+ * docs/behaviour/attacher.md.
  *
- * The VolumeAttachment is observed again after each step, own writes included: it may be deleted during the run, and then the
- * same run undoes what it did.
+ * The VolumeAttachment is observed again after each step, including own writes. It may be deleted during the run, and then the same run
+ * undoes what it did.
  *
- * Not here: when to attach (the attach/detach controller decides), finalizers of released PersistentVolumes (`pv-finalizer/`),
- * attachments that the driver lost (`drift/`), drivers that need no attaching (`trivial/`).
+ * Not here: when to attach (the attach/detach controller decides), the release of PersistentVolumes (`pv-finalizer/`), volumes that
+ * the driver lost (`drift/`), drivers that need no attaching (`trivial/`).
  */
 import type { ControllerPublishVolumeRequestInput, CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import type {
@@ -24,12 +24,12 @@ import type { Result, SecretReference } from '@csi-sidecars/volume';
 import type { AttachmentKey } from '../attachment.ts';
 import type { AttachmentRuns } from '../attachment-runs.ts';
 import type { AttacherSettings } from '../settings.ts';
-import type { AttachMemory } from './memory.ts';
+import type { AttachMemory, Publication, Secrets, UnpublishCall } from './memory.ts';
 
 export interface AttachLoop extends LoopTypes {
   readonly key: AttachmentKey;
   readonly watched: {
-    /** With the index `node`. */
+    /** The VolumeAttachments, with the index `node`. */
     readonly attachments: VolumeAttachment;
     readonly volumes: PersistentVolume;
     readonly csiNodes: CSINode;
@@ -38,7 +38,7 @@ export interface AttachLoop extends LoopTypes {
   readonly action: Action;
 }
 
-/** The same for every attachment of the process. */
+/** What all runs of the loop share. */
 export interface AttachContext {
   readonly driver: DriverFacts;
   readonly channel: CsiChannel;
@@ -50,27 +50,27 @@ export interface AttachContext {
 
 export interface AttachState extends Observed, Related, Learned {}
 
-/** Observed again after each step. */
+/** The part of the state that is observed again after each step. */
 export interface Observed {
-  /** Its newest known state, own writes included. Undefined: it is gone, or belongs to another driver. */
+  /** Its newest known state, including own writes. Undefined if it is gone or belongs to another driver. */
   readonly attachment: VolumeAttachment | undefined;
-  /** A call of this process after which the volume may be on the node, without a record in the API yet. */
+  /** A publish call of this process after which the volume may be on the node, and which no object records yet. */
   readonly publication: Publication | undefined;
-  /** Another attachment of the same volume to the same node exists, so that the publication is its own now. */
-  readonly isPublicationWanted: boolean;
+  /** Another attachment of the same volume to the same node exists and takes over the publication. */
+  readonly isNeededByAnother: boolean;
 }
 
-/** Observed at the beginning of a run. */
+/** The part of the state that is observed once, at the beginning of a run. */
 export interface Related {
-  /** UID of the object that the run is about: another object of its name is for the next run. */
+  /** The UID of the object that the run works on. A later object of the same name is left to the next run. */
   readonly uid: string | undefined;
-  /** The comparison with the driver found that the status is wrong. */
+  /** The comparison with the driver found a wrong status, so the run ignores the status. */
   readonly isForced: boolean;
-  /** `unasked`: not in the cache, which leaves out what belongs to other drivers. The value undefined: it does not exist. */
+  /** `unasked` if it is not in the cache, which drops volumes of other drivers. The value is undefined if it does not exist. */
   readonly volume: Answer<PersistentVolume | undefined>;
-  /** The node's id where the driver is registered now. */
+  /** The node id that the driver has registered on the node. */
   readonly registeredNodeId: Result<string>;
-  /** The same, or else the id that was remembered when the volume was attached. */
+  /** The registered node id, or else the one that the attachment keeps. */
   readonly knownNodeId: Result<string>;
 }
 
@@ -88,15 +88,13 @@ export interface Learned {
   /** Our finalizer was removed from the VolumeAttachment. */
   readonly released: Attempt;
   readonly detachedSaved: Attempt;
-  /** The failure of this run was written to the status, or at least that was tried. */
+  /** The run has tried to write its failure to the status, with or without success. */
   readonly isReported: boolean;
-  /** A call for the same volume and node is under way, for another attachment. */
+  /** A call for the same volume and node is in flight for another attachment. */
   readonly isBusy: boolean;
 }
 
-export type Secrets = Readonly<Record<string, string>>;
-
-/** What the node side gets to know of a published volume. */
+/** What the driver returns from a publish for the node side. */
 export type PublishContext = Readonly<Record<string, string>>;
 
 export const nothingLearned: Learned = {
@@ -127,7 +125,7 @@ export type Action = { readonly row: string } & (
   | { readonly kind: 'saveAttached'; readonly attachment: VolumeAttachment; readonly context: PublishContext }
   | { readonly kind: 'unpublish'; readonly call: UnpublishCall }
   | { readonly kind: 'unpublishOrphan'; readonly publication: Publication }
-  /** Memory only. */
+  /** Changes the memory only. */
   | { readonly kind: 'forgetPublication' }
   | { readonly kind: 'release'; readonly attachment: VolumeAttachment }
   | { readonly kind: 'saveDetached'; readonly attachment: VolumeAttachment }
@@ -135,25 +133,7 @@ export type Action = { readonly row: string } & (
   | Conclusion
 );
 
-/** A ControllerPublishVolume that was called, and the call that undoes it. */
-export interface Publication {
-  /** UID of the VolumeAttachment that it was for. */
-  readonly uid: string | undefined;
-  readonly attachment: AttachmentKey;
-  readonly nodeName: string;
-  /** Undefined: an inline volume. */
-  readonly volumeName: string | undefined;
-  readonly undo: UnpublishCall;
-}
-
 export type ReportedError =
-  /** `code` is that of a gRPC status; undefined: the failure was none. */
+  /** `code` is the gRPC code of the failure; undefined if it has none. */
   | { readonly field: 'attachError'; readonly message: string; readonly code: number | undefined }
   | { readonly field: 'detachError'; readonly message: string };
-
-export interface UnpublishCall {
-  readonly volumeId: string;
-  readonly nodeId: string;
-  readonly secrets: Secrets | undefined;
-  readonly migrated: boolean;
-}

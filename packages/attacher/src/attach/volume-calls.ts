@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The calls to the driver that the attach loop makes, one at a time for each volume and node. Attachments of the same volume to
- * the same node have the same name and so the same key, unless users make them by hand.
+ * The calls of the attach loop to the driver: one at a time for each volume and node. Attachments of the same volume to the same node
+ * have the same name, and therefore the same key, unless users create them by hand.
  */
 import { ask, attempt, type Failed, type Step } from '@csi-sidecars/runtime';
 import { attachmentKey } from '../attachment.ts';
 import type { AttachMemory } from './memory.ts';
-import type { AttachContext, AttachLoop, Learned, UnpublishCall } from './state.ts';
+import type { UnpublishCall } from './memory.ts';
+import type { AttachContext, AttachLoop, Learned } from './state.ts';
 
 export async function publish(
   { channel, memory, runs, settings: { timeoutMs } }: AttachContext,
@@ -17,7 +18,7 @@ export async function publish(
   runs.noteCall(key);
   using call = beginCall(memory, undo);
   if (call === undefined) return { isBusy: true };
-  // Before the call: from here on the volume may be on the node.
+  // Recorded before the call, because from here on the volume may be on the node.
   memory.publications.set(key, {
     uid: attachment.metadata?.uid,
     attachment: key,
@@ -65,7 +66,7 @@ async function callUnpublish(
   return attempt(() => channel.call('/csi.v1.Controller/ControllerUnpublishVolume', request, options));
 }
 
-/** Undefined while another call about the volume and the node is under way. */
+/** Returns undefined while another call for the same volume and node is in flight. */
 function beginCall({ calls }: AttachMemory, { volumeId, nodeId }: UnpublishCall): Disposable | undefined {
   const target = JSON.stringify([volumeId, nodeId]);
   if (calls.has(target)) return undefined;

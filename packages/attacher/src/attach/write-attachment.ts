@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Writes to VolumeAttachments. Only patches, which is all that the stock roles allow.
+ * Writes to VolumeAttachments. All of them are patches, because the stock roles allow no other write.
  *
- * Every patch carries the UID, so that none reaches another object of the same name. Our finalizer is named by value. A status
+ * Every patch carries the UID, so that it cannot change another object of the same name. Our finalizer is named by value. A status
  * field that must be empty is named, whatever the cache shows.
  */
 import {
@@ -60,13 +60,13 @@ export function saveDetached(context: AttachContext, step: Step<AttachLoop, 'sav
   return writeStatus(context, step, { attachment: step.action.attachment, status });
 }
 
-/** A failure to report never hides the failure that was to be reported. */
+/** If the error cannot be written, that is only logged: the original error still decides the retry. */
 export async function report(context: AttachContext, step: Step<AttachLoop, 'report'>): Promise<void> {
   const { clock, logger, key, action } = step;
   const { attachment, error } = action;
   const reported = { message: toStatusMessage(error.message), time: timestamp(clock.nowMs()) };
   const code = context.settings.features.errorCodes && 'code' in error ? error.code : undefined;
-  // A code that an earlier failure left there is removed, even if the cache does not show it.
+  // null removes the code of an earlier failure, even if the cache does not show it.
   const value = error.field === 'attachError' ? { ...reported, errorCode: code ?? null } : reported;
   const written = await writeStatus(context, step, { attachment, status: { [error.field]: value } });
   if (typeof written === 'object') {
@@ -90,7 +90,7 @@ interface AttachmentPatch {
   readonly options?: WriteOptions;
 }
 
-/** A missing object is not an error: there is nothing left to update. The cache, which may still show it, learns of its end. */
+/** A missing object is not an error: there is nothing left to update. The cache may still show it, and is made to drop it. */
 function write(
   { memory, finalizer }: AttachContext,
   { client, clock, caches, signal }: Writing,
@@ -101,7 +101,7 @@ function write(
   return attempt(async () => {
     const patched = await client.patch(target, patch, { ...options, signal }).catch(ignoreNotFound);
     caches.attachments.remember(patched ?? ended(attachment, clock.nowMs()));
-    // From now on the object itself records that the volume may be on the node.
+    // Our finalizer on the object records from now on that the volume may be on the node.
     if (patched !== undefined && finalizersOf(patched).includes(finalizer)) memory.publications.delete(key);
   });
 }

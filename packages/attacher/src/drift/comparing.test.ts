@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The comparison and the attach loop together, with a driver that loses and keeps things. */
+/** The comparison and the attach loop together, with a driver whose volumes others publish and unpublish. */
 import { csiNodes } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { anAttacher, type Fixture, type FixtureOptions, handle } from '../../testing/attacher-fixture.ts';
@@ -11,14 +11,14 @@ const unpublish = `ControllerUnpublishVolume ${handle} id-of-node1`;
 const isAttached = anAttachment(attached);
 const saved = 'patch volumeattachments/status va1 200';
 
-/** Compares every minute, for the first time as soon as the caches are synced. */
+/** An attacher that compares every minute, for the first time as soon as the caches are synced. */
 function comparing(seed: FixtureOptions['seed'], options: FixtureOptions = {}): Promise<Fixture> {
   const controller = ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] as const;
   return anAttacher({ ...options, controller, ...(seed === undefined ? {} : { seed }) });
 }
 
-/** As somebody else does behind our back. */
-async function behindOurBack(p: Fixture, what: 'Publish' | 'Unpublish', nodeId = 'id-of-node1'): Promise<void> {
+/** Publishes or unpublishes `volume-1` at the driver without csi-attacher. */
+async function callDriverDirectly(p: Fixture, what: 'Publish' | 'Unpublish', nodeId = 'id-of-node1'): Promise<void> {
   const channel = p.driver.channel();
   const request = { volume_id: handle, node_id: nodeId };
   if (what === 'Unpublish') {
@@ -35,7 +35,7 @@ async function behindOurBack(p: Fixture, what: 'Publish' | 'Unpublish', nodeId =
 }
 
 describe('the comparison with the driver', () => {
-  it('[attacher#116] given an attachment that the driver does not list, when compared, then it is published once, and no more', async () => {
+  it('[attacher#116] given an attached volume that the driver does not list, when it is compared, then it is published once, and not again', async () => {
     const p = await comparing([isAttached, aVolume(), aCsiNode()]);
     expect([p.calls(), p.publishedOn()]).toEqual([[list, `${publish} OK`], ['id-of-node1']]);
     await p.clock.advance(120_000);
@@ -44,9 +44,9 @@ describe('the comparison with the driver', () => {
     await p.stop();
   });
 
-  it('[attacher#117] given an attachment that the driver lists, when compared, then nothing, even without its CSINode', async () => {
+  it('[attacher#117] given an attached volume that the driver lists, when it is compared without its CSINode, then nothing is called or written', async () => {
     const p = await comparing([aVolume(), aCsiNode()]);
-    await behindOurBack(p, 'Publish');
+    await callDriverDirectly(p, 'Publish');
     p.server.objects.remove(csiNodes, { name: 'node1' });
     p.server.seed(isAttached);
     await p.clock.advance(120_000);
@@ -54,9 +54,9 @@ describe('the comparison with the driver', () => {
     await p.stop();
   });
 
-  it('[attacher#118] given a detached attachment held by others, when the driver lists it, then it is unpublished, and nothing is written', async () => {
+  it('[attacher#118] given a detached attachment that others hold, when the driver still lists its volume, then it is unpublished, and nothing is written', async () => {
     const p = await comparing([aVolume(), aCsiNode()]);
-    await behindOurBack(p, 'Publish');
+    await callDriverDirectly(p, 'Publish');
     p.server.seed(anAttachment({ deleting: 'yes', finalizers: ['foo/bar'] }));
     await p.clock.advance(60_000);
     await p.settle();
@@ -66,9 +66,9 @@ describe('the comparison with the driver', () => {
     await p.stop();
   });
 
-  it('[attacher#120] given a volume that is on another node only, when compared, then it is published to this one as well', async () => {
+  it('[attacher#120] given an attached volume that is published on another node only, when it is compared, then it is published on its own node as well', async () => {
     const p = await comparing([aVolume({ spec: { accessModes: ['ReadWriteMany'] } }), aCsiNode()]);
-    await behindOurBack(p, 'Publish', 'id-of-node2');
+    await callDriverDirectly(p, 'Publish', 'id-of-node2');
     p.server.seed(isAttached);
     await p.clock.advance(60_000);
     await p.settle();
@@ -79,7 +79,7 @@ describe('the comparison with the driver', () => {
     await p.stop();
   });
 
-  it('[attacher#129] given a forced attachment that fails, when its backoff is over, then it is tried again, before the next pass', async () => {
+  it('[attacher#129] given a forced run that fails, when its backoff is over, then it is retried before the next pass', async () => {
     const p = await comparing([aVolume(), aCsiNode()]);
     p.driver.faults.add({ method: 'ControllerPublishVolume', times: 2, action: { kind: 'fail', code: 'Internal' } });
     p.server.seed(isAttached);
@@ -98,7 +98,7 @@ describe('the comparison with the driver', () => {
     await p.stop();
   });
 
-  it('[attacher#130] given an attachment in a long backoff, when the driver lists it, then it is tried at once', async () => {
+  it('[attacher#130] given an attachment in a long backoff, when the driver lists its volume, then it is retried at once in every pass', async () => {
     const p = await comparing([aVolume(), aCsiNode()], {
       settings: { retryIntervalStartMs: 3_000_000, retryIntervalMaxMs: 3_000_000 },
     });
@@ -121,7 +121,7 @@ describe('the comparison with the driver', () => {
     await p.stop();
   });
 
-  it('[attacher#127] given many attachments are made and taken away while the driver lists slowly, then each call is made once', async () => {
+  it('[attacher#127] given a volume that is attached and later detached while the driver lists slowly, then each call is made once', async () => {
     const p = await comparing([aVolume(), aCsiNode()]);
     p.driver.faults.add({ method: 'ListVolumes', at: 'after', action: { kind: 'delay', ms: 5_000 } });
     p.driver.forgetCalls();
@@ -137,7 +137,7 @@ describe('the comparison with the driver', () => {
     await p.stop();
   });
 
-  it('given a driver that does not tell where volumes are published, then it is not asked', async () => {
+  it('given a driver without LIST_VOLUMES_PUBLISHED_NODES, then ListVolumes is not called', async () => {
     const p = await anAttacher({
       controller: ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES'],
       seed: [isAttached, aVolume()],

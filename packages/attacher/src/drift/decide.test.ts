@@ -20,52 +20,62 @@ it.each<{
 }>([
   {
     id: '[attacher#R1]',
-    because: 'a call since before the list was requested',
+    because: 'a call to the driver since before the list was requested',
     given: { wasCalled: true },
     listed: on(),
     then: { row: 'R1', kind: 'leave' },
   },
   {
     id: '[attacher#R2]',
-    because: 'no names at the driver',
+    because: 'a node id that cannot be determined',
     given: { names: refuse('why') },
     listed: on(),
     then: { row: 'R2', kind: 'skip', reason: 'why' },
   },
   {
     id: '[attacher#R3]',
-    because: 'status and driver agree that it is published',
+    because: 'a status and a driver that agree on published',
     listed: on('id-of-node1'),
     then: { row: 'R3', kind: 'unforce' },
   },
   {
     id: '[attacher#R3]',
-    because: 'status and driver agree that it is not',
+    because: 'a status and a driver that agree on not published',
     given: { attachment: isNot },
     listed: on(),
     then: { row: 'R3', kind: 'unforce' },
   },
   {
     id: '[attacher#R3]',
-    because: 'the volume on another node only',
+    because: 'an unattached attachment of a volume on another node only',
     given: { attachment: isNot },
     listed: on('x'),
     then: { row: 'R3', kind: 'unforce' },
   },
-  { id: '[attacher#R4]', because: 'a node that the driver does not list', listed: on(), then: forced(false) },
-  { id: '[attacher#R4]', because: 'a volume that the driver does not list', listed: new Map(), then: forced(false) },
   {
     id: '[attacher#R4]',
-    because: 'a publication that the status does not show',
+    because: 'an attached volume that the driver does not list on the node',
+    listed: on(),
+    then: forced(false),
+  },
+  {
+    id: '[attacher#R4]',
+    because: 'an attached volume that the driver does not list at all',
+    listed: new Map(),
+    then: forced(false),
+  },
+  {
+    id: '[attacher#R4]',
+    because: 'a published volume whose status is not attached',
     given: { attachment: isNot },
     listed: on('id-of-node1'),
     then: forced(true),
   },
-])('$id given $because', ({ given, listed, then }) => {
+])('$id given $because, then the action is $then.kind', ({ given, listed, then }) => {
   expect(decide({ attachment: isAttached, wasCalled: false, names: ok(names), ...given }, listed)).toEqual(then);
 });
 
-it('[attacher#120,135] given the volume is published on other nodes only, known or not, when compared, then its own attachment is forced', () => {
+it('[attacher#120,135] given an attached volume that is published on other nodes only, known or unknown, when it is compared, then its attachment is forced', () => {
   const comparison = { attachment: isAttached, wasCalled: false, names: ok(names) };
   expect(decide(comparison, on('id-of-node2', 'unknown-node'))).toEqual(forced(false));
   expect(decide(comparison, on('unknown-node', 'id-of-node1'))).toEqual({ row: 'R3', kind: 'unforce' });

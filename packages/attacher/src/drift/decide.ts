@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows R1 to R4, for one attachment. Pure; first match wins. */
+/** Rows R1 to R4 for one attachment. Pure; the first matching row wins. */
 import { isAttached } from '../attachment.ts';
 import type { Action, Comparison, Published } from './state.ts';
 

@@ -7,8 +7,10 @@ import {
   type KubeObject,
   type Lister,
   type Outcome,
+  type PersistentVolume,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
+import type { StartGate } from '@csi-sidecars/runtime/internal';
 import { FakeClock, recordingLogger, type RecordingLogger } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aCsiNode, anAttachment, attached, aVolume, driverName } from '../../testing/builders.ts';
@@ -17,20 +19,29 @@ import { attachmentKey } from '../attachment.ts';
 import { type AttachmentRuns, createAttachmentRuns } from '../attachment-runs.ts';
 import { watchedBy } from '../watched.ts';
 import { driftLoop } from './loop.ts';
+import * as messages from './messages.ts';
 
-/** Passes over these attachments; the driver takes a second to answer. */
+/** A comparison loop over these attachments. The driver takes a second to answer. */
 interface Comparing {
   readonly clock: FakeClock;
   readonly runs: AttachmentRuns;
   readonly logger: RecordingLogger;
-  /** What the cache has; tests change it. */
+  /** The content of the cache, which tests change. */
   readonly attachments: VolumeAttachment[];
   readonly enqueued: string[];
-  /** When lists were asked for. */
+  /** The times of the requests for a list. */
   readonly listedAtMs: number[];
-  /** One run of the attach loop, with a call to the driver. */
+  /** Simulates one run of the attach loop that calls the driver. */
   run(attachment: VolumeAttachment, work: Promise<Outcome>): Promise<void>;
   stop(): Promise<void>;
+}
+
+interface ComparingOptions {
+  readonly gate?: StartGate;
+  /** Default: `pv1` with the handle `volume-1`. */
+  readonly volume?: PersistentVolume;
+  /** Default: `id-of-node1`. */
+  readonly nodeId?: string;
 }
 
 const onNode1: ListVolumesResponseInput = {
@@ -41,6 +52,7 @@ const nowhere: ListVolumesResponseInput = { entries: [] };
 function comparing(
   seed: readonly VolumeAttachment[],
   pages: ReadonlyArray<ListVolumesResponseInput | Error>,
+  { gate, volume = aVolume(), nodeId }: ComparingOptions = {},
 ): Comparing {
   const clock = new FakeClock();
   const startMs = clock.monotonicMs();
@@ -64,13 +76,13 @@ function comparing(
   const loop = driftLoop({ driverName, channel, runs, settings }, watchedBy({ driverName, resyncMs: 0 }));
   const listers: Record<string, Lister<KubeObject>> = {
     volumeattachments: listerOf(attachments),
-    persistentvolumes: listerOf([aVolume({ csi: { volumeHandle: 'volume-1' } })]),
-    csinodes: listerOf([aCsiNode()]),
+    persistentvolumes: listerOf([volume]),
+    csinodes: listerOf([aCsiNode('node1', nodeId)]),
   };
   const informers = {
     informer: ({ resource }: { resource: { plural: string } }) => ({ lister: listers[resource.plural] }),
   } as unknown as InformerFactory;
-  const running = loop.assemble({ clock, logger, informers } as unknown as ControllerPorts).run(stop.signal);
+  const running = loop.assemble({ clock, logger, informers, gate } as unknown as ControllerPorts).run(stop.signal);
   return {
     clock,
     runs,
@@ -93,42 +105,55 @@ function comparing(
 const isAttached = anAttachment(attached);
 
 describe('a pass', () => {
-  it('given an attachment that the driver lost, then it is forced and enqueued, and logged', async () => {
+  it('given an attached volume that the driver does not list, then its attachment is forced, enqueued and logged', async () => {
     const c = comparing([isAttached], [nowhere]);
     await c.clock.advance(1_000);
     expect([c.enqueued, c.runs.isForced(isAttached)]).toEqual([['va1'], true]);
-    expect(c.logger.lines.map(({ kind, facts }) => [kind, facts])).toEqual([
-      ['info', { queue: 'csi-attacher-drift', key: 'va1', row: 'R4', action: 'force' }],
-      ['error', { VolumeAttachment: 'va1', volumeHandle: 'volume-1', attachedStatus: true, found: false }],
+    expect(c.logger.lines).toEqual([
+      {
+        kind: 'info',
+        level: 5,
+        message: 'Decided',
+        facts: { queue: 'csi-attacher-drift', key: 'va1', row: 'R4', action: 'force' },
+      },
+      {
+        kind: 'error',
+        error: undefined,
+        message: messages.disagrees,
+        facts: { VolumeAttachment: 'va1', volumeHandle: 'volume-1', attachedStatus: true, found: false },
+      },
     ]);
     await c.stop();
   });
 
-  it('[attacher#119] given a volume that no attachment is about, then nothing', async () => {
+  it('[attacher#119] given a listed volume without an attachment, then nothing is enqueued or logged', async () => {
     const c = comparing([], [onNode1]);
     await c.clock.advance(1_000);
     expect([c.enqueued, c.logger.lines]).toEqual([[], []]);
     await c.stop();
   });
 
-  it('[attacher#123] given the second page fails, then nothing of the first is used, and the next pass comes in its time', async () => {
+  it('[attacher#123] given a second page that fails, then nothing of the first is used, and the next pass comes after the pause', async () => {
     const broken = new CsiError({ code: 'Internal', method: '/csi.v1.Controller/ListVolumes', detail: 'broken' });
     const c = comparing([isAttached], [{ ...nowhere, next_token: 'p2' }, broken, onNode1]);
     await c.clock.advance(2_000);
-    expect([c.enqueued, c.logger.lines.map(({ kind }) => kind)]).toEqual([[], ['error']]);
+    expect([c.enqueued, c.logger.lines]).toEqual([
+      [],
+      [{ kind: 'error', error: broken, message: messages.passFailed, facts: { loop: 'csi-attacher-drift' } }],
+    ]);
     await c.clock.advance(60_000);
     expect(c.listedAtMs).toEqual([0, 1_000, 62_000]);
     await c.stop();
   });
 
-  it('[attacher#124] given attachments of other drivers, then they are left alone, without a line', async () => {
+  it('[attacher#124] given an attachment of another driver, then it is skipped without a log line', async () => {
     const c = comparing([anAttachment({ ...attached, attacher: 'other' })], [nowhere]);
     await c.clock.advance(1_000);
     expect([c.enqueued, c.logger.lines]).toEqual([[], []]);
     await c.stop();
   });
 
-  it('[attacher#125,126] given an attachment whose volume is unknown, then it is skipped, and the reason is logged', async () => {
+  it('[attacher#125,126] given an attachment whose volume is unknown, then it is skipped, the reason is logged, and the others are compared', async () => {
     const lost = anAttachment({ ...attached, name: 'lost', source: { persistentVolumeName: 'gone' } });
     const c = comparing([lost, isAttached], [nowhere]);
     await c.clock.advance(1_000);
@@ -140,7 +165,7 @@ describe('a pass', () => {
     await c.stop();
   });
 
-  it('[attacher#127] given an attachment becomes attached while the driver lists, then it is not touched', async () => {
+  it('[attacher#127] given a volume that is attached while the driver lists, then its attachment is not forced in this pass', async () => {
     const c = comparing([anAttachment()], [onNode1, nowhere]);
     await c.clock.advance(500);
     await c.run(isAttached, Promise.resolve(done));
@@ -152,7 +177,7 @@ describe('a pass', () => {
     await c.stop();
   });
 
-  it('[attacher#127] given a call that began before the list and is saved after it, then its attachment is not touched', async () => {
+  it('[attacher#127] given a call that begins before the list and ends after it, then its attachment is not forced in this pass', async () => {
     const c = comparing([], [onNode1]);
     await c.clock.advance(60_999);
     c.attachments.push(anAttachment());
@@ -166,7 +191,7 @@ describe('a pass', () => {
     await c.stop();
   });
 
-  it('given a run that does not call the driver while the driver lists, then its attachment is compared', async () => {
+  it('given a run without a call to the driver while the driver lists, then its attachment is compared', async () => {
     const c = comparing([isAttached], [nowhere]);
     await c.clock.advance(500);
     c.runs.end(attachmentKey(isAttached), done);
@@ -175,7 +200,7 @@ describe('a pass', () => {
     await c.stop();
   });
 
-  it('[attacher#128] given an attachment that is gone when the list arrives, then memory keeps nothing of it', async () => {
+  it('[attacher#128] given an attachment that is gone when the list arrives, then it is neither forced nor enqueued', async () => {
     const c = comparing([isAttached], [nowhere]);
     await c.clock.advance(500);
     c.attachments.pop();
@@ -184,7 +209,24 @@ describe('a pass', () => {
     await c.stop();
   });
 
-  it('given a forced attachment that the driver has again, then it is not forced any more', async () => {
+  it.each([
+    { listed: 'projects/p/zones/us-east1-b/disks/disk', enqueued: [] },
+    { listed: 'projects/UNSPECIFIED/zones/UNSPECIFIED/disks/disk', enqueued: ['va1'] },
+  ])(
+    '[attacher#132] given an attached GCE disk that the driver lists as $listed, then these attachments are enqueued: $enqueued',
+    async ({ listed, enqueued }) => {
+      const nodeId = 'projects/p/zones/us-east1-b/instances/i';
+      const page = { entries: [{ volume: { volume_id: listed }, status: { published_node_ids: [nodeId] } }] };
+      const { csi: _csi, ...spec } = aVolume().spec ?? {};
+      const volume = { ...aVolume(), spec: { ...spec, gcePersistentDisk: { pdName: 'disk' } } };
+      const c = comparing([isAttached], [page], { volume, nodeId });
+      await c.clock.advance(1_000);
+      expect(c.enqueued).toEqual(enqueued);
+      await c.stop();
+    },
+  );
+
+  it('given a forced attachment, when the driver lists its volume again, then it is not forced any more', async () => {
     const c = comparing([isAttached], [nowhere, onNode1]);
     await c.clock.advance(1_000);
     expect(c.runs.isForced(isAttached)).toBe(true);
@@ -195,7 +237,18 @@ describe('a pass', () => {
 });
 
 describe('passes', () => {
-  it('[attacher#134] given a pass that takes its time, then the next begins a whole pause after its end', async () => {
+  it('given a gate that is closed, then the driver is not called before it opens', async () => {
+    const opened = Promise.withResolvers<void>();
+    const c = comparing([isAttached], [nowhere], { gate: { open: false, whenOpen: () => opened.promise } });
+    await c.clock.advance(120_000);
+    expect([c.listedAtMs, c.enqueued]).toEqual([[], []]);
+    opened.resolve();
+    await c.clock.advance(1_000);
+    expect([c.listedAtMs, c.enqueued]).toEqual([[120_000], ['va1']]);
+    await c.stop();
+  });
+
+  it('[attacher#134] given a pass that takes a second, then the next pass begins one whole pause after its end', async () => {
     const c = comparing([], [nowhere]);
     await c.clock.advance(123_000);
     expect(c.listedAtMs).toEqual([0, 61_000, 122_000]);
@@ -204,7 +257,7 @@ describe('passes', () => {
     expect(c.listedAtMs.length).toBe(3);
   });
 
-  it('given the end of the process in the middle of a list, then nothing is forced and nothing is logged', async () => {
+  it('given a process that stops while the driver lists, then nothing is forced and nothing is logged', async () => {
     const c = comparing([isAttached], [nowhere]);
     await c.clock.advance(500);
     await c.stop();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The comparison assembled: one pass, again and again. */
+/** Assembles the comparison: one pass after another, with a pause between them. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { definePeriodicLoop, type Logger, type Loop, type Pass, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { attachmentKey, isAttached } from '../attachment.ts';
@@ -31,7 +31,7 @@ export function driftLoop(context: DriftContext, watches: Watched): Loop {
   });
 }
 
-/** Attachments for which the driver was called since before the list are left out: the list is as old as its request. */
+/** Skips attachments for which the driver was called since before the list: the list may be older than those calls. */
 async function compareAll(
   { driverName, channel, runs, settings }: DriftContext,
   { caches, clock, logger, signal }: Pass<DriftWatches>,

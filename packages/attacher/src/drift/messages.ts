@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Texts of the log: the comparison writes nothing that users see on an object. */
+/** Log messages. The comparison writes no text to an object. */
 
 export const passFailed =
   'Failed to compare VolumeAttachments with the volumes of the driver; the next pass will try again';

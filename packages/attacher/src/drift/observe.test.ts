@@ -18,27 +18,27 @@ function names(attachment: VolumeAttachment, caches: Caches = {}): unknown {
 }
 
 describe('the names of an attachment at the driver', () => {
-  it('given volume and node are known, then their handle and id', () => {
+  it('given a known volume and a known node, then the names are the volume handle and the node id', () => {
     expect(names(anAttachment())).toEqual({ volumeHandle: 'volume-1', nodeId: 'id-of-node1' });
   });
 
-  it('given a volume being deleted, then the same names', () => {
+  it('given a volume that is being deleted, then the names are the volume handle and the node id', () => {
     const volumes = [aVolume({ deleting: 'yes', csi: { volumeHandle: 'volume-1' } })];
     expect(names(anAttachment(), { volumes })).toEqual({ volumeHandle: 'volume-1', nodeId: 'id-of-node1' });
   });
 
-  it('[attacher#125] given no CSINode, then none; given the attachment remembers the node id, then that id', () => {
+  it('[attacher#125] given no CSINode, then the node id on the attachment is used, and without it the names cannot be determined', () => {
     expect(names(anAttachment(), { csiNodes: [] })).toBe('csinode.storage.k8s.io "node1" not found');
     const remembering = anAttachment({ annotations: { [annotations.nodeId]: 'old-id' } });
     expect(names(remembering, { csiNodes: [] })).toEqual({ volumeHandle: 'volume-1', nodeId: 'old-id' });
     expect(names(remembering)).toEqual({ volumeHandle: 'volume-1', nodeId: 'id-of-node1' });
   });
 
-  it('[attacher#126] given the PersistentVolume is gone, then none', () => {
+  it('[attacher#126] given a PersistentVolume that is gone, then the names cannot be determined', () => {
     expect(names(anAttachment(), { volumes: [] })).toBe('persistentvolume "pv1" not found');
   });
 
-  it('given an attachment without a volume, or a volume without a driver, then none', () => {
+  it('given an attachment without a source, or a volume without a CSI source, then the names cannot be determined', () => {
     expect(names(anAttachment({ source: {} }))).toBe(
       'neither InlineCSIVolumeSource nor PersistentVolumeName specified in VA source',
     );
@@ -48,14 +48,14 @@ describe('the names of an attachment at the driver', () => {
     );
   });
 
-  it('[attacher#131] given an inline volume, then only if its driver took the place of an in-tree plugin', () => {
+  it('[attacher#131] given an inline volume, then its names are determined only if its driver replaced an in-tree plugin', () => {
     const inline = (driver: string): VolumeAttachment =>
       anAttachment({ source: { inlineVolumeSpec: { csi: { driver, volumeHandle: 'vol-1' } } } });
     expect(names(inline(driverName))).toBe(`could not find In-Tree driver name for CSI plugin ${driverName}`);
     expect(names(inline('ebs.csi.aws.com'))).toEqual({ volumeHandle: 'vol-1', nodeId: 'id-of-node1' });
   });
 
-  it('[attacher#132] given a GCE disk, then its handle without gaps', () => {
+  it('[attacher#132] given a GCE disk, then project and zone of the handle are completed from the node id', () => {
     const { csi: _csi, ...spec } = aVolume().spec ?? {};
     const volumes = [{ ...aVolume(), spec: { ...spec, gcePersistentDisk: { pdName: 'disk' } } }];
     const csiNodes = [aCsiNode('node1', 'projects/p/zones/us-east1-b/instances/i')];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From the caches to the names of one attachment at the driver. Synchronous, no network. */
+/** Reads from the caches under which names the driver lists an attachment. Synchronous, no network. */
 import { type Lister, type PersistentVolume, toObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
 import {
   type CsiVolume,
@@ -18,7 +18,7 @@ export interface NamesDeps extends NodeIdDeps {
   readonly volumes: Lister<PersistentVolume>;
 }
 
-/** Whether the PersistentVolume is being deleted makes no difference. */
+/** A PersistentVolume that is being deleted has the same names. */
 export function namesOf(deps: NamesDeps, attachment: VolumeAttachment): Result<ListedNames> {
   const nodeId = knownNodeId(deps, attachment);
   if (nodeId.kind === 'error') return nodeId;
@@ -27,7 +27,7 @@ export function namesOf(deps: NamesDeps, attachment: VolumeAttachment): Result<L
   const volume = csiVolumeOf(deps, source.value);
   if (volume.kind === 'error') return volume;
   const { csi, migrated } = volume.value;
-  // An inline spec is the translation of an in-tree volume, with the same gaps in the handle.
+  // An inline spec is the translation of an in-tree volume, so its handle has the same unspecified parts.
   const isTranslated = migrated || source.value.kind === 'inline';
   const handle = isTranslated ? repairVolumeHandle(csi, nodeId.value) : ok(csi.volumeHandle);
   return handle.kind === 'error' ? handle : ok({ volumeHandle: handle.value, nodeId: nodeId.value });

@@ -13,7 +13,7 @@ interface Asked {
   readonly timeoutMs: number;
 }
 
-/** Pages by token; each takes its time. */
+/** A driver that returns the page of each token after `pageMs`. */
 function aDriver(clock: FakeClock, page: (token: string) => ListVolumesResponseInput, pageMs = 0) {
   const asked: Asked[] = [];
   const call = async (_method: string, request: object, options: { timeoutMs: number; signal?: AbortSignal }) => {
@@ -30,7 +30,7 @@ const options = { maxEntries: 0, timeoutMs: 15_000 };
 const { signal } = new AbortController();
 
 describe('what the driver has published', () => {
-  it('[attacher#122] given several pages, then the tokens are followed to the end, each page with a deadline of its own', async () => {
+  it('[attacher#122] given several pages, then the tokens are followed to the end, and each page has its own deadline', async () => {
     const clock = new FakeClock();
     const pages: Record<string, ListVolumesResponseInput> = {
       '': { entries: [{ volume: volume('a'), status: { published_node_ids: ['n1'] } }], next_token: 'p2' },
@@ -49,7 +49,7 @@ describe('what the driver has published', () => {
     expect(asked).toEqual(['', 'p2', 'p3'].map((token) => ({ token, maxEntries: 7, timeoutMs: 15_000 })));
   });
 
-  it('[attacher#122] given tokens without end, then the list is given up', async () => {
+  it('[attacher#122] given a chain of tokens that never ends, then the deadline of the whole list ends it', async () => {
     const clock = new FakeClock();
     const { asked, channel } = aDriver(clock, (token) => ({ entries: [], next_token: `${token}+` }), 10_000);
     const listed = listPublished({ channel, clock }, options, signal).catch((error: unknown) => String(error));
@@ -58,7 +58,7 @@ describe('what the driver has published', () => {
     expect(asked.length).toBe(30);
   });
 
-  it('[attacher#121] given entries without a volume or without a status, then they are as if not listed', async () => {
+  it('[attacher#121] given entries without a volume or without a status, then they are treated as if they were not listed', async () => {
     const clock = new FakeClock();
     const entries = [
       { volume: volume('a'), status: null },
@@ -71,7 +71,24 @@ describe('what the driver has published', () => {
     expect(await listed).toEqual(new Map([['b', new Set(['n1'])]]));
   });
 
-  it('given a page that fails, then all of it does', async () => {
+  it('given a process that stops while a page is in flight, when the page arrives, then no other page is requested', async () => {
+    const clock = new FakeClock();
+    const stop = new AbortController();
+    let asked = 0;
+    const call = async () => {
+      asked += 1;
+      await clock.sleep(1_000);
+      return { entries: [], next_token: 'next' };
+    };
+    const channel = { call } as unknown as CsiChannel;
+    const listed = listPublished({ channel, clock }, options, stop.signal).catch((error: unknown) => String(error));
+    await clock.advance(500);
+    stop.abort(new Error('stopped'));
+    await clock.advance(5_000);
+    expect([await listed, asked]).toEqual(['Error: stopped', 1]);
+  });
+
+  it('given a page that fails, then the whole list fails', async () => {
     const clock = new FakeClock();
     const { channel } = aDriver(clock, (token) => {
       if (token === '') return { entries: [{ volume: volume('a'), status: {} }], next_token: 'p2' };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the driver has published, all pages of it. */
+/** Lists what the driver has published, page by page. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { type Clock, withDeadline } from '@csi-sidecars/runtime';
 import type { Published } from './state.ts';
@@ -10,16 +10,16 @@ export interface ListDeps {
 }
 
 export interface ListOptions {
-  /** Of one page; 0: as the driver likes. */
+  /** The most entries in one page; 0: the driver chooses. */
   readonly maxEntries: number;
-  /** For one page. */
+  /** The deadline of one page. */
   readonly timeoutMs: number;
 }
 
-/** A list of this many pages that each take their whole time is given up; it is no snapshot of anything by then. */
+/** The deadline of the whole list, in deadlines of one page. A list that takes longer is too old to compare with. */
 const maxTimeoutsPerList = 20;
 
-/** Rejects when any page fails: half a list would say that the other half is not published. */
+/** Rejects if any page fails: with half a list, the volumes of the other half would look unpublished. */
 export async function listPublished(
   { channel, clock }: ListDeps,
   { maxEntries, timeoutMs }: ListOptions,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The comparison of VolumeAttachments with what the driver lists. Where they differ, a user or another program changed something
- * outside of Kubernetes; the attachment is forced, and the attach loop repairs it. Rows R1 to R4 of the attacher's page.
+ * The comparison of VolumeAttachments with what the driver lists. If they differ, a user or another program changed something
+ * outside of Kubernetes. The comparison then forces the attachment, and the attach loop repairs the difference. Rows R1 to R4 of
+ * docs/behaviour/attacher.md.
  *
- * Not here: the call to the driver that repairs it (`attach/`). The comparison writes nothing, and ignores volumes that the driver
- * lists without an attachment.
+ * Not here: the call to the driver that repairs the difference (`attach/`). The comparison writes nothing, and ignores listed volumes
+ * that have no attachment.
  */
 import type { CSINode, PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
 import type { Result } from '@csi-sidecars/volume';
@@ -15,7 +16,7 @@ export interface DriftWatches {
   readonly csiNodes: CSINode;
 }
 
-/** Volume handle -> ids of the nodes where the driver has it published. */
+/** Volume handles, each with the ids of the nodes where the driver has the volume published. */
 export type Published = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** The names under which the driver lists the volume and the node of an attachment. */
@@ -26,7 +27,7 @@ export interface ListedNames {
 
 export interface Comparison {
   readonly attachment: VolumeAttachment;
-  /** The attach loop has called the driver for it since before the list was requested. */
+  /** The attach loop has called the driver for this attachment since before the list was requested. */
   readonly wasCalled: boolean;
   readonly names: Result<ListedNames>;
 }

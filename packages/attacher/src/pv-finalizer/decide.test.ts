@@ -12,7 +12,7 @@ const removed = 'done' as const;
 it.each<{ id: string; because: string; given: Partial<ReleaseState>; then: Action }>([
   {
     id: '[attacher#F1]',
-    because: 'a volume that stays',
+    because: 'a volume that is not being deleted',
     given: { volume: aVolume() },
     then: { row: 'F1', kind: 'conclude', outcome: done },
   },
@@ -24,7 +24,7 @@ it.each<{ id: string; because: string; given: Partial<ReleaseState>; then: Actio
   },
   {
     id: '[attacher#F2]',
-    because: 'an attachment of the volume',
+    because: 'a volume being deleted that still has an attachment',
     given: { isAttached: true },
     then: { row: 'F2', kind: 'conclude', outcome: done },
   },
@@ -42,7 +42,7 @@ it.each<{ id: string; because: string; given: Partial<ReleaseState>; then: Actio
   },
   {
     id: '[attacher#F4]',
-    because: 'the finalizer was removed, and an attachment that came meanwhile',
+    because: 'the finalizer was removed, and an attachment was created meanwhile',
     given: { removed, isAttached: true },
     then: { row: 'F4', kind: 'conclude', outcome: done },
   },
@@ -52,6 +52,6 @@ it.each<{ id: string; because: string; given: Partial<ReleaseState>; then: Actio
     given: { removed: { failure } },
     then: { row: 'F4', kind: 'conclude', outcome: retry(failure) },
   },
-])('$id given $because, then $then.kind', ({ given, then }) => {
+])('$id given $because, then the action is $then.kind', ({ given, then }) => {
   expect(decide({ volume: deleting, isAttached: false, removed: 'untried', ...given }, driverName)).toEqual(then);
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows F1 to F4. Pure; first match wins. */
+/** Rows F1 to F4. Pure; the first matching row wins. */
 import { type Conclusion, done, isFailed, type Outcome, retry } from '@csi-sidecars/runtime';
 import { isReleasable } from './releasable.ts';
 import type { Action, ReleaseState } from './state.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The PersistentVolume loop assembled: what it watches, and what wakes it. */
+/** Assembles the PersistentVolume loop: what it watches, and what wakes it. */
 import { defineLoop, keyOf, type Loop, toObjectKey } from '@csi-sidecars/runtime';
 import { finalizerOf } from '../names.ts';
 import type { AttacherSettings } from '../settings.ts';
@@ -14,7 +14,7 @@ export interface PvFinalizerContext {
   readonly settings: AttacherSettings;
 }
 
-/** Assumes that both caches are synced: a VolumeAttachment that the cache lacks does not hold the finalizer back. */
+/** Assumes that both caches are synced: a VolumeAttachment that is not in the cache does not delay the removal of the finalizer. */
 export function pvFinalizerLoop(
   { driverName, settings }: PvFinalizerContext,
   { volumes, attachments }: Pick<Watched, 'volumes' | 'attachments'>,
@@ -26,10 +26,10 @@ export function pvFinalizerLoop(
     watches: { volumes, attachments },
     subject: { watch: 'volumes', keyOf },
     wakes: {
-      // Volumes that stay, which are nearly all, never reach the queue.
+      // Nearly all changes are of volumes that keep our finalizer. Those never reach the queue.
       volumes: ({ current }) =>
         current !== undefined && isReleasable(current, driverName) ? keyOf(current) : undefined,
-      // The end of any attacher's attachment may be the end of the wait.
+      // A volume may wait for the end of an attachment of any attacher.
       attachments: ({ previous, current }) => {
         const name = current === undefined ? previous?.spec.source.persistentVolumeName : undefined;
         return name === undefined ? undefined : toObjectKey(undefined, name);

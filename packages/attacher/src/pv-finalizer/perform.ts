@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The one action of the PersistentVolume loop. */
+/** The only action of the PersistentVolume loop. */
 import { attempt, ignoreNotFound, persistentVolumes, removeFinalizer, type Step } from '@csi-sidecars/runtime';
 import * as messages from './messages.ts';
 import type { PvFinalizerLoop, ReleaseState } from './state.ts';
 
-/** Removes our finalizer, and touches no other. A missing object is not an error: there is nothing left to update. */
+/** Removes our finalizer and no other. A missing object is not an error: there is nothing left to update. */
 export async function removeOurFinalizer(
   finalizer: string,
   { client, logger, caches, key, action: { volume }, signal }: Step<PvFinalizerLoop, 'removeFinalizer'>,

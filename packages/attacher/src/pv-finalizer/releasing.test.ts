@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The loop as it runs: watches in, requests out. */
+/** The running loop: which changes in the watches lead to which requests. */
 import { type KubeObject, type PersistentVolume, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { anAttacher, type Fixture } from '../../testing/attacher-fixture.ts';
+import { anAttacher, type Fixture, forbidden } from '../../testing/attacher-fixture.ts';
 import { anAttachment, attached, aVolume, finalizer } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
 
@@ -33,20 +33,30 @@ async function changeVolume(p: Fixture, metadata: PersistentVolume['metadata']):
   }));
   await p.settle();
 }
+const removedMessage = 'Removed finalizer from PersistentVolume';
+const failuresIn = (p: Fixture): unknown[] =>
+  p.logger.lines.flatMap((line) =>
+    line.kind === 'error' && line.message.startsWith('Reconcile ') ? [(line.error as Error).message] : [],
+  );
+const addsIn = (p: Fixture): number => p.metrics.value('workqueue_adds_total', { name: 'csi-attacher-pv' }) ?? 0;
 const deletionTimestamp = '2026-01-01T00:00:00Z';
 
 describe('the finalizer of a PersistentVolume', () => {
-  it('[attacher#97] given the last attachment of a volume being deleted, when it is gone, then one request, and the volume is gone', async () => {
+  it('[attacher#97] given the last attachment of a volume being deleted, when it is gone, then one request releases the volume, and the volume is gone', async () => {
     const p = await attacherWith(deleting, attachedVolume);
     expect(p.writes()).toEqual([]);
     await deleteAttachment(p);
     expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
     await p.clock.advance(600_000);
     expect(p.writes()).toEqual([released]);
+    expect(p.logger.lines.filter(({ message }) => message === removedMessage)).toEqual([
+      { kind: 'info', level: 2, message: removedMessage, facts: { PersistentVolume: 'pv1' } },
+    ]);
+    expect(failuresIn(p)).toEqual([]);
     await p.stop();
   });
 
-  it('[attacher#98] given the same with an in-tree volume, then the same', async () => {
+  it('[attacher#98] given the last attachment of an in-tree volume being deleted, when it is gone, then one request releases the volume', async () => {
     const p = await attacherWith(
       inTree({ deletionTimestamp, annotations: { [annotations.migratedTo]: 'test.csi.example.com' } }),
       attachedVolume,
@@ -56,14 +66,14 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
-  it('[attacher#99] given a volume being deleted without our finalizer, when its attachment is gone, then nothing', async () => {
+  it('[attacher#99] given a volume being deleted without our finalizer, when its attachment is gone, then nothing is written', async () => {
     const p = await attacherWith(aVolume({ deleting: 'yes', finalizers: ['foo/bar'] }), attachedVolume);
     await deleteAttachment(p);
     expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[], ['foo/bar']]);
     await p.stop();
   });
 
-  it('[attacher#100] given a volume that is not attached, when it is deleted, then it is released', async () => {
+  it('[attacher#100] given a volume that is not attached, when it is deleted, then our finalizer is removed', async () => {
     const p = await attacherWith(aVolume({ finalizers: [finalizer, 'foo/bar'] }));
     await changeVolume(p, { deletionTimestamp });
     expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[released], ['foo/bar']]);
@@ -71,13 +81,13 @@ describe('the finalizer of a PersistentVolume', () => {
   });
 
   it.each([
-    { at: 'alone', finalizers: [finalizer], left: undefined },
-    { at: 'first', finalizers: [finalizer, 'foo/bar', 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
-    { at: 'in the middle', finalizers: ['foo/bar', finalizer, 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
-    { at: 'last', finalizers: ['foo/bar', 'bar/baz', finalizer], left: ['foo/bar', 'bar/baz'] },
-    { at: 'there twice', finalizers: [finalizer, 'foo/bar', finalizer], left: ['foo/bar'] },
+    { id: '[attacher#109]', at: 'alone', finalizers: [finalizer], left: undefined },
+    { id: '[attacher#101]', at: 'first', finalizers: [finalizer, 'foo/bar', 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
+    { id: '[attacher#109]', at: 'second', finalizers: ['foo/bar', finalizer, 'bar/baz'], left: ['foo/bar', 'bar/baz'] },
+    { id: '[attacher#109]', at: 'last', finalizers: ['foo/bar', 'bar/baz', finalizer], left: ['foo/bar', 'bar/baz'] },
+    { id: '[attacher#109]', at: 'present twice', finalizers: [finalizer, 'foo/bar', finalizer], left: ['foo/bar'] },
   ])(
-    '[attacher#101,109] given our finalizer $at, when released, then the others keep their place',
+    '$id given our finalizer is $at in the list, when the volume is released, then the others keep their order',
     async ({ finalizers, left }) => {
       const p = await attacherWith(aVolume({ deleting: 'yes', finalizers }), attachedVolume);
       await deleteAttachment(p);
@@ -86,7 +96,7 @@ describe('the finalizer of a PersistentVolume', () => {
     },
   );
 
-  it('[attacher#102] given the server refuses twice, when retried with the backoff, then the volume is released', async () => {
+  it('[attacher#102] given a request that the server refuses twice, when the backoff is over, then it is retried until the volume is released', async () => {
     const p = await attacherWith(deleting, attachedVolume);
     p.faults.push({
       when: ({ verb }) => verb === 'patch',
@@ -100,17 +110,19 @@ describe('the finalizer of a PersistentVolume', () => {
     expect(p.writes()).toEqual([]);
     await p.clock.advance(2_200);
     expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
+    const failure = 'could not remove the finalizer from PersistentVolume pv1: injected fault';
+    expect(failuresIn(p)).toEqual([failure, failure]);
     await p.stop();
   });
 
-  it('[attacher#103] given a volume that stays, when its attachment is gone, then our finalizer stays too', async () => {
+  it('[attacher#103] given a volume that is not being deleted, when its attachment is gone, then our finalizer stays', async () => {
     const p = await attacherWith(aVolume(), attachedVolume);
     await deleteAttachment(p);
     expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[], [finalizer]]);
     await p.stop();
   });
 
-  it('[attacher#104] given two attachments of a volume being deleted, when one is gone, then nothing; when both are, then it is released', async () => {
+  it('[attacher#104] given a volume being deleted with two attachments, when one is gone, then nothing is written; when both are gone, then the volume is released', async () => {
     const p = await attacherWith(deleting, attachedVolume, anAttachment({ ...attached, name: 'va2', node: 'node2' }));
     await deleteAttachment(p, 'va2');
     expect(p.writes()).toEqual([]);
@@ -119,30 +131,30 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
-  it('[attacher#105] given a volume of another driver, when it changes, then nothing', async () => {
+  it('[attacher#105] given a volume of another driver, when it is deleted, then nothing is written', async () => {
     const p = await attacherWith(aVolume({ csi: { driver: 'other' }, finalizers: ['external-attacher/other'] }));
     await changeVolume(p, { deletionTimestamp });
     expect(p.writes()).toEqual([]);
     await p.stop();
   });
 
-  it('[attacher#106,107] given an attachment by another driver, then it holds the volume back; when it is gone, then the volume is released', async () => {
+  it('[attacher#106,107] given an attachment of another driver, when the volume is deleted, then nothing is written; when the attachment is gone, then the volume is released', async () => {
     const p = await attacherWith(deleting, anAttachment({ attacher: 'other' }));
-    await changeVolume(p, { labels: { looked: 'at' } });
+    await changeVolume(p, { labels: { some: 'thing' } });
     expect(p.writes()).toEqual([]);
     await deleteAttachment(p);
     expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
     await p.stop();
   });
 
-  it('[attacher#108] given the volume is gone already, when its attachment goes, then nothing', async () => {
+  it('[attacher#108] given a volume that is gone, when its attachment is gone too, then nothing is written and no error is logged', async () => {
     const p = await attacherWith(attachedVolume);
     await deleteAttachment(p);
     expect([p.writes(), p.logger.lines.filter(({ kind }) => kind === 'error')]).toEqual([[], []]);
     await p.stop();
   });
 
-  it('[attacher#111] given others change the list at the same moment, when released, then in one request, and what they did stays', async () => {
+  it('[attacher#111] given others change the finalizers at the same moment, when the volume is released, then one request is sent, and their changes stay', async () => {
     const p = await attacherWith(aVolume({ deleting: 'yes', finalizers: ['foo/bar', finalizer] }), attachedVolume);
     p.faults.push({ when: ({ verb }) => verb === 'patch', fault: { kind: 'delay', ms: 100 } });
     await deleteAttachment(p);
@@ -157,7 +169,19 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
-  it('given a volume of the same name was made meanwhile, when released, then it keeps its finalizer', async () => {
+  it('given a volume that is gone when the request arrives, when the server answers 404, then no failure is logged, and nothing is sent again', async () => {
+    const p = await attacherWith(deleting, attachedVolume);
+    p.faults.push({ when: ({ verb }) => verb === 'patch', fault: { kind: 'delay', ms: 100 } });
+    await deleteAttachment(p);
+    p.server.objects.remove(persistentVolumes, { name: 'pv1' });
+    await p.clock.advance(600_000);
+    expect(p.writes()).toEqual(['patch persistentvolumes pv1 404']);
+    expect(failuresIn(p)).toEqual([]);
+    expect(p.logger.messages()).not.toContain(removedMessage);
+    await p.stop();
+  });
+
+  it('given another volume of the same name was created meanwhile, when the request arrives, then the new volume keeps its finalizer', async () => {
     const p = await attacherWith(deleting, attachedVolume);
     p.faults.push({ when: ({ verb }) => verb === 'patch', fault: { kind: 'delay', ms: 100 } });
     await deleteAttachment(p);
@@ -168,7 +192,7 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
-  it('given a watch that is behind, when it tells of the volume after its last finalizer is off, then nothing is sent again', async () => {
+  it('given a watch that lags, when it reports the volume after its last finalizer was removed, then nothing is sent again', async () => {
     const lagging = ({ verb, resource }: { verb: string; resource: string }): boolean =>
       verb === 'watch' && resource === 'persistentvolumes';
     const p = await anAttacher({
@@ -178,7 +202,7 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.clock.advance(5_000);
     await changeVolume(p, { deletionTimestamp });
     await p.clock.advance(500);
-    await changeVolume(p, { labels: { looked: 'at' } });
+    await changeVolume(p, { labels: { some: 'thing' } });
     await p.clock.advance(500);
     await p.settle();
     expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
@@ -187,7 +211,7 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
-  it('[attacher#113] given an in-tree volume that another driver serves now, when it changes, then it is released', async () => {
+  it('[attacher#113] given an in-tree volume, when it is migrated to another driver, then it is released', async () => {
     const ours = { [annotations.migratedTo]: 'test.csi.example.com' };
     const p = await attacherWith(inTree({ annotations: ours }));
     await changeVolume(p, { annotations: { [annotations.migratedTo]: 'other' } });
@@ -195,7 +219,7 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
-  it('[attacher#114] given migration was rolled back, when an attachment is left, then the finalizer stays until it is gone', async () => {
+  it('[attacher#114] given a rollback of the migration and an attachment that is left, when the attachment is gone, then our finalizer is removed', async () => {
     const p = await attacherWith(inTree({ annotations: {} }), attachedVolume);
     expect([p.writes(), p.volume()?.metadata?.finalizers]).toEqual([[], [finalizer]]);
     await deleteAttachment(p);
@@ -203,7 +227,7 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
-  it('[attacher#115] given volumes that are being deleted already, when the process starts, then they are released', async () => {
+  it('[attacher#115] given volumes that are already being deleted, when the process starts, then they are released', async () => {
     const p = await anAttacher({
       seed: [deleting, aVolume({ name: 'pv2', deleting: 'yes' }), aVolume({ name: 'pv3' })],
     });
@@ -211,7 +235,7 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
-  it('given the attachments are not listed yet, when a volume is being deleted, then it waits', async () => {
+  it('given VolumeAttachments that are not listed yet, when a volume is being deleted, then nothing is written before the list shows its attachment', async () => {
     const p = await anAttacher({
       seed: [deleting, attachedVolume],
       faults: [{ when: ({ resource }) => resource === 'volumeattachments', fault: { kind: 'delay', ms: 5_000 } }],
@@ -223,7 +247,39 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
-  it('given a driver that does not attach, when a volume is being deleted, then its finalizer is left alone', async () => {
+  it('given changes that cannot release a volume, then nothing is added to the queue', async () => {
+    const inline = { inlineVolumeSpec: { csi: { driver: 'other', volumeHandle: 'x' } } };
+    const p = await attacherWith(aVolume(), attachedVolume);
+    await changeVolume(p, { labels: { some: 'thing' } });
+    p.change('va1', (attachment) => ({ ...attachment, metadata: { ...attachment.metadata, labels: { a: 'b' } } }));
+    await p.settle();
+    p.server.seed(anAttachment({ ...attached, name: 'va2', source: inline }));
+    await deleteAttachment(p, 'va2');
+    p.server.objects.remove(persistentVolumes, { name: 'pv1' });
+    await p.settle();
+    expect([addsIn(p), p.logger.lines.filter(({ kind }) => kind === 'error')]).toEqual([0, []]);
+    p.server.seed(deleting);
+    await p.settle();
+    expect(addsIn(p)).toBe(1);
+    await p.stop();
+  });
+
+  it('given a release that failed many times, when the volume is removed and one of the same name is created, then its first retry comes after the first delay', async () => {
+    const faults = [{ when: ({ verb }: { verb: string }) => verb === 'patch', times: 8, fault: forbidden }];
+    const p = await anAttacher({ seed: [deleting], faults });
+    await p.clock.advance(100_000);
+    p.server.objects.remove(persistentVolumes, { name: 'pv1' });
+    await p.settle();
+    // The first attempt for the new object is the eighth request that is refused.
+    p.server.seed(aVolume({ deleting: 'yes' }));
+    await p.settle();
+    expect(p.writes()).toEqual([]);
+    await p.clock.advance(1_150);
+    expect(p.writes()).toEqual([released]);
+    await p.stop();
+  });
+
+  it('given a driver that cannot attach, when a volume is being deleted, then its finalizer is not removed', async () => {
     const p = await anAttacher({ controller: [], seed: [deleting] });
     expect(p.writes()).toEqual([]);
     await p.stop();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The PersistentVolume loop: removes our finalizer from a PersistentVolume that no detach will need any more. Rows F1 to F4 of
- * the attacher's page, which also says why that is safe while caches are behind.
+ * docs/behaviour/attacher.md, which also explains why that is safe while caches lag.
  *
  * Not here: adding the finalizer, which is a step of the attachment (`attach/`).
  */
@@ -18,7 +18,7 @@ export interface PvFinalizerLoop extends LoopTypes {
   readonly key: ObjectKey;
   readonly watched: {
     readonly volumes: PersistentVolume;
-    /** Of every attacher, with the index `volume`. */
+    /** The VolumeAttachments of every attacher, with the index `volume`. */
     readonly attachments: VolumeAttachment;
   };
   readonly state: ReleaseState;
@@ -26,9 +26,9 @@ export interface PvFinalizerLoop extends LoopTypes {
 }
 
 export interface ReleaseState {
-  /** Undefined: it is gone. */
+  /** Undefined if the PersistentVolume is gone. */
   readonly volume: PersistentVolume | undefined;
-  /** A VolumeAttachment names the volume, of any attacher and in any state. */
+  /** A VolumeAttachment of any attacher, in any state, names the volume. */
   readonly isAttached: boolean;
   readonly removed: Attempt;
 }

@@ -30,16 +30,16 @@ it.each<{ id: string; because: string; given: Partial<TrivialState>; then: Actio
   },
   {
     id: '[attacher#T3]',
-    because: 'the status was saved',
+    because: 'a status that was saved',
     given: { saved: 'done' },
     then: { row: 'T3', kind: 'conclude', outcome: done },
   },
   {
     id: '[attacher#T3]',
-    because: 'the status could not be saved',
+    because: 'a status that could not be saved',
     given: { saved: { failure } },
     then: { row: 'T3', kind: 'conclude', outcome: retry(notSaved(failure)) },
   },
-])('$id given $because, then $then.kind', ({ given, then }) => {
+])('$id given $because, then the action is $then.kind', ({ given, then }) => {
   expect(decide({ attachment, saved: 'untried', ...given })).toEqual(then);
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows T1 to T3. Pure; first match wins. */
+/** Rows T1 to T3. Pure; the first matching row wins. */
 import { type Conclusion, done, isFailed, type Outcome, retry } from '@csi-sidecars/runtime';
 import { isAttached } from '../attachment.ts';
 import { notSaved } from './messages.ts';

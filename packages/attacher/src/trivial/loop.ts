@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The trivial loop assembled. It needs neither PersistentVolumes nor nodes; upstream watches the former all the same. */
+/** Assembles the trivial loop. It watches neither PersistentVolumes nor nodes; upstream watches PersistentVolumes all the same. */
 import { defineLoop, type Loop } from '@csi-sidecars/runtime';
 import { attachmentKey, isAttached } from '../attachment.ts';
 import type { AttacherSettings } from '../settings.ts';

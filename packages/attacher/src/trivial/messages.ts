@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Texts of the log: the loop writes no errors that users see on an object. */
+/** Log messages. The loop writes no error to an object. */
 
 export function notSaved(cause: Error): Error {
   return new Error(`failed to mark as attached: ${cause.message}`, { cause }); // T3

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The one action of the trivial loop. */
+/** The only action of the trivial loop. */
 import { attempt, ignoreNotFound, type Step, volumeAttachments } from '@csi-sidecars/runtime';
 import type { TrivialLoop, TrivialState } from './state.ts';
 
-/** The patch carries the UID, so that it reaches no other object of the same name. A missing object is not an error. */
+/** The patch carries the UID, so that it cannot change another object of the same name. A missing object is not an error. */
 export async function saveAttached({
   client,
   caches,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The loop of a driver whose volumes need no attaching: its VolumeAttachments are marked attached as they come, deleted or not.
- * Rows T1 to T3 of the attacher's page.
+ * The loop of a driver whose volumes need no attaching: each of its VolumeAttachments is marked attached, even if it is being deleted.
+ * Rows T1 to T3 of docs/behaviour/attacher.md.
  *
- * Not here: calls to the driver, finalizers, node ids. This loop uses none of them.
+ * Not here: calls to the driver, finalizers and node ids. This loop uses none of them.
  */
 import type { Attempt, Conclusion, LoopTypes, VolumeAttachment } from '@csi-sidecars/runtime';
 import type { AttachmentKey } from '../attachment.ts';
@@ -16,7 +16,7 @@ export interface TrivialLoop extends LoopTypes {
 }
 
 export interface TrivialState {
-  /** Undefined: it is gone, or belongs to another driver. */
+  /** Undefined if it is gone or belongs to another driver. */
   readonly attachment: VolumeAttachment | undefined;
   readonly saved: Attempt;
 }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The attach loop alone, with memory that the test can look into: what wakes the loop, and what is forgotten. */
+import { createController, csiNodes, type KubeObject, volumeAttachments } from '@csi-sidecars/runtime';
+import { factsOf } from '@csi-sidecars/test-driver';
+import { createProcess, createWorld } from '@csi-sidecars/test-driver/testing';
+import { expect, it } from 'vitest';
+import { aCsiNode, anAttachment, attached, driverName, finalizer, someSettings } from '../../testing/builders.ts';
+import { createAttachmentRuns } from '../attachment-runs.ts';
+import { clusterRules } from '../rbac.ts';
+import { watchedBy } from '../watched.ts';
+import { attachLoop } from './loop.ts';
+import { createAttachMemory } from './memory.ts';
+
+async function aLoop(...seed: readonly KubeObject[]) {
+  const world = createWorld({ serviceAccount: 'csi:attacher', rules: clusterRules, driver: { name: driverName } });
+  for (const object of seed) world.server.seed(object);
+  const process = createProcess(world, { name: 'csi-attacher', interrupt: undefined });
+  const [memory, runs] = [createAttachMemory(), createAttachmentRuns()];
+  const driver = factsOf(world.driver.settings);
+  const settings = someSettings();
+  const context = { driver, channel: process.ports.channel, settings, finalizer, memory, runs };
+  const loop = attachLoop(context, watchedBy({ driverName, resyncMs: 0 }));
+  const running = await process.run(createController(process.ports, [loop]));
+  const adds = (): number | undefined => running.metrics.value('workqueue_adds_total', { name: 'csi-attacher-va' });
+  return { ...running, memory, runs, adds };
+}
+
+it('given a forced attachment, when the object is gone, then it is not forced any more', async () => {
+  const l = await aLoop();
+  const attachment = anAttachment(attached);
+  l.server.seed(attachment);
+  await l.settle();
+  l.runs.force(attachment);
+  // The forced run fails, because there is no volume, and waits for its backoff.
+  await l.settle();
+  expect(l.runs.isForced(attachment)).toBe(true);
+  l.server.objects.remove(volumeAttachments, { name: 'va1' });
+  await l.settle();
+  expect(l.runs.isForced(attachment)).toBe(false);
+  await l.stop();
+});
+
+it('given an attachment of another driver, or one that is gone and has no publication, then nothing is added to the queue', async () => {
+  const l = await aLoop();
+  l.server.seed(anAttachment({ ...attached, attacher: 'other' }));
+  await l.settle();
+  expect(l.adds() ?? 0).toBe(0);
+  l.server.seed(anAttachment({ ...attached, name: 'va2' }));
+  await l.settle();
+  expect(l.adds()).toBe(1);
+  l.server.objects.remove(volumeAttachments, { name: 'va2' });
+  await l.settle();
+  expect(l.adds()).toBe(1);
+  await l.stop();
+});
+
+it.each([
+  { given: 'an attachment that is not attached', attachment: anAttachment(), woken: 1 },
+  {
+    given: 'an attached one that is being deleted',
+    attachment: anAttachment({ ...attached, deleting: 'yes' }),
+    woken: 1,
+  },
+  { given: 'an attached one', attachment: anAttachment(attached), woken: 0 },
+  { given: 'one for another node', attachment: anAttachment({ node: 'node2' }), woken: 0 },
+])(
+  'given $given, when the driver registers on node1, then $woken attachments are woken',
+  async ({ attachment, woken }) => {
+    // No volume exists, so each attachment fails and waits for its first retry, which is a second away.
+    const l = await aLoop(attachment, { ...aCsiNode(), spec: { drivers: [] } } as KubeObject);
+    const before = l.adds() ?? 0;
+    l.server.objects.change(csiNodes, { name: 'node1' }, (node) => ({ ...node, spec: aCsiNode().spec }));
+    await l.settle();
+    expect(l.adds()).toBe(before + woken);
+    await l.stop();
+  },
+);
+
+it('given a CSINode that changes without a new node id or is deleted, then no attachment is woken', async () => {
+  const l = await aLoop(anAttachment(), aCsiNode());
+  const before = l.adds();
+  l.server.objects.change(csiNodes, { name: 'node1' }, (node) => ({
+    ...node,
+    metadata: { ...node.metadata, labels: { some: 'thing' } },
+  }));
+  await l.settle();
+  expect(l.adds()).toBe(before);
+  l.server.objects.remove(csiNodes, { name: 'node1' });
+  await l.settle();
+  expect(l.adds()).toBe(before);
+  const errors = l.logger.lines.filter(({ kind, message }) => kind === 'error' && !message.startsWith('Reconcile'));
+  expect(errors).toEqual([]);
+  await l.stop();
+});
+
+it('given an attachment and its CSINode at the start, then the attachment is added to the queue once', async () => {
+  const l = await aLoop(anAttachment({ ...attached, deleting: 'yes', finalizers: ['x/y'] }), aCsiNode());
+  expect(l.adds()).toBe(1);
+  await l.stop();
+});
