@@ -46,6 +46,7 @@ export { readSecret } from './api/read-secret.ts';
 export * from './api/resource.ts';
 export { backoffConflictRetry, defaultConflictRetry, retryOnConflict } from './api/retry-on-conflict.ts';
 export type { ConflictRetry } from './api/retry-on-conflict.ts';
+export { servesKind } from './api/served-kind.ts';
 export { timestamp } from './api/timestamp.ts';
 export { toError } from './api/to-error.ts';
 export type { Controller, LoopSettings } from './controller/controller.ts';

@@ -3,6 +3,7 @@
 import {
   connectCluster,
   createApiClient,
+  createRequestMetrics,
   type Files,
   keepHeapSmall,
   loadClusterConfig,
@@ -34,9 +35,14 @@ async function connectApi(
   { clock, files, version, env }: ProcessWorld & { readonly files: Files },
   options: ApiOptions,
 ): Promise<ApiConnection> {
-  const { program, kubeconfig, master, qps, burst, log: logger } = options;
+  const { program, kubeconfig, master, qps, burst, log: logger, metrics } = options;
   const config = await loadClusterConfig({ files, env, logger }, { kubeconfig, master });
-  const { transport, close } = await connectCluster({ clock, logger, files, env }, config);
+  const { host, transport, close } = await connectCluster({ clock, logger, files, env }, config);
   const agent = userAgent({ binary: program, version, commit: process.env['CSI_SIDECARS_COMMIT'] ?? '' });
-  return { client: createApiClient({ transport, clock, logger }, { qps, burst, userAgent: agent }), close };
+  const requestMetrics = metrics && createRequestMetrics(metrics, host);
+  const client = createApiClient(
+    { transport, clock, logger, metrics: requestMetrics },
+    { qps, burst, userAgent: agent },
+  );
+  return { client, close };
 }

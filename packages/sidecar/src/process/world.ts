@@ -46,6 +46,8 @@ export interface ApiOptions {
   readonly qps: number;
   readonly burst: number;
   readonly log: Logger;
+  /** Where the client reports its requests. Default: nowhere. */
+  readonly metrics?: Metrics | undefined;
 }
 
 export interface ApiConnection {

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Rows E17 to E26: after the call. Pure; first match wins. */
+import { done, isFailed, type PersistentVolume } from '@csi-sidecars/runtime';
+import { outcomeOfExpansion } from '../call-outcome.ts';
+import { type Claim, claimKey } from '../claim.ts';
+import { isLess, isSame, toText } from '../size.ts';
+import { capacityOfVolume, preResizeCapacityOf } from '../volume.ts';
+import { conclude, fail } from './conclude.ts';
+import type { DecideContext, Pair } from './decide.ts';
+import * as messages from './messages.ts';
+import type { Action, Expansion, ExpandState } from './state.ts';
+
+export function decideAnswer(s: ExpandState, pair: Pair, context: DecideContext): Action {
+  const { expanded } = s;
+  if (expanded === 'unasked') throw new Error('no answer to decide on');
+  return isFailed(expanded)
+    ? afterFailure(s, { ...pair, failure: expanded.failure }, context)
+    : afterSuccess(s, { ...pair, expansion: expanded.value }, context);
+}
+
+function afterFailure(
+  s: ExpandState,
+  { claim, volume, failure }: Pair & { readonly failure: Error },
+  { driver, settings }: DecideContext,
+): Action {
+  const outcome = outcomeOfExpansion(failure);
+  const message = messages.notExpanded(namesOf(volume, driver.name), failure.message);
+  if (!settings.features.recovery) return fail('L3', message, failure);
+  if (outcome === 'open' || outcome === 'notSent') return fail('E17', message, failure);
+  const row = outcome === 'infeasible' ? 'E18' : 'E19';
+  const { failureSaved } = s;
+  if (failureSaved === 'untried') {
+    return { row, kind: 'saveFailure', claim, failure, isInfeasible: outcome === 'infeasible' };
+  }
+  if (failureSaved === 'done') return fail(row, message, failure);
+  return fail(row, messages.failureNotSaved(claimKey(claim), failure.message, failureSaved.failure.message), failure);
+}
+
+function afterSuccess(
+  s: ExpandState,
+  { claim, volume, expansion }: Pair & { readonly expansion: Expansion },
+  { driver, settings }: DecideContext,
+): Action {
+  const names = namesOf(volume, driver.name);
+  const shortfall = driver.expansion === 'trivial' ? undefined : shortfallOf(s, expansion);
+  // What the driver answered is recorded unless it is no growth at all: a PersistentVolume must not shrink for an odd answer.
+  if (shortfall !== undefined && s.volumeSaved === 'untried' && !isLess(capacityOfVolume(volume), expansion.size)) {
+    return fail('E20', messages.notExpanded(names, shortfall));
+  }
+  if (isFailed(s.volumeSaved)) {
+    return fail('E21', messages.volumeNotSaved(names, s.volumeSaved.failure.message), s.volumeSaved.failure);
+  }
+  const before = settings.features.annotateFsResize ? sizeToRecord({ claim, volume }, expansion) : undefined;
+  const isSaved =
+    s.volumeSaved === 'done' || (isSame(capacityOfVolume(volume), expansion.size) && before === undefined);
+  if (!isSaved) {
+    const { size } = expansion;
+    return { row: 'E22', kind: 'saveVolume', volume, size, ...(before === undefined ? {} : { before }) };
+  }
+  return saveResult(
+    s,
+    { claim, expansion },
+    { path: settings.features.recovery ? 'recovery' : 'legacy', shortfall, names },
+  );
+}
+
+interface ResultContext {
+  readonly path: 'recovery' | 'legacy';
+  readonly shortfall: string | undefined;
+  readonly names: messages.Names;
+}
+
+function saveResult(
+  { resultSaved }: ExpandState,
+  { claim, expansion }: { readonly claim: Claim; readonly expansion: Expansion },
+  { path, shortfall, names }: ResultContext,
+): Action {
+  const { needsNode, size } = expansion;
+  const row = needsNode ? 'E24' : 'E25';
+  if (resultSaved === 'untried') return { row, kind: 'saveResult', claim, result: { needsNode, size, path } };
+  if (isFailed(resultSaved)) {
+    const text = needsNode ? messages.pendingNotSaved : messages.finishNotSaved;
+    return fail('E23', text(claimKey(claim), resultSaved.failure.message), resultSaved.failure);
+  }
+  if (shortfall !== undefined) return fail('E26', messages.notExpanded(names, shortfall));
+  return conclude(row, done, needsNode ? messages.needsNode : messages.finished);
+}
+
+/** Why the answer is not enough; undefined: it is. */
+function shortfallOf({ target }: ExpandState, { size }: Expansion): string | undefined {
+  if (target === undefined || !isLess(size, target)) return undefined;
+  return messages.tooSmall(toText(size), toText(target));
+}
+
+/** The size of the claim before this expansion. One that is recorded stays: the oldest size counts. */
+function sizeToRecord({ claim, volume }: Pair, { needsNode }: Expansion): string | undefined {
+  if (!needsNode || preResizeCapacityOf(volume) !== undefined) return undefined;
+  return claim.status?.capacity?.['storage'];
+}
+
+function namesOf({ metadata }: PersistentVolume, driverName: string): messages.Names {
+  return { volumeName: metadata?.name ?? '', driverName };
+}
