@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows E17 to E26: after the call. Pure; first match wins. */
+/** Rows E16 to E25: after the call. Pure; first match wins. */
 import { done, isFailed, type PersistentVolume } from '@csi-sidecars/runtime';
 import { outcomeOfExpansion } from '../call-outcome.ts';
 import { type Claim, claimKey } from '../claim.ts';
@@ -26,8 +26,8 @@ function afterFailure(
   const outcome = outcomeOfExpansion(failure);
   const message = messages.notExpanded(namesOf(volume, driver.name), failure.message);
   if (!settings.features.recovery) return fail('L3', message, failure);
-  if (outcome === 'open' || outcome === 'notSent') return fail('E17', message, failure);
-  const row = outcome === 'infeasible' ? 'E18' : 'E19';
+  if (outcome === 'open' || outcome === 'notSent') return fail('E16', message, failure);
+  const row = outcome === 'infeasible' ? 'E17' : 'E18';
   const { failureSaved } = s;
   if (failureSaved === 'untried') {
     return { row, kind: 'saveFailure', claim, failure, isInfeasible: outcome === 'infeasible' };
@@ -45,17 +45,17 @@ function afterSuccess(
   const shortfall = driver.expansion === 'trivial' ? undefined : shortfallOf(s, expansion);
   // What the driver answered is recorded unless it is no growth at all: a PersistentVolume must not shrink for an odd answer.
   if (shortfall !== undefined && s.volumeSaved === 'untried' && !isLess(capacityOfVolume(volume), expansion.size)) {
-    return fail('E20', messages.notExpanded(names, shortfall));
+    return fail('E19', messages.notExpanded(names, shortfall));
   }
   if (isFailed(s.volumeSaved)) {
-    return fail('E21', messages.volumeNotSaved(names, s.volumeSaved.failure.message), s.volumeSaved.failure);
+    return fail('E20', messages.volumeNotSaved(names, s.volumeSaved.failure.message), s.volumeSaved.failure);
   }
   const before = settings.features.annotateFsResize ? sizeToRecord({ claim, volume }, expansion) : undefined;
   const isSaved =
     s.volumeSaved === 'done' || (isSame(capacityOfVolume(volume), expansion.size) && before === undefined);
   if (!isSaved) {
     const { size } = expansion;
-    return { row: 'E22', kind: 'saveVolume', volume, size, ...(before === undefined ? {} : { before }) };
+    return { row: 'E21', kind: 'saveVolume', volume, size, ...(before === undefined ? {} : { before }) };
   }
   return saveResult(
     s,
@@ -76,13 +76,13 @@ function saveResult(
   { path, shortfall, names }: ResultContext,
 ): Action {
   const { needsNode, size } = expansion;
-  const row = needsNode ? 'E24' : 'E25';
+  const row = needsNode ? 'E23' : 'E24';
   if (resultSaved === 'untried') return { row, kind: 'saveResult', claim, result: { needsNode, size, path } };
   if (isFailed(resultSaved)) {
     const text = needsNode ? messages.pendingNotSaved : messages.finishNotSaved;
-    return fail('E23', text(claimKey(claim), resultSaved.failure.message), resultSaved.failure);
+    return fail('E22', text(claimKey(claim), resultSaved.failure.message), resultSaved.failure);
   }
-  if (shortfall !== undefined) return fail('E26', messages.notExpanded(names, shortfall));
+  if (shortfall !== undefined) return fail('E25', messages.notExpanded(names, shortfall));
   return conclude(row, done, needsNode ? messages.needsNode : messages.finished);
 }
 

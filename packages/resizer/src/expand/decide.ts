@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows E1 to E16: up to the call. Pure; first match wins. The rows of the answer are in `decide-answer.ts`. */
+/** Rows E1 to E15: up to the call. Pure; first match wins. The rows of the answer are in `decide-answer.ts`. */
 import { done, isFailed, type PersistentVolume, requeueAfter, retry } from '@csi-sidecars/runtime';
 import type { Quantity } from '@csi-sidecars/volume';
 import {
@@ -71,19 +71,20 @@ function decideExpansion(s: ExpandState, pair: Pair, context: DecideContext): Ac
   if (s.target === undefined && isRepeated && s.infeasibleForMs > 0 && !isLegacy) {
     return conclude('E6', requeueAfter(s.infeasibleForMs));
   }
-  if (s.turn === 'unasked') return { row: 'E7', kind: 'takeTurn', volumeHandle: turnOf(volume) };
-  if (s.turn === 'busy') return conclude('E8', done);
-  if (s.marked === 'conflict') return conclude('E9', requeueAfter(afterConflictMs));
+  // Logged with the row that chose the size.
+  if (s.turn === 'unasked') return { row: chosen.row, kind: 'takeTurn', volumeHandle: turnOf(volume) };
+  if (s.turn === 'busy') return conclude('E7', done);
+  if (s.marked === 'conflict') return conclude('E8', requeueAfter(afterConflictMs));
   if (isFailed(s.marked)) {
     const message = messages.notMarked(claimKey(claim), s.marked.failure.message);
-    return conclude('E10', retry(new Error(message, { cause: s.marked.failure })));
+    return conclude('E9', retry(new Error(message, { cause: s.marked.failure })));
   }
   const status: Marking = isLegacy ? 'legacy' : isRepeated ? 'same' : 'new';
-  if (s.marked === 'untried' && needsMark(claim, status)) return { row: 'E11', kind: 'mark', claim, target, status };
+  if (s.marked === 'untried' && needsMark(claim, status)) return { row: 'E10', kind: 'mark', claim, target, status };
   return decideCall(s, pair, { ...context, target });
 }
 
-const pinned = (size: Quantity): Target => ({ row: 'E11', kind: 'expand', size });
+const pinned = (size: Quantity): Target => ({ row: 'E10', kind: 'expand', size });
 
 function choose(s: ExpandState, { claim, volume }: Pair, { driver, settings }: DecideContext): Target {
   const requested = requestedSize(claim);
@@ -124,18 +125,18 @@ interface CallContext extends DecideContext {
 
 function decideCall(s: ExpandState, { claim, volume }: Pair, { driver, target }: CallContext): Action {
   if (s.entry?.kind === 'final' && s.entry.isInUse && s.isUsed) {
-    return fail('E12', messages.inUse(claimKey(claim), driver.name));
+    return fail('E11', messages.inUse(claimKey(claim), driver.name));
   }
-  if (!s.isAnnounced) return { row: 'E13', kind: 'announce', claim, volume, target };
-  if (driver.expansion === 'trivial') return { row: 'E14', kind: 'skipCall', target };
+  if (!s.isAnnounced) return { row: 'E12', kind: 'announce', claim, volume, target };
+  if (driver.expansion === 'trivial') return { row: 'E13', kind: 'skipCall', target };
   const planned = toExpandRequest(volume, target, driver);
   const names = { volumeName: volume.metadata?.name ?? '', driverName: driver.name };
-  if (planned.kind === 'error') return fail('E15', messages.notExpanded(names, planned.message));
+  if (planned.kind === 'error') return fail('E14', messages.notExpanded(names, planned.message));
   const { request, reference, migrated } = planned.value;
   if (isFailed(s.secrets)) {
-    return fail('E15', messages.notExpanded(names, s.secrets.failure.message), s.secrets.failure);
+    return fail('E14', messages.notExpanded(names, s.secrets.failure.message), s.secrets.failure);
   }
-  if (reference !== undefined && s.secrets === 'unasked') return { row: 'E15', kind: 'readSecret', reference };
+  if (reference !== undefined && s.secrets === 'unasked') return { row: 'E14', kind: 'readSecret', reference };
   const secrets = s.secrets === 'unasked' ? {} : { secrets: s.secrets.value };
-  return { row: 'E16', kind: 'expand', claim, migrated, request: { ...request, ...secrets } };
+  return { row: 'E15', kind: 'expand', claim, migrated, request: { ...request, ...secrets } };
 }

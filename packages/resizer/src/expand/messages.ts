@@ -6,12 +6,12 @@ import type { ClaimKey } from '../claim.ts';
 const normal = (reason: string, message: string): RecordedEvent => ({ type: 'Normal', reason, message });
 
 export const resizing = (volumeName: string): RecordedEvent =>
-  normal('Resizing', `External resizer is resizing volume ${volumeName}`); // E13
+  normal('Resizing', `External resizer is resizing volume ${volumeName}`); // E12
 export const needsNode: RecordedEvent = normal(
   'FileSystemResizeRequired',
   'Require file system resize of volume on node',
-); // E24
-export const finished: RecordedEvent = normal('VolumeResizeSuccessful', 'Resize volume succeeded'); // E25
+); // E23
+export const finished: RecordedEvent = normal('VolumeResizeSuccessful', 'Resize volume succeeded'); // E24
 export const failed = (message: string): RecordedEvent => ({ type: 'Warning', reason: 'VolumeResizeFailed', message });
 
 export const pendingOnNode = 'Waiting for user to (re-)start a pod to finish file system resize of volume on node.';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The expansion loop: from a claim that asks for more storage than it has to ControllerExpandVolume, a larger PersistentVolume, and
- * a claim that has its size or waits for its node. Rows E1 to E26 of the resizer's page, sizes S1 to S10, and L1 to L6 for the path
+ * a claim that has its size or waits for its node. Rows E1 to E25 of the resizer's page, sizes S1 to S10, and L1 to L6 for the path
  * of upstream before v2.3.0.
  *
  * Intent is persisted before the call (`allocatedResources`), the result after it, first on the PersistentVolume, then on the
