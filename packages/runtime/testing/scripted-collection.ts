@@ -154,15 +154,22 @@ export const collectionErrors: Readonly<
   }),
 };
 
+export interface ListPageFacts {
+  readonly resourceVersion: string;
+  readonly next?: string;
+  /** Of the items, which do not carry it. Default PersistentVolume. */
+  readonly kind?: string;
+}
+
 /** A page of a list, as built-in types have it. */
 export function listPage(
   items: readonly KubeObject[],
-  { resourceVersion, next }: { readonly resourceVersion: string; readonly next?: string },
+  { resourceVersion, next, kind = 'PersistentVolume' }: ListPageFacts,
 ): ScriptedBody {
   const bare = items.map(({ kind: _kind, apiVersion: _apiVersion, ...item }) => item);
   const metadata = { resourceVersion, continue: next };
   return new ScriptedBody()
-    .write(JSON.stringify({ kind: 'PersistentVolumeList', apiVersion: 'v1', metadata, items: bare }))
+    .write(JSON.stringify({ kind: `${kind}List`, apiVersion: 'v1', metadata, items: bare }))
     .end();
 }
 

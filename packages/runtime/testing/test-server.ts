@@ -17,6 +17,8 @@ export interface TestServerOptions {
   readonly protocols?: readonly ('h2' | 'http/1.1')[];
   /** PEM of the authority of client certificates; when set they are required. */
   readonly clientAuthority?: string;
+  /** Of HTTP/2. Default: Node's, without a limit on streams. */
+  readonly maxConcurrentStreams?: number;
   readonly answer: (exchange: TestExchange) => void;
 }
 
@@ -30,8 +32,10 @@ export interface TestExchange {
 }
 
 export interface Wire {
-  /** Nothing passes any more, and nobody is told. */
+  /** Nothing passes any more, in either direction, without an error on either side. */
   readonly freeze: () => void;
+  /** Nothing of the client arrives any more, not even its end; what the server sends still does. */
+  readonly deafen: () => void;
   /** TCP reset towards the client. */
   readonly reset: () => void;
   /** FIN towards the client. */
@@ -58,6 +62,10 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
   const positions = new Map<number, number>();
 
   const inner = createInner(options);
+  inner.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
   inner.on('session', (session: ServerHttp2Session) => {
     sessions.push(session);
     session.on('error', () => undefined);
@@ -93,6 +101,9 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
         client.unpipe(upstream).pause();
         upstream.unpipe(client).pause();
       },
+      deafen: () => {
+        client.unpipe(upstream).pause();
+      },
       reset: () => client.resetAndDestroy(),
       end: () => {
         upstream.unpipe(client);
@@ -105,8 +116,9 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
   await once(outer, 'listening');
 
   const close = async (): Promise<void> => {
-    for (const socket of sockets) socket.destroy();
     for (const session of sessions) session.destroy();
+    // A session that closes gracefully would wait for its peer.
+    for (const socket of sockets) socket.destroy();
     inner.closeAllConnections?.();
     await Promise.all([new Promise((resolve) => outer.close(resolve)), new Promise((resolve) => inner.close(resolve))]);
   };
@@ -114,7 +126,12 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
   return { port, wires, sessions, requests, close, [Symbol.asyncDispose]: close };
 }
 
-function createInner({ certificate, protocols = ['h2', 'http/1.1'], clientAuthority }: TestServerOptions): Server {
+function createInner({
+  certificate,
+  protocols = ['h2', 'http/1.1'],
+  clientAuthority,
+  ...options
+}: TestServerOptions): Server {
   if (certificate === undefined) return createHttpServer();
   const tls = {
     ...certificate,
@@ -122,5 +139,11 @@ function createInner({ certificate, protocols = ['h2', 'http/1.1'], clientAuthor
   };
   if (!protocols.includes('h2')) return createHttpsServer(tls);
   // Its requests and responses have the shape of HTTP/1.1's, and are such when that is negotiated.
-  return createSecureServer({ ...tls, allowHTTP1: protocols.includes('http/1.1') }) as unknown as Server;
+  const { maxConcurrentStreams } = options;
+  const settings = maxConcurrentStreams === undefined ? {} : { settings: { maxConcurrentStreams } };
+  return createSecureServer({
+    ...tls,
+    ...settings,
+    allowHTTP1: protocols.includes('http/1.1'),
+  }) as unknown as Server;
 }

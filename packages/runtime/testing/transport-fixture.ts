@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A real transport against a real server on loopback, in virtual time. For the tests of connections. */
+import { connect, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import { parseEndpoint } from '../src/api/connection/endpoint.ts';
 import {
@@ -28,6 +29,8 @@ export interface RunningTransport extends Calls {
   readonly server: TestServer;
   readonly clock: FakeClock;
   readonly transport: ServerTransport;
+  /** Every TCP socket that the transport has opened. */
+  readonly sockets: readonly Socket[];
 }
 
 export interface TransportFixture {
@@ -59,8 +62,16 @@ export function createTransportFixture(): TransportFixture {
         ...wanted,
       });
       const clock = new FakeClock();
+      const sockets: Socket[] = [];
       const transport = createServerTransport(
-        { clock },
+        {
+          clock,
+          connect: (to) => {
+            const socket = connect(to);
+            sockets.push(socket);
+            return socket;
+          },
+        },
         {
           endpoint: parseEndpoint(`${scheme}://127.0.0.1:${server.port}${basePath}`, scheme),
           http2: 'allowed',
@@ -70,7 +81,7 @@ export function createTransportFixture(): TransportFixture {
         },
       );
       closers.push(server.close, transport.close);
-      return { server, clock, transport, ...callsOf(transport) };
+      return { server, clock, transport, sockets, ...callsOf(transport) };
     },
   };
 }

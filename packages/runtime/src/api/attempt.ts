@@ -80,14 +80,25 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
     if (leftMs === Infinity && call.signal !== undefined) return open(call, call.signal);
     const linked = linkSignals([call.signal]);
     const alarm = alarmOf(linked, leftMs);
+    const { silenceMs = Infinity } = call;
+    let silence = alarmOf(linked, silenceMs);
     const release = (): void => {
       alarm?.cancel();
+      silence?.cancel();
       linked[Symbol.dispose]();
+    };
+    const watched: ReadWatch = {
+      waiting: () => {
+        silence = alarmOf(linked, silenceMs);
+      },
+      served: () => silence?.cancel(),
+      release,
     };
     try {
       const result = await open(call, linked.signal);
+      silence?.cancel();
       if (result.kind === 'success') {
-        return { kind: 'success', value: { ...result.value, body: thenRelease(result.value.body, release) } };
+        return { kind: 'success', value: { ...result.value, body: watchReads(result.value.body, watched) } };
       }
       release();
       return result;
@@ -120,14 +131,27 @@ async function acceptedBody(
   return decodedBody(response);
 }
 
-function thenRelease(body: AsyncIterable<Uint8Array>, release: () => void): AsyncIterable<Uint8Array> {
+interface ReadWatch {
+  /** The reader waits for a chunk. */
+  readonly waiting: () => void;
+  readonly served: () => void;
+  /** The body has ended, in whatever way. */
+  readonly release: () => void;
+}
+
+function watchReads(
+  body: AsyncIterable<Uint8Array>,
+  { waiting, served, release }: ReadWatch,
+): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]: () => {
       const inner = body[Symbol.asyncIterator]();
       return {
         next: async () => {
+          waiting();
           try {
             const result = await inner.next();
+            served();
             if (result.done === true) release();
             return result;
           } catch (error) {

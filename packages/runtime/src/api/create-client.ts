@@ -42,6 +42,9 @@ export interface ApiClientOptions extends RateLimit {
 /** The API server gives up after 60 s itself. */
 const unaryTimeoutMs = 70_000;
 const listTimeoutMs = 120_000;
+/** A list that is read while it arrives may take as long as it needs while it goes on: a slow link, a tight CPU limit. */
+const streamedListSilenceMs = listTimeoutMs;
+const streamedListTimeoutMs = 30 * 60_000;
 
 const patchTypes: Readonly<Record<Patch['type'], string>> = {
   json: 'application/json-patch+json',
@@ -152,7 +155,8 @@ export function createApiClient(deps: ApiClientDeps, options: ApiClientOptions):
         request,
         use: watch ? 'watch' : 'read',
         priority: 'normal',
-        timeoutMs: watch ? Infinity : listTimeoutMs,
+        timeoutMs: watch ? Infinity : streamedListTimeoutMs,
+        ...(!watch && { silenceMs: streamedListSilenceMs }),
         signal,
       };
       return send(sendDeps, call, stream);

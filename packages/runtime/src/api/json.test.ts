@@ -45,6 +45,7 @@ describe('parseJson', () => {
         const parsed = parseJson(bytes(stringifyJson({ pad, n, after }))) as { n: number | bigint };
         expect(BigInt(parsed.n)).toBe(n);
       }),
+      { seed: 1 },
     );
   });
 });
@@ -57,6 +58,7 @@ describe('copyJson', () => {
         expect(copy).toEqual(value);
         if (typeof value === 'object' && value !== null) expect(copy).not.toBe(value);
       }),
+      { seed: 1 },
     );
     const original = { metadata: { finalizers: ['a'], size: 2n ** 60n } };
     const copy = copyJson(original);

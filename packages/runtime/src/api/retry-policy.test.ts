@@ -45,6 +45,13 @@ describe('decideRetry', () => {
     );
   });
 
+  it('[runtime#71a] given a version that the server has not reached, and Retry-After, then the same version is not asked for again', () => {
+    const details = { causes: [{ reason: 'ResourceVersionTooLarge' }] };
+    const error = new ApiError({ status: 504, reason: 'Timeout', message: 'Too large resource version', details });
+    const decided = uses.map((use) => decideRetry({ error, retryAfterMs: 1000 }, { use, retries: 0 }));
+    expect(decided).toEqual(uses.map(() => ({ kind: 'fail' })));
+  });
+
   it('given ten retries, then there is no eleventh', () => {
     const error = new TransportError('unprocessed', 'refused');
     expect(decideRetry({ error }, { use: 'read', retries: 9 })).toEqual({

@@ -5,6 +5,7 @@
  * | outcome                                                    | GET          | other verbs | watch      |
  * |------------------------------------------------------------|--------------|-------------|------------|
  * | not processed (stream refused, or above GOAWAY's last one)  | at once, then every second, all three    |
+ * | a resource version that the server has not reached         | fail, all three: the caller asks without |
  * | 429 or 5xx with a whole number in Retry-After               | after that many seconds, all three       |
  * | any other answer                                           | fail, all three                          |
  * | connection reset, end of file                              | after 1 s    | fail        | after 1 s  |
@@ -14,6 +15,7 @@
  * Whatever the reasons, there are ten retries at most. What is not retried because of a broken connection is a write whose
  * outcome is unknown: its caller has to read before it decides.
  */
+import { isTooLargeResourceVersion } from './error-predicates.ts';
 import type { ApiError } from './errors.ts';
 import { TransportError, type TransportFailure } from './transport.ts';
 
@@ -45,7 +47,7 @@ export function decideRetry(attempt: FailedAttempt, { use, retries }: AttemptFac
   const { error, retryAfterMs } = attempt;
   if (!(error instanceof TransportError)) {
     const mayAskToWait = error.status === 429 || error.status >= 500;
-    if (!mayAskToWait || retryAfterMs === undefined) return fail;
+    if (!mayAskToWait || retryAfterMs === undefined || isTooLargeResourceVersion(error)) return fail;
     return { kind: 'retry', afterMs: retryAfterMs, limited: true };
   }
   if (!retriedUses[error.failure].includes(use)) return fail;

@@ -236,6 +236,70 @@ describe('streams', () => {
     expect(clock.pending).toBe(0);
   });
 
+  describe('[runtime#189] a list that arrives slowly', () => {
+    /** Chunks this far apart; each is read this long after it came. */
+    async function slowList(options: {
+      readonly everyMs: number;
+      readonly chunks: number;
+      readonly readerMs?: number;
+    }) {
+      const clock = new FakeClock();
+      let ended: string | undefined;
+      const client = createApiClient(
+        {
+          clock,
+          logger: recordingLogger(),
+          transport: async ({ signal }) => ({
+            status: 200,
+            headers: { 'content-type': 'application/json' },
+            body: (async function* () {
+              for (let n = 0; n < options.chunks; n += 1) {
+                await clock.sleep(options.everyMs, signal);
+                yield Buffer.from('x');
+              }
+            })(),
+          }),
+        },
+        { userAgent: 'test', qps: -1, burst: 0 },
+      );
+      const reading = (async () => {
+        const { body } = await client.stream({ purpose: 'list', path: '/l' }, never);
+        for await (const _ of body) await clock.sleep(options.readerMs ?? 0);
+        ended = `complete@${clock.monotonicMs()}`;
+      })().catch((error: unknown) => {
+        ended = `${(error as Error).message}@${clock.monotonicMs()}`;
+      });
+      await clock.advance(3_600_000);
+      await reading;
+      return { ended, pending: clock.pending };
+    }
+
+    it.each([
+      { given: 'chunks 119 s apart for 20 min', everyMs: 119_000, chunks: 10, ended: 'complete@1190000' },
+      {
+        given: 'a chunk that takes 121 s',
+        everyMs: 121_000,
+        chunks: 1,
+        ended: 'deadline of 120000 ms exceeded@120000',
+      },
+      {
+        given: 'chunks without an end',
+        everyMs: 100_000,
+        chunks: 99,
+        ended: 'deadline of 1800000 ms exceeded@1800000',
+      },
+      {
+        given: 'a reader that takes 200 s each',
+        everyMs: 1000,
+        chunks: 3,
+        readerMs: 200_000,
+        ended: 'complete@603000',
+      },
+    ])('[runtime#189] given $given, then $ended', async ({ ended, ...options }) => {
+      expect(await slowList(options)).toEqual({ ended, pending: 0 });
+    });
+  });
+
   it('given an open watch, then it has no deadline', async () => {
     const { client, clock } = setUp([volume]);
     await client.stream({ purpose: 'watch', path: '/w' }, never);

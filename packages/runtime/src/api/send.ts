@@ -27,6 +27,8 @@ export interface Call {
   readonly priority: Priority;
   /** Of all attempts and pauses together; Infinity for none. */
   readonly timeoutMs: number;
+  /** Of a stream with a deadline: how long its reader may have to wait for the head, or for the next chunk. */
+  readonly silenceMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 

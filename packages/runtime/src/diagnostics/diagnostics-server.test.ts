@@ -2,6 +2,7 @@
 import { get, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
+import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { FakeClock, recordingLogger, settle } from '../../testing/index.ts';
 import { startDiagnosticsServer, type DiagnosticsServer, type HttpRoute } from './diagnostics-server.ts';
@@ -44,6 +45,17 @@ function ask(
   });
 }
 
+/** Sends these bytes and returns the status of the answer, or `closed` when the server ended the connection without one. */
+function rawStatus(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    let received = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'));
+    socket.setEncoding('latin1').on('data', (chunk: string) => (received += chunk));
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(/^HTTP\/1\.1 (\d+) /.exec(received)?.[1] ?? 'closed'));
+  });
+}
+
 const text =
   (body: string): HttpRoute['handler'] =>
   () => ({ status: 200, body });
@@ -56,11 +68,13 @@ describe('listen addresses', () => {
     ['[::1]:0', { host: '::1', port: 0 }],
     ['localhost:8080', { host: '127.0.0.1', port: 8080 }],
     ['127.0.0.1:9', { host: '127.0.0.1', port: 9 }],
+    [':http', { port: 80 }],
+    ['127.0.0.1:HTTPS', { host: '127.0.0.1', port: 443 }],
   ])('given %s, then Node.js listens on %o', async (address, options) => {
     expect(await toListenOptions(parseListenAddress(address))).toEqual(options);
   });
 
-  it.each(['8080', 'localhost', '::8080', '[::]', 'host:port', ':70000', ''])(
+  it.each(['8080', 'localhost', '::8080', '[::]', 'host:port', ':constructor', ':70000', ''])(
     'given %j, then it is refused',
     (address) => {
       expect(() => parseListenAddress(address)).toThrow(`address ${address}: expected host:port`);
@@ -156,6 +170,79 @@ describe('routes', () => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
     value = 1;
     expect((await Promise.all(scrapes)).map(({ body }) => body.toString())).toEqual(['value 1\n', 'value 1\n']);
+  });
+
+  it.each(['//', '//%00', '//metrics', '///', '\\\\', 'http://[', 'http://:0:0/'])(
+    '[runtime#180] given the request target %s, then 400, no log line, and the server goes on',
+    async (target) => {
+      const { port, logger } = await serve([{ path: '/metrics', handler: text('fine') }]);
+      expect(await rawStatus(port, `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)).toBe('400');
+      expect((await ask(port, '/metrics')).body.toString()).toBe('fine');
+      expect(logger.messages()).toEqual([]);
+    },
+  );
+
+  it('[runtime#180] given any request target, method and header, then the request is answered and the server goes on', async () => {
+    const { port, logger } = await serve([
+      { path: '/', methods: 'any', handler: ({ path, query }) => ({ status: 200, body: path + String(query) }) },
+    ]);
+    const characters = [
+      ...Array.from('/\\%[]@:?#&=;.*+~^|<>{}"\'`!$0azAZ'),
+      '%00',
+      '%ff',
+      '..',
+      '//',
+      'http://',
+      '\u0001',
+      '\u00e9',
+    ];
+    const targets = fc.array(fc.constantFrom(...characters), { minLength: 1, maxLength: 12 });
+    const methods = fc.constantFrom('GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE', 'CONNECT', 'PROPFIND', 'nonsense');
+    const names = fc.constantFrom(
+      'host',
+      'accept-encoding',
+      'expect',
+      'upgrade',
+      'connection',
+      'content-length',
+      'te',
+      '',
+    );
+    const values = fc.array(fc.constantFrom(...characters, 'gzip;q=', 'close', '-1', ','), { maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(targets, methods, fc.tuple(names, values), async (target, method, [name, value]) => {
+        const head = `${method} /${target.join('')} HTTP/1.1`;
+        const status = await rawStatus(
+          port,
+          `${head}\r\n${name}: ${value.join('')}\r\nhost: x\r\nconnection: close\r\n\r\n`,
+        );
+        // A CONNECT that the server does not serve is answered by closing the connection.
+        expect(status).toMatch(/^[245]\d\d$|^closed$/);
+        if (status === 'closed') expect(method).toBe('CONNECT');
+      }),
+      { seed: 180, numRuns: 500 },
+    );
+    expect((await ask(port, '/')).status).toBe(200);
+    expect(logger.messages()).toEqual([]);
+  });
+
+  it('[runtime#180] given a logger that throws while a handler fails, then the connection ends and the server goes on', async () => {
+    const routes: readonly HttpRoute[] = [
+      { path: '/broken', handler: () => Promise.reject(new Error('broken')) },
+      { path: '/fine', handler: text('fine') },
+    ];
+    const logger = {
+      ...recordingLogger(),
+      error: () => {
+        throw new Error('no log');
+      },
+    };
+    const server = await startDiagnosticsServer({ address: '127.0.0.1:0', routes, logger });
+    servers.push(server);
+    expect((await ask(server.port, '/broken').catch((error: NodeJS.ErrnoException) => error.code)) as unknown).toBe(
+      'ECONNRESET',
+    );
+    expect((await ask(server.port, '/fine')).status).toBe(200);
   });
 
   it('given a request that is no HTTP, then the server goes on', async () => {

@@ -2,8 +2,9 @@
 /**
  * The HTTP server for metrics, health and profiles: plain HTTP, no authentication, served by leaders and standbys alike.
  *
- * Guarantees: a handler that throws is a 500 and a log line, never the end of the process; slow clients are cut off; responses
- * are compressed for clients that accept it; closing waits for nobody. Routes may be added while it runs.
+ * Guarantees: no request ends the process, whatever its target (one that is no URL is a 400) and whatever the handler throws
+ * (a 500 and a log line); slow clients are cut off; responses are compressed for clients that accept it; closing does not
+ * wait for running requests. Routes may be added while it runs.
  *
  * Not here: what is served. Handlers are passed in; those for profiles are in profiling.ts.
  */
@@ -66,7 +67,8 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
   const server = createServer(
     { headersTimeout: headersTimeoutMs, requestTimeout: requestTimeoutMs },
     (request, response) => {
-      void answer(request, response);
+      // Only a failure to report a failure arrives here.
+      answer(request, response).catch(() => response.destroy());
     },
   );
   await listen(server, address);
@@ -77,14 +79,13 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
     const leave = (): void => gone.abort(new Error('the request has ended'));
     closing.signal.addEventListener('abort', leave, { once: true });
     response.once('close', leave);
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-    const { method = 'GET' } = request;
+    const { method = 'GET', url: target = '/' } = request;
     try {
-      const result = await respond({ method, path: pathname, query: searchParams, signal: gone.signal });
+      const result = await respond({ method, target, signal: gone.signal });
       if (!gone.signal.aborted) await send(result, { request, response });
     } catch (error) {
       if (gone.signal.aborted) return;
-      logger.error(error, 'HTTP handler failed', { path: pathname });
+      logger.error(error, 'HTTP handler failed', { target });
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' });
       response.end('internal server error\n');
     } finally {
@@ -92,12 +93,14 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
     }
   }
 
-  function respond(request: HttpRequest): HttpResponse | Promise<HttpResponse> {
-    const route = routeFor(routes, request.path);
+  function respond({ method, target, signal }: Asked): HttpResponse | Promise<HttpResponse> {
+    const url = parseTarget(target);
+    if (url === null) return { status: 400, body: '400 Bad Request\n' };
+    const route = routeFor(routes, url.pathname);
     if (route === undefined) return { status: 404, body: '404 page not found\n' };
-    const isAllowed = route.methods === 'any' || request.method === 'GET' || request.method === 'HEAD';
+    const isAllowed = route.methods === 'any' || method === 'GET' || method === 'HEAD';
     if (!isAllowed) return { status: 405, headers: { allow: 'GET, HEAD' }, body: 'Method Not Allowed\n' };
-    return route.handler(request);
+    return route.handler({ method, path: url.pathname, query: url.searchParams, signal });
   }
 
   const close = async (): Promise<void> => {
@@ -129,6 +132,16 @@ async function listen(server: Server, address: string): Promise<void> {
       cause,
     });
   }
+}
+
+interface Asked extends Pick<HttpRequest, 'method' | 'signal'> {
+  /** As it stands in the request line: a path with its query, or a whole URL. */
+  readonly target: string;
+}
+
+/** Null for a target that is no URL. Two slashes at its start would name a host, so they are refused as well. */
+function parseTarget(target: string): URL | null {
+  return /^[/\\]{2}/.test(target) ? null : URL.parse(target, 'http://localhost');
 }
 
 function routeFor(routes: ReadonlyMap<string, HttpRoute>, path: string): HttpRoute | undefined {

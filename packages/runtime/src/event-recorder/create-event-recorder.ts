@@ -120,7 +120,15 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
   }
 
   async function write(): Promise<void> {
-    for (let turn = ready.shift(); turn !== undefined; turn = ready.shift()) await deliver(turn);
+    for (let turn = ready.shift(); turn !== undefined; turn = ready.shift()) {
+      try {
+        await deliver(turn);
+      } catch (error) {
+        // A defect costs its event: neither the process, nor the writer of all the others.
+        logger.error(error, 'Unable to write event (defect)');
+        finish(turn.line);
+      }
+    }
     writers -= 1;
   }
 

@@ -13,9 +13,10 @@
  * | replace    | the old content      | all    | first all deletions (not observed), then adds and      |
  * |            |                      | new    | updates; nothing for what did not change               |
  *
- * Guarantees: the store is changed before the first handler is told. A replace shows its whole new content at once and is
- * told in slices between which the event loop turns; nothing else is applied or told meanwhile. While a list is collected,
- * an object that did not change is the stored one again: there is no second copy. Nothing is told once `stopped` is true.
+ * Guarantees: the store is changed before the first handler is called. A first content shows at once; a later one replaces it in
+ * slices between which the event loop turns, and so are handlers called; nothing else is applied or notified meanwhile. While a
+ * list is collected, an object that did not change is the stored one again: there is no second copy. No handler is called
+ * once `stopped` is true.
  */
 import { copyJson } from '../api/json.ts';
 import type { KubeObject } from '../api/objects.ts';
@@ -145,11 +146,11 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     deps.onSynced();
   };
 
-  /** The collection becomes visible, all at once. */
-  const commit = (): Difference<T> => {
+  /** The collection becomes visible: the first one all at once, a later one in slices. */
+  const commit = async (): Promise<Difference<T>> => {
     const collected = collecting;
     collecting = nothing;
-    if (store.objects.size > 0) return mergeInto(store, collected.objects);
+    if (store.objects.size > 0) return await mergeInto(store, collected.objects, createBudget(clock));
     store = collected;
     return everythingNew(store);
   };
@@ -205,7 +206,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     },
     replace: (resourceVersion) =>
       turns.take(async () => {
-        const difference = commit();
+        const difference = await commit();
         storeRv = resourceVersion;
         for (const key of ownWrites.pending().keys()) {
           const object = store.objects.get(key);

@@ -66,6 +66,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
 
   const metrics = informerMetrics(deps.metrics ?? noMetrics)({
     name,
+    selector: selectorOf(options),
     size: () => content.store().objects.size,
     monotonicMs: () => clock.monotonicMs(),
   });
@@ -170,6 +171,11 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
       }
     },
   };
+}
+
+/** As a label of metrics: two informers of one collection must not share a series. */
+function selectorOf<T extends KubeObject>({ labelSelector, fieldSelector, content }: InformerOptions<T>): string {
+  return [labelSelector, fieldSelector, content === 'metadata' ? content : undefined].filter(Boolean).join(';');
 }
 
 function nameOf<T extends KubeObject>({ resource, namespace = '' }: InformerOptions<T>): string {

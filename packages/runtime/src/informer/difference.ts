@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What tells one content from the next. */
 import type { KubeObject } from '../api/objects.ts';
+import type { Budget } from './budget.ts';
 import type { ObjectKey } from './informer.ts';
 import { keyOf } from './key.ts';
 import type { ReadonlyObjects } from './objects-by-key.ts';
@@ -19,18 +20,27 @@ export interface Changed<T> {
 }
 
 /**
- * Makes the content of the store that of the collection, and says what that changed. In place and at once: only what
- * differs is indexed anew, so a relist that brings little costs little, and there is no second set of indexes.
+ * Makes the content of the store that of the collection, and says what that changed. In place: only what differs is
+ * indexed again, so a relist that brings little costs little, and there is no second set of indexes. In slices between which
+ * the event loop turns: meanwhile the store holds each object in its old or its new state, and must not be changed by others.
  */
-export function mergeInto<T extends KubeObject>(store: Store<T>, collected: ReadonlyObjects<T>): Difference<T> {
+export async function mergeInto<T extends KubeObject>(
+  store: Store<T>,
+  collected: ReadonlyObjects<T>,
+  budget: Budget,
+): Promise<Difference<T>> {
   const deleted: (readonly [ObjectKey, T])[] = [];
   for (const previous of store.objects) {
     const key = keyOf(previous);
     const current = collected.get(key);
     if (current === undefined || !isSameObject(previous, current)) deleted.push([key, previous]);
+    const turn = budget.spend();
+    if (turn !== undefined) await turn;
   }
   const changed: Changed<T>[] = [];
   for (const current of collected) {
+    const turn = budget.spend();
+    if (turn !== undefined) await turn;
     const key = keyOf(current);
     const previous = store.objects.get(key);
     if (previous === current) continue;
@@ -40,7 +50,11 @@ export function mergeInto<T extends KubeObject>(store: Store<T>, collected: Read
     });
     store.set(key, current);
   }
-  for (const [key] of deleted) if (collected.get(key) === undefined) store.delete(key);
+  for (const [key] of deleted) {
+    if (collected.get(key) === undefined) store.delete(key);
+    const turn = budget.spend();
+    if (turn !== undefined) await turn;
+  }
   return { deleted, changed };
 }
 

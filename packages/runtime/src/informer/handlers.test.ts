@@ -26,7 +26,7 @@ describe('handlers', () => {
     await start();
     expect(after).toEqual(['add a@1 initial', 'update a@1->2']);
     expect(told).toEqual(after);
-    expect(metrics.value('informer_handler_errors_total', { name: 'persistentvolumes' })).toBe(1);
+    expect(metrics.value('informer_handler_errors_total', { name: 'persistentvolumes', selector: '' })).toBe(1);
     await stop();
   });
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What informers tell about themselves. One set per registry, shared by all informers; the label `name` tells them apart. */
+/** What informers tell about themselves. One set per registry, shared by all informers; the labels `name` and `selector` tell them apart. */
 import type { Metrics, Sample } from '../metrics/metrics.ts';
 import type { StepFacts } from './reflector/narrate.ts';
 import { isVeryShort } from './reflector/step.ts';
@@ -18,6 +18,8 @@ export interface InformerMetrics extends ReflectorMetrics {
 
 export interface Observed {
   readonly name: string;
+  /** What it selects beside that; empty for everything. */
+  readonly selector: string;
   readonly size: () => number;
   readonly monotonicMs: () => number;
 }
@@ -39,7 +41,7 @@ interface Live extends Observed {
 
 function createSet(metrics: Metrics): ObserveInformer {
   const live = new Set<Live>();
-  const labels = ['name'];
+  const labels = ['name', 'selector'];
   const counter = (name: string, help: string, more: readonly string[] = []): ReturnType<Metrics['counter']> =>
     metrics.counter({ name, help, labels: [...labels, ...more] });
   const lists = counter('reflector_lists_total', 'Pages of lists that were asked for', ['result']);
@@ -53,7 +55,9 @@ function createSet(metrics: Metrics): ObserveInformer {
   const each = (value: (informer: Live) => number | undefined) => (): Iterable<Sample> =>
     [...live].flatMap((informer) => {
       const sample = value(informer);
-      return sample === undefined ? [] : [{ labels: { name: informer.name }, value: sample }];
+      return sample === undefined
+        ? []
+        : [{ labels: { name: informer.name, selector: informer.selector }, value: sample }];
     });
   metrics.gauge({
     name: 'informer_objects',
@@ -71,18 +75,18 @@ function createSet(metrics: Metrics): ObserveInformer {
   });
 
   return (observed) => {
-    const { name } = observed;
+    const { name, selector } = observed;
     const own: Live = { ...observed, lastEventMs: undefined };
     live.add(own);
     // Label objects are made once: the events of a watch are the hot path.
-    const byName = { name };
-    const result = { success: { name, result: 'success' }, error: { name, result: 'error' } };
+    const byName = { name, selector };
+    const result = { success: { name, selector, result: 'success' }, error: { name, selector, result: 'error' } };
     const byType = {
-      ADDED: { name, type: 'added' },
-      MODIFIED: { name, type: 'modified' },
-      DELETED: { name, type: 'deleted' },
-      bookmark: { name, type: 'bookmark' },
-      error: { name, type: 'error' },
+      ADDED: { name, selector, type: 'added' },
+      MODIFIED: { name, selector, type: 'modified' },
+      DELETED: { name, selector, type: 'deleted' },
+      bookmark: { name, selector, type: 'bookmark' },
+      error: { name, selector, type: 'error' },
     };
     return {
       stepped({ from, input, to, nowMs }) {

@@ -32,6 +32,7 @@ describe('objects by key', () => {
         expect(objects.size).toBe(model.size);
         for (const key of keys) expect(objects.get(key)).toBe(model.get(key));
       }),
+      { seed: 1 },
     );
   });
 

@@ -103,6 +103,20 @@ describe('resync periods', () => {
     await clock.advance(minute);
     expect(fired).toEqual(['ten@10']);
   });
+
+  it('[runtime#88] given a connection that is lost and back before the timer fires, then the timer has started over', async () => {
+    const { clock, resync, fired } = schedule(10 * minute);
+    resync.register('ten', undefined);
+    resync.start();
+    resync.setConnection('live');
+    await clock.advance(9 * minute);
+    resync.setConnection('lost');
+    resync.setConnection('live');
+    await clock.advance(9 * minute);
+    expect(fired).toEqual([]);
+    await clock.advance(minute);
+    expect(fired).toEqual(['ten@19']);
+  });
 });
 
 describe('resync of an informer', () => {
@@ -116,7 +130,8 @@ describe('resync of an informer', () => {
     await start();
     await clock.advance(9 * minute);
     first.refuse(collectionErrors.expired);
-    await clock.advance(5 * minute);
+    // Twice the period: a resync would be due at ten and at twenty minutes.
+    await clock.advance(16 * minute);
     expect(told).toEqual(['add a@5 initial']);
     const lost = api.summaries.length;
     api.answers(syncedStream('10', aVolume('a', '5')));

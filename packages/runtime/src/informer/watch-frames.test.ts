@@ -84,7 +84,7 @@ describe('watch frames', () => {
     const [failure] = logger.lines.filter(({ kind }) => kind === 'error');
     expect(failure).toMatchObject({ message: 'watch ended with error', facts: { bytes: line.length - 1 } });
     expect(JSON.stringify(failure)).not.toContain('secret');
-    expect(metrics.value('reflector_decode_errors_total', { name: 'persistentvolumes' })).toBe(1);
+    expect(metrics.value('reflector_decode_errors_total', { name: 'persistentvolumes', selector: '' })).toBe(1);
     await stop();
   });
 
@@ -190,7 +190,7 @@ describe('watch frames', () => {
     api.answers(listPage([], { resourceVersion: '10' }), new ScriptedBody().end());
     await start();
     expect(logger.messages()).toContain('Very short watch');
-    expect(metrics.value('reflector_short_watches_total', { name: 'persistentvolumes' })).toBe(1);
+    expect(metrics.value('reflector_short_watches_total', { name: 'persistentvolumes', selector: '' })).toBe(1);
     await clock.advance(800);
     expect(api.summaries).toEqual(['list rv=0 limit=500', 'watch rv=10', 'list rv=10']);
     await stop();

@@ -177,6 +177,18 @@ describe('taking the lease', () => {
   });
 });
 
+it('[runtime#145] given a process that was suspended longer than its lease while it took it, then it looks again before it leads', async () => {
+  const { clock, candidate, server } = createElectionWorld({ without: ['watch'] });
+  const isCreate = ({ verb }: { readonly verb: string }) => verb === 'create';
+  const a = candidate('a', { faults: [{ when: isCreate, fault: { kind: 'delay', ms: 1000 } }] });
+  await clock.advance(10);
+  clock.suspend(16_000);
+  await clock.advance(1);
+  const calls = server.requests.filter(({ verb }) => verb !== 'watch').map(({ verb, code }) => `${verb} ${code}`);
+  expect(calls).toEqual(['get 404', 'create 201', 'get 200', 'update 200']);
+  expect([a.work, a.elector.isLeader]).toEqual([['started@16010'], true]);
+});
+
 describe('watching the lease', () => {
   it('[runtime#149] [common#44] given a released Lease, then a standby that watches leads at once, one that may not within its retry interval', async () => {
     for (const [without, withinMs] of [

@@ -6,7 +6,10 @@ export interface LeaderElectionOptions {
   readonly name: string;
   /** Unique among the candidates; see `leaseIdentity`. */
   readonly identity: string;
-  /** How long others wait, after they saw the last renewal, before they take over. Default 15 s. */
+  /**
+   * How long others wait, after they saw the last renewal, before they take over. Default 15 s. A part of a second is
+   * dropped: the record holds whole seconds, and this process must not lead longer than others wait.
+   */
   readonly leaseDurationMs?: number;
   /** How long the leader tries to renew before it gives up. Default 10 s. */
   readonly renewDeadlineMs?: number;
@@ -30,7 +33,8 @@ export const acquireJitter = 1.2;
 
 /** Fills in defaults. Throws for what client-go panics about: a leader that could not be renewed in time. */
 export function toElectionConfig(options: LeaderElectionOptions): ElectionConfig {
-  const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 5_000 } = options;
+  const { renewDeadlineMs = 10_000, retryPeriodMs = 5_000 } = options;
+  const leaseDurationMs = Math.trunc((options.leaseDurationMs ?? 15_000) / 1000) * 1000;
   if (leaseDurationMs <= renewDeadlineMs) throw new Error('leaseDuration must be greater than renewDeadline');
   if (renewDeadlineMs <= acquireJitter * retryPeriodMs) {
     throw new Error('renewDeadline must be greater than retryPeriod*JitterFactor');

@@ -47,6 +47,8 @@ export interface Round {
   readonly startedAtMs: number;
   readonly deadlineMs: number;
   readonly nextTickMs: number;
+  /** Conflicts since the last tick that were answered by looking again at once. */
+  readonly conflicts: number;
 }
 
 export interface Releasing {

@@ -9,7 +9,7 @@
  * Not here: ending the process (the caller does, on every result), reading flags, the client's own connection and limiter.
  */
 import type { ApiClient } from '../api/client.ts';
-import type { Clock, Timer } from '../clock/clock.ts';
+import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
 import type { StartGate } from '../controller/start-gate.ts';
 import { toElectionConfig, type LeaderElectionOptions } from './election-config.ts';
@@ -38,7 +38,7 @@ export type LeadingWork = (signal: AbortSignal, gate: StartGate) => Promise<void
 
 export interface LeaderElector {
   /**
-   * Becomes a candidate, leads once, and ends. One run at a time.
+   * Becomes a candidate, leads once, and ends. One run at a time. The process stays alive until then.
    *
    * - `stopped`: the signal aborted before it led, or the work ended and the Lease stays to expire.
    * - `released`: the work ended and the Lease was given back (`releaseOnExit`).
@@ -70,7 +70,15 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
 
   async function lead(signal: AbortSignal, work: LeadingWork): Promise<ElectionResult> {
     const inbox = createInbox<Input>();
-    let timer: Timer | undefined;
+    let waking = new AbortController();
+    // A sleep keeps the process alive, a timer does not: over a transport without sockets nothing else would.
+    const wakeAfter = (ms: number): void => {
+      waking = new AbortController();
+      clock.sleep(ms, waking.signal).then(
+        () => inbox.put({ kind: 'wake' }),
+        () => undefined,
+      );
+    };
     using effects = createElectionEffects({
       ...deps,
       config,
@@ -88,19 +96,17 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
         for (const effect of next.effects) effects.perform(effect);
         if (state.kind === 'ended') break;
         gate.refresh();
-        timer?.cancel();
+        waking.abort();
         const { wakeAtMs = Infinity } = state;
-        if (wakeAtMs !== Infinity) {
-          timer = clock.timer(wakeAtMs - clock.monotonicMs(), () => inbox.put({ kind: 'wake' }));
-        }
+        wakeAfter(wakeAtMs === Infinity ? config.leaseDurationMs : wakeAtMs - clock.monotonicMs());
         const input = await inbox.take();
-        // A wake-up that was overtaken by something that put it off, or a timer that fired early.
+        // A wake-up that something has put off meanwhile, a timer that fired early, or one that only kept the process alive.
         const isEarly = input.kind === 'wake' && clock.monotonicMs() < wakeAtMs;
         next = isEarly ? { state, effects: [] } : step(turn(), state, input);
       }
     } finally {
       signal.removeEventListener('abort', stop);
-      timer?.cancel();
+      waking.abort();
     }
     if (effects.failure !== undefined && state.result !== 'lost') throw effects.failure.error;
     return state.result;

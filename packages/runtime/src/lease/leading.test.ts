@@ -52,6 +52,54 @@ describe('renewing', () => {
     expect(a.logger.messages()).toContain('Failed to update lease optimistically, falling back to slow path');
   });
 
+  it('[runtime#185] given four of five writes that conflict, then each round reads and writes again at once, and leadership is kept', async () => {
+    const { clock, candidate, changeLease, server } = createElectionWorld();
+    let updates = 0;
+    const conflicts = ({ verb }: { readonly verb: string }) => {
+      if (verb !== 'update') return false;
+      updates += 1;
+      if (updates % 5 !== 0) {
+        changeLease((lease) => ({ ...lease, metadata: { ...lease.metadata, labels: { edit: `${updates}` } } }));
+      }
+      return false;
+    };
+    const a = candidate('a', { faults: [{ when: conflicts, fault: { kind: 'hang', point: 'before' } }] });
+    await clock.advance(1);
+    server.clearRequests();
+    await clock.advance(5000);
+    const round = [
+      'update 409',
+      ...Array.from({ length: 3 }, () => ['get 200', 'update 409']).flat(),
+      'get 200',
+      'update 200',
+    ];
+    expect(server.requests.map(({ verb, code }) => `${verb} ${code}`)).toEqual(round);
+    await clock.advance(60_000);
+    expect([a.result, a.work]).toEqual([undefined, ['started@0']]);
+  });
+
+  it('[runtime#185] given nothing but conflicts, then an attempt ends after ten of them, the next waits for its time, and the deadline ends it all', async () => {
+    const { clock, candidate, changeLease, server } = createElectionWorld();
+    let edits = 0;
+    const conflicts = ({ verb }: { readonly verb: string }) => {
+      edits += 1;
+      if (verb === 'update') {
+        changeLease((lease) => ({ ...lease, metadata: { ...lease.metadata, labels: { edit: `${edits}` } } }));
+      }
+      return false;
+    };
+    const a = candidate('a', { faults: [{ when: conflicts, fault: { kind: 'hang', point: 'before' } }] });
+    await clock.advance(1);
+    server.clearRequests();
+    await clock.advance(5000);
+    const updatesSince = () => server.requests.filter(({ verb }) => verb === 'update').length;
+    expect(updatesSince()).toBe(12);
+    await clock.advance(4990);
+    expect(updatesSince()).toBe(12);
+    await clock.advance(5010);
+    expect([a.result, a.resultAtMs]).toEqual(['lost', 15_000]);
+  });
+
   it('[runtime#137] given a Lease deleted while leading, then it exists again within the same round and leadership is kept', async () => {
     const { clock, candidate, removeLease, lease } = createElectionWorld();
     const a = candidate('a');
@@ -217,6 +265,22 @@ describe('a process that was not running', () => {
       expect(a.gate?.open).toBe(gate);
       await clock.advance(1000);
       expect([a.result, a.gate?.open]).toEqual([result, result === undefined]);
+    },
+  );
+
+  it.each([
+    { suspendedMs: 14_999, result: undefined },
+    { suspendedMs: 15_000, result: 'lost' },
+  ])(
+    '[runtime#186] given a lease of 15.9 s, when the process was suspended for $suspendedMs ms, then the result is $result',
+    async ({ suspendedMs, result }) => {
+      const { clock, candidate, lease } = createElectionWorld();
+      const a = candidate('a', { leaseDurationMs: 15_900 });
+      await clock.advance(0);
+      expect(lease()?.spec?.leaseDurationSeconds).toBe(15);
+      clock.suspend(suspendedMs);
+      await clock.advance(0);
+      expect(a.result).toBe(result);
     },
   );
 

@@ -14,6 +14,7 @@
  * | | none | create |
  * | | error | wait for the next attempt |
  * | keep, take, create | ok | renewed |
+ * | | conflict: something else wrote in between | get, at once; after ten of them wait for the next attempt |
  * | | anything else | wait for the next attempt |
  *
  * Lost as well: no success within the renew deadline of the round, or none for a whole lease duration, however that came
@@ -38,8 +39,10 @@ import { requestOf, type Attempt } from './lease-request.ts';
 import { expiryOf, holderOf, observe } from './record.ts';
 import { enterReleasing } from './releasing.ts';
 
+/** Enough for somebody who writes the Lease all the time, and a bound for a server that answers 409 to everything. */
+const conflictsPerAttempt = 10;
 /** More unconfirmed writes than a round can hold. */
-const writesRemembered = 16;
+const writesRemembered = 64;
 
 /** `sentAtMs` is when the write that made this process leader was sent. */
 export function enterLeading(turn: Turn, lease: Lease, sentAtMs: number): Step {
@@ -112,13 +115,14 @@ function newRound({ config, nowMs }: Turn, { renewedAtMs }: Leading): Round {
     // Others may take over one lease duration after the last renewal: not a moment longer.
     deadlineMs: Math.min(nowMs + config.renewDeadlineMs, renewedAtMs + config.leaseDurationMs),
     nextTickMs: nowMs,
+    conflicts: 0,
   };
 }
 
 /** Ticks do not slide: an attempt that took longer than a period is followed at once. */
 function afterTick({ config, nowMs }: Turn, round: Round): Round {
   const passed = Math.floor((nowMs - round.startedAtMs) / config.retryPeriodMs) + 1;
-  return { ...round, nextTickMs: round.startedAtMs + passed * config.retryPeriodMs };
+  return { ...round, conflicts: 0, nextTickMs: round.startedAtMs + passed * config.retryPeriodMs };
 }
 
 function onAnswer(turn: Turn, state: Leading, answer: LeaseAnswer): Step {
@@ -132,7 +136,13 @@ function onAnswer(turn: Turn, state: Leading, answer: LeaseAnswer): Step {
     return { state: confirmed(turn, answer.lease, flight.sentAtMs), effects: [] };
   }
   const told = [tell({ kind: 'failed', purpose: flight.purpose, error: answer.error })];
-  return flight.purpose === 'renew' ? after(told, send(turn, idle, { purpose: 'get' })) : waitForTick(turn, idle, told);
+  if (flight.purpose === 'renew') return after(told, send(turn, idle, { purpose: 'get' }));
+  const { round } = idle;
+  if (answer.kind !== 'conflict' || round === undefined || round.conflicts >= conflictsPerAttempt) {
+    return waitForTick(turn, idle, told);
+  }
+  const again: Leading = { ...idle, round: { ...round, conflicts: round.conflicts + 1 } };
+  return after(told, send(turn, again, { purpose: 'get' }));
 }
 
 function onFetched(turn: Turn, state: Leading, lease: Lease): Step {

@@ -90,7 +90,7 @@ function withSpec(config: ElectionConfig, lease: Lease, fields: Partial<NonNulla
 }
 
 function ownFields({ identity, leaseDurationMs }: ElectionConfig) {
-  return { holderIdentity: identity, leaseDurationSeconds: Math.trunc(leaseDurationMs / 1000) };
+  return { holderIdentity: identity, leaseDurationSeconds: leaseDurationMs / 1000 };
 }
 
 /** metav1.MicroTime: exactly six fractional digits, or the API server refuses it. */

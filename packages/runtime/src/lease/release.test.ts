@@ -117,6 +117,14 @@ describe('giving the lease back', () => {
     expect([a.result, calls(), lease()?.spec?.holderIdentity]).toEqual(['stopped', ['a get 200'], 'b']);
   });
 
+  it('[runtime#148] given a record that another process has written under the same identity, then nothing is written', async () => {
+    const { clock, a, calls, changeLease } = await aStoppingLeader();
+    changeLease((each) => ({ ...each, spec: { ...each.spec, renewTime: '2026-01-01T00:00:11.000001Z' } }));
+    a.endWork();
+    await clock.advance(0);
+    expect([a.result, calls()]).toEqual(['stopped', ['a get 200']]);
+  });
+
   it('[common#67] given conflicts at every try, then it ends at the renew deadline', async () => {
     const conflict = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' } as const;
     const slow = { kind: 'delay', ms: 100 } as const;

@@ -37,6 +37,23 @@ const lasting =
     return 1;
   };
 
+it.each([
+  {
+    how: 'throws',
+    flushLogs: (): Promise<void> => {
+      throw new Error('no log');
+    },
+  },
+  { how: 'rejects', flushLogs: () => Promise.reject(new Error('no log')) },
+])('given logs whose flush $how, then the process exits with its code all the same', async ({ flushLogs }) => {
+  const { exits, running } = aProcess(({ configure }) => {
+    configure({ flushLogs });
+    return Promise.resolve(3);
+  });
+  await running;
+  expect(exits).toEqual(['3@0']);
+});
+
 describe('the table', () => {
   const running: ShutdownState = { kind: 'running', onSignal: 'exit' };
   const draining: ShutdownState = { kind: 'draining' };

@@ -92,8 +92,9 @@ export async function runProcess({ process, clock, logger }: RunProcessDeps, pro
   async function exit(code: number): Promise<void> {
     const late = Promise.withResolvers<void>();
     using _ = clock.timer(flushLogsMs, late.resolve);
-    // A log that cannot be written must not keep the process from ending.
-    await Promise.race([settings.flushLogs().catch(() => undefined), late.promise]);
+    // A log that cannot be written must not keep the process from ending, not even one whose flush throws.
+    const flushed = (async () => settings.flushLogs())().catch(() => undefined);
+    await Promise.race([flushed, late.promise]);
     process.exit(code);
     exited.resolve();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { FakeClock, recordingMetrics } from '../../testing/index.ts';
+import { FakeClock, recordingMetrics, recordingLogger } from '../../testing/index.ts';
 import { createWorkQueue } from './create-work-queue.ts';
 import { createWorkQueueMetrics } from './queue-metrics.ts';
 import { itemExponential } from './rate-limiters.ts';
@@ -174,4 +174,24 @@ describe('metrics', () => {
     queues[0]!.add('a');
     expect(value('depth', '')).toBeUndefined();
   });
+});
+
+it('[runtime#188] given a key whose lane cannot be found, then an error line names it', () => {
+  const logger = recordingLogger();
+  const defect = new Error('defect');
+  const queue = createWorkQueue<string>(
+    { clock: new FakeClock(), logger },
+    {
+      rateLimiter: itemExponential({ baseMs: 1000, maxMs: 1000 }),
+      lanes: {
+        preferred: 'in',
+        other: 'out',
+        classify: () => {
+          throw defect;
+        },
+      },
+    },
+  );
+  queue.add('a');
+  expect([queue.length, logger.lines]).toMatchObject([1, [{ kind: 'error', error: defect, facts: { key: 'a' } }]]);
 });

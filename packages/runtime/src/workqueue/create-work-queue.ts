@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from '../clock/clock.ts';
+import type { Logger } from '../log/logger.ts';
 import { DelayedAdds } from './delayed-adds.ts';
 import { FairLanes, type LanesOptions } from './fair-lanes.ts';
 import { KeyedQueue } from './keyed-queue.ts';
@@ -10,6 +11,8 @@ export interface WorkQueueDeps {
   readonly clock: Clock;
   /** From `createWorkQueueMetrics`, once per registry. */
   readonly queueMetrics?: WorkQueueMetrics;
+  /** Gets an error line when a key cannot be assigned to a lane. */
+  readonly logger?: Logger;
 }
 
 export interface WorkQueueOptions<Key extends string> {
@@ -25,11 +28,13 @@ export interface WorkQueueOptions<Key extends string> {
  * and adds are ignored.
  */
 export function createWorkQueue<Key extends string>(
-  { clock, queueMetrics }: WorkQueueDeps,
+  { clock, queueMetrics, logger }: WorkQueueDeps,
   { name = '', rateLimiter, lanes }: WorkQueueOptions<Key>,
 ): WorkQueue<Key> {
   const instruments = queueMetrics?.forQueue(name);
-  const backlog = lanes === undefined ? undefined : new FairLanes<Key>(lanes);
+  const onDefect = (error: unknown, key: Key): void =>
+    logger?.error(error, 'Cannot assign a key to a lane, it waits in the lane that is not preferred', { key });
+  const backlog = lanes === undefined ? undefined : new FairLanes<Key>({ onDefect, ...lanes });
   // The run that begins decides when the key is looked at next. Without this, a failed run would be repeated at the ready time of
   // a delay that was asked for before it.
   const queue = new KeyedQueue<Key>(clock, { instruments, backlog, onHandOut: (key) => delayed.delete(key) });

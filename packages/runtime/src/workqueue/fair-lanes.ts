@@ -24,8 +24,13 @@ export interface LanesOptions<Key extends string, Lane extends string = string> 
   readonly preferred: Lane;
   /** Has a share of them while the preferred lane waits, and all when it does not. */
   readonly other: Lane;
-  /** From what is known now; called more than once for a key, so it has to be cheap. It must not throw. */
+  /**
+   * From what is known now; called more than once for a key, so it has to be cheap. Keys for which it throws wait in the
+   * other lane, all in one group.
+   */
   readonly classify: (key: Key) => LanePlace<Lane>;
+  /** Receives what `classify` has thrown. */
+  readonly onDefect?: (error: unknown, key: Key) => void;
 }
 
 interface Entry<Key extends string> extends WaitingKey<Key> {
@@ -55,7 +60,7 @@ export class FairLanes<Key extends string> implements Backlog<Key> {
 
   add(key: Key, dirtyMs: number): boolean {
     const known = this.#waiting.get(key);
-    if (known === undefined) this.#enter(key, dirtyMs);
+    if (known === undefined) this.#enter(key, dirtyMs, this.#placeOf(key));
     else this.#moveIfElsewhere(known);
     return known === undefined;
   }
@@ -99,8 +104,8 @@ export class FairLanes<Key extends string> implements Backlog<Key> {
     return prefers ? this.#preferred : this.#other;
   }
 
-  #enter(key: Key, dirtyMs: number): void {
-    const { lane, group } = this.#options.classify(key);
+  #enter(key: Key, dirtyMs: number, place: LanePlace<string>): void {
+    const { lane, group } = place;
     const entry = { key, dirtyMs, lane, group };
     this.#waiting.set(key, entry);
     const home = this.#named(lane);
@@ -114,11 +119,20 @@ export class FairLanes<Key extends string> implements Backlog<Key> {
   }
 
   #moveIfElsewhere(entry: Entry<Key>): boolean {
-    const { lane, group } = this.#options.classify(entry.key);
-    if (lane === entry.lane && group === entry.group) return false;
+    const place = this.#placeOf(entry.key);
+    if (place.lane === entry.lane && place.group === entry.group) return false;
     this.#leave(entry);
-    this.#enter(entry.key, entry.dirtyMs);
+    this.#enter(entry.key, entry.dirtyMs, place);
     return true;
+  }
+
+  #placeOf(key: Key): LanePlace<string> {
+    try {
+      return this.#options.classify(key);
+    } catch (error) {
+      this.#options.onDefect?.(error, key);
+      return { lane: this.#other.name, group: '' };
+    }
   }
 
   #named(lane: string): Lane<Key> {

@@ -52,7 +52,7 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
   };
   const gathered = async (whole: () => Promise<void>): Promise<void> => {
     gathering = true;
-    await whole();
+    await whole().catch(() => undefined);
     gathering = false;
     // Flushed synchronously meanwhile, perhaps.
     if (waiting.length > 0) begin();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The real process, without a cluster: arguments, log, clock, signals and the exit. */
-import { writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { type Clock, type Lifecycle, nodeProcess, runProcess, systemClock, systemRandom } from '@csi-sidecars/runtime';
 import { createLineWriter } from '../logging/line-writer.ts';
+import { createLogTime } from '../logging/log-time.ts';
 import { createLogger } from '../logging/logger.ts';
 import { stderrSink } from '../logging/stderr.ts';
+import { writeTerminationLog } from './termination-log.ts';
 import type { ProcessWorld } from './world.ts';
 
 export interface ProcessDeps {
@@ -31,7 +32,7 @@ export async function runInProcess(
   const sink = stderrSink(clock);
   // For what happens before the flags are read: written at once, since there may be no later.
   const logger = createLogger(
-    { nowMs: () => clock.nowMs(), write: (line) => void sink.writeSync(Buffer.from(line)) },
+    { nowMs: createLogTime(clock), write: (line) => void sink.writeSync(Buffer.from(line)) },
     { program: name, pid: process.pid, verbosity: 0 },
   );
   const world: ProcessWorld = { ...processWorld(clock, sink), ...options };
@@ -71,6 +72,6 @@ function processWorld(
     random: systemRandom(),
     stdout: (text) => void process.stdout.write(text),
     openStderr: (dropNotice) => createLineWriter(sink, { dropNotice, gather: () => clock.yieldToLoop() }),
-    writeTerminationLog: (text) => writeFileSync(terminationLog, text, { flag: 'r+' }),
+    writeTerminationLog: (text) => writeTerminationLog(terminationLog, text),
   };
 }

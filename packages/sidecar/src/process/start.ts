@@ -11,6 +11,7 @@ import { parseFlags } from '../flags/parse.ts';
 import { klogTextLine } from '../logging/klog-text.ts';
 import type { LogEntry, LogOrigin } from '../logging/klog-text.ts';
 import type { LineWriter } from '../logging/line-writer.ts';
+import { createLogTime } from '../logging/log-time.ts';
 import { createLogger } from '../logging/logger.ts';
 import { invalidLogging } from '../logging/validate.ts';
 import type { ProgramFlags } from '../programs/program.ts';
@@ -115,7 +116,7 @@ type Format = (entry: LogEntry, origin: LogOrigin) => string;
 function openLog(world: ProcessWorld, program: { readonly name: string }, values: LoggingValues | undefined) {
   const origin: LogOrigin = { program: program.name, pid: world.pid };
   let format: Format = klogTextLine;
-  const nowMs = (): number => world.clock.nowMs();
+  const nowMs = createLogTime(world.clock);
   const writer = world.openStderr((count) =>
     format(
       {

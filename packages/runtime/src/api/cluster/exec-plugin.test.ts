@@ -22,6 +22,7 @@ import {
 import { parseEndpoint } from '../connection/endpoint.ts';
 import type { ExecPlugin } from './cluster-config.ts';
 import { connectCluster } from './connect-cluster.ts';
+import { execPlugin } from './exec-plugin.ts';
 
 const fixture = createTransportFixture();
 afterEach(fixture.closeAll);
@@ -53,6 +54,19 @@ const runs = (): unknown[] => {
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
   return lines.map((line) => JSON.parse(line) as unknown);
 };
+
+it('[runtime#190] given a plugin that hangs, then it is killed when its time is over, and has failed', async () => {
+  const plugin: ExecPlugin = {
+    command: process.execPath,
+    args: ['-e', 'setInterval(() => undefined, 1000)'],
+    env: [],
+    apiVersion: 'client.authentication.k8s.io/v1',
+  };
+  const { read } = execPlugin(plugin, { timeoutMs: 100 });
+  expect(await rejectionOf(read('due'))).toMatchObject({
+    message: `getting credentials: exec: executable ${process.execPath} was ended by a signal`,
+  });
+});
 
 /** Answers with the name in the certificate that is shown, or else with the header. */
 const tellWho = ({ request, response }: TestExchange): void => {

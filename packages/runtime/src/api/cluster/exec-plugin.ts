@@ -3,7 +3,8 @@
  * Tokens and certificates from a kubeconfig's exec plugin. client-node's `KubeConfig` runs it and keeps what it printed until that
  * expires. Here: what the plugin is told, what its answer must hold, and client-go's words for what goes wrong.
  *
- * Guarantees: no error quotes what the plugin printed as its answer; a plugin that failed runs again at the next request.
+ * Guarantees: no error quotes what the plugin printed as its answer; a plugin that failed runs again at the next request; one
+ * that hangs is killed after a minute (client-go: waits without a limit, and all requests with it).
  * Not here: asking people. A plugin gets no input, and what it says on stderr is told only if it fails.
  */
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
@@ -13,6 +14,14 @@ import { createSecureContext } from 'node:tls';
 import { type Credential, type Identity, isSameCredential } from '../credentials.ts';
 import type { ExecPlugin } from './cluster-config.ts';
 
+/** All requests wait for it. */
+const defaultTimeoutMs = 60_000;
+
+export interface ExecPluginOptions {
+  /** How long the plugin may run; default 60 s. */
+  readonly timeoutMs?: number;
+}
+
 export interface ExecPluginCredentials {
   /** For `cachedCredentials`. */
   readonly read: (why: 'due' | 'refused') => Promise<Credential>;
@@ -21,14 +30,17 @@ export interface ExecPluginCredentials {
 }
 
 /** The plugin runs at the first `read`. */
-export function execPlugin(plugin: ExecPlugin): ExecPluginCredentials {
+export function execPlugin(
+  plugin: ExecPlugin,
+  { timeoutMs = defaultTimeoutMs }: ExecPluginOptions = {},
+): ExecPluginCredentials {
   let runner: Runner | undefined;
   let last: Credential | undefined;
   return {
     issued: () => last?.identity,
     read: async (why) => {
       if (why === 'refused') runner = undefined;
-      runner ??= await createRunner(plugin);
+      runner ??= await createRunner(plugin, timeoutMs);
       try {
         const found = await askFor(runner.config);
         if (last === undefined || why === 'refused' || !isSameCredential(found, last)) last = found;
@@ -48,7 +60,10 @@ interface Runner {
   readonly exitCode: () => number | null | undefined;
 }
 
-async function createRunner({ command, args, env, apiVersion, cluster }: ExecPlugin): Promise<Runner> {
+async function createRunner(
+  { command, args, env, apiVersion, cluster }: ExecPlugin,
+  timeoutMs: number,
+): Promise<Runner> {
   // Both for those who have a plugin only: everybody else starts without their cost.
   const [{ KubeConfig }, { spawn }] = await Promise.all([
     import('@kubernetes/client-node/dist/config.js'),
@@ -59,7 +74,12 @@ async function createRunner({ command, args, env, apiVersion, cluster }: ExecPlu
   let exitCode: number | null | undefined;
   // client-node leaves a plugin's input open, so that one that reads it would never end, and keeps the exit code to itself.
   const run = (file: string, fileArgs: readonly string[], options: SpawnOptions): ChildProcess =>
-    spawn(file, fileArgs, { ...options, stdio: ['ignore', 'pipe', 'pipe'] }).once('close', (code) => {
+    spawn(file, fileArgs, {
+      ...options,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+    }).once('close', (code) => {
       exitCode = code;
     });
   const config = new KubeConfig();

@@ -2,6 +2,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createTestAuthority, memoryFiles, recordingLogger } from '../../../testing/index.ts';
+import { authorityOf } from '../connection/endpoint.ts';
 import { type ClusterFlags, loadClusterConfig } from './load-cluster-config.ts';
 
 const ca = createTestAuthority().ca;
@@ -31,9 +32,11 @@ describe('in-cluster', () => {
     expect(logger.lines).toEqual([]);
   });
 
-  it('[runtime#15] given an IPv6 address, then it is one', async () => {
-    const { config } = await load(files, {}, { ...pod, KUBERNETES_SERVICE_HOST: 'fd00::1' });
-    expect(config?.endpoint).toEqual({ scheme: 'https', host: 'fd00::1', port: 443, basePath: '' });
+  it('[runtime#15] given an IPv6 address and a port, then requests name the address in brackets, with the port', async () => {
+    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '6443' };
+    const { config } = await load(files, {}, env);
+    expect(config?.endpoint).toEqual({ scheme: 'https', host: 'fd00::1', port: 6443, basePath: '' });
+    expect(authorityOf(config?.endpoint ?? expect.unreachable())).toBe('[fd00::1]:6443');
   });
 
   it.each<Record<string, string>>([{ KUBERNETES_SERVICE_HOST: '10.96.0.1' }, { ...pod, KUBERNETES_SERVICE_HOST: '' }])(

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Transport } from '../transport.ts';
 
+/** Whether new requests may be sent: now, later (another connection may take them meanwhile), or never again. */
+export type Availability = 'open' | 'busy' | 'closed';
+
 /** What carries requests to one server: one HTTP/2 connection, or a pool of HTTP/1.1 ones. */
 export interface Connection {
   readonly send: Transport;
-  /** Whether new requests may still be sent. */
-  readonly isOpen: () => boolean;
+  readonly availability: () => Availability;
   /** Takes no new requests, lets the running ones end, then closes. */
   readonly retire: () => void;
   /** Cuts everything; what runs fails with this error. Resolves when it is gone. */

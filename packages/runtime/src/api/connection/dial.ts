@@ -32,24 +32,26 @@ export interface DialOptions {
   readonly proxy?: URL | undefined;
   /** Certificates and what to verify, asked for each connection. Unused for http. */
   readonly tls: () => ConnectionOptions;
+  /** Its abort fails the attempts that are under way, with its reason, and closes their sockets. */
+  readonly signal: AbortSignal;
 }
 
 const tcpTimeoutMs = 30_000;
 const tlsTimeoutMs = 10_000;
 const keepAliveMs = 30_000;
 
-export function createDial(deps: DialDeps, { endpoint, proxy, tls }: DialOptions): Dial {
+export function createDial(deps: DialDeps, { endpoint, proxy, tls, signal }: DialOptions): Dial {
   const { connect = connectTcp } = deps;
 
   const openTcp = ({ host, port }: Pick<Endpoint, 'host' | 'port'>): Promise<Socket> => {
     const socket = connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveMs });
     const timeout = `dial tcp ${host}:${port}: i/o timeout`;
-    return step(deps.clock, socket, { event: 'connect', ms: tcpTimeoutMs, timeout, otherwise: 'refused' });
+    return step(deps.clock, socket, { event: 'connect', ms: tcpTimeoutMs, timeout, otherwise: 'refused', signal });
   };
   const secure = (options: ConnectionOptions): Promise<TLSSocket> => {
     const socket = connectTls(options);
     const timeout = 'net/http: TLS handshake timeout';
-    return step(deps.clock, socket, { event: 'secureConnect', ms: tlsTimeoutMs, timeout, otherwise: 'tls' });
+    return step(deps.clock, socket, { event: 'secureConnect', ms: tlsTimeoutMs, timeout, otherwise: 'tls', signal });
   };
   const openToProxy = async (url: URL): Promise<Socket> => {
     const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -66,7 +68,7 @@ export function createDial(deps: DialDeps, { endpoint, proxy, tls }: DialOptions
     const socket =
       proxy === undefined
         ? await openTcp(endpoint)
-        : await openTunnel(deps.clock, await openToProxy(proxy), { endpoint, proxy });
+        : await openTunnel(deps.clock, await openToProxy(proxy), { endpoint, proxy, signal });
     const { host } = endpoint;
     const secured = await secure({ ...serverName(host), ...tls(), socket, host, ALPNProtocols: [...offer] });
     return { socket: secured, protocol: secured.alpnProtocol === 'h2' ? 'h2' : 'http/1.1' };
@@ -83,13 +85,14 @@ interface Step {
   readonly ms: number;
   readonly timeout: string;
   readonly otherwise: TransportFailure;
+  readonly signal: AbortSignal;
 }
 
-function step<S extends Socket>(clock: Clock, socket: S, { event, ms, timeout, otherwise }: Step): Promise<S> {
+function step<S extends Socket>(clock: Clock, socket: S, { event, ms, timeout, otherwise, signal }: Step): Promise<S> {
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
       release();
-      // A late error of a socket that is given up concerns nobody.
+      // Later errors of a socket that is given up are of no interest.
       socket.on('error', () => undefined);
       socket.destroy();
       reject(toTransportError(error, otherwise));
@@ -100,10 +103,14 @@ function step<S extends Socket>(clock: Clock, socket: S, { event, ms, timeout, o
     };
     const closed = (): void => fail(new TransportError('eof', 'connection closed before it was established'));
     const alarm = clock.timer(ms, () => fail(new TransportError('timeout', timeout)));
+    const onAbort = (): void => fail(signal.reason);
     const release = (): void => {
       alarm.cancel();
+      signal.removeEventListener('abort', onAbort);
       socket.off(event, succeed).off('error', fail).off('close', closed);
     };
     socket.once(event, succeed).once('error', fail).once('close', closed);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
   });
 }

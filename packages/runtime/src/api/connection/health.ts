@@ -36,6 +36,13 @@ export function healthFromEnvironment(env: Environment, logger: Logger): HealthO
 export interface HealthCheck extends Disposable {
   /** Something has arrived. */
   heard(): void;
+  /** When something arrived last, or the connection began, on the monotonic clock. */
+  heardMs(): number;
+  /**
+   * Asks now instead of after the idle time, because an answer is overdue, and calls back when the peer answers. A question
+   * that is on its way already counts from when it was sent. Does nothing when the check is off.
+   */
+  askNow(answered: () => void): void;
 }
 
 export interface Peer {
@@ -47,6 +54,9 @@ export interface Peer {
 export function checkHealth(clock: Clock, { readIdleMs, pingTimeoutMs }: HealthOptions, peer: Peer): HealthCheck {
   let heardMs = clock.monotonicMs();
   let alarm: Timer | undefined;
+  let patience: Timer | undefined;
+  let ended = false;
+  let awaiting: (() => void)[] = [];
   const heard = (): void => {
     heardMs = clock.monotonicMs();
   };
@@ -59,21 +69,37 @@ export function checkHealth(clock: Clock, { readIdleMs, pingTimeoutMs }: HealthO
     });
   };
   const ask = (): void => {
-    const patience = clock.timer(pingTimeoutMs, peer.lost);
-    alarm = patience;
+    const asked = clock.timer(pingTimeoutMs, peer.lost);
+    patience = asked;
+    alarm = asked;
     peer.ping(() => {
-      if (alarm !== patience) return;
-      patience.cancel();
+      if (patience !== asked) return;
+      asked.cancel();
+      patience = undefined;
       heard();
       lookAfter(readIdleMs);
+      const callbacks = awaiting;
+      awaiting = [];
+      for (const answered of callbacks) answered();
     });
   };
   if (readIdleMs > 0) lookAfter(readIdleMs);
   return {
     heard,
+    heardMs: () => heardMs,
+    askNow: (answered) => {
+      if (readIdleMs === 0 || ended) return;
+      awaiting.push(answered);
+      if (patience !== undefined) return;
+      alarm?.cancel();
+      ask();
+    },
     [Symbol.dispose]: () => {
+      ended = true;
       alarm?.cancel();
       alarm = undefined;
+      patience = undefined;
+      awaiting = [];
     },
   };
 }

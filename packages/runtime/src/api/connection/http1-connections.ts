@@ -68,7 +68,7 @@ export function createHttp1Connections(options: Http1Options): Connection {
   };
   return {
     send: (request) => exchange(agent, options, request),
-    isOpen: () => !retired,
+    availability: () => (retired ? 'closed' : 'open'),
     retire: () => {
       retired = true;
       // Connections in use are closed instead of kept when their request ends.

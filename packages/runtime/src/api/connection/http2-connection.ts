@@ -1,148 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * One HTTP/2 connection, shared by all requests and watches.
+ * One HTTP/2 connection, shared by requests and watches.
  *
- * open -> draining (GOAWAY, or retired) -> closed (last stream ended); open or draining -> closed (lost, cut)
+ * open <-> busy (as many streams as the peer allows, or it is doubtful whether the peer is there)
+ * open or busy -> draining (GOAWAY, retired, or idle) -> closed (last stream ended); any -> closed (lost, cut)
  *
  * A stream that the server certainly did not process (refused, above GOAWAY's last stream id, never sent) fails with
  * `unprocessed`, so that any verb may be repeated. Streams below that id go on until they end.
- * Not here: opening another connection in place of this one.
+ *
+ * The socket is destroyed here, whatever the state of Node's session: a session that closes gracefully waits for the peer's
+ * FIN, without a limit, and a silent peer never sends one.
+ * Not here: opening another connection in place of this one, or beside it.
  */
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type OutgoingHttpHeaders,
-} from 'node:http2';
+import { type ClientHttp2Stream, connect, constants, type OutgoingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { Clock } from '../../clock/clock.ts';
-import { readableBody } from '../readable-body.ts';
-import { abortError, TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
-import { type Connection, headersOf } from './connection.ts';
+import type { Clock, Timer } from '../../clock/clock.ts';
+import type { TransportRequest } from '../transport.ts';
+import type { Connection } from './connection.ts';
 import { authorityOf, type Endpoint } from './endpoint.ts';
-import { checkHealth, type HealthCheck, type HealthOptions } from './health.ts';
-import { toTransportError } from './socket-error.ts';
+import { checkHealth, type HealthOptions } from './health.ts';
+import { exchange, type StreamHost } from './http2-exchange.ts';
 
 /** How much a stream, and the connection, may receive ahead of its reader. */
 const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 16 * 1024 * 1024;
-/** Node refuses streams beyond this; buffers of many streams that nobody reads stay below it. */
+/** Node refuses streams beyond this; buffers of many streams that are not read stay below it. */
 const sessionMemoryMb = 256;
+/** Streams until the peer has said how many it allows: Go's initialMaxConcurrentStreams. */
+const initialMaxStreams = 100;
 
 export interface Http2Options {
   readonly endpoint: Endpoint;
   readonly health: HealthOptions;
+  /** Without a stream for this long the connection closes; undefined: it stays. */
+  readonly idleTimeoutMs: number | undefined;
   /** Called once, when nothing is left of the connection. */
   readonly closed: () => void;
 }
 
 export function createHttp2Connection(clock: Clock, socket: Socket, options: Http2Options): Connection {
+  const { idleTimeoutMs } = options;
   const authority = authorityOf(options.endpoint);
   const session = connect(`https://${authority}`, {
     createConnection: () => socket,
     maxSessionMemory: sessionMemoryMb,
     settings: { enablePush: false, initialWindowSize: streamWindowBytes },
   });
+  let lastProcessed = Infinity;
+  let isRetired = false;
+  let isDoubtful = false;
+  let streams = 0;
+  let maxStreams = initialMaxStreams;
+  let idle: Timer | undefined;
+  const gone = Promise.withResolvers<void>();
+
+  const cut = (reason?: Error): void => {
+    session.destroy(reason);
+    socket.destroy();
+  };
+  const isClosed = (): boolean => isRetired || session.closed || session.destroyed || lastProcessed !== Infinity;
+  const closeIfDone = (): void => {
+    if (isClosed() && streams === 0) cut();
+  };
+  const retire = (): void => {
+    isRetired = true;
+    session.close();
+    closeIfDone();
+  };
   const health = checkHealth(clock, options.health, {
     ping: (answered) => {
+      // A session that was destroyed throws; only its socket may be left.
+      if (session.destroyed) {
+        cut();
+        return;
+      }
       session.ping((error) => {
         if (error === null) answered();
       });
     },
-    lost: () => session.destroy(new Error('http2: client connection lost')),
+    lost: () => cut(new Error('http2: client connection lost')),
   });
-  let lastProcessed = Infinity;
-  let closed = false;
+
   session.once('connect', () => session.setLocalWindowSize(connectionWindowBytes));
+  session.on('remoteSettings', ({ maxConcurrentStreams = Infinity }) => {
+    maxStreams = maxConcurrentStreams;
+  });
   session.on('goaway', (_code, lastStreamId) => {
     lastProcessed = Math.min(lastProcessed, lastStreamId);
+    // Once Node has acted on it as well.
+    queueMicrotask(closeIfDone);
   });
   // Every stream reports it to its own request.
   session.on('error', () => undefined);
-  session.on('close', () => {
-    closed = true;
+  socket.once('close', () => {
+    idle?.cancel();
     health[Symbol.dispose]();
     options.closed();
+    gone.resolve();
   });
-  const mayBeProcessed = (stream: ClientHttp2Stream): boolean =>
-    stream.id !== undefined && stream.id <= lastProcessed && stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM;
+
+  const host: StreamHost = {
+    session,
+    isClosed,
+    mayBeProcessed: (stream: ClientHttp2Stream) =>
+      stream.id !== undefined && stream.id <= lastProcessed && stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM,
+    begun: () => {
+      streams += 1;
+      idle?.cancel();
+    },
+    ended: () => {
+      streams -= 1;
+      closeIfDone();
+      if (streams === 0 && idleTimeoutMs !== undefined && !socket.destroyed) idle = clock.timer(idleTimeoutMs, retire);
+    },
+    heard: () => health.heard(),
+    unanswered: (sentMs) => {
+      if (health.heardMs() > sentMs) return;
+      // Without the check there is no way to find out: the running streams may go on, new ones use another connection.
+      if (options.health.readIdleMs === 0) retire();
+      isDoubtful = true;
+      health.askNow(() => {
+        isDoubtful = false;
+      });
+    },
+    exhausted: retire,
+    nowMs: () => clock.monotonicMs(),
+  };
 
   return {
-    send: (request) => exchange({ session, health, mayBeProcessed }, headersFor(request, authority), request),
-    isOpen: () => !session.closed && !session.destroyed && lastProcessed === Infinity,
-    retire: () => session.close(),
-    destroy: (reason) =>
-      new Promise((resolve) => {
-        if (closed) resolve();
-        session.once('close', resolve);
-        session.destroy(reason);
-      }),
+    send: (request) => exchange(host, headersFor(request, authority), request),
+    availability: () => {
+      if (isClosed()) return 'closed';
+      // A peer that allows none is given one stream all the same, to wait there.
+      return isDoubtful || streams >= Math.max(1, maxStreams) ? 'busy' : 'open';
+    },
+    retire,
+    destroy: (reason) => {
+      cut(reason);
+      return gone.promise;
+    },
   };
 }
 
 function headersFor({ method, path, headers }: TransportRequest, authority: string): OutgoingHttpHeaders {
   return { ...headers, ':method': method, ':path': path, ':authority': authority, ':scheme': 'https' };
-}
-
-interface Wire {
-  readonly session: ClientHttp2Session;
-  readonly health: HealthCheck;
-  readonly mayBeProcessed: (stream: ClientHttp2Stream) => boolean;
-}
-
-function exchange(wire: Wire, headers: OutgoingHttpHeaders, request: TransportRequest): Promise<TransportResponse> {
-  const { signal, body } = request;
-  if (signal.aborted) return Promise.reject(abortError(signal));
-  if (wire.session.closed || wire.session.destroyed) {
-    return Promise.reject(new TransportError('unprocessed', 'the connection was closed before the request was sent'));
-  }
-  return new Promise((resolve, reject) => {
-    const stream = wire.session.request(headers, { endStream: body === undefined });
-    let answered = false;
-    const onAbort = (): void => stream.close(constants.NGHTTP2_CANCEL);
-    const failure = (error: unknown): TransportError => {
-      if (signal.aborted) return abortError(signal);
-      const { failure, message } = toTransportError(error, 'reset');
-      return new TransportError(wire.mayBeProcessed(stream) ? failure : 'unprocessed', message, { cause: error });
-    };
-    // A stream that was cut off without an error looks like one that has ended; only its code tells.
-    const cutOff = (): TransportError | undefined =>
-      stream.rstCode === constants.NGHTTP2_NO_ERROR ? undefined : failure(new TransportError('eof', 'unexpected EOF'));
-    const finished = (): void => signal.removeEventListener('abort', onAbort);
-    const fail = (error: unknown): void => {
-      finished();
-      // The connection gave it no number: it takes no more streams, whether it knows that or not.
-      if (stream.id === undefined) wire.session.close();
-      reject(failure(error));
-    };
-
-    signal.addEventListener('abort', onAbort, { once: true });
-    // They stay as long as the stream does: taking listeners off costs more than that they are asked in vain.
-    stream.on('error', (error) => {
-      if (!answered) fail(error);
-    });
-    stream.on('close', () => {
-      if (!answered) fail(new TransportError('eof', 'unexpected EOF'));
-    });
-    stream.on('response', (received) => {
-      answered = true;
-      wire.health.heard();
-      // The headers are Node's own object, `:status` among them: a copy without it would be the dearest line here.
-      resolve({
-        status: Number(received[constants.HTTP2_HEADER_STATUS]),
-        headers: headersOf(received),
-        body: readableBody(stream, {
-          arrived: () => wire.health.heard(),
-          toError: failure,
-          truncated: cutOff,
-          finished: (how) => {
-            finished();
-            if (how === 'early') stream.close(constants.NGHTTP2_CANCEL);
-          },
-        }),
-      });
-    });
-    if (body !== undefined) stream.end(body);
-  });
 }

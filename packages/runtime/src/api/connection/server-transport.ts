@@ -3,21 +3,26 @@
  * The Transport to a real API server: opens connections when they are needed, and replaces them when they are lost, told
  * to go away, or no longer match the certificates on disk.
  *
- * Guarantees: at most one HTTP/2 connection takes new requests, however many callers wait for it; a lost one is replaced by
- * the next request. What TLS negotiates decides between HTTP/2 and HTTP/1.1; HTTP/1.1 stays once chosen.
+ * Guarantees: all requests share one HTTP/2 connection as long as the server allows that many streams and answers; beyond
+ * that further connections are opened, one at a time, and closed once they were idle for 90 s. A lost connection is replaced
+ * by the next request. What TLS negotiates decides between HTTP/2 and HTTP/1.1; HTTP/1.1 stays once chosen. After `close`
+ * no socket and no timer is left.
  * Not here: retries (a request whose connection breaks fails), credentials.
  */
 import type { ConnectionOptions } from 'node:tls';
 import type { Socket } from 'node:net';
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from '../transport.ts';
 import { unlessAborted } from '../unless-aborted.ts';
-import type { Connection } from './connection.ts';
+import type { Availability, Connection } from './connection.ts';
 import { createDial, type Dial, type DialDeps } from './dial.ts';
 import { authorityOf, type Endpoint } from './endpoint.ts';
 import type { HealthOptions } from './health.ts';
 import { createHttp1Connections } from './http1-connections.ts';
 import { createHttp2Connection } from './http2-connection.ts';
 import { proxyAuthorization } from './tunnel.ts';
+
+/** As Go's client; for connections beside the first one only. */
+const idleTimeoutMs = 90_000;
 
 export interface ServerTransportOptions {
   readonly endpoint: Endpoint;
@@ -41,22 +46,21 @@ export type Rotation = 'same' | 'trust' | 'identity';
 
 export interface ServerTransport {
   readonly send: Transport;
-  /** Cuts what is open and resolves when it is gone. */
+  /** Cuts what is open or being opened, and resolves when it is gone. */
   readonly close: () => Promise<void>;
 }
 
 export function createServerTransport(deps: DialDeps, options: ServerTransportOptions): ServerTransport {
   const { endpoint, tls } = options;
-  const dial = createDial(deps, { endpoint, proxy: options.proxy, tls: tls.options });
+  const closing = new AbortController();
+  const dial = createDial(deps, { endpoint, proxy: options.proxy, tls: tls.options, signal: closing.signal });
   const connections = new Set<Connection>();
-  let current: Connection | undefined;
   let connecting: Promise<Connection> | undefined;
   let speaksHttp1 = options.http2 === 'disabled' || endpoint.scheme === 'http';
-  let closed = false;
   /** How often the certificates have changed. */
   let rotations = 0;
 
-  /** A connection that was being dialed when the certificates changed is made anew. */
+  /** A connection that was being dialed when the certificates changed is dialed again. */
   const dialCurrent: Dial = async (offer) => {
     for (;;) {
       const before = rotations;
@@ -69,32 +73,34 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
   const keep = (create: (closed: () => void) => Connection): Connection => {
     const connection = create(() => connections.delete(connection));
     connections.add(connection);
-    current = connection;
     return connection;
   };
   const open = async (): Promise<Connection> => {
     const dialed = speaksHttp1 ? undefined : await dialCurrent(['h2', 'http/1.1']);
-    if (closed) {
+    if (closing.signal.aborted) {
       dialed?.socket.destroy();
       throw closedError();
     }
+    if (dialed?.socket.destroyed === true) throw new TransportError('eof', 'connection closed before it was used');
     if (dialed?.protocol === 'h2') {
-      return keep((closed) =>
-        createHttp2Connection(deps.clock, dialed.socket, { endpoint, health: options.health, closed }),
-      );
+      const isFirst = find('busy') === undefined;
+      const http2 = { endpoint, health: options.health, idleTimeoutMs: isFirst ? undefined : idleTimeoutMs };
+      return keep((closed) => createHttp2Connection(deps.clock, dialed.socket, { ...http2, closed }));
     }
     speaksHttp1 = true;
     return keep((closed) =>
       createHttp1Connections({ ...addressing(options), first: dialed?.socket, dial: dialHttp1, closed }),
     );
   };
-  const connection = (): Connection | Promise<Connection> => {
-    if (current?.isOpen() === true) return current;
-    connecting ??= open().finally(() => {
-      connecting = undefined;
-    });
-    return connecting;
+  /** The oldest connection in this state, so that those beside the first one become idle. */
+  const find = (availability: Availability): Connection | undefined => {
+    for (const connection of connections) if (connection.availability() === availability) return connection;
+    return undefined;
   };
+  const connect = (): Promise<Connection> =>
+    (connecting ??= open().finally(() => {
+      connecting = undefined;
+    }));
   const rotate = (change: Rotation): void => {
     if (change === 'same') return;
     rotations += 1;
@@ -102,7 +108,6 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
       if (change === 'trust') connection.retire();
       else void connection.destroy(new Error('client certificate rotated, rejecting connection'));
     }
-    current = undefined;
   };
 
   const addressed = (request: TransportRequest): TransportRequest =>
@@ -112,23 +117,25 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
     refreshed: ReturnType<TlsSource['refresh']>,
   ): Promise<TransportResponse> => {
     if (refreshed !== undefined) rotate(refreshed instanceof Promise ? await refreshed : refreshed);
-    const found = connection();
-    const usable = found instanceof Promise ? await unlessAborted(found, request.signal) : found;
-    return usable.send(addressed(request));
+    for (;;) {
+      const usable = find('open') ?? (await unlessAborted(connect(), request.signal));
+      // Others who waited for the same connection may have used it up; they were served, so this ends.
+      if (usable.availability() !== 'busy') return usable.send(addressed(request));
+    }
   };
 
   return {
     send: (request) => {
-      if (closed) return Promise.reject(closedError());
+      if (closing.signal.aborted) return Promise.reject(closedError());
       const refreshed = tls.refresh();
       // As a rule nothing has to be waited for.
-      return refreshed === undefined && current?.isOpen() === true
-        ? current.send(addressed(request))
-        : sendWhenReady(request, refreshed);
+      const usable = refreshed === undefined ? find('open') : undefined;
+      return usable === undefined ? sendWhenReady(request, refreshed) : usable.send(addressed(request));
     },
     close: async () => {
-      closed = true;
+      closing.abort(closedError());
       await Promise.all([...connections].map((connection) => connection.destroy(closedError())));
+      await connecting?.catch(() => undefined);
     },
   };
 }

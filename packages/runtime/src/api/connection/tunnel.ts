@@ -12,10 +12,11 @@ const timeoutMs = 60_000;
 export interface Route {
   readonly endpoint: Endpoint;
   readonly proxy: URL;
+  readonly signal: AbortSignal;
 }
 
 /** CONNECT: asks the proxy for a tunnel; the socket that comes back is connected to the server. */
-export function openTunnel(clock: Clock, socket: Socket, { endpoint, proxy }: Route): Promise<Socket> {
+export function openTunnel(clock: Clock, socket: Socket, { endpoint, proxy, signal }: Route): Promise<Socket> {
   const { host, port } = endpoint;
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const request = startRequest({
@@ -26,8 +27,8 @@ export function openTunnel(clock: Clock, socket: Socket, { endpoint, proxy }: Ro
   });
   return new Promise((resolve, reject) => {
     const fail = (error: unknown): void => {
-      alarm.cancel();
-      // What the request says about its own end concerns nobody any more.
+      release();
+      // Later errors of the request and its socket are of no interest.
       socket.on('error', () => undefined);
       request.destroy();
       socket.destroy();
@@ -36,6 +37,11 @@ export function openTunnel(clock: Clock, socket: Socket, { endpoint, proxy }: Ro
     const alarm = clock.timer(timeoutMs, () =>
       fail(new TransportError('timeout', 'the proxy does not answer to CONNECT')),
     );
+    const onAbort = (): void => fail(signal.reason);
+    const release = (): void => {
+      alarm.cancel();
+      signal.removeEventListener('abort', onAbort);
+    };
     const refuse = ({ statusCode, statusMessage }: IncomingMessage): void =>
       fail(new TransportError('refused', `the proxy refuses the tunnel: ${statusCode} ${statusMessage}`));
     request.on('error', fail);
@@ -45,11 +51,13 @@ export function openTunnel(clock: Clock, socket: Socket, { endpoint, proxy }: Ro
         refuse(response);
         return;
       }
-      alarm.cancel();
+      release();
       if (head.length > 0) socket.unshift(head);
       resolve(socket);
     });
     request.end();
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
   });
 }
 

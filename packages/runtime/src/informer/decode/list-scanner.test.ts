@@ -119,6 +119,7 @@ describe('list scanner', () => {
           envelope: { ...parsed, items: [] },
         });
       }),
+      { seed: 1 },
     );
   });
 });

@@ -71,11 +71,25 @@ describe('list items', () => {
 
   it('given an item of a custom resource, then what it says of itself is kept', () => {
     expect(item({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: {} })).toMatchObject({ kind: 'object' });
-    expect(item({ apiVersion: 'v2', kind: 'PersistentVolume', metadata: {} })).toMatchObject({
-      what: 'v2 PersistentVolume',
-    });
-    expect(item({ metadata: {}, kind: 'Other' })).toEqual({ kind: 'foreign', what: 'v1 Other' });
   });
+
+  it.each([{ apiVersion: 'v2', kind: 'PersistentVolume' }, { kind: 'Other' }, { apiVersion: 'v1', kind: 'Other' }])(
+    '[runtime#93e] given an item that is %o, then the list is refused',
+    (type) => {
+      expect(() => item({ metadata: {}, ...type })).toThrow('the server answered a list with objects of another kind');
+    },
+  );
+
+  it.each([1, 2, '\t'])(
+    '[runtime#93e] given an item of a built-in type, indented by %j, then kind and apiVersion are stamped all the same',
+    (indent) => {
+      const { metadata } = volume;
+      const text = JSON.stringify({ metadata, spec: { size: 1 } }, undefined, indent);
+      const stamped = listItemDecoder(expected)(new TextEncoder().encode(text)) as { object: object };
+      expect(Object.keys(stamped.object)).toEqual(['kind', 'apiVersion', 'metadata', 'spec']);
+      expect(stamped.object).toMatchObject(volume);
+    },
+  );
 
   it('given an integer beyond 2^53, then it is exact', () => {
     const bytes = new TextEncoder().encode('{"metadata":{},"size":9007199254740993}');
@@ -84,7 +98,7 @@ describe('list items', () => {
 
   it('given null, then it is foreign', () => {
     expect(item(null)).toEqual({ kind: 'foreign', what: 'no object' });
-    expect(item({})).toEqual({ kind: 'foreign', what: ' ' });
+    expect(item({})).toEqual({ kind: 'foreign', what: 'PersistentVolume without metadata' });
   });
 
   it('given an item that is no JSON, then it throws', () => {

@@ -1,22 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Pauses of the reflector: 0.8 s, doubled up to 30 s, each made up to twice as long by chance. */
+/** Pauses of the reflector: 0.8 s, doubled up to 30 s, each made up to twice as long by chance; longer if the server asks for it. */
+import { ApiError } from '../../api/errors.ts';
 import type { Knowledge, Pause, Resumption, State } from './state.ts';
 
 const baseMs = 800;
 const capMs = 30_000;
+/** The longest pause that a server can ask for. */
+const maxAskedMs = 300_000;
 /** A synced watch that lived this long is evidence of health. Nothing less resets the backoff. */
 const healthyAfterMs = 60_000;
 /** Watches are opened at most once a second, and those that end together are not reopened together. */
 const reopenMs = 1_000;
 
-export function backOff(known: Knowledge, then: Resumption): State {
+/** `error`: the answer because of which it pauses, if there was one. Its Retry-After outlives the retries of the client. */
+export function backOff(known: Knowledge, then: Resumption, error?: unknown): State {
   const stepMs = Math.min(baseMs * 2 ** known.failures, capMs);
   return {
     kind: 'waiting',
     known: { ...known, failures: known.failures + 1 },
-    pause: { minMs: stepMs, spreadMs: stepMs },
+    pause: { minMs: Math.max(stepMs, askedMs(error)), spreadMs: stepMs },
     then,
   };
+}
+
+function askedMs(error: unknown): number {
+  const seconds = error instanceof ApiError ? (error.details?.retryAfterSeconds ?? 0) : 0;
+  return Math.min(seconds * 1000, maxAskedMs);
 }
 
 export function reopenPause(watch: { readonly openedAtMs: number }, nowMs: number): Pause {

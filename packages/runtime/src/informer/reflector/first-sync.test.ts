@@ -188,7 +188,7 @@ describe('first sync', () => {
     };
     api.answers(
       collectionErrors.unsupported,
-      listPage([], { resourceVersion: '1' }),
+      listPage([], { resourceVersion: '1', kind: 'PartialObjectMetadata' }),
       new ScriptedBody().event('ADDED', partial),
     );
     await start();

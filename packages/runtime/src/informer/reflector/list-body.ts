@@ -6,6 +6,8 @@ import { listItemDecoder, type ListItem } from '../decode/list-item.ts';
 import { createListScanner } from '../decode/list-scanner.ts';
 import type { WireKind } from '../decode/watch-event.ts';
 
+const metadataKind = 'PartialObjectMetadata';
+
 export interface ListBody extends Pick<BodyReader, 'close'> {
   /** The next item, if it is there already; undefined when it has to be waited for. Throws DecodeError. */
   take(): ListItem | undefined;
@@ -44,6 +46,10 @@ export function readList(body: AsyncIterable<Uint8Array>, expected: WireKind): L
     end() {
       const { kind = '', metadata } = (scanner.end() ?? {}) as Envelope;
       if (kind === 'Table') throw new DecodeError('the server answered a list with a Table', { bytes: 0 });
+      // Items that do not name their kind would pass for metadata.
+      if (expected.kind === metadataKind && kind !== '' && kind !== `${metadataKind}List`) {
+        throw new DecodeError(`the server answered a list of metadata with a ${kind}`, { bytes: 0 });
+      }
       const { resourceVersion = '', continue: next = '' } = metadata ?? {};
       return { resourceVersion, continue: next === '' ? undefined : next };
     },

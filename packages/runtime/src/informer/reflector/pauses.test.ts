@@ -2,6 +2,7 @@
 /** How long the reflector waits. */
 import { describe, expect, it } from 'vitest';
 import { FakeClock, collectionErrors, scriptedInformer, syncedStream } from '../../../testing/index.ts';
+import { ApiError } from '../../api/errors.ts';
 import { TransportError } from '../../api/transport.ts';
 
 const refused = new TransportError('refused', 'connect ECONNREFUSED');
@@ -49,6 +50,28 @@ describe('pauses', () => {
     expect(healthy.api.summaries).toHaveLength(4);
     await healthy.stop();
   });
+
+  it.each([
+    { asked: 7, pausedMs: 7000 },
+    { asked: 0.5, pausedMs: 800 },
+    { asked: 86_400, pausedMs: 300_000 },
+  ])(
+    '[runtime#71b] given a 429 that still asks to wait for $asked s after the last retry of the client, then the pause is $pausedMs ms',
+    async ({ asked, pausedMs }) => {
+      const { api, clock, start, stop } = scriptedInformer();
+      const details = { retryAfterSeconds: asked };
+      api.answers(
+        new ApiError({ status: 429, reason: 'TooManyRequests', message: 'busy', details }),
+        syncedStream('10'),
+      );
+      await start();
+      await clock.advance(pausedMs - 1);
+      expect(api.summaries).toEqual(['stream rv=']);
+      await clock.advance(1);
+      expect(api.summaries).toEqual(['stream rv=', 'stream rv=']);
+      await stop();
+    },
+  );
 
   it('[runtime#91] given ten watches that close at once, then they are reopened over a second, none within the first', async () => {
     const clock = new FakeClock();

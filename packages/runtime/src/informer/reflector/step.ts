@@ -111,7 +111,7 @@ function streamRefused(known: Knowledge, error: unknown, context: StepContext): 
   const refusal = refusalOf(error);
   switch (refusal) {
     case 'busy':
-      return backOff(known, 'stream');
+      return backOff(known, 'stream', error);
     case 'expired':
     case 'gone':
       // At once, but only once: without a version there is nothing left to give up.
@@ -134,10 +134,10 @@ function streamed(state: StreamingState, event: WatchEvent, context: StepContext
       return { state: counted(state), effect: { kind: 'collect', change: event.change } };
     case 'bookmark':
       return event.initialEventsEnd ? streamSynced(state, event.resourceVersion, context) : { state: counted(state) };
-    case 'foreign':
-      return { state: counted(state) };
     case 'error':
       return { state: streamRefused(state.known, event.error, context) };
+    case 'foreign':
+    // What is missing in a collection counts as deleted: a list finds out what this is.
     case 'undecodable':
       return { state: resume('list', state.known, context) };
   }
@@ -202,7 +202,7 @@ function listRefused({ known, listing }: Facts, error: unknown, context: StepCon
   if ((refusal === 'expired' || refusal === 'gone') && requestedRv !== '') {
     return resume('list', { ...known, rvUnavailable: true }, context);
   }
-  return backOff(known, 'cycle');
+  return backOff(known, 'cycle', error);
 }
 
 interface Facts {
@@ -224,8 +224,8 @@ function watchOpened({ known }: State, input: Input, { nowMs }: StepContext): St
   if (input.kind !== 'failed') return unexpected('openingWatch', input);
   const refusal = refusalOf(input.error);
   // Nothing was said about the version, so it is still worth asking for.
-  if (refusal === 'busy' || refusal === 'noAnswer') return backOff(known, 'watch');
-  return refusal === 'serverFault' ? afterServerFault(known) : backOff(known, 'cycle');
+  if (refusal === 'busy' || refusal === 'noAnswer') return backOff(known, 'watch', input.error);
+  return refusal === 'serverFault' ? afterServerFault(known, input.error) : backOff(known, 'cycle', input.error);
 }
 
 function watched(state: WatchingState, event: WatchEvent, context: StepContext): Step {
@@ -261,14 +261,14 @@ function withRv(known: Knowledge, resourceVersion: string): Knowledge {
 
 function watchRefused(known: Knowledge, error: unknown): State {
   const refusal = refusalOf(error);
-  if (refusal === 'busy') return backOff(known, 'watch');
-  return refusal === 'serverFault' ? afterServerFault(known) : backOff(known, 'cycle');
+  if (refusal === 'busy') return backOff(known, 'watch', error);
+  return refusal === 'serverFault' ? afterServerFault(known, error) : backOff(known, 'cycle', error);
 }
 
-function afterServerFault(known: Knowledge): State {
+function afterServerFault(known: Knowledge, error: unknown): State {
   const serverFaults = known.serverFaults + 1;
-  if (serverFaults > maxServerFaults) return backOff({ ...known, serverFaults: 0 }, 'cycle');
-  return backOff({ ...known, serverFaults }, 'watch');
+  if (serverFaults > maxServerFaults) return backOff({ ...known, serverFaults: 0 }, 'cycle', error);
+  return backOff({ ...known, serverFaults }, 'watch', error);
 }
 
 function watchClosed(state: WatchingState, input: Input, context: StepContext): State {

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Lists that are written in another way than the API server does, or hold something else. */
+import { describe, expect, it } from 'vitest';
+import { aVolume, collectionErrors, ScriptedBody, scriptedInformer, syncedStream } from '../../../testing/index.ts';
+
+const metadata = { resourceVersion: '10' };
+const bare = (name: string) => ({ metadata: { name, uid: name, resourceVersion: '5' } });
+const full = (name: string) => ({ kind: 'PersistentVolume', apiVersion: 'v1', ...bare(name), spec: {} });
+const body = (list: unknown, indent?: number): ScriptedBody =>
+  new ScriptedBody().write(JSON.stringify(list, undefined, indent)).end();
+
+describe('odd lists', () => {
+  it('[runtime#93e] given an indented list, then its items are objects of the collection', async () => {
+    const { api, told, start, stop } = scriptedInformer({ streaming: 'off' });
+    api.answers(body({ kind: 'PersistentVolumeList', apiVersion: 'v1', metadata, items: [bare('a'), bare('b')] }, 2));
+    await start();
+    expect(told).toEqual(['add a@5 initial', 'add b@5 initial']);
+    await stop();
+  });
+
+  it.each([
+    { given: 'objects that name their own kind', items: [full('a')] },
+    { given: 'objects that do not name their kind', items: [bare('a')] },
+  ])(
+    '[runtime#93e] given $given where metadata was asked for, then nothing is synced, and the cache stays',
+    async (row) => {
+      const { api, informer, logger, clock, told, start, stop } = scriptedInformer({
+        content: 'metadata',
+        streaming: 'off',
+      });
+      const list = { kind: 'PersistentVolumeList', apiVersion: 'v1', metadata, items: row.items };
+      const good = { ...list, kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', items: [bare('a')] };
+      const watch = new ScriptedBody();
+      api.answers(body(list), body(good), watch, body(list));
+      await start();
+      expect([informer.hasSynced, told]).toEqual([false, []]);
+      expect(logger.lines.filter(({ kind }) => kind === 'error')).toHaveLength(1);
+      await clock.advance(1600);
+      expect(told).toEqual(['add a@5 initial']);
+      watch.refuse(collectionErrors.expired);
+      await clock.advance(1600);
+      expect([api.summaries.at(-1), informer.lister.list().length, told.length]).toEqual(['list rv=10', 1, 1]);
+      await stop();
+    },
+  );
+
+  it('[runtime#93e] given full objects in a stream of metadata, then it is left for a list, and nothing is synced by it', async () => {
+    const { api, informer, told, start, stop } = scriptedInformer({ content: 'metadata' });
+    api.answers(syncedStream('10', aVolume('a', '5')));
+    await start();
+    expect([api.summaries, informer.hasSynced, told]).toEqual([['stream rv=', 'list rv=0 limit=500'], false, []]);
+    await stop();
+  });
+});
