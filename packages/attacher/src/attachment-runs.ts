@@ -58,7 +58,9 @@ export function createAttachmentRuns(): AttachmentRuns {
     forget(attachment) {
       if (isForced(attachment)) forced.delete(attachmentKey(attachment));
     },
-    onForced: (wake) => void wakes.push(wake),
+    onForced: (wake) => {
+      wakes.push(wake);
+    },
     force(attachment) {
       const key = attachmentKey(attachment);
       forced.set(key, attachment.metadata?.uid);
