@@ -66,8 +66,12 @@ export function createVolumeTurns(): VolumeTurns {
       }
     },
     onFree: {
-      expand: (wake) => void wakes.expand.push(wake),
-      modify: (wake) => void wakes.modify.push(wake),
+      expand: (wake) => {
+        wakes.expand.push(wake);
+      },
+      modify: (wake) => {
+        wakes.modify.push(wake);
+      },
     },
   };
 }
