@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-resizer as a program: what is its own between the first argument and the exit code. */
+import { CsiError, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import { createEventRecorder, servesKind } from '@csi-sidecars/runtime';
-import { overCaches, type ProgramDeps, runSidecar, type SidecarContext } from '@csi-sidecars/sidecar';
+import {
+  ExitError,
+  exitCodes,
+  orExit,
+  overCaches,
+  type ProgramDeps,
+  runSidecar,
+  type SidecarContext,
+} from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
-import { askDriver } from './ask-driver.ts';
+import { canModify, type Expansion, type ResizerDriver } from './driver.ts';
 import { type ResizerGate, resizerProgram, type ResizerValues } from './flags.ts';
 import { lockNameOf } from './names.ts';
-import { refusedFlags, timeoutsOf, toSettings } from './read-settings.ts';
+import { refusedFlags, type Timeouts, timeoutsOf, toSettings } from './read-settings.ts';
 import { createResizer } from './resizer.ts';
 import type { ResizerSettings } from './settings.ts';
 
@@ -59,4 +68,44 @@ async function featuresOf({ started, client, log, signal }: Context): Promise<Re
     recovery: gates.RecoverVolumeExpansionFailure,
     volumeAttributesClass,
   };
+}
+
+/** In upstream's order. Rejects with an ExitError: 1 for a failed call or a driver without controller, 255 for one with nothing to do. */
+async function askDriver(context: Context, timeouts: Timeouts): Promise<ResizerDriver> {
+  const { name, channel, signal } = context;
+  const expand = { timeoutMs: timeouts.expandMs, signal };
+  const pluginCapabilities = await orExit('Failed to get the capabilities of the CSI driver', () =>
+    getPluginCapabilities(channel, expand),
+  );
+  if (!pluginCapabilities.has('CONTROLLER_SERVICE')) {
+    throw new ExitError(exitCodes.failure, 'CSI driver does not support controller service');
+  }
+  const controllerCapabilities = await orExit('Failed to get the capabilities of the CSI controller', () =>
+    getControllerCapabilities(channel, expand),
+  );
+  const expansion: Expansion = controllerCapabilities.has('EXPAND_VOLUME')
+    ? 'controller'
+    : await askNode(context, timeouts);
+  // Once more, with the deadline of modifications: a driver that is too slow for them ends the program at its start.
+  await orExit('Failed to get the capabilities of the CSI controller', () =>
+    getControllerCapabilities(channel, { timeoutMs: timeouts.modifyMs, signal }),
+  );
+  const driver: ResizerDriver = { name, pluginCapabilities, controllerCapabilities, expansion };
+  if (expansion === 'none' && !canModify(driver)) {
+    throw new ExitError(exitCodes.fatal, 'CSI driver does not support resize nor modify');
+  }
+  return driver;
+}
+
+/** A driver whose controller process has no node service cannot expand on nodes as far as this program can know. */
+async function askNode({ channel, signal }: Context, { expandMs: timeoutMs }: Timeouts): Promise<Expansion> {
+  return orExit('Failed to get the capabilities of the CSI node', async () => {
+    try {
+      const { capabilities } = await channel.call('/csi.v1.Node/NodeGetCapabilities', {}, { timeoutMs, signal });
+      return capabilities.some(({ rpc }) => rpc?.type === 'EXPAND_VOLUME') ? 'trivial' : 'none';
+    } catch (error) {
+      if (error instanceof CsiError && error.code === 'Unimplemented') return 'none';
+      throw error;
+    }
+  });
 }

@@ -138,7 +138,7 @@ export function aPod(options: PodOptions = {}): Pod {
       ],
     },
     status: { phase: options.phase ?? 'Running' },
-  } as Pod;
+  };
 }
 
 export function aClass(name = 'gold', more: Partial<VolumeAttributesClass> = {}): VolumeAttributesClass {

@@ -167,7 +167,20 @@ export function claimDefaults(object: StoredObject): StoredObject {
     ['status', 'capacity'],
     ['status', 'allocatedResources'],
   ];
-  return paths.reduce((claim, path) => canonical(claim, path), mirrorDataSource(filled));
+  const decoded = paths.reduce((claim, path) => canonical(claim, path), mirrorDataSource(filled));
+  return withoutEmptyStatus(decoded);
+}
+
+const omittedWhenEmpty = ['accessModes', 'allocatedResources', 'allocatedResourceStatuses', 'capacity', 'conditions'];
+
+/** The server omits empty lists and maps from the status of a claim. */
+function withoutEmptyStatus(claim: StoredObject): StoredObject {
+  const status = at(claim, 'status');
+  if (!isObject(status)) return claim;
+  const kept = Object.entries(status).filter(
+    ([field, value]) => !omittedWhenEmpty.includes(field) || Object.keys(value ?? {}).length > 0,
+  );
+  return { ...claim, status: Object.fromEntries(kept) };
 }
 
 /** dataSource and dataSourceRef mirror each other while no foreign namespace is named. Both say `apiGroup: null` for core. */
