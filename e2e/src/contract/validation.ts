@@ -148,7 +148,8 @@ export const validationChecks: readonly ContractCheck[] = [
         allocatedResourceStatuses: { storage: 'ControllerResizeInProgress' },
       };
       const filled = await patch({ metadata: { annotations: { a: '1' } }, status: full });
-      assert.deepEqual(filled, [{ a: '1' }, { phase: 'Pending', ...full }]);
+      const stored = { ...full, conditions: [{ ...condition, lastProbeTime: null }] };
+      assert.deepEqual(filled, [{ a: '1' }, { phase: 'Pending', ...stored }]);
       const emptied = await patch({
         metadata: { annotations: { a: null } },
         status: {

@@ -13,14 +13,21 @@ export interface OwnWrites {
   forget(key: ClaimKey): void;
 }
 
+/** A run writes a claim twice at most, and both loops may have written before a slow watch brings the first of it. */
+const keptVersions = 8;
+
 export function createOwnWrites(): OwnWrites {
-  const versions = new Map<ClaimKey, string>();
+  const versions = new Map<ClaimKey, readonly string[]>();
   return {
-    note: (written) => void versions.set(claimKey(written), written.metadata?.resourceVersion ?? ''),
+    note: (written) => {
+      const key = claimKey(written);
+      const version = written.metadata?.resourceVersion ?? '';
+      versions.set(key, [version, ...(versions.get(key) ?? [])].slice(0, keptVersions));
+    },
     isOwn: ({ previous, current }) => {
       if (previous === undefined || current === undefined) return false;
-      const isWritten = versions.get(claimKey(current)) === current.metadata?.resourceVersion;
-      return isWritten && whatUsersWrite(previous) === whatUsersWrite(current);
+      const isWritten = versions.get(claimKey(current))?.includes(current.metadata?.resourceVersion ?? '');
+      return isWritten === true && whatUsersWrite(previous) === whatUsersWrite(current);
     },
     forget: (key) => void versions.delete(key),
   };

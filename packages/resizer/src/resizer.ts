@@ -30,8 +30,10 @@ export interface ResizerOptions {
   readonly settings: ResizerSettings;
 }
 
+/** Each loop waits for its own caches only: without the right to list pods, say, modifications go on. */
 export function createResizer({ channel, events, ...ports }: ResizerDeps, options: ResizerOptions): Controller {
-  return createController(ports, loopsOf({ ...ports, channel, events }, options));
+  const controllers = loopsOf({ ...ports, channel, events }, options).map((loop) => createController(ports, [loop]));
+  return { run: async (signal) => void (await Promise.all(controllers.map((controller) => controller.run(signal)))) };
 }
 
 function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): readonly Loop[] {

@@ -7,9 +7,9 @@
  * | The turn is | asked by | then |
  * |---|---|---|
  * | free | any loop | taken |
- * | taken or promised to the other loop | a loop | promised to it next |
+ * | taken, or promised to another | a loop | it waits behind those that came earlier |
  * | promised to the loop that asks | that loop | taken |
- * | given back, with a loop that waits | | promised to that loop, which is woken |
+ * | given back, with loops that wait | | promised to the first of them, which is woken |
  * | promised to a loop whose run ends without taking it | | given back |
  */
 import type { WakeSource } from '@csi-sidecars/runtime';
@@ -18,30 +18,36 @@ import type { ClaimKey } from './claim.ts';
 export type Turn = 'expand' | 'modify';
 
 export interface VolumeTurns {
-  /** False: the other loop has the turn, and this one is woken when it is free. */
+  /** False: another run has the turn, and this key is woken when its turn comes. */
   take(volumeHandle: string, turn: Turn, key: ClaimKey): boolean;
   /** Reported at the end of every run. `isWaiting`: the run ended because the turn was taken. */
   end(turn: Turn, key: ClaimKey, isWaiting: boolean): void;
   readonly onFree: Readonly<Record<Turn, WakeSource<ClaimKey>>>;
 }
 
-interface Holder {
+interface Asker {
   readonly turn: Turn;
   readonly key: ClaimKey;
+}
+
+interface Holder extends Asker {
+  /** False: it is promised, and its run has not taken it yet. */
   isTaken: boolean;
 }
 
 export function createVolumeTurns(): VolumeTurns {
   const holders = new Map<string, Holder>();
-  const waiting = new Map<string, Holder>();
+  /** In the order in which they came: with two claims on one volume it may be more than one. */
+  const waiting = new Map<string, Asker[]>();
   const wakes: Record<Turn, ((key: ClaimKey) => void)[]> = { expand: [], modify: [] };
 
   const giveBack = (volumeHandle: string): void => {
     holders.delete(volumeHandle);
-    const next = waiting.get(volumeHandle);
+    const queue = waiting.get(volumeHandle) ?? [];
+    const next = queue.shift();
+    if (queue.length === 0) waiting.delete(volumeHandle);
     if (next === undefined) return;
-    waiting.delete(volumeHandle);
-    holders.set(volumeHandle, next);
+    holders.set(volumeHandle, { ...next, isTaken: false });
     for (const wake of wakes[next.turn]) wake(next.key);
   };
 
@@ -56,7 +62,9 @@ export function createVolumeTurns(): VolumeTurns {
         holder.isTaken = true;
         return true;
       }
-      waiting.set(volumeHandle, { turn, key, isTaken: false });
+      const queue = waiting.get(volumeHandle) ?? [];
+      if (!queue.some((asker) => asker.turn === turn && asker.key === key)) queue.push({ turn, key });
+      waiting.set(volumeHandle, queue);
       return false;
     },
     end(turn, key, isWaiting) {

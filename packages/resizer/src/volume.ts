@@ -17,9 +17,9 @@ export function preResizeCapacityOf({ metadata }: PersistentVolume): string | un
 }
 
 /** The driver may expand it: its own volume, or one of the in-tree plugin that it replaced. */
-export function mayExpand(claim: Claim, volume: PersistentVolume, driverName: string): boolean {
-  const isMigrated = replacesPlugin(driverName) && annotationOf(claim, annotations.storageResizer) === driverName;
-  return isMigrated || volume.spec?.csi?.driver === driverName;
+export function mayExpand(claim: Claim, { spec }: PersistentVolume, driverName: string): boolean {
+  if (spec?.csi !== undefined) return spec.csi.driver === driverName;
+  return replacesPlugin(driverName) && annotationOf(claim, annotations.storageResizer) === driverName;
 }
 
 /** The PersistentVolume names this claim, not an earlier one of the same name. */

@@ -13,6 +13,7 @@
  * wakes the loops.
  */
 import {
+  type Change,
   definedOnly,
   identityOf,
   type InformerOptions,
@@ -184,10 +185,11 @@ function keptAnnotations(
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
-/** The claim that a PersistentVolume is bound to. */
-export function claimOf({ spec }: PersistentVolume): ObjectKey | undefined {
-  const { namespace, name } = spec?.claimRef ?? {};
-  return name === undefined ? undefined : toObjectKey(namespace, name);
+/** The claim of a PersistentVolume that appears, or that is bound to another claim than before. */
+export function newlyBoundClaim({ previous, current }: Change<PersistentVolume>): ObjectKey | undefined {
+  const { namespace, name, uid } = current?.spec?.claimRef ?? {};
+  if (name === undefined || (previous !== undefined && previous.spec?.claimRef?.uid === uid)) return undefined;
+  return toObjectKey(namespace, name);
 }
 
 export interface Watched {

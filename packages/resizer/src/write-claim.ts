@@ -14,6 +14,7 @@ import {
 } from '@csi-sidecars/runtime';
 import type { Claim } from './claim.ts';
 import type { OwnWrites } from './own-writes.ts';
+import { retryConflicts } from './retry-conflicts.ts';
 
 export interface WriteClaimDeps extends Pick<LoopPorts, 'client'> {
   readonly claims: Cache<Claim>;
@@ -68,7 +69,9 @@ async function write(
   const body = { metadata: { ...metadata, ...(annotations === undefined ? {} : { annotations }) }, status };
   let stored = claim;
   const written = await attempt(async () => {
-    stored = await client.patch(target, { type: 'strategic', body }, { signal, subresource: 'status' });
+    const patch = (): Promise<Claim> =>
+      client.patch(target, { type: 'strategic', body }, { signal, subresource: 'status' });
+    stored = metadata.resourceVersion === undefined ? await retryConflicts(patch) : await patch();
     ownWrites.note(stored);
     claims.remember(stored);
   });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Writes to PersistentVolumes: strategic merge patches that name single fields and carry the UID. */
 import { type Cache, type LoopPorts, type PersistentVolume, persistentVolumes } from '@csi-sidecars/runtime';
+import { retryConflicts } from './retry-conflicts.ts';
 
 export interface WriteVolumeDeps extends Pick<LoopPorts, 'client'> {
   readonly volumes: Cache<PersistentVolume>;
@@ -24,7 +25,7 @@ export async function patchVolume(
     ...(spec === undefined ? {} : { spec }),
   };
   const target = { resource: persistentVolumes, ref: { name } };
-  const stored = await client.patch(target, { type: 'strategic', body }, { signal });
+  const stored = await retryConflicts(() => client.patch(target, { type: 'strategic', body }, { signal }));
   volumes.remember(stored);
   return stored;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows E16 to E25: after the call. Pure; first match wins. */
-import { done, isFailed, type PersistentVolume } from '@csi-sidecars/runtime';
+import { done, isFailed, type PersistentVolume, requeueAfter } from '@csi-sidecars/runtime';
 import { outcomeOfExpansion } from '../call-outcome.ts';
-import { type Claim, claimKey } from '../claim.ts';
+import { capacityOf, type Claim, claimKey, conditionsOf, requestedSize, resizeStatusOf } from '../claim.ts';
 import { isLess, isSame, toText } from '../size.ts';
 import { capacityOfVolume, preResizeCapacityOf } from '../volume.ts';
 import { conclude, fail } from './conclude.ts';
@@ -29,11 +29,21 @@ function afterFailure(
   if (outcome === 'open' || outcome === 'notSent') return fail('E16', message, failure);
   const row = outcome === 'infeasible' ? 'E17' : 'E18';
   const { failureSaved } = s;
-  if (failureSaved === 'untried') {
-    return { row, kind: 'saveFailure', claim, failure, isInfeasible: outcome === 'infeasible' };
+  const isInfeasible = outcome === 'infeasible';
+  if (failureSaved === 'untried' && !showsFailure(claim, failure, isInfeasible)) {
+    return { row, kind: 'saveFailure', claim, failure, isInfeasible };
   }
-  if (failureSaved === 'done') return fail(row, message, failure);
+  if (!isFailed(failureSaved)) return fail(row, message, failure);
   return fail(row, messages.failureNotSaved(claimKey(claim), failure.message, failureSaved.failure.message), failure);
+}
+
+/** A retry that fails as the last one did has nothing to write. */
+function showsFailure(claim: Claim, failure: Error, isInfeasible: boolean): boolean {
+  const message = messages.failedCondition(failure.message);
+  const isShown = conditionsOf(claim).some(
+    (condition) => condition.type === 'ControllerResizeError' && condition.message === message,
+  );
+  return isShown && (!isInfeasible || resizeStatusOf(claim) === 'ControllerResizeInfeasible');
 }
 
 function afterSuccess(
@@ -83,7 +93,10 @@ function saveResult(
     return fail('E22', text(claimKey(claim), resultSaved.failure.message), resultSaved.failure);
   }
   if (shortfall !== undefined) return fail('E25', messages.notExpanded(names, shortfall));
-  return conclude(row, done, needsNode ? messages.needsNode : messages.finished);
+  if (needsNode) return conclude(row, done, messages.needsNode);
+  // An older size may have been due before the one that the user wants by now. The own write does not wake the claim.
+  const isEnough = !isLess(capacityOf(claim), requestedSize(claim));
+  return conclude(row, isEnough ? done : requeueAfter(0), messages.finished);
 }
 
 /** Why the answer is not enough; undefined: it is. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows E1 to E15: up to the call. Pure; first match wins. The rows of the answer are in `decide-answer.ts`. */
-import { done, isFailed, type PersistentVolume, requeueAfter, retry } from '@csi-sidecars/runtime';
+import { done, dropped, isFailed, type PersistentVolume, requeueAfter, retry } from '@csi-sidecars/runtime';
 import type { Quantity } from '@csi-sidecars/volume';
 import {
   allocatedSize,
@@ -13,6 +13,7 @@ import {
   requestedSize,
   resizeStatusOf,
 } from '../claim.ts';
+import { resizeConditions } from '../conditions.ts';
 import type { ResizerDriver } from '../driver.ts';
 import { annotations } from '../names.ts';
 import type { ResizerSettings } from '../settings.ts';
@@ -73,7 +74,7 @@ function decideExpansion(s: ExpandState, pair: Pair, context: DecideContext): Ac
   }
   // Logged with the row that chose the size.
   if (s.turn === 'unasked') return { row: chosen.row, kind: 'takeTurn', volumeHandle: turnOf(volume) };
-  if (s.turn === 'busy') return conclude('E7', done);
+  if (s.turn === 'busy') return conclude('E7', dropped);
   if (s.marked === 'conflict') return conclude('E8', requeueAfter(afterConflictMs));
   if (isFailed(s.marked)) {
     const message = messages.notMarked(claimKey(claim), s.marked.failure.message);
@@ -109,9 +110,10 @@ function isSameTarget(claim: Claim, target: Quantity): boolean {
 
 /** A repeated expansion has nothing to write when the claim shows it already. */
 function needsMark(claim: Claim, status: Marking): boolean {
-  const isShown =
-    hasCondition(claim, 'Resizing') && annotationOf(claim, annotations.nodeExpansionNotRequired) === undefined;
-  return status === 'new' || !isShown;
+  if (status === 'new' || !hasCondition(claim, 'Resizing')) return true;
+  return status === 'legacy'
+    ? resizeConditions.some((type) => type !== 'Resizing' && hasCondition(claim, type))
+    : annotationOf(claim, annotations.nodeExpansionNotRequired) !== undefined;
 }
 
 /** Two PersistentVolumes of one volume take turns as well. */

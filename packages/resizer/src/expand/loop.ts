@@ -8,6 +8,7 @@ import {
   isResync,
   type Loop,
   type PersistentVolumeClaim,
+  type Pod,
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import {
@@ -21,13 +22,13 @@ import {
 } from '../claim.ts';
 import { annotations } from '../names.ts';
 import { isLess, isSame } from '../size.ts';
-import { claimOf, claimsUsedBy, type Watched } from '../watched.ts';
+import { claimsUsedBy, newlyBoundClaim, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { performers } from './perform.ts';
 import { type ExpandContext, type ExpandLoop, type ExpandState, nothingLearned } from './state.ts';
 
 export function expandLoop(context: ExpandContext, watched: Watched, clock: Clock): Loop {
-  const { driver, settings, events, memory, turns, ownWrites } = context;
+  const { driver, settings, events, memory, turns, ownWrites, openCalls } = context;
   return defineLoop<ExpandLoop>({
     name: `${driver.name}-pvc`,
     settings,
@@ -38,6 +39,7 @@ export function expandLoop(context: ExpandContext, watched: Watched, clock: Cloc
       forget: (key) => {
         memory.delete(key);
         ownWrites.forget(key);
+        openCalls.forget(key);
       },
     },
     wakes: {
@@ -46,10 +48,10 @@ export function expandLoop(context: ExpandContext, watched: Watched, clock: Cloc
         return current !== undefined && !ownWrites.isOwn(change) && matters(change) ? claimKey(current) : undefined;
       },
       // The claim may have come first.
-      volumes: ({ previous, current }) => (previous === undefined && current ? claimOf(current) : undefined),
+      volumes: newlyBoundClaim,
       // A driver that expands offline only may be asked again.
-      pods: ({ previous, current }) =>
-        current === undefined && previous !== undefined ? freed(previous, context) : undefined,
+      pods: ({ previous, current }, caches) =>
+        current === undefined && previous !== undefined ? freed(previous, context, caches) : undefined,
     },
     sources: [turns.onFree.expand],
     observe: (caches, key) => observe(context, caches, { key, clock }),
@@ -93,6 +95,7 @@ export function matters(change: Change<PersistentVolumeClaim>): boolean {
   );
 }
 
-function freed(pod: Parameters<typeof claimsUsedBy>[0], { memory }: ExpandContext): readonly ClaimKey[] {
-  return claimsUsedBy(pod).filter((key) => memory.isInUse(key));
+/** The claims of a pod that is gone that no other pod uses. */
+function freed(pod: Pod, { memory }: ExpandContext, { pods }: Caches<ExpandLoop>): readonly ClaimKey[] {
+  return claimsUsedBy(pod).filter((key) => memory.isInUse(key) && pods.byIndex('claim', key).length === 0);
 }

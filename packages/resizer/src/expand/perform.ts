@@ -65,19 +65,21 @@ async function expand(
   const volumeHandle = request.volume_id ?? '';
   const uid = claim.metadata?.uid ?? '';
   const startedMs = clock.monotonicMs();
+  const before = memory.get(key, uid);
+  // From here on the call may be under way, until an answer says otherwise.
+  memory.delete(key);
   const answer = await ask(() => channel.call(method, request, { timeoutMs, signal, migrated }));
   if ('value' in answer) {
-    memory.delete(key);
-    openCalls.note({ volumeHandle, method, startedMs, isOpen: false }, undefined);
+    openCalls.note({ key, volumeHandle, method, startedMs, isOpen: false }, undefined);
     const { capacity_bytes: bytes, node_expansion_required: needsNode } = answer.value;
     return { expanded: { value: { size: { nanos: BigInt(bytes) * 1_000_000_000n, format: 'BinarySI' }, needsNode } } };
   }
   const { failure } = answer;
   const outcome = outcomeOfExpansion(failure);
-  openCalls.note({ volumeHandle, method, startedMs, isOpen: outcome === 'open' }, failure);
+  openCalls.note({ key, volumeHandle, method, startedMs, isOpen: outcome === 'open' }, failure);
   if (outcome === 'infeasible') memory.set(key, { kind: 'infeasible', uid, sinceMs: clock.monotonicMs() });
   else if (outcome === 'final') memory.set(key, { kind: 'final', uid, isInUse: isInUseError(failure) });
-  else memory.delete(key);
+  else if (outcome === 'notSent' && before !== undefined) memory.set(key, before);
   return { expanded: answer };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the expansion loop writes to a claim: the table of status writes of the resizer's page. */
-import { type Step, timestamp } from '@csi-sidecars/runtime';
+import type { Step } from '@csi-sidecars/runtime';
 import { type Claim } from '../claim.ts';
 import { type ConditionChange, conditionsPatch, resizeConditions, transitionTime } from '../conditions.ts';
 import { annotations } from '../names.ts';
@@ -40,7 +40,15 @@ export async function mark(context: ExpandContext, step: Step<ExpandLoop, 'mark'
     status: { ...conditionsPatch(claim, conditions), ...allocation },
     ...(status === 'legacy' ? {} : { annotations: withoutNote }),
   });
-  return { marked: result.written, claim: result.claim, ...(result.written === 'done' ? { target } : {}) };
+  if (result.written !== 'done') return { marked: result.written, claim: result.claim };
+  if (status === 'new') noteNoCall(context, step);
+  return { marked: 'done', claim: result.claim, target };
+}
+
+/** No call for the new size is under way yet, so the user may still change it. What is known about pods stays. */
+function noteNoCall({ memory }: ExpandContext, { key, state, action }: Step<ExpandLoop, 'mark'>): void {
+  const isInUse = state.entry?.kind === 'final' && state.entry.isInUse;
+  memory.set(key, { kind: 'final', uid: action.claim.metadata?.uid ?? '', isInUse });
 }
 
 export async function saveResult(
@@ -92,7 +100,7 @@ export async function saveFailure(
   const { claim, failure, isInfeasible } = step.action;
   const error = { type: 'ControllerResizeError', message: messages.failedCondition(failure.message) } as const;
   const conditions: ConditionChange = {
-    set: [{ ...error, lastTransitionTime: timestamp(step.clock.nowMs()) }],
+    set: [{ ...error, lastTransitionTime: transitionTime(claim, error, step.clock.nowMs()) }],
     remove: [],
   };
   const { written, claim: stored } = await patchClaim(depsOf(context, step), claim, {

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows M17 to M22: after the call. Pure; first match wins. */
-import { done, isFailed, type RecordedEvent, retry, type VolumeAttributesClass } from '@csi-sidecars/runtime';
+import {
+  done,
+  isFailed,
+  type RecordedEvent,
+  requeueAfter,
+  retry,
+  type VolumeAttributesClass,
+} from '@csi-sidecars/runtime';
 import { outcomeOfModification } from '../call-outcome.ts';
+import { wantedClassOf } from '../claim.ts';
 import { conclude, failSilently } from './conclude.ts';
 import type { Pair } from './decide.ts';
 import * as messages from './messages.ts';
@@ -21,7 +29,10 @@ function afterSuccess(s: ModifyState, { claim, volume, target }: Facts): Action 
   if (!isSaved) return { row: 'M17', kind: 'saveVolume', volume, className };
   if (isFailed(s.resultSaved)) return failSilently('M18', s.resultSaved.failure);
   if (s.resultSaved === 'untried') return { row: 'M18', kind: 'saveResult', claim, className };
-  return conclude('M19', done, messages.modified(claim.metadata?.name ?? '', className));
+  const wanted = wantedClassOf(claim);
+  // The user may want another class by now. The own write does not wake the claim.
+  const isWanted = wanted === className || wanted === '';
+  return conclude('M19', isWanted ? done : requeueAfter(0), messages.modified(claim.metadata?.name ?? '', className));
 }
 
 const rows: Readonly<Record<FailureOutcome, string>> = { open: 'M20', infeasible: 'M21', final: 'M22' };

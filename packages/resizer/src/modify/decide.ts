@@ -2,6 +2,7 @@
 /** Rows M1 to M16: up to the call. Pure; first match wins. The rows of the answer are in `decide-answer.ts`. */
 import {
   done,
+  dropped,
   isFailed,
   type PersistentVolume,
   requeueAfter,
@@ -107,7 +108,7 @@ function mayModify(
   }
   const volumeHandle = spec?.csi?.volumeHandle ?? metadata?.name ?? '';
   if (turn === 'unasked') return { row: 'M11', kind: 'takeTurn', volumeHandle };
-  return turn === 'busy' ? conclude('M11', done) : undefined;
+  return turn === 'busy' ? conclude('M11', dropped) : undefined;
 }
 
 function decideCall(

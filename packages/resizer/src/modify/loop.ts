@@ -21,7 +21,7 @@ import {
   volumeNameOf,
   wantedClassOf,
 } from '../claim.ts';
-import { claimOf, type Watched } from '../watched.ts';
+import { newlyBoundClaim, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { performers } from './perform.ts';
 import { type ModifyContext, type ModifyLoop, type ModifyState, nothingLearned } from './state.ts';
@@ -31,7 +31,7 @@ export interface ModifyWatched extends Pick<Watched, 'claims' | 'volumes'> {
 }
 
 export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock: Clock): Loop {
-  const { driver, settings, events, memory, turns, ownWrites } = context;
+  const { driver, settings, events, memory, turns, ownWrites, openCalls } = context;
   return defineLoop<ModifyLoop>({
     name: `${driver.name}-pvc-modify`,
     settings,
@@ -42,6 +42,7 @@ export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock
       forget: (key) => {
         memory.delete(key);
         ownWrites.forget(key);
+        openCalls.forget(key);
       },
     },
     wakes: {
@@ -50,7 +51,7 @@ export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock
         return current !== undefined && !ownWrites.isOwn(change) && matters(change) ? claimKey(current) : undefined;
       },
       // The claim may have come first.
-      volumes: ({ previous, current }) => (previous === undefined && current ? claimOf(current) : undefined),
+      volumes: newlyBoundClaim,
       // Claims may name a class before it exists.
       classes: ({ current, isInInitialList }, { claims }) =>
         current === undefined || isInInitialList

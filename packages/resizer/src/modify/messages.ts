@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts that users see in events and conditions of claims, as upstream writes them, and that suites match on. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
-import type { ClaimKey } from '../claim.ts';
 
 const normal = (reason: string, message: string): RecordedEvent => ({ type: 'Normal', reason, message });
 const warning = (message: string): RecordedEvent => ({ type: 'Warning', reason: 'VolumeModifyFailed', message });
@@ -25,5 +24,3 @@ export const openCondition = (className: string): string => `Modifying volume to
 
 export const noStatus = (cause: string): string => `cannot get error status from modify volume err: ${cause}`;
 export const emptyHandle = 'empty volume handle';
-export const infeasible = (key: ClaimKey): string =>
-  `skipping volume modification for pvc ${key}, because modification previously failed with infeasible error`;

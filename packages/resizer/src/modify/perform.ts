@@ -51,13 +51,15 @@ async function modify(
   const volumeHandle = request.volume_id ?? '';
   const uid = claim.metadata?.uid ?? '';
   const startedMs = clock.monotonicMs();
+  const before = memory.get(key, uid);
   // From here on the call may be under way, until an answer says otherwise.
   memory.delete(key);
   const modified = await attempt(() => channel.call(method, request, { timeoutMs: settings.modifyTimeoutMs, signal }));
   const failure = isFailed(modified) ? modified.failure : undefined;
   const outcome = failure && outcomeOfModification(failure);
-  openCalls.note({ volumeHandle, method, startedMs, isOpen: outcome === 'open' }, failure);
+  openCalls.note({ key, volumeHandle, method, startedMs, isOpen: outcome === 'open' }, failure);
   if (outcome === 'infeasible') memory.set(key, { kind: 'infeasible', uid, sinceMs: clock.monotonicMs() });
-  if (outcome === 'final' || outcome === 'notSent') memory.set(key, { kind: 'settled', uid });
+  if (outcome === 'final') memory.set(key, { kind: 'settled', uid });
+  if (outcome === 'notSent' && before !== undefined) memory.set(key, before);
   return { modified };
 }
