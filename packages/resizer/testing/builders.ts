@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
+import { type Code, CsiError } from '@csi-sidecars/csi';
 import { driverName } from '@csi-sidecars/csi/testing';
 import type { PersistentVolume, Pod, VolumeAttributesClass } from '@csi-sidecars/runtime';
+import { parseQuantity, type Quantity } from '@csi-sidecars/volume';
 import type { Claim, ClaimCondition, ModifyStatus } from '../src/claim.ts';
+import type { ResizerDriver } from '../src/driver.ts';
 import type { ResizerSettings } from '../src/settings.ts';
 
 export { driverName };
@@ -150,4 +153,29 @@ export function aClass(name = 'gold', more: Partial<VolumeAttributesClass> = {})
     parameters: { iops: '1000' },
     ...more,
   };
+}
+
+export interface DriverOverrides {
+  readonly name?: string;
+  readonly controller?: readonly string[];
+  readonly expansion?: ResizerDriver['expansion'];
+}
+
+export function aDriver({ name = driverName, controller = [], expansion }: DriverOverrides = {}): ResizerDriver {
+  return {
+    name,
+    pluginCapabilities: new Set(['CONTROLLER_SERVICE']),
+    controllerCapabilities: new Set(['EXPAND_VOLUME', 'MODIFY_VOLUME', ...controller]),
+    expansion: expansion ?? 'controller',
+  };
+}
+
+export function csiFailure(code: Exclude<Code, 'OK'>, detail = 'no'): CsiError {
+  return new CsiError({ code, detail, method: '/csi.v1.Controller/ControllerExpandVolume' });
+}
+
+export function sizeOf(text: string): Quantity {
+  const size = parseQuantity(text);
+  if (size === undefined) throw new Error(`not a size: ${text}`);
+  return size;
 }
