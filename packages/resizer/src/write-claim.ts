@@ -12,7 +12,7 @@ import {
   type LoopPorts,
   persistentVolumeClaims,
 } from '@csi-sidecars/runtime';
-import type { Claim } from './claim.ts';
+import { type Claim, claimKey } from './claim.ts';
 import type { OwnWrites } from './own-writes.ts';
 import { retryConflicts } from './retry-conflicts.ts';
 
@@ -71,8 +71,9 @@ async function write(
   const written = await attempt(async () => {
     const patch = (): Promise<Claim> =>
       client.patch(target, { type: 'strategic', body }, { signal, subresource: 'status' });
-    stored = metadata.resourceVersion === undefined ? await retryConflicts(patch) : await patch();
-    ownWrites.note(stored);
+    stored = await ownWrites.record(claimKey(claim), () =>
+      metadata.resourceVersion === undefined ? retryConflicts(patch) : patch(),
+    );
     claims.remember(stored);
   });
   return { written, claim: stored };

@@ -3,6 +3,7 @@
  * The whole resizer, its real loops, caches and client, between a fake API server and the driver's model, in virtual time. Nothing
  * expands file systems by itself: a test plays kubelet where it needs one.
  */
+import type { Code } from '@csi-sidecars/csi';
 import {
   createEventRecorder,
   type EventRecorder,
@@ -26,6 +27,7 @@ import { clusterRules } from '../src/rbac.ts';
 import { createResizer } from '../src/resizer.ts';
 import { aClaim, aVolume, driverName, type SettingsOverrides, someSettings } from './builders.ts';
 
+type FailingCode = Exclude<Extract<Code, string>, 'OK' | `Code(${number})`>;
 type ControllerCapability = (typeof allCapabilities.controller)[number];
 
 export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'>> {
@@ -58,6 +60,15 @@ export interface Fixture extends RunningController {
   /** As by a user, kubelet or another controller. */
   changeClaim(change: (claim: Claim) => Claim, name?: string): void;
   changeVolume(change: (volume: PersistentVolume) => PersistentVolume, name?: string): void;
+  /** A user asks for another size. */
+  ask(size: string, name?: string): void;
+  /** The next so many calls of this kind fail; default: one ControllerExpandVolume. */
+  failCalls(
+    code: FailingCode,
+    options?: { readonly method?: string; readonly times?: number; readonly message?: string },
+  ): void;
+  /** The sizes of all ControllerExpandVolume calls, in bytes. */
+  sizes(): readonly string[];
   /** The next so many requests of this kind, e.g. `patch persistentvolumeclaims/status`, meet this. */
   fault(what: string, fault: Fault, times?: number): void;
 }
@@ -116,15 +127,24 @@ async function worldOf({ controller, node, model, faults = [], rules = clusterRu
 }
 
 function toFixture(running: RunningController, events: readonly string[]): Fixture {
-  const { server, faults } = running;
+  const { server, faults, driver } = running;
+  const changeClaim: Fixture['changeClaim'] = (change, name = 'data') =>
+    void server.objects.change(persistentVolumeClaims, { namespace: 'team', name }, change);
   return {
     ...running,
     events,
     bodies: () => server.writes().map(({ body }) => body),
     claim: (name = 'data') => server.objects.get(persistentVolumeClaims, { namespace: 'team', name }),
     volume: (name = 'pv1') => server.objects.get(persistentVolumes, { name }),
-    changeClaim: (change, name = 'data') =>
-      void server.objects.change(persistentVolumeClaims, { namespace: 'team', name }, change),
+    changeClaim,
+    ask: (size, name) =>
+      changeClaim((claim) => ({ ...claim, spec: { ...claim.spec, resources: { requests: { storage: size } } } }), name),
+    failCalls: (code, { method = 'ControllerExpandVolume', times = 1, message = 'no' } = {}) =>
+      void driver.faults.add({ method, times, action: { kind: 'fail', code, message } }),
+    sizes: () =>
+      running
+        .requests('ControllerExpandVolume')
+        .map((request) => (request['capacity_range'] as { readonly required_bytes: string }).required_bytes),
     changeVolume: (change, name = 'pv1') => void server.objects.change(persistentVolumes, { name }, change),
     fault: (what, fault, times = 1) => {
       const when: FaultRule['when'] = ({ verb, resource, subresource }) =>

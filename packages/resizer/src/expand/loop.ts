@@ -21,6 +21,7 @@ import {
   volumeNameOf,
 } from '../claim.ts';
 import { annotations } from '../names.ts';
+import { wakeOnForeignChanges } from '../own-writes.ts';
 import { isLess, isSame } from '../size.ts';
 import { claimsUsedBy, newlyBoundClaim, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
@@ -29,6 +30,7 @@ import { type ExpandContext, type ExpandLoop, type ExpandState, nothingLearned }
 
 export function expandLoop(context: ExpandContext, watched: Watched, clock: Clock): Loop {
   const { driver, settings, events, memory, turns, ownWrites, openCalls } = context;
+  const foreign = wakeOnForeignChanges(ownWrites, matters);
   return defineLoop<ExpandLoop>({
     name: `${driver.name}-pvc`,
     settings,
@@ -43,17 +45,14 @@ export function expandLoop(context: ExpandContext, watched: Watched, clock: Cloc
       },
     },
     wakes: {
-      claims: (change) => {
-        const { current } = change;
-        return current !== undefined && !ownWrites.isOwn(change) && matters(change) ? claimKey(current) : undefined;
-      },
+      claims: foreign.onChange,
       // The claim may have come first.
       volumes: newlyBoundClaim,
       // A driver that expands offline only may be asked again.
       pods: ({ previous, current }, caches) =>
         current === undefined && previous !== undefined ? freed(previous, context, caches) : undefined,
     },
-    sources: [turns.onFree.expand],
+    sources: [turns.onFree.expand, foreign.source],
     observe: (caches, key) => observe(context, caches, { key, clock }),
     decide: (state) => decide(state, context),
     perform: performers(context),

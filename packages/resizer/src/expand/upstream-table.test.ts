@@ -80,7 +80,6 @@ function toRow(line: string): Row {
 }
 
 const rows = table.trim().split('\n').slice(1).map(toRow);
-const method = 'ControllerExpandVolume';
 
 function optionsOf({ extra }: Row): FixtureOptions {
   if (extra.includes('only the node expands')) return { controller: [], expansion: 'trivial' };
@@ -92,7 +91,7 @@ async function run(row: Row): Promise<Fixture> {
   const isKnown = extra.includes('known final');
   const code = (['FailedPrecondition', 'InvalidArgument'] as const).find((name) => extra.includes(name));
   const r = await aResizer({ ...optionsOf(row), seed: [aVolume({ cap: pv })] });
-  if (isKnown) r.driver.faults.add({ method, times: 1, action: { kind: 'fail', code: 'Internal' } });
+  if (isKnown) r.failCalls('Internal');
   r.server.seed(
     aClaim({
       spec: isKnown ? (alloc ?? '') : spec,
@@ -103,8 +102,8 @@ async function run(row: Row): Promise<Fixture> {
     }),
   );
   await r.settle();
-  if (code !== undefined) r.driver.faults.add({ method, times: 1, action: { kind: 'fail', code } });
-  if (isKnown) r.changeClaim((it) => ({ ...it, spec: { ...it.spec, resources: { requests: { storage: spec } } } }));
+  if (code !== undefined) r.failCalls(code);
+  if (isKnown) r.ask(spec);
   await r.settle();
   return r;
 }
@@ -117,8 +116,7 @@ it.each(rows)(
   '$id given $spec requested, $cap there, $alloc allocated, $rstatus, PersistentVolume of $pv, $extra, then $calls',
   async (row) => {
     const r = await run(row);
-    const asked = r.requests(method).map((it) => (it['capacity_range'] as { required_bytes: string }).required_bytes);
-    expect(asked).toEqual(row.calls.map((size) => (sizeOf(size).nanos / 1_000_000_000n).toString()));
+    expect(r.sizes()).toEqual(row.calls.map((size) => (sizeOf(size).nanos / 1_000_000_000n).toString()));
     const [alloc, rstatus, pv] = row.then;
     const { allocatedResources, allocatedResourceStatuses } = r.claim()?.status ?? {};
     expect([allocatedResources?.['storage'], allocatedResourceStatuses?.['storage']]).toEqual([alloc, rstatus]);

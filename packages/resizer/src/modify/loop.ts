@@ -21,6 +21,7 @@ import {
   volumeNameOf,
   wantedClassOf,
 } from '../claim.ts';
+import { wakeOnForeignChanges } from '../own-writes.ts';
 import { newlyBoundClaim, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { performers } from './perform.ts';
@@ -32,6 +33,7 @@ export interface ModifyWatched extends Pick<Watched, 'claims' | 'volumes'> {
 
 export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock: Clock): Loop {
   const { driver, settings, events, memory, turns, ownWrites, openCalls } = context;
+  const foreign = wakeOnForeignChanges(ownWrites, matters);
   return defineLoop<ModifyLoop>({
     name: `${driver.name}-pvc-modify`,
     settings,
@@ -46,10 +48,7 @@ export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock
       },
     },
     wakes: {
-      claims: (change) => {
-        const { current } = change;
-        return current !== undefined && !ownWrites.isOwn(change) && matters(change) ? claimKey(current) : undefined;
-      },
+      claims: foreign.onChange,
       // The claim may have come first.
       volumes: newlyBoundClaim,
       // Claims may name a class before it exists.
@@ -58,7 +57,7 @@ export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock
           ? undefined
           : claims.byIndex('class', current.metadata?.name ?? '').map(claimKey),
     },
-    sources: [turns.onFree.modify],
+    sources: [turns.onFree.modify, foreign.source],
     observe: (caches, key) => observe(context, caches, { key, clock }),
     decide: (state) => decide(state, context),
     perform: performers(context),
