@@ -91,7 +91,7 @@ describe('a refusal', () => {
 });
 
 describe('an open outcome', () => {
-  it('[resizer#152, 156, 170, P21] given another class is wanted, then the old one is requested to its end, and the new one follows at once', async () => {
+  it('[resizer#152, 156, 170] given another class is wanted, then the old one is requested to its end, and the new one follows at once, P21', async () => {
     const r = await given((it) => it.failCalls('Aborted', { method, times: 2 }));
     expect(warnings(r)).toEqual([
       'Warning VolumeModifyFailed team/data: rpc error: code = Aborted desc = no. Still modifying to VAC gold',
