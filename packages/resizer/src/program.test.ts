@@ -194,12 +194,12 @@ describe('the API of VolumeAttributesClasses', () => {
     const { world } = deps;
     const connectApi: typeof world.connectApi = async (options) => {
       const { client, close } = await world.connectApi(options);
-      return { client: { ...client, raw: async () => answer() as never }, close };
+      return { client: { ...client, raw: async () => answer() }, close };
     };
     return runResizer({ ...deps, world: { ...world, connectApi } });
   };
   const fails = (status: number) => () => {
-    throw new ApiError({ status, message: 'no', reason: 'x' } as never);
+    throw new ApiError({ status, message: 'no', reason: 'x' });
   };
   it.each([
     { given: 'a list with it', answer: () => ({ resources: [{ kind: 'VolumeAttributesClass' }] }), watches: all },
@@ -285,7 +285,7 @@ it('[resizer#213] given a scrape, then the requests to the API server are there,
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   expect(text).toMatch(/^rest_client_requests_total\{.*host="api\.test:443".*\} [1-9]/m);
   expect(text).toMatch(/^rest_client_rate_limiter_duration_seconds_count\{/m);
-  const queues = [...text.matchAll(/^workqueue_adds_total\{name="(.*?)"\}/gm)].map((match) => match[1]);
+  const queues = [...text.matchAll(/^workqueue_adds_total\{name="(.*?)"\}/gm)].map((match) => match[1] ?? '');
   expect(queues.toSorted()).toEqual([`${driverName}-pvc`, `${driverName}-pvc-modify`]);
 });
 
@@ -323,7 +323,7 @@ describe('the election', () => {
 
   it('given a signal during a call, then it is finished and saved, its events are sent, and the lease is released last', async () => {
     const answer = Promise.withResolvers<object>();
-    const resize: Handlers = { '/csi.v1.Controller/ControllerExpandVolume': () => answer.promise as never };
+    const resize: Handlers = { '/csi.v1.Controller/ControllerExpandVolume': () => answer.promise };
     await using resizer = await run({ args, handlers: resize, seed: [aClaim(), aVolume()] });
     await vi.waitFor(() => expect(resizer.calls()).toContain('ControllerExpandVolume'));
     const { server } = resizer.world;

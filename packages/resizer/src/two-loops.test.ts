@@ -98,7 +98,7 @@ it('given a claim that is gone and comes back with its name, then nothing of it 
   expect(r.calls().length).toBe(2);
   r.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
   await r.settle();
-  r.server.seed({ ...claim, status: r.claim()?.status ?? claim.status ?? {} } as typeof claim);
+  r.server.seed({ ...claim, status: r.claim()?.status ?? claim.status ?? {} });
   await r.settle();
   expect(isDone(r)).toBe(true);
   await r.stop();

@@ -13,7 +13,7 @@ it('[resizer#116] given a secret, then all its keys are sent; without a referenc
   const reference = { name: 'login', namespace: 'team' };
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: reference, data: { a: 'MQ==', b: 'Mg==' } };
   const r = await aResizer({
-    seed: [secret as never, aVolume({ csi: { controllerExpandSecretRef: reference } }), aClaim()],
+    seed: [secret, aVolume({ csi: { controllerExpandSecretRef: reference } }), aClaim()],
   });
   expect(r.requests('ControllerExpandVolume')[0]).toMatchObject({ secrets: { a: '1', b: '2' } });
   await r.stop();

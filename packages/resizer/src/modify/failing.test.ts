@@ -29,7 +29,7 @@ async function given(prepare: (r: Fixture) => void, claim = claimOf(), options: 
   return r;
 }
 /** Fails so many patches that follow the first call. */
-const afterCall = (r: Fixture, what: string, fault = conflict, times = 1): void =>
+const afterCall = (r: Fixture, what: string, { fault = conflict, times = 1 } = {}): void =>
   void r.faults.push({
     when: ({ verb, resource }) => verb === 'patch' && resource === what && r.calls().length === 1,
     fault,
@@ -171,7 +171,7 @@ describe('reads and writes that fail', () => {
   });
 
   it('[resizer#171] given the PersistentVolume cannot be written, then the claim stays and the call is repeated', async () => {
-    const r = await given((it) => afterCall(it, 'persistentvolumes', forbidden));
+    const r = await given((it) => afterCall(it, 'persistentvolumes', { fault: forbidden }));
     expect([r.writes(), statusOf(r)?.status, warnings(r)]).toEqual([[marked], 'InProgress', []]);
     await r.clock.advance(second);
     expect([asked(r), r.writes()]).toEqual([
@@ -182,7 +182,7 @@ describe('reads and writes that fail', () => {
   });
 
   it('[resizer#172] given the claim cannot be written, then the call is repeated, and the PersistentVolume not written again', async () => {
-    const r = await given((it) => afterCall(it, 'persistentvolumeclaims', forbidden));
+    const r = await given((it) => afterCall(it, 'persistentvolumeclaims', { fault: forbidden }));
     await r.clock.advance(second);
     expect([asked(r), r.writes(), statusOf(r)]).toEqual([['gold', 'gold'], [marked, volumeSaved, marked], undefined]);
     await r.stop();
@@ -199,7 +199,7 @@ describe('reads and writes that fail', () => {
   it('[resizer#174] given conflicts when a failure is recorded, then they are retried in place, P10', async () => {
     const r = await given((it) => {
       it.failCalls('InvalidArgument', { method });
-      afterCall(it, 'persistentvolumeclaims', conflict, 3);
+      afterCall(it, 'persistentvolumeclaims', { times: 3 });
     });
     expect([asked(r), statusOf(r)?.status, warnings(r).length]).toEqual([['gold'], 'Infeasible', 1]);
     await r.stop();
