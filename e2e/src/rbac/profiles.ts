@@ -11,7 +11,7 @@ import { type KubeObject, leaseName, type ObjectMeta, type PolicyRule } from '@c
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 
 export type RbacProfile = 'stock' | 'minimal';
-export type RbacSubject = 'external-provisioner' | 'external-attacher';
+export type RbacSubject = 'external-provisioner' | 'external-attacher' | 'external-resizer';
 
 export interface RbacObject extends KubeObject {
   readonly kind: string;
@@ -45,6 +45,7 @@ export function rbacObjects(
 const lockPrefixes: Readonly<Record<RbacSubject, string>> = {
   'external-provisioner': '',
   'external-attacher': 'external-attacher-leader-',
+  'external-resizer': 'external-resizer-',
 };
 
 export function leaseNameOf(subject: RbacSubject, driverName: string): string {
