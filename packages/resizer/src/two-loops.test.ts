@@ -3,7 +3,7 @@
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { aClaim, aClass, aVolume } from '../testing/builders.ts';
-import { aResizer, type Fixture, type FixtureOptions } from '../testing/resizer-fixture.ts';
+import { aResizer, type Fixture, type FixtureOptions, gib } from '../testing/resizer-fixture.ts';
 
 const claim = aClaim({ wantedClass: 'gold' });
 const methods = ['ControllerExpandVolume', 'ControllerModifyVolume'] as const;
@@ -70,6 +70,23 @@ it('given a run that throws, then the other loop gets the turn', async () => {
   const r = await given(() => undefined, { seed: [odd, aClass()] });
   expect(r.logger.lines.filter(({ message }) => message === 'Reconcile threw, will retry').length).toBe(1);
   expect(r.calls()).toEqual([modified]);
+  await r.stop();
+});
+
+it('given a run that waited and has nothing to do any more, then the turn is free', async () => {
+  const r = await given(delays);
+  const [first] = r.calls();
+  // Whatever waits is not wanted any more.
+  if (first === undefined || first.startsWith('ControllerExpandVolume')) {
+    r.changeClaim(({ spec: { volumeAttributesClassName: _class, ...spec } = {}, ...it }) => ({ ...it, spec }));
+  } else {
+    r.ask('1Gi');
+  }
+  await r.clock.advance(5_000);
+  expect(r.calls().length).toBe(1);
+  r.ask('3Gi');
+  await r.clock.advance(5_000);
+  expect([r.calls().at(-1), r.sizes().at(-1)]).toEqual([expanded, `${3n * gib}`]);
   await r.stop();
 });
 
