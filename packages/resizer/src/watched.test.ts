@@ -113,6 +113,12 @@ it.each([
     current: aVolume({ claim: aClaim({ uid: 'x' }) }),
     then: 'team/data',
   },
+  {
+    given: 'a PersistentVolume without a claim',
+    previous: undefined,
+    current: aVolume({ spec: { claimRef: undefined as never } }),
+    then: undefined,
+  },
   { given: 'one that is gone', previous: aVolume(), current: undefined, then: undefined },
 ])('given $given, then the claim that is woken is $then', ({ previous, current, then }) => {
   expect(newlyBoundClaim({ previous, current, isInInitialList: false })).toBe(then);

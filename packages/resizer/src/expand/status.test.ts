@@ -74,6 +74,14 @@ describe('conditions', () => {
     await r.stop();
   });
 
+  it('given a condition that was set to False, then it is set again, at a new time', async () => {
+    const conditions = [aCondition('Resizing', { status: 'False' })];
+    const r = await given(aClaim({ ...repeated, conditions }), (it) => it.failCalls('Aborted'));
+    const { status, lastTransitionTime } = condition(r, 'Resizing') ?? {};
+    expect([r.writes().length, status, lastTransitionTime === old]).toEqual([1, 'True', false]);
+    await r.stop();
+  });
+
   it('[resizer#56] given a success after an error, then three conditions stand together', async () => {
     const r = await given(aClaim(), (it) => it.failCalls('Internal'));
     expect(types(r)).toEqual(['Resizing', 'ControllerResizeError']);
