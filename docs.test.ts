@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 const root = import.meta.dirname;
 
 /** Programs whose decisions return the row that they come from. */
-const programsWithRows = ['attacher'];
+const programsWithRows = ['attacher', 'resizer'];
 
 /** Row ids that a behaviour page lists, as `page#id`. A case is a list item that begins with the id in bold. */
 function documentedCases(): Set<string> {

@@ -17,6 +17,8 @@ export interface Flow {
   readonly zones?: readonly string[];
   /** Nodes that the driver attaches volumes to. Default none: it cannot. */
   readonly attachTo?: readonly string[];
+  /** The driver expands volumes. Default no. */
+  readonly expands?: boolean;
   /** Undisturbed, and no part of the enumeration. */
   readonly prepare: (world: World) => Promise<void> | void;
   readonly act: (world: World) => Promise<void>;

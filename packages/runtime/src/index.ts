@@ -75,6 +75,7 @@ export { ignoreNotFound } from './api/ignore-not-found.ts';
 export { stringifyJson } from './api/json.ts';
 export type { PolicyRule, UsedRule } from './api/policy-rule.ts';
 export { readSecret } from './api/read-secret.ts';
+export { servesKind } from './api/served-kind.ts';
 export { retryOnConflict } from './api/retry-on-conflict.ts';
 export type { ConflictRetry } from './api/retry-on-conflict.ts';
 export { timestamp } from './api/timestamp.ts';

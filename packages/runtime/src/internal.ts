@@ -60,3 +60,4 @@ export type { WorkQueue } from './workqueue/workqueue.ts';
 export { readKubeconfig } from './api/cluster/kubeconfig-format.ts';
 export type { TransportFailure, TransportRequest } from './api/transport.ts';
 export { userAgent } from './api/user-agent.ts';
+export { createRequestMetrics } from './api/request-metrics.ts';

@@ -19,7 +19,6 @@ export type { FlagSyntax, ParseResult } from './flags/parse.ts';
 export { goUsageText } from './flags/go-usage.ts';
 export { usageText } from './flags/usage.ts';
 export type { ProgramFlags } from './programs/program.ts';
-export { resizerProgram } from './programs/resizer.ts';
 export {
   automaxprocsFlag,
   gatesFlag,

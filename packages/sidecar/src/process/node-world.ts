@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The real world of a controller: this process, and the cluster it runs in. */
 import { type Files, systemClock, systemFiles } from '@csi-sidecars/runtime';
-import { type ApiConnection, connectApi, keepHeapSmall, nodeHeap, userAgent } from '@csi-sidecars/runtime/internal';
+import {
+  type ApiConnection,
+  connectApi,
+  createRequestMetrics,
+  keepHeapSmall,
+  nodeHeap,
+  userAgent,
+} from '@csi-sidecars/runtime/internal';
 import { usageText } from '../flags/usage.ts';
 import { runInProcess } from './process-world.ts';
 import type { ProgramDeps } from './run-controller.ts';
@@ -23,8 +30,9 @@ async function openMetrics(): Promise<ScrapedMetrics> {
 
 function connect(
   { clock, files, version, env }: ProcessWorld & { readonly files: Files },
-  { program, log: logger, ...options }: ApiOptions,
+  { program, log: logger, metrics, ...options }: ApiOptions,
 ): Promise<ApiConnection> {
   const agent = userAgent({ binary: program, version, commit: process.env['CSI_SIDECARS_COMMIT'] ?? '' });
-  return connectApi({ clock, files, env, logger }, { ...options, userAgent: agent });
+  const requestMetrics = metrics && ((host: string) => createRequestMetrics(metrics, host));
+  return connectApi({ clock, files, env, logger, requestMetrics }, { ...options, userAgent: agent });
 }

@@ -68,6 +68,8 @@ export interface ControllerBody<V, G extends string, Opened> {
   readonly clientExitCode?: number;
   /** When listening fails; default 1. */
   readonly httpExitCode?: number;
+  /** The program serves the `rest_client_*` metrics of its API client, as upstream's csi-resizer does. Default: it does not. */
+  readonly requestMetrics?: true;
   /** What must be there before the program answers HTTP: the driver, the CRDs. It is closed at the end of the stack. */
   readonly open: (context: ControllerContext<V, G>, opened: AsyncDisposableStack) => Promise<Opened>;
   /** Capabilities and controllers. Throws an ExitError when they will not do. */
@@ -114,7 +116,10 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
   await using stack = new AsyncDisposableStack();
 
-  const connect = () =>
+  const address = values['metrics-address'] || values['http-endpoint'];
+  const scraped = address === '' ? undefined : await world.openMetrics();
+  const metrics: Metrics = scraped ?? noMetrics;
+  const connect = (requestMetrics?: Metrics) =>
     world.connectApi({
       program: program.name,
       kubeconfig: body.kubeconfig?.(values, env) ?? values.kubeconfig,
@@ -122,13 +127,15 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
       qps: values['kube-api-qps'],
       burst: values['kube-api-burst'],
       log,
+      metrics: requestMetrics,
     });
-  const api = await orExit('Failed to create a Kubernetes client', connect, body.clientExitCode);
+  const api = await orExit(
+    'Failed to create a Kubernetes client',
+    () => connect(body.requestMetrics === true ? metrics : undefined),
+    body.clientExitCode,
+  );
   stack.defer(api.close);
 
-  const address = values['metrics-address'] || values['http-endpoint'];
-  const scraped = address === '' ? undefined : await world.openMetrics();
-  const metrics: Metrics = scraped ?? noMetrics;
   const context = { started, client: api.client, log, metrics, clock, random, world, signal, cutShort };
   const opened = await body.open(context, stack);
 
@@ -145,7 +152,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   return await runUnderLease(
     {
       ...context,
-      connect,
+      connect: () => connect(),
       onElector: (made) => {
         elector = made;
       },

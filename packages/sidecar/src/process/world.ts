@@ -3,7 +3,7 @@
  * What a program needs of the process and the cluster, as ports, so that it starts and stops in a test as it does in a
  * container. Signals and exits are the runtime's (`runProcess`): a run resolves with the exit code.
  */
-import type { Clock, Files, Logger, Random, ScrapedMetrics } from '@csi-sidecars/runtime';
+import type { Clock, Files, Logger, Metrics, Random, ScrapedMetrics } from '@csi-sidecars/runtime';
 import type { ApiConnection, LineWriter } from '@csi-sidecars/runtime/internal';
 import type { Flags } from '../flags/flag.ts';
 
@@ -48,4 +48,6 @@ export interface ApiOptions {
   readonly qps: number;
   readonly burst: number;
   readonly log: Logger;
+  /** Where the client reports its requests. Default: nowhere. */
+  readonly metrics?: Metrics | undefined;
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Command line of csi-resizer. */
-import { boolFlag, durationFlag, intFlag, stringFlag } from '../flags/flag.ts';
-import type { GateSettings } from '../flags/flag.ts';
-import type { Gate } from '../flags/gates.ts';
-import type { ProgramFlags } from './program.ts';
-import { gatesFlag, releaseOnExitGate, retryFlags, standardFlags } from './shared-flags.ts';
-import type { RetryValues, StandardValues } from './shared-flags.ts';
+/** Command line of csi-resizer: upstream's flags, Go's flag syntax. */
+import {
+  boolFlag,
+  durationFlag,
+  gatesFlag,
+  intFlag,
+  releaseOnExitGate,
+  retryFlags,
+  standardFlags,
+  stringFlag,
+} from '@csi-sidecars/sidecar';
+import type { Gate, GateSettings, ProgramFlags, RetryValues, StandardValues } from '@csi-sidecars/sidecar';
 
 export interface ResizerValues extends StandardValues, RetryValues {
   readonly master: string;
@@ -32,7 +37,7 @@ export type ResizerGate =
 const gates: Readonly<Record<ResizerGate, Gate>> = {
   ...releaseOnExitGate,
   AnnotateFsResize: { stage: 'BETA', defaultValue: true },
-  // Unknown to the newest original, but manifests in the field set it, to either value.
+  // Upstream v2.3.0 does not know it any more; deployments set it to either value.
   RecoverVolumeExpansionFailure: { stage: 'GA', defaultValue: true },
   VolumeAttributesClass: { stage: 'GA', defaultValue: true },
 };
