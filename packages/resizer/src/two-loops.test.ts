@@ -67,7 +67,7 @@ it('given Aborted while an earlier call is open, then the log says which one, an
 it('given a run that throws, then the other loop gets the turn', async () => {
   // No server stores such a list.
   const odd = aVolume({ spec: { accessModes: 5 as never } });
-  const r = await given(() => undefined, { seed: [odd, aClass()] });
+  const r = await given(() => undefined, { seed: [odd, aClass()], defects: 'expected' });
   expect(r.logger.lines.filter(({ message }) => message === 'Reconcile threw, will retry').length).toBe(1);
   expect(r.calls()).toEqual([modified]);
   await r.stop();

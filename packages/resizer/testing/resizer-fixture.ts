@@ -30,7 +30,7 @@ import { aClaim, aVolume, driverName, type SettingsOverrides, someSettings } fro
 type FailingCode = Exclude<Extract<Code, string>, 'OK' | `Code(${number})`>;
 type ControllerCapability = (typeof allCapabilities.controller)[number];
 
-export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'>> {
+export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt' | 'defects'>> {
   readonly settings?: SettingsOverrides;
   /** Controller capabilities beside CREATE_DELETE_VOLUME. Default: EXPAND_VOLUME and MODIFY_VOLUME. */
   readonly controller?: readonly ControllerCapability[];
@@ -81,7 +81,7 @@ export async function aResizer(options: FixtureOptions = {}): Promise<Fixture> {
   const world = options.world ?? (await worldOf(options));
   const seed = options.seed ?? (options.world === undefined ? [aClaim(), aVolume()] : []);
   for (const object of seed) world.server.seed(object);
-  const process = createProcess(world, { name: 'csi-resizer', interrupt: options.interrupt });
+  const process = createProcess(world, { name: 'csi-resizer', interrupt: options.interrupt, defects: options.defects });
   const lines: string[] = [];
   const inLines: EventRecorder = {
     record: ({ metadata }, { type, reason, message }) => {
