@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 const root = import.meta.dirname;
 
 /** Programs whose decisions return the row that they come from. */
-const programsWithRows = ['attacher'];
+const programsWithRows = ['attacher', 'resizer'];
 
 /** Row ids that a behaviour page lists, as `page#id`. A case is a list item that begins with the id in bold. */
 function documentedCases(): Set<string> {
@@ -66,4 +66,34 @@ it('given the cases and rows of docs/behaviour, then tests name exactly these', 
     documentedButNotTested: [...documented].filter((row) => !tested.has(row)),
     testedButNotDocumented: [...tested].filter((row) => !documented.has(row)),
   }).toEqual({ documentedButNotTested: [], testedButNotDocumented: [] });
+});
+
+/** `A2 to A13` and `16 to 21` as single ids. */
+function expanded(text: string): string[] {
+  return [...text.matchAll(/\b([A-Z]{0,1})(\d+[a-z]?)(?: to [A-Z]?(\d+))?\b/g)].flatMap(
+    ([, letter = '', first = '', last]) =>
+      last === undefined
+        ? [letter + first]
+        : Array.from({ length: Number(last) - Number(first) + 1 }, (_, at) => letter + String(Number(first) + at)),
+  );
+}
+
+it('given the page about troubleshooting, then the rows that it names are those of the behaviour pages', () => {
+  const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
+  const cases = documentedCases();
+  const rows = new Set([
+    ...['provisioner', 'attacher'].flatMap((program) => [...tableRows(program)]).map((row) => row.split('#')[1]),
+    ...[...cases].map((row) => row.split('#')[1]!).filter((id) => /^[A-Z]/.test(id)),
+  ]);
+  const named = [...page.matchAll(/^\|[^|]*\|(?:[^|]|\\\|)*\| (.*) \|$/gm)].map((match) => match[1]!);
+  const lettered = named.flatMap((cell) => expanded(cell).filter((id) => /^[A-Z]/.test(id)));
+  const numbered = named.flatMap((cell) =>
+    [...cell.matchAll(/\b(runtime|common|attacher|node-driver-registrar) ((?:\d+[a-z]?(?:, | to )?)+)/g)].flatMap(
+      ([, program, ids = '']) => expanded(ids).map((id) => `${program}#${id}`),
+    ),
+  );
+  expect(lettered.length).toBeGreaterThan(50);
+  expect(numbered.length).toBeGreaterThan(30);
+  expect(lettered.filter((id) => !rows.has(id))).toEqual([]);
+  expect(numbered.filter((id) => !cases.has(id))).toEqual([]);
 });

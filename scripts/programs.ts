@@ -16,6 +16,7 @@ type Trait = 'cluster' | 'version';
 const programs: Readonly<Record<string, readonly Trait[]>> = {
   'csi-provisioner': ['cluster', 'version'],
   'csi-attacher': ['cluster', 'version'],
+  'csi-resizer': ['cluster', 'version'],
   'csi-node-driver-registrar': ['version'],
   livenessprobe: [],
   'csi-sidecars': ['version'],

@@ -8,10 +8,12 @@ import { nodeProgram } from '../packages/all-in-one/src/node/flags.ts';
 import { livenessprobeProgram } from '../packages/livenessprobe/src/flags.ts';
 import { nodeDriverRegistrarProgram } from '../packages/node-driver-registrar/src/flags.ts';
 import { provisionerProgram } from '../packages/provisioner/src/flags.ts';
+import { resizerProgram } from '../packages/resizer/src/flags.ts';
 import { clusterRules as attacherRules } from '@csi-sidecars/attacher';
 import { clusterRules as provisionerRules } from '@csi-sidecars/provisioner';
+import { clusterRules as resizerRules } from '@csi-sidecars/resizer';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
-import { resizerProgram, snapshotControllerProgram, snapshotterProgram } from '@csi-sidecars/sidecar';
+import { snapshotControllerProgram, snapshotterProgram } from '@csi-sidecars/sidecar';
 import type { Flags, Gate } from '@csi-sidecars/sidecar';
 
 const programs: readonly {
@@ -91,6 +93,7 @@ const rbacPage = [
   '',
   ...ruleTable('csi-provisioner: ClusterRole', provisionerRules),
   ...ruleTable('csi-attacher: ClusterRole', attacherRules),
+  ...ruleTable('csi-resizer: ClusterRole', resizerRules),
   ...ruleTable('Leader election: Role in the namespace of the Lease', leaseRules),
 ];
 

@@ -23,6 +23,12 @@ mkdirSync(reports, { recursive: true });
 /** Suites in the order they run: the cheap ones first. `report` names the file with { passed, failed, skipped }. */
 const suites = [
   { name: 'check', command: 'node scripts/check.mjs' },
+  // First, because unit tests of the test driver make file systems.
+  {
+    name: 'packages for file systems and a real kubelet',
+    command: 'npm run node-setup --silent -- --packages-only',
+    needs: 'system changes',
+  },
   {
     name: 'unit',
     // Without the one file that needs a kubectl: it is a suite of its own.
@@ -36,6 +42,12 @@ const suites = [
   { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
   { name: 'grpc conformance', command: 'npm run grpc-conformance --silent', report: 'grpc-conformance', needs: 'go' },
   { name: 'kubectl on sim', command: 'npm run kubectl-on-sim --silent', report: 'kubectl', needs: 'go' },
+  {
+    name: 'the runtime as a package',
+    command: 'npm run runtime-package --silent',
+    report: 'runtime-package',
+    needs: 'go',
+  },
   { name: 'e2e on local', command: 'npm run e2e --silent -- --control-plane=local', report: 'e2e-local', needs: 'go' },
   {
     name: 'e2e on local, minimal rights',

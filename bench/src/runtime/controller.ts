@@ -3,15 +3,8 @@
  * A minimal controller: a lease on its own connection, then eight informers on another. Run as
  * `node controller.ts <address as JSON>`; reports to its parent when it leads and when all informers are synced.
  */
-import {
-  createElectionMetrics,
-  createEventRecorder,
-  createLeaderElector,
-  noMetrics,
-  silentLogger,
-  systemClock,
-  systemRandom,
-} from '@csi-sidecars/runtime';
+import { createEventRecorder, noMetrics, silentLogger, systemClock, systemRandom } from '@csi-sidecars/runtime';
+import { createElectionMetrics, createLeaderElector } from '@csi-sidecars/runtime/internal';
 import { type Address, connectTo } from './collections.ts';
 import { startPipeline } from './pipeline.ts';
 

@@ -3,15 +3,9 @@
  * M1: heap bytes per cached object, including its key and its share of the cache. Run as `node --expose-gc memory.ts <kind>
  * <cached|projected>`: for whole objects, and for a projection.
  */
-import {
-  createInformer,
-  type Informer,
-  type KubeObject,
-  silentLogger,
-  systemClock,
-  systemRandom,
-  type Transform,
-} from '@csi-sidecars/runtime';
+import { type KubeObject, silentLogger, systemClock, systemRandom, type Transform } from '@csi-sidecars/runtime';
+import { type Informer } from '@csi-sidecars/runtime';
+import { createInformer } from '@csi-sidecars/runtime/internal';
 import { feed, resources } from './collections.ts';
 import type { Kind } from './objects.ts';
 import { type Budget, type Row, reportRows } from './report.ts';

@@ -2,9 +2,6 @@
 /** The pipeline of a controller behind a watch: a cache with two indexes, two handlers that enqueue, a queue and one worker. */
 import {
   type ApiClient,
-  createInformer,
-  createWorkQueue,
-  type Informer,
   itemExponential,
   keyOf,
   type ObjectKey,
@@ -14,6 +11,9 @@ import {
   systemClock,
   systemRandom,
 } from '@csi-sidecars/runtime';
+import { type Informer } from '@csi-sidecars/runtime';
+import { createWorkQueue } from '@csi-sidecars/runtime/internal';
+import { createInformer } from '@csi-sidecars/runtime/internal';
 
 export interface Pipeline extends AsyncDisposable {
   readonly informer: Informer<PersistentVolume>;

@@ -3,16 +3,9 @@
  * M14: the cost of the work queue: add/get/done pairs per second, bytes per waiting and per delayed key, and reconciles per second
  * through the workers. It reports numbers and asserts nothing. Run with `--expose-gc`, or the bytes are an upper bound.
  */
-import {
-  createWorkQueue,
-  done,
-  itemExponential,
-  OrderlyStop,
-  runWorkers,
-  silentLogger,
-  systemClock,
-  type WorkQueue,
-} from '@csi-sidecars/runtime';
+import { done, itemExponential, OrderlyStop, silentLogger, systemClock } from '@csi-sidecars/runtime';
+import { createWorkQueue, runWorkers } from '@csi-sidecars/runtime/internal';
+import { type WorkQueue } from '@csi-sidecars/runtime/internal';
 import { type Budget, type Row, reportRows } from './report.ts';
 
 const pairs = 1_000_000;

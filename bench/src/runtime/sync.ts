@@ -4,13 +4,13 @@
  * `node --expose-gc sync.ts <streamed|listed> <count>`. M3 is this measurement with smaller and smaller heap limits.
  */
 import {
-  createInformer,
   type PersistentVolume,
   persistentVolumes,
   silentLogger,
   systemClock,
   systemRandom,
 } from '@csi-sidecars/runtime';
+import { createInformer } from '@csi-sidecars/runtime/internal';
 import { blockRows, watchLoop } from './blocks.ts';
 import { connectTo, startServer } from './collections.ts';
 import { reportRows } from './report.ts';

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Informers of the bench itself, to observe its objects. */
 import { eventually } from '@csi-sidecars/e2e';
-import {
-  createInformer,
-  silentLogger,
-  systemRandom,
-  type Informer,
-  type KubeObject,
-  type Resource,
-} from '@csi-sidecars/runtime';
+import { silentLogger, systemRandom, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import { type Informer } from '@csi-sidecars/runtime';
+import { createInformer } from '@csi-sidecars/runtime/internal';
 import type { BenchCluster } from './bench-cluster.ts';
 
 export interface Watching extends AsyncDisposable {

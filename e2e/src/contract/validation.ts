@@ -129,6 +129,40 @@ export const validationChecks: readonly ContractCheck[] = [
     },
   },
   {
+    name: 'a claim shows no empty list or map in its status, and gets an annotation with its status',
+    async run(client, env) {
+      const { namespace } = env;
+      const metadata = { name: env.name('empty-status'), namespace };
+      const resources = { requests: { storage: '1Gi' } };
+      const spec = { accessModes: ['ReadWriteOnce'], storageClassName: env.name('none'), resources };
+      await client.create(persistentVolumeClaims, { metadata, spec });
+      const patch = async (body: object): Promise<unknown> => {
+        const target = { resource: persistentVolumeClaims, ref: metadata };
+        const patched = await client.patch(target, { type: 'strategic', body }, { subresource: 'status' });
+        return [patched.metadata?.annotations, patched.status];
+      };
+      const condition = { type: 'Resizing', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
+      const full = {
+        conditions: [condition],
+        allocatedResources: { storage: '2Gi' },
+        allocatedResourceStatuses: { storage: 'ControllerResizeInProgress' },
+      };
+      const filled = await patch({ metadata: { annotations: { a: '1' } }, status: full });
+      const stored = { ...full, conditions: [{ ...condition, lastProbeTime: null }] };
+      assert.deepEqual(filled, [{ a: '1' }, { phase: 'Pending', ...stored }]);
+      const emptied = await patch({
+        metadata: { annotations: { a: null } },
+        status: {
+          '$setElementOrder/conditions': [],
+          conditions: [{ type: 'Resizing', $patch: 'delete' }],
+          allocatedResources: { storage: null },
+          allocatedResourceStatuses: { storage: null },
+        },
+      });
+      assert.deepEqual(emptied, [undefined, { phase: 'Pending' }]);
+    },
+  },
+  {
     name: 'dataSource and dataSourceRef of a claim mirror each other',
     async run(client, env) {
       const { namespace } = env;

@@ -3,7 +3,8 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { readKubeconfig, systemFiles, toError } from '@csi-sidecars/runtime';
+import { systemFiles, toError } from '@csi-sidecars/runtime';
+import { readKubeconfig } from '@csi-sidecars/runtime/internal';
 import { Refusal } from '../refusal.ts';
 import type { DemoOptions } from './options.ts';
 

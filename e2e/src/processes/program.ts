@@ -7,10 +7,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../tools/locate.ts';
 
-export const programNames = ['csi-provisioner', 'csi-attacher', 'csi-node-driver-registrar', 'livenessprobe'] as const;
+export const programNames = [
+  'csi-provisioner',
+  'csi-attacher',
+  'csi-resizer',
+  'csi-node-driver-registrar',
+  'livenessprobe',
+] as const;
 export type ProgramName = (typeof programNames)[number];
 /** Those that talk to the API server. */
-export type ControllerName = Extract<ProgramName, 'csi-provisioner' | 'csi-attacher'>;
+export type ControllerName = Extract<ProgramName, 'csi-provisioner' | 'csi-attacher' | 'csi-resizer'>;
 
 export interface Program {
   readonly name: ProgramName;
@@ -25,6 +31,7 @@ export const repositoryRoot: string = join(import.meta.dirname, '..', '..', '..'
 const sources: Readonly<Record<ProgramName, string>> = {
   'csi-provisioner': 'packages/provisioner/src/main.ts',
   'csi-attacher': 'packages/attacher/src/main.ts',
+  'csi-resizer': 'packages/resizer/src/main.ts',
   'csi-node-driver-registrar': 'packages/node-driver-registrar/src/main.ts',
   livenessprobe: 'packages/livenessprobe/src/main.ts',
 };

@@ -7,11 +7,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
-import { type KubeObject, leaseName, type ObjectMeta, type PolicyRule } from '@csi-sidecars/runtime';
+import { type KubeObject, type ObjectMeta, type PolicyRule } from '@csi-sidecars/runtime';
+import { leaseName } from '@csi-sidecars/runtime/internal';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 
 export type RbacProfile = 'stock' | 'minimal';
-export type RbacSubject = 'external-provisioner' | 'external-attacher';
+export type RbacSubject = 'external-provisioner' | 'external-attacher' | 'external-resizer';
 
 export interface RbacObject extends KubeObject {
   readonly kind: string;
@@ -45,6 +46,7 @@ export function rbacObjects(
 const lockPrefixes: Readonly<Record<RbacSubject, string>> = {
   'external-provisioner': '',
   'external-attacher': 'external-attacher-leader-',
+  'external-resizer': 'external-resizer-',
 };
 
 export function leaseNameOf(subject: RbacSubject, driverName: string): string {

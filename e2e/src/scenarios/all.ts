@@ -20,6 +20,9 @@ import { failures } from './provisioner/failures.ts';
 import { load } from './provisioner/load.ts';
 import { requests } from './provisioner/requests.ts';
 import { topology } from './provisioner/topology.ts';
+import { expanding } from './resizer/expanding.ts';
+import { modifying } from './resizer/modifying.ts';
+import { nodeExpansion } from './resizer/node-expansion.ts';
 import { inCluster } from './security/in-cluster.ts';
 import { secrecy } from './security/secrets.ts';
 import type { Scenario } from './scenario.ts';
@@ -30,6 +33,9 @@ export const allScenarios: readonly Scenario[] = [
   ...failingToAttach,
   ...moves,
   ...attachingMany,
+  ...expanding,
+  ...nodeExpansion,
+  ...modifying,
   ...data,
   ...topology,
   ...failures,

@@ -68,6 +68,7 @@ export interface ScenarioContext {
   startSidecar(name: ControllerName, options?: SidecarOptions): Promise<SupervisedProcess>;
   startProvisioner(options?: SidecarOptions): Promise<SupervisedProcess>;
   startAttacher(options?: SidecarOptions): Promise<SupervisedProcess>;
+  startResizer(options?: SidecarOptions): Promise<SupervisedProcess>;
   /** The ServiceAccount of a sidecar, with the permissions of the profile. */
   accountFor(name: ControllerName): Promise<ServiceAccountRef>;
   /** Permissions beyond the profile, named by the feature that needs them. */
@@ -155,6 +156,7 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
     startSidecar: (name, options) => theSidecars().start(name, options),
     startProvisioner: (options) => theSidecars().start('csi-provisioner', options),
     startAttacher: (options) => theSidecars().start('csi-attacher', options),
+    startResizer: (options) => theSidecars().start('csi-resizer', options),
     accountFor: (name) => theSidecars().accountFor(name),
     grant: (name, need, rules) => theSidecars().grant(name, need, rules),
     nameOf: (what) => `${namespace}-${what}`,

@@ -59,6 +59,7 @@ export interface SidecarsDeps {
 export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
   'csi-provisioner': 'external-provisioner',
   'csi-attacher': 'external-attacher',
+  'csi-resizer': 'external-resizer',
 };
 
 export function createSidecars(deps: SidecarsDeps): Sidecars {

@@ -17,6 +17,8 @@ export interface Flow {
   readonly zones?: readonly string[];
   /** Nodes to which the driver attaches volumes. Default none: the driver cannot attach. */
   readonly attachTo?: readonly string[];
+  /** The driver expands volumes. Default no. */
+  readonly expands?: boolean;
   /** The preparation, which runs without faults and is not enumerated. */
   readonly prepare: (world: World) => Promise<void> | void;
   readonly act: (world: World) => Promise<void>;

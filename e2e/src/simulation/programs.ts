@@ -4,6 +4,8 @@ import { createAttacher } from '@csi-sidecars/attacher';
 import { someSettings as someAttacherSettings } from '@csi-sidecars/attacher/testing';
 import { createProvisioner } from '@csi-sidecars/provisioner';
 import { someSettings as someProvisionerSettings } from '@csi-sidecars/provisioner/testing';
+import { createResizer } from '@csi-sidecars/resizer';
+import { someSettings as someResizerSettings } from '@csi-sidecars/resizer/testing';
 import { createEventRecorder } from '@csi-sidecars/runtime';
 import type { SidecarProgram } from './sidecar-process.ts';
 
@@ -29,4 +31,14 @@ export function provisionerWith(settings: Partial<ProvisionerSettings>): Sidecar
 export const attacher: SidecarProgram = {
   name: 'csi-attacher',
   create: (parts, driver) => createAttacher(parts, { driver, settings: someAttacherSettings() }),
+};
+
+/** Of a driver whose controller expands. */
+export const resizer: SidecarProgram = {
+  name: 'csi-resizer',
+  create: (parts, driver) =>
+    createResizer(
+      { ...parts, events: createEventRecorder(parts, { component: `external-resizer ${driver.name}` }) },
+      { driver: { ...driver, expansion: 'controller' }, settings: someResizerSettings() },
+    ),
 };

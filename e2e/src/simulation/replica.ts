@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A container of csi-provisioner that is restarted: each of its processes is another candidate for the Lease. */
-import { createLeaderElector, leases, OrderlyStop, silentLogger, type Random } from '@csi-sidecars/runtime';
+import { leases, OrderlyStop, silentLogger, type Random } from '@csi-sidecars/runtime';
+import { createLeaderElector } from '@csi-sidecars/runtime/internal';
 import { provisioner } from './programs.ts';
 import { startProcess, type SidecarProcess } from './sidecar-process.ts';
 import type { Operation, Trouble } from './trouble.ts';

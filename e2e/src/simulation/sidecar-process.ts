@@ -9,16 +9,15 @@ import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
   createApiClient,
   createInformerFactory,
-  createWorkQueueMetrics,
   noMetrics,
   silentLogger,
   type ApiClient,
   type Clock,
   type Random,
-  type StartGate,
   type Transport,
   type ControllerPorts,
 } from '@csi-sidecars/runtime';
+import { createWorkQueueMetrics, type StartGate } from '@csi-sidecars/runtime/internal';
 import { withFaults, type Fault, type FaultTarget } from '@csi-sidecars/runtime/testing';
 import { factsOf, type DriverModel } from '@csi-sidecars/test-driver';
 import type { Operation, Trouble } from './trouble.ts';

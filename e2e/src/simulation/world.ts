@@ -30,6 +30,8 @@ export interface WorldOptions {
   readonly zones?: readonly string[];
   /** Names of nodes that volumes are attached to. Default none: the driver cannot attach then. */
   readonly attachTo?: readonly string[];
+  /** The driver expands volumes, and nodes have nothing to do then. */
+  readonly expands?: boolean;
   readonly seed?: number;
 }
 
@@ -63,7 +65,7 @@ export interface World {
 const driverRestartMs = 500;
 const attachCapabilities = ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] as const;
 
-export function createWorld({ zones = [], attachTo = [], seed = 1 }: WorldOptions = {}): World {
+export function createWorld({ zones = [], attachTo = [], expands = false, seed = 1 }: WorldOptions = {}): World {
   const clock = new FakeClock();
   const nodes = [
     ...zones.map((zone) => ({
@@ -81,8 +83,10 @@ export function createWorld({ zones = [], attachTo = [], seed = 1 }: WorldOption
     'CREATE_DELETE_VOLUME' as const,
     'MODIFY_VOLUME' as const,
     ...(attachTo.length > 0 ? attachCapabilities : []),
+    ...(expands ? ['EXPAND_VOLUME' as const] : []),
   ];
-  const capabilities = { ...allCapabilities, plugin, controller };
+  const node = allCapabilities.node.filter((type) => !expands || type !== 'EXPAND_VOLUME');
+  const capabilities = { ...allCapabilities, plugin, controller, node };
   const driver = createDriverModel({
     clock,
     settings: {
@@ -149,7 +153,9 @@ export function createWorld({ zones = [], attachTo = [], seed = 1 }: WorldOption
       const lines = [
         ...server.objects.list(persistentVolumeClaims).map(({ metadata, spec, status }) => {
           const { name, finalizers, annotations } = metadata ?? {};
-          return { claim: name, finalizers, annotations: inOrder(annotations), volume: spec?.volumeName, status };
+          const known = { finalizers, annotations: inOrder(annotations), volume: spec?.volumeName };
+          // Fields stand in the order in which they were written.
+          return { claim: name, ...known, status: inOrder(status) };
         }),
         ...server.objects.list(persistentVolumes).map(({ metadata, spec, status }) => {
           const { name, finalizers, annotations } = metadata ?? {};
@@ -191,6 +197,6 @@ function withZonesInOrder(text: string, zones: readonly string[]): string {
   return seen.reduce((result, zone, index) => result.replaceAll(zone, `<zone ${index + 1}>`), text);
 }
 
-function inOrder(map: Readonly<Record<string, string>> | undefined): readonly (readonly [string, string])[] {
+function inOrder(map: object | undefined): readonly (readonly [string, unknown])[] {
   return Object.entries(map ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -7,7 +7,8 @@
 import { readFileSync } from 'node:fs';
 import { Agent as HttpAgent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { TransportError, type Transport, type TransportFailure } from '@csi-sidecars/runtime';
+import { TransportError, type Transport } from '@csi-sidecars/runtime';
+import { type TransportFailure } from '@csi-sidecars/runtime/internal';
 
 export interface DirectTarget {
   readonly server: string;

@@ -9,14 +9,9 @@
  * is reported as unhealthy.
  */
 import { connectIdentity, createCallMetrics, getDriverName } from '@csi-sidecars/csi';
-import {
-  type Clock,
-  type DiagnosticsServer,
-  type HttpRoute,
-  type Logger,
-  startDiagnosticsServer,
-} from '@csi-sidecars/runtime';
-import { ExitError, type ProcessWorld, exitCodes, metricsRoute, orExit } from '@csi-sidecars/sidecar';
+import { type Clock, type HttpRoute, type Logger } from '@csi-sidecars/runtime';
+import { type DiagnosticsServer, metricsRoute, startDiagnosticsServer } from '@csi-sidecars/runtime/internal';
+import { ExitError, type ProcessWorld, exitCodes, orExit } from '@csi-sidecars/sidecar';
 import { healthCheck } from './health-check.ts';
 import { messages } from './messages.ts';
 import { type LivenessprobeSettings, healthPath } from './settings.ts';

@@ -10,14 +10,8 @@
  * Not here: retries. A failure ends the registrar, and kubelet starts it again.
  */
 import { connectIdentity, connectRegistration, getDriverName, serveRegistration } from '@csi-sidecars/csi';
-import {
-  type Clock,
-  type DiagnosticsServer,
-  type Logger,
-  linkSignals,
-  profilingRoutes,
-  startDiagnosticsServer,
-} from '@csi-sidecars/runtime';
+import { type Clock, type Logger, linkSignals } from '@csi-sidecars/runtime';
+import { type DiagnosticsServer, profilingRoutes, startDiagnosticsServer } from '@csi-sidecars/runtime/internal';
 import { exitCodes, orExit } from '@csi-sidecars/sidecar';
 import { type HealthDeps, healthHandler } from './health.ts';
 import { messages } from './messages.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { FakeClock, recordingLogger, seededRandom } from './index.ts';
+import { FakeClock, recordingLogger, seededRandom, until } from './index.ts';
 
 describe('FakeClock', () => {
   it('fires timers in the order of their due time, those set on the way included', async () => {
@@ -66,5 +66,20 @@ describe('recordingLogger', () => {
       { kind: 'info', level: 2, message: 'kept', facts: { pv: 'a', n: 1 } },
       { kind: 'error', message: 'failed', facts: {}, error: cause },
     ]);
+  });
+});
+
+describe('until', () => {
+  it('given what never becomes true, then it throws after the limit, with the condition in its message', async () => {
+    let asked = 0;
+    const waiting = until(() => (asked += 1) === 0, 20);
+    await expect(waiting).rejects.toThrow('not so within 20 ms: () => (asked += 1) === 0');
+    expect(asked).toBeGreaterThan(1);
+  });
+
+  it('given what becomes true later, then it resolves', async () => {
+    let turns = 0;
+    await until(() => (turns += 1) === 50, 5_000);
+    expect(turns).toBe(50);
   });
 });

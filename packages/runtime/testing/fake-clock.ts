@@ -113,7 +113,17 @@ export async function settle(): Promise<void> {
   await setImmediate();
 }
 
-/** Lets everything happen that happens without time passing, sockets included, until it is so. */
-export async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await settle();
+/** Below the limit of a test, so that the message of `until` is the one that is shown. */
+const patienceMs = 8_000;
+
+/**
+ * Lets everything happen that happens without virtual time passing, sockets included, until it is so. Throws when it is not so
+ * after `limitMs` of real time: a test that waits for a socket fails, and does not spin until the whole run is killed.
+ */
+export async function until(isTrue: () => boolean | Promise<boolean>, limitMs: number = patienceMs): Promise<void> {
+  const startedMs = performance.now();
+  while (!(await isTrue())) {
+    if (performance.now() - startedMs > limitMs) throw new Error(`not so within ${limitMs} ms: ${isTrue.toString()}`);
+    await settle();
+  }
 }

@@ -7,7 +7,6 @@ import { readFileSync } from 'node:fs';
 import {
   connectCluster,
   createApiClient,
-  createInformer,
   type PersistentVolume,
   persistentVolumes,
   silentLogger,
@@ -15,6 +14,7 @@ import {
   systemFiles,
   systemRandom,
 } from '../src/index.ts';
+import { createInformer } from '../src/internal.ts';
 
 const deps = { clock: systemClock(), logger: silentLogger, files: systemFiles(), env: {} };
 await using connection = await connectCluster(deps, {

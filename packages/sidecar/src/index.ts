@@ -19,7 +19,6 @@ export type { FlagSyntax, ParseResult } from './flags/parse.ts';
 export { goUsageText } from './flags/go-usage.ts';
 export { usageText } from './flags/usage.ts';
 export type { ProgramFlags } from './programs/program.ts';
-export { resizerProgram } from './programs/resizer.ts';
 export {
   automaxprocsFlag,
   gatesFlag,
@@ -32,26 +31,14 @@ export {
 export type { LoggingValues, RetryValues, StandardValues } from './programs/shared-flags.ts';
 export { snapshotControllerProgram } from './programs/snapshot-controller.ts';
 export { snapshotterProgram } from './programs/snapshotter.ts';
-// Logs and metrics. The metrics registry and the JSON format are imported lazily, from their own files.
-export { klogTextLine } from './logging/klog-text.ts';
-export type { LogEntry, LogOrigin } from './logging/klog-text.ts';
-export { createLineWriter } from './logging/line-writer.ts';
-export type { LineWriter, Sink } from './logging/line-writer.ts';
-export { createLogger } from './logging/logger.ts';
-export type { LoggerDeps, LoggerOptions } from './logging/logger.ts';
-export { stderrSink } from './logging/stderr.ts';
+// Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './logging/validate.ts';
-export { createLeanRegistry } from './metrics/lean-registry.ts';
-export type { MetricsRegistry } from './metrics/registry.ts';
-export { metricsRoute } from './metrics/route.ts';
-export type { MetricsRouteOptions } from './metrics/route.ts';
 // Processes.
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
 export { connectDriver } from './process/driver.ts';
 export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
 export { runMain } from './process/node-world.ts';
 export { overCaches } from './process/over-caches.ts';
-export type { LeadingController } from './process/over-caches.ts';
 export { runSmall } from './process/small-world.ts';
 export type { ProcessDeps } from './process/process-world.ts';
 export { runController } from './process/run-controller.ts';

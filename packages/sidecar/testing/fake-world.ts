@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A process that a test holds in its hands: arguments in, log, files and exit code out; an API server in memory. */
-import { type Lifecycle, OrderlyStop, createApiClient } from '@csi-sidecars/runtime';
+import { OrderlyStop, createApiClient } from '@csi-sidecars/runtime';
+import { createRequestMetrics, type Lifecycle } from '@csi-sidecars/runtime/internal';
 import {
   type FakeApiServer,
   FakeClock,
@@ -69,9 +70,10 @@ export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
       if (options.terminationLog === 'readOnly') throw new Error('read-only file system');
       terminationLog.push(text);
     },
-    connectApi: async ({ program, qps, burst, log }) => {
+    connectApi: async ({ program, qps, burst, log, metrics }) => {
       connections += 1;
-      const deps = { transport: server.transport, clock, logger: log };
+      const requestMetrics = metrics && createRequestMetrics(metrics, 'api.test:443');
+      const deps = { transport: server.transport, clock, logger: log, metrics: requestMetrics };
       return {
         client: createApiClient(deps, { qps, burst, userAgent: program }),
         close: async () => {

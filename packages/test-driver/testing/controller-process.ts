@@ -6,9 +6,9 @@ import {
   type ControllerPorts,
   createApiClient,
   createInformerFactory,
-  createWorkQueueMetrics,
   OrderlyStop,
 } from '@csi-sidecars/runtime';
+import { createWorkQueueMetrics } from '@csi-sidecars/runtime/internal';
 import {
   createLife,
   mortal,
@@ -30,6 +30,8 @@ export interface ProcessOptions {
   readonly name: string;
   /** Called before and after every API write and every call to the driver; `crash` ends the process there. Default: never. */
   readonly interrupt: ((operation: string, moment: 'before' | 'after') => 'crash' | undefined) | undefined;
+  /** What a run that throws does to the test. Default `fail`. */
+  readonly defects?: 'fail' | 'expected' | undefined;
 }
 
 export interface ControllerProcess {
@@ -58,7 +60,7 @@ export interface RunningController extends World {
   crash(): World;
 }
 
-export function createProcess(world: World, { name, interrupt }: ProcessOptions): ControllerProcess {
+export function createProcess(world: World, { name, interrupt, defects = 'fail' }: ProcessOptions): ControllerProcess {
   const { clock, server, driver, faults } = world;
   const random = seededRandom(2);
   const logger = recordingLogger();
@@ -78,6 +80,10 @@ export function createProcess(world: World, { name, interrupt }: ProcessOptions)
   const settleAll = async (): Promise<void> => {
     for (let turn = 0; turn < 30; turn++) await settle();
     await clock.advance(0);
+    // A run that throws is retried, and the retry may hide the defect from what a test looks at.
+    if (defects === 'expected') return;
+    const defect = logger.lines.find((line) => line.kind === 'error' && line.message === 'Reconcile threw, will retry');
+    if (defect?.kind === 'error') throw defect.error;
   };
   return {
     ports: {

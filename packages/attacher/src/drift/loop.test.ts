@@ -8,9 +8,9 @@ import {
   type Lister,
   type Outcome,
   type PersistentVolume,
-  type StartGate,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
+import type { StartGate } from '@csi-sidecars/runtime/internal';
 import { FakeClock, recordingLogger, type RecordingLogger } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aCsiNode, anAttachment, attached, aVolume, driverName } from '../../testing/builders.ts';

@@ -62,24 +62,8 @@ export function isTooManyRequests(error: unknown): boolean {
   return is(error, 'TooManyRequests') || (error instanceof ApiError && error.status === 429);
 }
 
-export function isServerTimeout(error: unknown): boolean {
-  return is(error, 'ServerTimeout');
-}
-
 export function isTimeout(error: unknown): boolean {
   return is(error, 'Timeout', 504);
-}
-
-export function isInternalError(error: unknown): boolean {
-  return is(error, 'InternalError', 500);
-}
-
-export function isServiceUnavailable(error: unknown): boolean {
-  return is(error, 'ServiceUnavailable', 503);
-}
-
-export function isUnauthorized(error: unknown): boolean {
-  return is(error, 'Unauthorized', 401);
 }
 
 export function isForbidden(error: unknown): boolean {
@@ -88,11 +72,6 @@ export function isForbidden(error: unknown): boolean {
 
 export function isBadRequest(error: unknown): boolean {
   return is(error, 'BadRequest', 400);
-}
-
-/** The server asks to wait before the next try. */
-export function suggestsClientDelay(error: unknown): boolean {
-  return isServerTimeout(error) || (error instanceof ApiError && (error.details?.retryAfterSeconds ?? 0) > 0);
 }
 
 export function isNamespaceTerminating(error: unknown): boolean {

@@ -2,13 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock } from '../../testing/index.ts';
 import { ApiError } from './errors.ts';
-import { backoffConflictRetry, retryOnConflict } from './retry-on-conflict.ts';
+import { type ConflictRetry, retryOnConflict } from './retry-on-conflict.ts';
 
 const conflict = (n: number): ApiError => new ApiError({ status: 409, reason: 'Conflict', message: `conflict ${n}` });
+const growing: ConflictRetry = { attempts: 4, delayMs: 10, factor: 5 };
 const random = { next: () => 0.5, uuid: () => '' };
 
 describe('retryOnConflict', () => {
-  const runWith = async (write: (call: number) => Promise<string>, policy = backoffConflictRetry) => {
+  const runWith = async (write: (call: number) => Promise<string>, policy = growing) => {
     const clock = new FakeClock();
     const calls: number[] = [];
     const outcome = retryOnConflict(

@@ -10,9 +10,8 @@ export interface ConflictRetry {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** client-go's retry.DefaultRetry and retry.DefaultBackoff. */
-export const defaultConflictRetry: ConflictRetry = { attempts: 5, delayMs: 10, factor: 1 };
-export const backoffConflictRetry: ConflictRetry = { attempts: 4, delayMs: 10, factor: 5 };
+/** client-go's retry.DefaultRetry. */
+const defaultConflictRetry: ConflictRetry = { attempts: 5, delayMs: 10, factor: 1 };
 
 /**
  * Runs `write` again when it lost a race, a few times in quick succession; the last conflict is thrown when the attempts

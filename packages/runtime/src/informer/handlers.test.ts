@@ -4,7 +4,6 @@ import { aVolume, recordingLogger, ScriptedBody, scriptedInformer, tellTo } from
 import { persistentVolumeClaims } from '../api/resource.ts';
 import type { PersistentVolume } from '../api/objects.ts';
 import { createInformer } from './create-informer.ts';
-import { filterHandler } from './filter-handler.ts';
 import type { HandlerRegistration } from './informer.ts';
 import { toObjectKey } from './key.ts';
 import { createLister } from './lister.ts';
@@ -167,23 +166,6 @@ describe('handlers', () => {
     await expect(clockwork.informer.run(clockwork.signal)).rejects.toThrow('index function "bad" failed for "a"');
     expect(clockwork.clock.pending).toBe(0);
     expect(await clockwork.informer.whenSynced(new AbortController().signal)).toBe(false);
-  });
-
-  it('[runtime#110] given a filter, then what starts to match is added, what stops is deleted, and the rest is not told', () => {
-    const seen: string[] = [];
-    const handler = filterHandler<PersistentVolume>(({ metadata }) => metadata?.labels?.['x'] === 'y', tellTo(seen));
-    const yes = (version: string): PersistentVolume => aVolume('a', version, { labels: { x: 'y' } });
-    const no = (version: string): PersistentVolume => aVolume('a', version);
-    const key = toObjectKey(undefined, 'a');
-    handler.add?.(no('1'), { isInInitialList: true });
-    handler.update?.(no('1'), no('2'));
-    handler.update?.(no('2'), yes('3'));
-    handler.update?.(yes('3'), yes('4'));
-    handler.update?.(yes('4'), no('5'));
-    handler.delete?.({ key, object: no('6'), observed: true });
-    handler.add?.(yes('7'), { isInInitialList: true });
-    handler.delete?.({ key, object: yes('8'), observed: false });
-    expect(seen).toEqual(['add a@3', 'update a@3->4', 'delete a@4', 'add a@7 initial', 'tombstone a@8']);
   });
 });
 

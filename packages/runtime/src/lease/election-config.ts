@@ -31,18 +31,24 @@ export interface ElectionConfig extends Required<LeaderElectionOptions> {
 /** Upstream's JitterFactor: an attempt to acquire may come up to 1.2 retry periods late. */
 export const acquireJitter = 1.2;
 
-/** Fills in defaults. Throws for what client-go panics about: a leader that could not be renewed in time. */
+/** What client-go panics about: a leader that could not be renewed in time. */
+export class ElectionConfigError extends Error {
+  override readonly name = 'ElectionConfigError';
+}
+
+/** Fills in defaults. Throws an ElectionConfigError. */
 export function toElectionConfig(options: LeaderElectionOptions): ElectionConfig {
   const { renewDeadlineMs = 10_000, retryPeriodMs = 5_000 } = options;
   const leaseDurationMs = Math.trunc((options.leaseDurationMs ?? 15_000) / 1000) * 1000;
-  if (leaseDurationMs <= renewDeadlineMs) throw new Error('leaseDuration must be greater than renewDeadline');
+  if (leaseDurationMs <= renewDeadlineMs)
+    throw new ElectionConfigError('leaseDuration must be greater than renewDeadline');
   if (renewDeadlineMs <= acquireJitter * retryPeriodMs) {
-    throw new Error('renewDeadline must be greater than retryPeriod*JitterFactor');
+    throw new ElectionConfigError('renewDeadline must be greater than retryPeriod*JitterFactor');
   }
-  if (leaseDurationMs <= 0) throw new Error('leaseDuration must be greater than zero');
-  if (renewDeadlineMs <= 0) throw new Error('renewDeadline must be greater than zero');
-  if (retryPeriodMs <= 0) throw new Error('retryPeriod must be greater than zero');
-  if (options.identity === '') throw new Error('Lock identity is empty');
+  if (leaseDurationMs <= 0) throw new ElectionConfigError('leaseDuration must be greater than zero');
+  if (renewDeadlineMs <= 0) throw new ElectionConfigError('renewDeadline must be greater than zero');
+  if (retryPeriodMs <= 0) throw new ElectionConfigError('retryPeriod must be greater than zero');
+  if (options.identity === '') throw new ElectionConfigError('Lock identity is empty');
   return {
     labels: {},
     releaseOnExit: false,

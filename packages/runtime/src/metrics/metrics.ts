@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The metrics port: what a Prometheus registry offers, as plain functions, so that a program without an HTTP endpoint
- * pays nothing and tests read values directly. Implemented by `sidecar` on top of prom-client.
+ * pays nothing and tests read values directly. Implemented in registry.ts, and by `sidecar` on prom-client.
  */
 export interface Metrics {
   counter(options: NumberOptions): Counter;
   gauge(options: NumberOptions): Gauge;
   histogram(options: MetricOptions & { readonly buckets: readonly number[] }): Histogram;
+}
+
+/** Metrics that something reads. */
+export interface ScrapedMetrics extends Metrics {
+  /** All families in Prometheus' text format 0.0.4. */
+  text(): Promise<string>;
 }
 
 export interface MetricOptions {
@@ -16,7 +22,7 @@ export interface MetricOptions {
 }
 
 export interface NumberOptions extends MetricOptions {
-  /** Where values are computed when somebody reads them. */
+  /** For values that are computed when they are read. */
   readonly collect?: () => Iterable<Sample>;
 }
 

@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { FakeClock, seededRandom } from '../../testing/index.ts';
-import {
-  bucket,
-  defaultControllerLimiter,
-  fastSlow,
-  itemExponential,
-  maxOf,
-  retryLimiter,
-  withEarlyStart,
-  withMaxWait,
-} from './rate-limiters.ts';
+import { bucket, defaultControllerLimiter, itemExponential, maxOf, retryLimiter } from './rate-limiters.ts';
 import type { RateLimiter } from './workqueue.ts';
 
 const delays = (limiter: RateLimiter<string>, count: number, key = 'a'): number[] =>
@@ -85,26 +76,6 @@ describe('combinations', () => {
     expect(limiter.numRequeues('a')).toBe(5);
     limiter.forget('a');
     expect([limiter.numRequeues('a'), limiter.when('a')]).toEqual([0, 3000]);
-  });
-
-  it('given fast and slow, then the first failures of a key are fast', () => {
-    const limiter = fastSlow<string>({ fastMs: 5, slowMs: 10_000, maxFast: 3 });
-    expect(delays(limiter, 5)).toEqual([5, 5, 5, 10_000, 10_000]);
-    limiter.forget('a');
-    expect([limiter.when('a'), limiter.numRequeues('a')]).toEqual([5, 1]);
-  });
-
-  it('given a maximum wait, then the other limiter still counts', () => {
-    const limiter = withMaxWait(itemExponential<string>({ baseMs: 1, maxMs: 1000 }), 3);
-    expect(delays(limiter, 4)).toEqual([1, 2, 3, 3]);
-    expect(limiter.numRequeues('a')).toBe(4);
-  });
-
-  it('given an early start, then a random part of the base delay is taken off, never below zero', () => {
-    const exponential = itemExponential<string>({ baseMs: 1000, maxMs: 4000 });
-    const limiter = withEarlyStart(exponential, { random: fixed(0.75), upToMs: 1000 });
-    expect(delays(limiter, 4)).toEqual([250, 1250, 3250, 3250]);
-    expect(delays(withEarlyStart(limiter, { random: fixed(0.9), upToMs: 10_000 }), 1)).toEqual([0]);
   });
 
   it('given the default controller limiter, then it is 5 ms to 1000 s per key, and 10 per second with a burst of 100', () => {

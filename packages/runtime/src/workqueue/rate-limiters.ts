@@ -35,19 +35,6 @@ export function itemExponential<Key extends string>(options: ItemExponentialOpti
   };
 }
 
-/** Fast for the first `maxFast` failures of a key, slow from then on. */
-export function fastSlow<Key extends string>(options: {
-  readonly fastMs: number;
-  readonly slowMs: number;
-  readonly maxFast: number;
-}): RateLimiter<Key> {
-  const failures = failureCounter<Key>();
-  return {
-    ...failures,
-    when: (key) => (failures.count(key) < options.maxFast ? options.fastMs : options.slowMs),
-  };
-}
-
 /** A token bucket over all keys: the delay is the time until the token reserved by this call, however far away. */
 export function bucket<Key extends string>(options: {
   readonly clock: Clock;
@@ -78,22 +65,6 @@ export function maxOf<Key extends string>(limiters: readonly RateLimiter<Key>[])
     },
     numRequeues: (key) => Math.max(...limiters.map((limiter) => limiter.numRequeues(key))),
   };
-}
-
-/** Caps the delays of another limiter. */
-export function withMaxWait<Key extends string>(limiter: RateLimiter<Key>, maxMs: number): RateLimiter<Key> {
-  return { ...limiter, when: (key) => Math.min(limiter.when(key), maxMs) };
-}
-
-/**
- * Takes a random part of `upToMs` off each delay. With the base delay as `upToMs` it is what the provisioner uses on every
- * node of a node deployment, so that the nodes do not compete for a claim in step.
- */
-export function withEarlyStart<Key extends string>(
-  limiter: RateLimiter<Key>,
-  options: { readonly random: Random; readonly upToMs: number },
-): RateLimiter<Key> {
-  return { ...limiter, when: (key) => Math.max(0, limiter.when(key) - options.random.next() * options.upToMs) };
 }
 
 /** client-go's DefaultTypedControllerRateLimiter: 5 ms to 1000 s per key, and 10 per second (burst 100) over all keys. */

@@ -167,8 +167,27 @@ export function claimDefaults(object: StoredObject): StoredObject {
     ['status', 'capacity'],
     ['status', 'allocatedResources'],
   ];
-  return paths.reduce((claim, path) => canonical(claim, path), mirrorDataSource(filled));
+  const decoded = paths.reduce((claim, path) => canonical(claim, path), mirrorDataSource(filled));
+  return asEncoded(decoded);
 }
+
+const omittedWhenEmpty = ['accessModes', 'allocatedResources', 'allocatedResourceStatuses', 'capacity', 'conditions'];
+
+/** The server omits empty lists and maps from the status of a claim, and spells absent times of conditions as null. */
+function asEncoded(claim: StoredObject): StoredObject {
+  const status = at(claim, 'status');
+  if (!isObject(status)) return claim;
+  const { conditions } = status;
+  const encoded = Array.isArray(conditions)
+    ? { ...status, conditions: conditions.map((condition: object) => ({ ...absentTimes, ...condition })) }
+    : status;
+  const kept = Object.entries(encoded).filter(
+    ([field, value]) => !omittedWhenEmpty.includes(field) || Object.keys(value ?? {}).length > 0,
+  );
+  return { ...claim, status: Object.fromEntries(kept) };
+}
+
+const absentTimes = { lastProbeTime: null, lastTransitionTime: null };
 
 /** dataSource and dataSourceRef mirror each other while no foreign namespace is named. Both say `apiGroup: null` for core. */
 function mirrorDataSource(claim: StoredObject): StoredObject {

@@ -3,7 +3,7 @@
  * Flags as data: a program's flags are a record of `Flag`s, from which parsing, usage text and the reference page are
  * derived. Value syntax is Go's (strconv, time.ParseDuration), whichever of the two parsers reads the command line.
  */
-import { goQuote } from '../text/go-quote.ts';
+import { goQuote } from '@csi-sidecars/runtime/internal';
 import { formatGoDuration, parseGoDuration } from './go-duration.ts';
 import { parseFloat64, parseInt64, parseUint64 } from './numbers.ts';
 import { type Parsed, invalid, valid } from './parsed.ts';

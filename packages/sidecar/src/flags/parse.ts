@@ -4,7 +4,7 @@
  * first word that is no flag ends parsing. `pflag` (csi-provisioner) wants two dashes for long names, has the shorthand
  * `-v`, and lets flags and other words mix. What both accept is turned into values; nothing is printed and nothing exits here.
  */
-import { goQuote } from '../text/go-quote.ts';
+import { goQuote } from '@csi-sidecars/runtime/internal';
 import type { Flag, Flags, FlagsOf } from './flag.ts';
 
 export type FlagSyntax = 'go' | 'pflag';

@@ -4,8 +4,7 @@
  * the facts. pino serialises; it is imported here and nowhere else, and this file only when the format is asked for.
  */
 import { pino } from 'pino';
-import { jsonOf } from './klog-text.ts';
-import type { LogEntry, LogOrigin } from './klog-text.ts';
+import { jsonOf, type LogEntry, type LogOrigin } from '@csi-sidecars/runtime/internal';
 
 export function createJsonFormat(origin: LogOrigin): (entry: LogEntry) => string {
   let line = '';

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createCallMetrics } from '@csi-sidecars/csi';
+import { createRegistry, registerProcessMetrics } from '@csi-sidecars/runtime/internal';
 import { describe, expect, it } from 'vitest';
-import { createLeanRegistry } from './lean-registry.ts';
-import { registerProcessMetrics } from './process-metrics.ts';
 import { createMetricsRegistry } from './registry.ts';
 
 describe.each([
   ['on prom-client', createMetricsRegistry],
-  ['without a library', createLeanRegistry],
+  ['without a library', createRegistry],
 ])('%s', (_, create) => {
   it('given observations, then the text has sorted labels with le last', async () => {
     const registry = create();

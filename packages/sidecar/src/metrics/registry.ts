@@ -2,18 +2,13 @@
 /**
  * The Metrics port on prom-client. This file is imported only when an endpoint is configured: a program without one pays
  * neither the import nor the series. Families appear in the output after their first observation, as upstream's do.
- * The text is ours (exposition.ts) because label names must be sorted, with `le` last.
+ * The runtime writes the text, because label names must be sorted, with `le` last.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Labels, MetricOptions, Metrics, NumberOptions, Sample } from '@csi-sidecars/runtime';
-import { type Family, familyText } from './exposition.ts';
+import type { Labels, MetricOptions, NumberOptions, Sample, ScrapedMetrics } from '@csi-sidecars/runtime';
+import { type Family, familyText } from '@csi-sidecars/runtime/internal';
 
-export interface MetricsRegistry extends Metrics {
-  /** All families in Prometheus' text format 0.0.4. */
-  text(): Promise<string>;
-}
-
-export function createMetricsRegistry(): MetricsRegistry {
+export function createMetricsRegistry(): ScrapedMetrics {
   const registry = new Registry();
   /** One family may be asked for by several users (two queues of one name): they share it. */
   const families = new Map<string, unknown>();

@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The work of the process, under a lease or without one. The lease has a client of its own, so that a throttled controller
- * does not lose it. Where an election ends, the process does: what was decided under the lease must not go on.
- */
+/** The work of the process, under a lease or without one, as the flags say; see `runUnderLease` of the runtime. */
+import type { Clock, LeadingWork, Logger, Metrics, Random } from '@csi-sidecars/runtime';
 import {
-  type Clock,
-  type EventRecorder,
+  type ApiConnection,
+  ElectionConfigError,
   type LeaderElector,
-  type LeadingWork,
-  type Logger,
-  type Metrics,
-  type Random,
-  createElectionMetrics,
-  createEventRecorder,
-  createLeaderElector,
   leaseIdentity,
   leaseName,
-  leaseNamespace,
   openGate,
-} from '@csi-sidecars/runtime';
+  runUnderLease as runWorkUnderLease,
+} from '@csi-sidecars/runtime/internal';
 import type { LeaderElectionValues } from '../programs/shared-flags.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
-import type { ApiConnection, World } from './world.ts';
+import type { World } from './world.ts';
 
 export interface ElectionDeps {
   readonly clock: Clock;
@@ -30,7 +21,7 @@ export interface ElectionDeps {
   readonly metrics: Metrics;
   readonly world: Pick<World, 'env' | 'hostName' | 'files'>;
   readonly connect: () => Promise<ApiConnection>;
-  /** Told when there is something to be asked about the election's health. */
+  /** Called as soon as the health of the election can be asked for. */
   readonly onElector: (elector: LeaderElector) => void;
 }
 
@@ -45,73 +36,37 @@ export interface ElectionOptions {
   readonly release: 'onExit' | 'never';
 }
 
-const namespaceFile = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-
 /** Resolves with the exit code. */
 export async function runUnderLease(
-  deps: ElectionDeps,
-  options: ElectionOptions & { readonly work: LeadingWork },
+  { connect, log, world, ...deps }: ElectionDeps,
+  { values, lockName, release, work }: ElectionOptions & { readonly work: LeadingWork },
   signal: AbortSignal,
 ): Promise<number> {
-  const { values, work } = options;
   if (!values['leader-election']) {
     await work(signal, openGate);
     return 0;
   }
-  const connection = await orExit('Failed to create leaderelection client', deps.connect);
-  const events = createEventRecorder(
-    { ...deps, client: connection.client, logger: deps.log },
-    { component: `${options.lockName}/${deps.world.hostName}` },
-  );
+  const lease = {
+    namespace: values['leader-election-namespace'],
+    name: leaseName(lockName),
+    identity: leaseIdentity(world.hostName),
+    component: `${lockName}/${world.hostName}`,
+    leaseDurationMs: values['leader-election-lease-duration'],
+    renewDeadlineMs: values['leader-election-renew-deadline'],
+    retryPeriodMs: values['leader-election-retry-period'],
+    labels: values['leader-election-labels'] ?? {},
+    releaseOnExit: release === 'onExit',
+    work,
+  };
+  const connectLease = () => orExit('Failed to create leaderelection client', connect);
   try {
-    const serviceAccountNamespace = await namespaceOf(deps);
-    const elector = createElector({ ...deps, ...connection, events }, { ...options, serviceAccountNamespace });
-    deps.onElector(elector);
-    await elector.run(signal, work);
-    // Whatever the reason, as upstream: a replica that leads no longer has nothing to do here.
-    deps.log.error(undefined, 'Stopped leading');
-    return exitCodes.failure;
-  } finally {
-    await events.flush();
-    await connection.close();
-  }
-}
-
-/** Undefined when the file is not there, or says nothing. */
-async function namespaceOf({ world }: ElectionDeps): Promise<string | undefined> {
-  try {
-    return Buffer.from(await world.files.read(namespaceFile)).toString();
-  } catch {
-    return undefined;
-  }
-}
-
-function createElector(
-  deps: ElectionDeps & ApiConnection & { readonly events: EventRecorder },
-  options: ElectionOptions & { readonly serviceAccountNamespace: string | undefined },
-): LeaderElector {
-  const { client, clock, random, log, metrics, world, events } = deps;
-  const { values, lockName, serviceAccountNamespace } = options;
-  try {
-    return createLeaderElector(
-      { client, clock, random, logger: log, events, metrics: createElectionMetrics(metrics) },
-      {
-        namespace: leaseNamespace({
-          flag: values['leader-election-namespace'],
-          podNamespace: world.env['POD_NAMESPACE'],
-          serviceAccountNamespace,
-        }),
-        name: leaseName(lockName),
-        identity: leaseIdentity(world.hostName),
-        leaseDurationMs: values['leader-election-lease-duration'],
-        renewDeadlineMs: values['leader-election-renew-deadline'],
-        retryPeriodMs: values['leader-election-retry-period'],
-        labels: values['leader-election-labels'] ?? {},
-        releaseOnExit: options.release === 'onExit',
-      },
-    );
+    await runWorkUnderLease({ ...deps, ...world, logger: log, connect: connectLease }, lease, signal);
   } catch (error) {
+    if (!(error instanceof ElectionConfigError)) throw error;
     // Upstream panics over durations that contradict each other.
     throw new ExitError(exitCodes.panic, 'Invalid leader election configuration', { cause: error });
   }
+  // Whatever the reason, as upstream: a replica that does not lead any more has nothing to do here.
+  log.error(undefined, 'Stopped leading');
+  return exitCodes.failure;
 }

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The real world of a controller: this process, and the cluster it runs in. */
+import { type Files, systemClock, systemFiles } from '@csi-sidecars/runtime';
 import {
-  connectCluster,
-  createApiClient,
-  type Files,
+  type ApiConnection,
+  connectApi,
+  createRequestMetrics,
   keepHeapSmall,
-  loadClusterConfig,
   nodeHeap,
-  systemClock,
-  systemFiles,
   userAgent,
-} from '@csi-sidecars/runtime';
+} from '@csi-sidecars/runtime/internal';
 import { usageText } from '../flags/usage.ts';
 import { runInProcess } from './process-world.ts';
 import type { ProgramDeps } from './run-controller.ts';
-import type { ApiConnection, ApiOptions, ProcessWorld, ScrapedMetrics } from './world.ts';
+import type { ApiOptions, ProcessWorld, ScrapedMetrics } from './world.ts';
 
 /** Runs a program in this process and ends it with the program's exit code. The last call of a `main.ts`. */
 export async function runMain(name: string, run: (deps: ProgramDeps) => Promise<number>): Promise<void> {
   const files = systemFiles();
   using _ = keepHeapSmall({ heap: nodeHeap(), clock: systemClock() });
   await runInProcess({ name, usageText, openMetrics }, ({ world, lifecycle }) =>
-    run({ world: { ...world, files, connectApi: (options) => connectApi({ ...world, files }, options) }, lifecycle }),
+    run({ world: { ...world, files, connectApi: (options) => connect({ ...world, files }, options) }, lifecycle }),
   );
 }
 
@@ -30,13 +28,11 @@ async function openMetrics(): Promise<ScrapedMetrics> {
   return createMetricsRegistry();
 }
 
-async function connectApi(
+function connect(
   { clock, files, version, env }: ProcessWorld & { readonly files: Files },
-  options: ApiOptions,
+  { program, log: logger, metrics, ...options }: ApiOptions,
 ): Promise<ApiConnection> {
-  const { program, kubeconfig, master, qps, burst, log: logger } = options;
-  const config = await loadClusterConfig({ files, env, logger }, { kubeconfig, master });
-  const { transport, close } = await connectCluster({ clock, logger, files, env }, config);
   const agent = userAgent({ binary: program, version, commit: process.env['CSI_SIDECARS_COMMIT'] ?? '' });
-  return { client: createApiClient({ transport, clock, logger }, { qps, burst, userAgent: agent }), close };
+  const requestMetrics = metrics && ((host: string) => createRequestMetrics(metrics, host));
+  return connectApi({ clock, files, env, logger, requestMetrics }, { ...options, userAgent: agent });
 }

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The real process, without a cluster: arguments, log, clock, signals and the exit. */
 import { hostname } from 'node:os';
-import { type Clock, type Lifecycle, nodeProcess, runProcess, systemClock, systemRandom } from '@csi-sidecars/runtime';
-import { createLineWriter } from '../logging/line-writer.ts';
-import { createLogTime } from '../logging/log-time.ts';
-import { createLogger } from '../logging/logger.ts';
-import { stderrSink } from '../logging/stderr.ts';
+import { type Clock, systemClock, systemRandom } from '@csi-sidecars/runtime';
+import {
+  createLogger,
+  createLogTime,
+  keepAlive,
+  type Lifecycle,
+  nodeProcess,
+  openStderr,
+  runProcess,
+  type Sink,
+  stderrSink,
+} from '@csi-sidecars/runtime/internal';
 import { writeTerminationLog } from './termination-log.ts';
 import type { ProcessWorld } from './world.ts';
 
@@ -36,27 +43,11 @@ export async function runInProcess(
     { program: name, pid: process.pid, verbosity: 0 },
   );
   const world: ProcessWorld = { ...processWorld(clock, sink), ...options };
-  // Sockets and timers below do not keep a process alive; one that merely waits for its driver would end.
   using _ = keepAlive(clock);
   await runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ world, lifecycle }));
 }
 
-function keepAlive(clock: Clock): Disposable {
-  const over = new AbortController();
-  void (async () => {
-    try {
-      await clock.sleep(Infinity, over.signal);
-    } catch {
-      // The program has ended.
-    }
-  })();
-  return { [Symbol.dispose]: () => over.abort() };
-}
-
-function processWorld(
-  clock: Clock,
-  sink: ReturnType<typeof stderrSink>,
-): Omit<ProcessWorld, 'usageText' | 'openMetrics'> {
+function processWorld(clock: Clock, sink: Sink): Omit<ProcessWorld, 'usageText' | 'openMetrics'> {
   // Written into the bundle, so that the global has to be named as it is.
   const version = process.env['CSI_SIDECARS_VERSION'] ?? 'v0.0.0';
   const [, argv0 = '', ...args] = process.argv;
@@ -71,7 +62,7 @@ function processWorld(
     clock,
     random: systemRandom(),
     stdout: (text) => void process.stdout.write(text),
-    openStderr: (dropNotice) => createLineWriter(sink, { dropNotice, gather: () => clock.yieldToLoop() }),
+    openStderr: openStderr(clock, sink),
     writeTerminationLog: (text) => writeTerminationLog(terminationLog, text),
   };
 }

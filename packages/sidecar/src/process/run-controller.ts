@@ -7,21 +7,23 @@
  * What is the program's own comes in as `ControllerBody`. What was opened is closed, last opened first. Not here: the driver
  * (run-sidecar.ts), signals, crashes and the exit itself (the runtime's `runProcess`).
  */
-import type {
-  ApiClient,
-  Clock,
-  DiagnosticsServer,
-  LeaderElector,
-  LeadingWork,
-  Lifecycle,
-  Logger,
-  Metrics,
-  Random,
+import {
+  type ApiClient,
+  type Clock,
+  type LeadingWork,
+  type Logger,
+  type Metrics,
+  noMetrics,
+  type Random,
 } from '@csi-sidecars/runtime';
-import { leaderHealthRoute, noMetrics, profilingRoutes, startDiagnosticsServer } from '@csi-sidecars/runtime';
-import type { LineWriter } from '../logging/line-writer.ts';
-import { countedScrapes } from '../metrics/counted-scrapes.ts';
-import { metricsRoute } from '../metrics/route.ts';
+import {
+  type DiagnosticsServer,
+  leaderHealthRoute,
+  type LeaderElector,
+  type Lifecycle,
+  profilingRoutes,
+  serveDiagnostics,
+} from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { EndpointValues, KubeApiValues } from '../programs/shared-flags.ts';
 import { type ElectionValues, runUnderLease } from './election.ts';
@@ -66,6 +68,8 @@ export interface ControllerBody<V, G extends string, Opened> {
   readonly clientExitCode?: number;
   /** When listening fails; default 1. */
   readonly httpExitCode?: number;
+  /** The program serves the `rest_client_*` metrics of its API client, as upstream's csi-resizer does. Default: it does not. */
+  readonly requestMetrics?: true;
   /** What must be there before the program answers HTTP: the driver, the CRDs. It is closed at the end of the stack. */
   readonly open: (context: ControllerContext<V, G>, opened: AsyncDisposableStack) => Promise<Opened>;
   /** Capabilities and controllers. Throws an ExitError when they will not do. */
@@ -112,7 +116,10 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
   await using stack = new AsyncDisposableStack();
 
-  const connect = () =>
+  const address = values['metrics-address'] || values['http-endpoint'];
+  const scraped = address === '' ? undefined : await world.openMetrics();
+  const metrics: Metrics = scraped ?? noMetrics;
+  const connect = (requestMetrics?: Metrics) =>
     world.connectApi({
       program: program.name,
       kubeconfig: body.kubeconfig?.(values, env) ?? values.kubeconfig,
@@ -120,17 +127,19 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
       qps: values['kube-api-qps'],
       burst: values['kube-api-burst'],
       log,
+      metrics: requestMetrics,
     });
-  const api = await orExit('Failed to create a Kubernetes client', connect, body.clientExitCode);
+  const api = await orExit(
+    'Failed to create a Kubernetes client',
+    () => connect(body.requestMetrics === true ? metrics : undefined),
+    body.clientExitCode,
+  );
   stack.defer(api.close);
 
-  const address = values['metrics-address'] || values['http-endpoint'];
-  const scraped = address === '' ? undefined : await world.openMetrics();
-  const metrics: Metrics = scraped ?? noMetrics;
   const context = { started, client: api.client, log, metrics, clock, random, world, signal, cutShort };
   const opened = await body.open(context, stack);
 
-  const diagnostics = scraped && stack.use(await serveDiagnostics(run, scraped, address));
+  const diagnostics = scraped && stack.use(await listen(run, scraped, address));
   let elector: LeaderElector | undefined;
   if (values['leader-election'] && values['http-endpoint'] !== '') {
     // Before there is an election: a liveness probe that finds nothing at its path ends a replica that has only begun.
@@ -143,7 +152,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   return await runUnderLease(
     {
       ...context,
-      connect,
+      connect: () => connect(),
       onElector: (made) => {
         elector = made;
       },
@@ -153,29 +162,26 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   );
 }
 
-async function serveDiagnostics<V extends ControllerValues, G extends string, Opened>(
+function listen<V extends ControllerValues, G extends string, Opened>(
   { world, body, started }: Run<V, G, Opened>,
   metrics: ScrapedMetrics,
   address: string,
 ): Promise<DiagnosticsServer> {
   const { log, values, stderr } = started;
-  registerLogMetrics(metrics, stderr);
   const { clock, argv0, args, startedAtMs } = world;
-  const page = countedScrapes(metricsRoute(metrics, { path: values['metrics-path'], startedAtMs }), metrics);
-  const profiles = values['enable-pprof'] === true ? profilingRoutes({ clock, argv: [argv0, ...args] }) : [];
-  const server = await orExit(
+  return orExit(
     'Failed to start HTTP server',
-    () => startDiagnosticsServer({ address, routes: [page, ...profiles], logger: log }),
+    () =>
+      serveDiagnostics(
+        { logger: log, metrics, logWriter: stderr },
+        {
+          address,
+          metricsPath: values['metrics-path'],
+          startedAtMs,
+          droppedLinesMetric: 'csi_sidecars_log_lines_dropped',
+          routes: values['enable-pprof'] === true ? profilingRoutes({ clock, argv: [argv0, ...args] }) : [],
+        },
+      ),
     body.httpExitCode ?? exitCodes.failure,
   );
-  log.info(0, 'ServeMux listening', { address });
-  return server;
-}
-
-function registerLogMetrics(metrics: Metrics, stderr: LineWriter): void {
-  metrics.gauge({
-    name: 'csi_sidecars_log_lines_dropped',
-    help: 'Log lines that were dropped because their reader was too slow.',
-    collect: () => [{ labels: {}, value: stderr.dropped }],
-  });
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The process of a program that runs on every node: no cluster, and none of the libraries that it can do without. */
+import { createRegistry } from '@csi-sidecars/runtime/internal';
 import { goUsageText } from '../flags/go-usage.ts';
-import { createLeanRegistry } from '../metrics/lean-registry.ts';
 import { type ProcessDeps, runInProcess } from './process-world.ts';
 
 /** Runs a program in this process and ends it with the program's exit code. The last call of a `main.ts`. */
 export async function runSmall(name: string, run: (deps: ProcessDeps) => Promise<number>): Promise<void> {
-  await runInProcess({ name, usageText: goUsageText, openMetrics: async () => createLeanRegistry() }, run);
+  await runInProcess({ name, usageText: goUsageText, openMetrics: async () => createRegistry() }, run);
 }

@@ -4,15 +4,17 @@
  * of the last three differs between upstream's programs and decides which of several mistakes is reported.
  */
 import type { Logger } from '@csi-sidecars/runtime';
-import { goQuote } from '../text/go-quote.ts';
+import {
+  goQuote,
+  klogTextLine,
+  type LineWriter,
+  type LogFormat,
+  type LogOrigin,
+  openLog,
+} from '@csi-sidecars/runtime/internal';
 import type { GateSettings } from '../flags/flag.ts';
 import { resolveGates } from '../flags/gates.ts';
 import { parseFlags } from '../flags/parse.ts';
-import { klogTextLine } from '../logging/klog-text.ts';
-import type { LogEntry, LogOrigin } from '../logging/klog-text.ts';
-import type { LineWriter } from '../logging/line-writer.ts';
-import { createLogTime } from '../logging/log-time.ts';
-import { createLogger } from '../logging/logger.ts';
 import { invalidLogging } from '../logging/validate.ts';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { LoggingValues } from '../programs/shared-flags.ts';
@@ -60,7 +62,9 @@ export async function start<V extends StartValues, G extends string>(
 ): Promise<Started<V, G> | Ended> {
   const { order = ['gates', 'version', 'endpoints'], gateExitCode = exitCodes.failure, versionLine } = options;
   const parsed = parseFlags<V>(program.flags, program.syntax, world.args);
-  const stderr = openLog(world, program, parsed.kind === 'parsed' ? parsed.values : undefined);
+  const origin: LogOrigin = { program: program.name, pid: world.pid };
+  // The log has to be there before it is known what it looks like.
+  const stderr = openLog(world, { ...origin, verbosity: parsed.kind === 'parsed' ? parsed.values.v : 0 });
   const ended = (code: number): Ended => ({ kind: 'ended', code, stderr: stderr.writer });
   if (parsed.kind !== 'parsed') {
     const usage = await world.usageText(world.argv0, { ...program.flags });
@@ -70,7 +74,7 @@ export async function start<V extends StartValues, G extends string>(
     return ended(parsed.kind === 'help' ? 0 : exitCodes.usage);
   }
   const { values } = parsed;
-  const format = values['logging-format'] === 'json' ? await jsonFormat(stderr.origin) : klogTextLine;
+  const format = values['logging-format'] === 'json' ? await jsonFormat(origin) : klogTextLine;
   stderr.setFormat(format);
   const { log } = stderr;
   const [problem] = invalidLogging(values);
@@ -110,38 +114,8 @@ export async function start<V extends StartValues, G extends string>(
   };
 }
 
-type Format = (entry: LogEntry, origin: LogOrigin) => string;
-
-/** The log has to be there before it is known what it looks like. */
-function openLog(world: ProcessWorld, program: { readonly name: string }, values: LoggingValues | undefined) {
-  const origin: LogOrigin = { program: program.name, pid: world.pid };
-  let format: Format = klogTextLine;
-  const nowMs = createLogTime(world.clock);
-  const writer = world.openStderr((count) =>
-    format(
-      {
-        severity: 'warning',
-        level: 0,
-        message: 'Log lines were dropped because the reader was too slow',
-        error: undefined,
-        facts: { count },
-        timeMs: nowMs(),
-      },
-      origin,
-    ),
-  );
-  const log = createLogger(
-    { nowMs, write: (line) => writer.write(line) },
-    { ...origin, verbosity: values?.v ?? 0, format: (entry) => format(entry, origin) },
-  );
-  const setFormat = (chosen: Format): void => {
-    format = chosen;
-  };
-  return { origin, writer, log, setFormat };
-}
-
 /** Loaded only when asked for. */
-async function jsonFormat(origin: LogOrigin): Promise<Format> {
+async function jsonFormat(origin: LogOrigin): Promise<LogFormat> {
   const { createJsonFormat } = await import('../logging/json-format.ts');
   return createJsonFormat(origin);
 }

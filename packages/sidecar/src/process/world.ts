@@ -3,9 +3,11 @@
  * What a program needs of the process and the cluster, as ports, so that it starts and stops in a test as it does in a
  * container. Signals and exits are the runtime's (`runProcess`): a run resolves with the exit code.
  */
-import type { ApiClient, Clock, Files, Logger, Metrics, Random } from '@csi-sidecars/runtime';
+import type { Clock, Files, Logger, Metrics, Random, ScrapedMetrics } from '@csi-sidecars/runtime';
+import type { ApiConnection, LineWriter } from '@csi-sidecars/runtime/internal';
 import type { Flags } from '../flags/flag.ts';
-import type { LineWriter } from '../logging/line-writer.ts';
+
+export type { ApiConnection, ScrapedMetrics };
 
 /** Without the cluster: all that the node programs have, and need. */
 export interface ProcessWorld {
@@ -25,11 +27,11 @@ export interface ProcessWorld {
   readonly stdout: (text: string) => void;
   /** What follows a wrong command line and answers `--help`. */
   readonly usageText: (program: string, flags: Flags) => Promise<string>;
-  /** Where the log goes, and usage texts. The notice is how the log says that it lost lines. */
+  /** Where the log goes, and usage texts. The notice is how the log reports lost lines. */
   readonly openStderr: (dropNotice: (count: number) => string) => LineWriter;
   /** Throws when the file cannot be written. */
   readonly writeTerminationLog: (text: string) => void;
-  /** Loaded only when somebody can read them. */
+  /** Loaded only when an endpoint serves them. */
   readonly openMetrics: () => Promise<ScrapedMetrics>;
 }
 
@@ -46,13 +48,6 @@ export interface ApiOptions {
   readonly qps: number;
   readonly burst: number;
   readonly log: Logger;
-}
-
-export interface ApiConnection {
-  readonly client: ApiClient;
-  readonly close: () => Promise<void>;
-}
-
-export interface ScrapedMetrics extends Metrics {
-  text(): Promise<string>;
+  /** Where the client reports its requests. Default: nowhere. */
+  readonly metrics?: Metrics | undefined;
 }

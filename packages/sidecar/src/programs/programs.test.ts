@@ -4,12 +4,10 @@ import { realArgumentLists } from '../../testing/index.ts';
 import { resolveGates } from '../flags/gates.ts';
 import { parseFlags } from '../flags/parse.ts';
 import { usageText } from '../flags/usage.ts';
-import { resizerProgram } from './resizer.ts';
 import { snapshotControllerProgram } from './snapshot-controller.ts';
 import { snapshotterProgram } from './snapshotter.ts';
 
 const programs = {
-  'external-resizer': resizerProgram,
   'csi-snapshotter': snapshotterProgram,
 };
 
@@ -33,18 +31,10 @@ it.each(Object.entries(programs))('given the real argument lists of %s, then eac
   expect(lists.flatMap((list) => refusal(program, list.args))).toEqual(refusedByUpstream[name] ?? []);
 });
 
-it("given what deployments leave out, then the built-in values are upstream's", () => {
-  expect(parseFlags(resizerProgram.flags, 'go', [])).toMatchObject({
-    kind: 'parsed',
-    values: { 'csi-address': '/run/csi/socket', 'kube-api-qps': 5, 'kube-api-burst': 10, workers: 10 },
-  });
-});
-
 it('given a program, then its usage text names every flag with its default', async () => {
   for (const program of [...Object.values(programs), snapshotControllerProgram]) {
     const text = await usageText(program.name, program.flags);
     expect(text).toContain(`Usage of ${program.name}:`);
     for (const name of Object.keys(program.flags)) expect(text).toMatch(new RegExp(`-${name}\\b`));
   }
-  expect(await usageText('csi-resizer', resizerProgram.flags)).toContain('(default "/run/csi/socket")');
 });

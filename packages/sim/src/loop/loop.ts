@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The frame of every simulated controller: informers fill a queue, workers take keys from it, failed keys are retried. */
 import {
-  createWorkQueue,
   isConflict,
   isNotFound,
   keyOf,
-  openGate,
   retryLimiter,
-  runWhenSynced,
-  runWorkers,
   requeueAfter,
   retry,
   type ApiClient,
   type Clock,
   type EventRecorder,
-  type Handler,
-  type Informer,
   type InformerFactory,
   type KubeObject,
   type Logger,
   type ObjectKey,
   type Outcome,
   type Random,
-  type StartGate,
 } from '@csi-sidecars/runtime';
+import { type Informer } from '@csi-sidecars/runtime';
+import { createWorkQueue, runWhenSynced, runWorkers, type Handler } from '@csi-sidecars/runtime/internal';
+import { openGate, type StartGate } from '@csi-sidecars/runtime/internal';
 import { isOperational } from './persistently.ts';
 
 /** The parts of a simulated controller. */

@@ -8,8 +8,8 @@ import {
   type ApiClient,
   type Clock,
   type Logger,
-  type StartGate,
 } from '@csi-sidecars/runtime';
+import { type StartGate } from '@csi-sidecars/runtime/internal';
 import { managedAttach } from '../annotations.ts';
 import { persistently } from '../loop/persistently.ts';
 import { toMicroTime, toTime } from '../timestamps.ts';

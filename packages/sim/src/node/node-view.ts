@@ -10,7 +10,6 @@ import {
   toObjectKey,
   volumeAttachments,
   type CSIDriver,
-  type Informer,
   type InformerFactory,
   type Node,
   type PersistentVolume,
@@ -18,6 +17,7 @@ import {
   type Pod,
   type VolumeAttachment,
 } from '@csi-sidecars/runtime';
+import { type Informer } from '@csi-sidecars/runtime';
 import { attachmentName, uniqueVolumeName } from '../attach-detach/attachments.ts';
 import { claimKeysOf, claimUsesOf, isFinished, nodeOf } from '../pods.ts';
 

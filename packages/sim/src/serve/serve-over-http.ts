@@ -9,7 +9,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { Transport, TransportRequest } from '@csi-sidecars/runtime';
+import type { Transport } from '@csi-sidecars/runtime';
+import type { TransportRequest } from '@csi-sidecars/runtime/internal';
 
 export interface ServeOptions {
   /** 0 means any free port. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { beforeEach, describe, expect, it } from 'vitest';
 import { csiError, fakeCsiChannel, type FakeCsiChannel } from '@csi-sidecars/csi/testing';
-import { csiNodes, nodes, openGate, silentLogger } from '@csi-sidecars/runtime';
+import { csiNodes, nodes, silentLogger } from '@csi-sidecars/runtime';
+import { openGate } from '@csi-sidecars/runtime/internal';
 import { FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
 import { createPluginManager, type PluginPort } from './plugin-manager.ts';
 import { startSim, type Sim } from '../../sim.ts';

@@ -12,7 +12,8 @@
  * | new | the API refuses the driver's registration | deregister, notify false, back off |
  * | new | else | register, notify true |
  */
-import type { Clock, Logger, StartGate } from '@csi-sidecars/runtime';
+import type { Clock, Logger } from '@csi-sidecars/runtime';
+import type { StartGate } from '@csi-sidecars/runtime/internal';
 import type { CsiChannel, PluginInfo } from '@csi-sidecars/csi';
 import { introduce } from '../driver.ts';
 import { persistently } from '../../loop/persistently.ts';

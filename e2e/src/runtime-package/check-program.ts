@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The example as two processes: one leads and labels, the other follows when the first is asked to end. */
+import { join } from 'node:path';
+import { type ApiClient, type KubeObject, leases, namespaces, type Resource } from '@csi-sidecars/runtime';
+import { freePort } from '@csi-sidecars/runtime/testing';
+import { kubeconfigOf } from '../accounts/kubeconfig-of.ts';
+import type { ControlPlane } from '../control-planes/control-plane.ts';
+import { eventually, type Patience } from '../eventually.ts';
+import { type ChildProcess, logTail, startProcess } from '../processes/child-process.ts';
+import type { Project } from './install.ts';
+import { rolesOfExample } from './roles.ts';
+
+export interface ProgramChecks {
+  readonly controlPlane: ControlPlane;
+  readonly api: ApiClient;
+  readonly patience: Patience;
+  readonly project: Project;
+  readonly check: (title: string, work: () => Promise<unknown>) => Promise<void>;
+  /** Logs of the processes are kept there. */
+  readonly reports: string;
+}
+
+const configMaps: Resource = { group: '', version: 'v1', plural: 'configmaps', kind: 'ConfigMap', namespaced: true };
+const namespace = 'owners';
+const account = { namespace, name: 'owner-labels' };
+
+export async function checkProgram(checks: ProgramChecks): Promise<void> {
+  const { controlPlane, api, patience, project, check, reports } = checks;
+  const metadata = { name: namespace };
+  await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+  for (const { resource, object } of rolesOfExample(account)) await api.create(resource, object);
+  const kubeconfig = await kubeconfigOf(controlPlane, {
+    account,
+    name: 'owner-labels',
+    folder: join(project.folder, 'account'),
+  });
+  const start = async (name: string, port: number): Promise<ChildProcess> =>
+    await startProcess(
+      {
+        name,
+        command: process.execPath,
+        args: [project.example],
+        env: {
+          PATH: process.env['PATH'],
+          KUBECONFIG: kubeconfig,
+          LISTEN: `127.0.0.1:${port}`,
+          POD_NAMESPACE: namespace,
+        },
+        logFile: join(reports, 'runtime-package', `${name}.log`),
+      },
+      patience.clock,
+    );
+  const labelled = (name: string): Promise<unknown> =>
+    eventually(patience, {
+      what: `the label of ConfigMap ${name}`,
+      check: async () => (await api.get(configMaps, { namespace, name })).metadata?.labels?.['owner'] === 'ada',
+    });
+  const holder = async (): Promise<string | undefined> =>
+    (await api.get(leases, { namespace, name: 'owner-labels' })).spec?.holderIdentity;
+
+  const ports = [await freePort(), await freePort()] as const;
+  await api.create(configMaps, aConfigMap('before'));
+  const first = await start('first', ports[0]);
+  try {
+    await check('a ConfigMap from before its start is labelled', () => labelled('before'));
+    await check('a ConfigMap from after its start is labelled', async () => {
+      await api.create(configMaps, aConfigMap('after'));
+      await labelled('after');
+    });
+    await check('its metrics and its health are served', async () => {
+      const text = async (path: string) => await (await fetch(`http://127.0.0.1:${ports[0]}${path}`)).text();
+      const metrics = await text('/metrics');
+      return [
+        ...((await text('/healthz')) === 'ok' ? [] : ['/healthz']),
+        ...['workqueue_adds_total{name="owner-labels"}', 'leader_election_master_status{name=""} 1']
+          .filter((line) => !metrics.includes(line))
+          .map((line) => `no ${line}`),
+      ];
+    });
+    const second = await start('second', ports[1]);
+    try {
+      await check('a second process waits, and leads when the first is asked to end, which exits with 0', async () => {
+        const before = await holder();
+        const { code } = await first.stop(30_000);
+        if (code !== 0) throw new Error(`exit code ${code}\n${logTail(first.spec)}`);
+        await eventually(patience, {
+          what: 'another holder of the lease, before the lease would have expired',
+          timeoutMs: 10_000,
+          check: async () => {
+            const now = await holder();
+            return now !== '' && now !== before;
+          },
+        });
+        await api.create(configMaps, aConfigMap('later'));
+        await labelled('later');
+      });
+    } finally {
+      await second.stop();
+    }
+  } finally {
+    await first.stop();
+  }
+}
+
+function aConfigMap(name: string): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace, annotations: { 'example.com/owner': 'ada' } },
+  };
+}

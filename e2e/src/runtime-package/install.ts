@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The package of the runtime as a stranger gets it: packed by npm, installed into an empty project, with the example beside it. */
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { repositoryRoot } from '../processes/program.ts';
+
+export interface PackedFile {
+  readonly path: string;
+}
+
+export interface Packed {
+  readonly tarball: string;
+  readonly files: readonly string[];
+}
+
+const packageFolder = join(repositoryRoot, 'packages', 'runtime');
+
+export function pack(folder: string): Packed {
+  const output = run('npm', ['pack', '--json', '--pack-destination', folder], packageFolder);
+  const { filename, files } = packedIn(output);
+  return { tarball: join(folder, filename.replace('@', '').replace('/', '-')), files: files.map(({ path }) => path) };
+}
+
+interface PackReport {
+  readonly filename: string;
+  readonly files: readonly PackedFile[];
+}
+
+/** npm reports a list, or since version 11 a record by package. */
+function packedIn(output: string): PackReport {
+  const report = JSON.parse(output) as readonly PackReport[] | Readonly<Record<string, PackReport>>;
+  const [packed] = Object.values(report) as readonly PackReport[];
+  if (packed === undefined) throw new Error(`npm pack reported nothing: ${output}`);
+  return packed;
+}
+
+export interface Project {
+  readonly folder: string;
+  /** The controller of the README. */
+  readonly example: string;
+  /** The manifest of the installed package. */
+  readonly manifest: Readonly<Record<string, unknown>>;
+}
+
+export function installInto(folder: string, { tarball }: Packed): Project {
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'stranger', private: true, type: 'module' }));
+  run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', tarball], folder);
+  const installed = join(folder, 'node_modules', '@csi-sidecars', 'runtime');
+  const example = join(folder, 'owner-labels.ts');
+  copyFileSync(join(installed, 'example', 'owner-labels.ts'), example);
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Project['manifest'];
+  return { folder, example, manifest };
+}
+
+/** What TypeScript says against the example and against our declarations; those of other packages are not ours to mend. */
+export function typeErrors({ folder, example }: Project): readonly string[] {
+  const modules = join(repositoryRoot, 'node_modules');
+  const compilerOptions = {
+    target: 'es2024',
+    lib: ['es2024', 'esnext.disposable', 'esnext.iterator'],
+    module: 'nodenext',
+    strict: true,
+    noEmit: true,
+    pretty: false,
+    types: ['node'],
+    typeRoots: [join(modules, '@types')],
+  };
+  const config = join(folder, 'tsconfig.json');
+  writeFileSync(config, JSON.stringify({ compilerOptions, files: [example] }));
+  const tsc = join(modules, 'typescript', 'bin', 'tsc');
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', config], { cwd: folder, encoding: 'utf8' });
+  return stdout
+    .split('\n')
+    .filter((line) => line.includes(': error ') && (line.includes('@csi-sidecars') || !line.includes('node_modules')));
+}
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  if (status !== 0) throw new Error(`${command} ${args[0]} failed: ${stderr || String(error)}`);
+  return stdout;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * `npm run runtime-package`: packs `packages/runtime`, installs the tarball into an empty project, and runs the example of its README
+ * there, twice, against a real API server and with the rights that the README names. Counts go to reports/runtime-package.json.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApiClient, silentLogger, systemClock } from '@csi-sidecars/runtime';
+import { startLocal } from '../control-planes/local/start-local.ts';
+import { onInterrupt } from '../interruption.ts';
+import { repositoryRoot } from '../processes/program.ts';
+import { checkProgram } from './check-program.ts';
+import { installInto, pack, typeErrors } from './install.ts';
+
+const clock = systemClock();
+const signal = onInterrupt();
+const reports = join(repositoryRoot, 'reports');
+mkdirSync(reports, { recursive: true });
+const counts = { passed: 0, failed: 0, skipped: 0 };
+
+async function check(title: string, work: () => unknown): Promise<void> {
+  try {
+    const found = await work();
+    if (Array.isArray(found) && found.length > 0) throw new Error(found.slice(0, 5).join('\n'));
+    counts.passed += 1;
+    process.stdout.write(`ok ${title}\n`);
+  } catch (error) {
+    counts.failed += 1;
+    process.stdout.write(
+      `FAILED ${title}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
+  }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'csi-sidecars-runtime-package-'));
+try {
+  const packed = pack(folder);
+  await check('the package has JavaScript, declarations, a README, a licence, the example, and nothing else', () => [
+    ...['README.md', 'LICENSE', 'dist/index.js', 'dist/index.d.ts', 'example/owner-labels.ts']
+      .filter((path) => !packed.files.includes(path))
+      .map((path) => `missing: ${path}`),
+    ...packed.files.filter(
+      (path) =>
+        !/^(README\.md|LICENSE|package\.json|example\/owner-labels\.ts|dist\/.*(\.js|\.d\.ts))$/.test(path) ||
+        /\.test\.|testing/.test(path),
+    ),
+  ]);
+  const project = installInto(join(folder, 'project'), packed);
+  await check('the package is not private and depends on no package of the workspace', () => [
+    ...('private' in project.manifest ? ['private'] : []),
+    ...Object.keys({ ...(project.manifest['dependencies'] as object) }).filter((name) => name.startsWith('@csi-')),
+  ]);
+  await check('the example and our declarations compile in a project that checks libraries too', () =>
+    typeErrors(project),
+  );
+  await using controlPlane = await startLocal({ clock, folder: join(folder, 'control-plane') });
+  const api = createApiClient(
+    { transport: controlPlane.admin, clock, logger: silentLogger },
+    { userAgent: 'runtime-package', qps: -1, burst: 0 },
+  );
+  const patience = { clock, factor: Number(process.env['E2E_TIME_FACTOR'] ?? 1), signal };
+  await checkProgram({ controlPlane, api, patience, project, check, reports });
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+writeFileSync(join(reports, 'runtime-package.json'), JSON.stringify(counts));
+process.stdout.write(`runtime package: ${counts.passed} passed, ${counts.failed} failed\n`);
+process.exitCode = counts.failed === 0 ? 0 : 1;

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The expansion loop assembled: what it watches, and what wakes it. */
+import {
+  type Caches,
+  type Change,
+  type Clock,
+  defineLoop,
+  isResync,
+  type Loop,
+  type PersistentVolumeClaim,
+  type Pod,
+  toObjectKey,
+} from '@csi-sidecars/runtime';
+import {
+  annotationOf,
+  capacityOf,
+  type ClaimKey,
+  claimKey,
+  requestedSize,
+  resizeStatusOf,
+  volumeNameOf,
+} from '../claim.ts';
+import { annotations } from '../names.ts';
+import { wakeOnForeignChanges } from '../own-writes.ts';
+import { isLess, isSame } from '../size.ts';
+import { claimsUsedBy, newlyBoundClaim, type Watched } from '../watched.ts';
+import { decide } from './decide.ts';
+import { performers } from './perform.ts';
+import { type ExpandContext, type ExpandLoop, type ExpandState, nothingLearned } from './state.ts';
+
+export function expandLoop(context: ExpandContext, watched: Watched, clock: Clock): Loop {
+  const { driver, settings, events, memory, turns, ownWrites, openCalls } = context;
+  const foreign = wakeOnForeignChanges(ownWrites, matters);
+  return defineLoop<ExpandLoop>({
+    name: `${driver.name}-pvc`,
+    settings,
+    watches: { ...watched, pods: settings.handleInUseErrors ? watched.pods : undefined },
+    subject: {
+      watch: 'claims',
+      keyOf: claimKey,
+      forget: (key) => {
+        memory.delete(key);
+        ownWrites.forget(key);
+        openCalls.forget(key);
+      },
+    },
+    wakes: {
+      claims: foreign.onChange,
+      // The claim may have come first.
+      volumes: newlyBoundClaim,
+      // A driver that expands offline only may be asked again.
+      pods: ({ previous, current }, caches) =>
+        current === undefined && previous !== undefined ? freed(previous, context, caches) : undefined,
+    },
+    sources: [turns.onFree.expand, foreign.source],
+    observe: (caches, key) => observe(context, caches, { key, clock }),
+    decide: (state) => decide(state, context),
+    perform: performers(context),
+    onEnd: ({ key, concluded }) => {
+      turns.end('expand', key, concluded?.state.turn === 'busy');
+      const claim = concluded?.state.claim;
+      if (claim !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(claim, event);
+    },
+  });
+}
+
+function observe(
+  { memory, settings }: ExpandContext,
+  { claims, volumes, pods }: Caches<ExpandLoop>,
+  { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
+): ExpandState {
+  const claim = claims.get(key);
+  const entry = memory.get(key, claim?.metadata?.uid ?? '');
+  const endsMs = entry?.kind === 'infeasible' ? entry.sinceMs + settings.retryIntervalMaxMs : 0;
+  return {
+    claim,
+    volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
+    entry,
+    infeasibleForMs: Math.max(endsMs - clock.monotonicMs(), 0),
+    isUsed: settings.handleInUseErrors && pods.byIndex('claim', key).length > 0,
+    ...nothingLearned,
+  };
+}
+
+/** A new claim, a resync, and a change of what the decision reads. Labels, conditions and a falling capacity are no reason. */
+export function matters(change: Change<PersistentVolumeClaim>): boolean {
+  const { previous, current } = change;
+  if (previous === undefined || current === undefined || isResync(change)) return true;
+  return (
+    !isSame(requestedSize(previous), requestedSize(current)) ||
+    annotationOf(previous, annotations.storageResizer) !== annotationOf(current, annotations.storageResizer) ||
+    isLess(capacityOf(previous), capacityOf(current)) ||
+    resizeStatusOf(previous) !== resizeStatusOf(current)
+  );
+}
+
+/** The claims of a pod that is gone that no other pod uses. */
+function freed(pod: Pod, { memory }: ExpandContext, { pods }: Caches<ExpandLoop>): readonly ClaimKey[] {
+  return claimsUsedBy(pod).filter((key) => memory.isInUse(key) && pods.byIndex('claim', key).length === 0);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Texts that users see in events and conditions of claims, as upstream writes them, and that suites match on. */
+import { type RecordedEvent, splitKey } from '@csi-sidecars/runtime';
+import type { ClaimKey } from '../claim.ts';
+
+const normal = (reason: string, message: string): RecordedEvent => ({ type: 'Normal', reason, message });
+
+export const resizing = (volumeName: string): RecordedEvent =>
+  normal('Resizing', `External resizer is resizing volume ${volumeName}`); // E12
+export const needsNode: RecordedEvent = normal(
+  'FileSystemResizeRequired',
+  'Require file system resize of volume on node',
+); // E23
+export const finished: RecordedEvent = normal('VolumeResizeSuccessful', 'Resize volume succeeded'); // E24
+export const failed = (message: string): RecordedEvent => ({ type: 'Warning', reason: 'VolumeResizeFailed', message });
+
+export const pendingOnNode = 'Waiting for user to (re-)start a pod to finish file system resize of volume on node.';
+
+export interface Names {
+  readonly volumeName: string;
+  readonly driverName: string;
+}
+
+export const notExpanded = ({ volumeName, driverName }: Names, cause: string): string =>
+  `resize volume "${volumeName}" by resizer "${driverName}" failed: ${cause}`;
+export const volumeNotSaved = ({ volumeName, driverName }: Names, cause: string): string =>
+  `error updating pv "${volumeName}" by resizer "${driverName}": ${cause}`;
+export const pendingNotSaved = (key: ClaimKey, cause: string): string =>
+  `mark PVC "${named(key)}" as node expansion required failed: ${cause}`;
+export const finishNotSaved = (key: ClaimKey, cause: string): string =>
+  `mark PVC "${named(key)}" as resize finished failed: ${cause}`;
+export const failureNotSaved = (key: ClaimKey, cause: string, notWritten: string): string =>
+  `resizing failed in controller with ${cause} but failed to update PVC ${named(key)} with: ${notWritten}`;
+export const notMarked = (key: ClaimKey, cause: string): string =>
+  `marking pvc "${named(key)}" as resizing failed: ${cause}`;
+export const inUse = (key: ClaimKey, driverName: string): string =>
+  `Unable to expand ${named(key)} because CSI driver ${driverName} only supports offline expansion and volume is currently in-use`;
+export const failedCondition = (cause: string): string => `failed to expand pvc with ${cause}`;
+export const notMigrated = (volumeName: string): string => `volume ${volumeName} is not migrated to CSI`;
+export const notTranslated = (cause: string): string => `failed to translate persistent volume: ${cause}`;
+export const emptyHandle = 'empty volume handle';
+export const noCapability = (volumeName: string, cause: string): string =>
+  `failed to get capabilities of volume ${volumeName} with ${cause}`;
+export const tooSmall = (answer: string, requested: string): string =>
+  `the driver answered with a capacity of ${answer}, which is less than the requested ${requested}`;
+
+function named(key: ClaimKey): string {
+  const { namespace = '', name } = splitKey(key);
+  return `${namespace}/${name}`;
+}

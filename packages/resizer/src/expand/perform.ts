@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What each action of the expansion loop does. No decisions: those are in `decide`. */
+import { CsiError } from '@csi-sidecars/csi';
+import { ask, attempt, type Performers, type Step } from '@csi-sidecars/runtime';
+import { outcomeOfExpansion } from '../call-outcome.ts';
+import { annotations } from '../names.ts';
+import { readCallSecret } from '../secret.ts';
+import { toSize, toText } from '../size.ts';
+import { patchVolume } from '../write-volume.ts';
+import * as messages from './messages.ts';
+import type { ExpandContext, ExpandLoop, ExpandState } from './state.ts';
+import { mark, saveFailure, saveResult } from './write-claim-status.ts';
+
+export function performers(context: ExpandContext): Performers<ExpandLoop> {
+  const { events, turns } = context;
+  return {
+    removeAnnotation: ({ client, caches: { volumes }, action: { volume }, signal }) =>
+      saving('annotationRemoved', async () =>
+        patchVolume({ client, volumes, signal }, volume, { annotations: { [annotations.preResizeCapacity]: null } }),
+      ),
+    takeTurn: ({ key, action }) => ({ turn: turns.take(action.volumeHandle, 'expand', key) ? 'taken' : 'busy' }),
+    mark: (step) => mark(context, step),
+    announce: ({ action: { claim, volume, target } }) => {
+      events.record(claim, messages.resizing(volume.metadata?.name ?? ''));
+      return { isAnnounced: true, target };
+    },
+    readSecret: async ({ client, action, signal }) => ({
+      secrets: await readCallSecret(client, action.reference, signal),
+    }),
+    expand: (step) => expand(context, step),
+    skipCall: ({ key, action: { target } }) => {
+      context.memory.delete(key);
+      return { expanded: { value: { size: target, needsNode: true } } };
+    },
+    saveVolume: ({ client, caches: { volumes }, action: { volume, size, before }, signal }) =>
+      saving('volumeSaved', async () =>
+        patchVolume({ client, volumes, signal }, volume, {
+          ...(before === undefined ? {} : { annotations: { [annotations.preResizeCapacity]: toText(toSize(before)) } }),
+          spec: { capacity: { storage: toText(size) } },
+        }),
+      ),
+    saveResult: (step) => saveResult(context, step),
+    saveFailure: (step) => saveFailure(context, step),
+  };
+}
+
+async function saving(
+  field: 'annotationRemoved' | 'volumeSaved',
+  write: () => Promise<NonNullable<ExpandState['volume']>>,
+): Promise<Partial<ExpandState>> {
+  let volume: ExpandState['volume'];
+  const saved = await attempt(async () => {
+    volume = await write();
+  });
+  return { [field]: saved, ...(volume === undefined ? {} : { volume }) };
+}
+
+const method = '/csi.v1.Controller/ControllerExpandVolume';
+
+async function expand(
+  { channel, memory, settings, openCalls }: ExpandContext,
+  { key, clock, action: { claim, request, migrated }, signal }: Step<ExpandLoop, 'expand'>,
+): Promise<Partial<ExpandState>> {
+  const { expandTimeoutMs: timeoutMs } = settings;
+  const volumeHandle = request.volume_id ?? '';
+  const uid = claim.metadata?.uid ?? '';
+  const startedMs = clock.monotonicMs();
+  const before = memory.get(key, uid);
+  // From here on the call may be under way, until an answer says otherwise.
+  memory.delete(key);
+  const answer = await ask(() => channel.call(method, request, { timeoutMs, signal, migrated }));
+  if ('value' in answer) {
+    openCalls.note({ key, volumeHandle, method, startedMs, isOpen: false }, undefined);
+    const { capacity_bytes: bytes, node_expansion_required: needsNode } = answer.value;
+    return { expanded: { value: { size: { nanos: BigInt(bytes) * 1_000_000_000n, format: 'BinarySI' }, needsNode } } };
+  }
+  const { failure } = answer;
+  const outcome = outcomeOfExpansion(failure);
+  openCalls.note({ key, volumeHandle, method, startedMs, isOpen: outcome === 'open' }, failure);
+  if (outcome === 'infeasible') memory.set(key, { kind: 'infeasible', uid, sinceMs: clock.monotonicMs() });
+  else if (outcome === 'final') memory.set(key, { kind: 'final', uid, isInUse: isInUseError(failure) });
+  else if (outcome === 'notSent' && before !== undefined) memory.set(key, before);
+  return { expanded: answer };
+}
+
+/** How a driver says that it expands this volume only while it is not in use. */
+function isInUseError(failure: Error): boolean {
+  return failure instanceof CsiError && failure.code === 'FailedPrecondition';
+}

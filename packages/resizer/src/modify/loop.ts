@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The modification loop assembled: what it watches, and what wakes it. */
+import {
+  type Caches,
+  type Change,
+  type Clock,
+  defineLoop,
+  type InformerOptions,
+  isResync,
+  type Loop,
+  type PersistentVolumeClaim,
+  toObjectKey,
+  type VolumeAttributesClass,
+} from '@csi-sidecars/runtime';
+import {
+  type ClaimKey,
+  claimKey,
+  currentClassOf,
+  isBound,
+  modifyStatusOf,
+  volumeNameOf,
+  wantedClassOf,
+} from '../claim.ts';
+import { wakeOnForeignChanges } from '../own-writes.ts';
+import { newlyBoundClaim, type Watched } from '../watched.ts';
+import { decide } from './decide.ts';
+import { performers } from './perform.ts';
+import { type ModifyContext, type ModifyLoop, type ModifyState, nothingLearned } from './state.ts';
+
+export interface ModifyWatched extends Pick<Watched, 'claims' | 'volumes'> {
+  readonly classes: InformerOptions<VolumeAttributesClass>;
+}
+
+export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock: Clock): Loop {
+  const { driver, settings, events, memory, turns, ownWrites, openCalls } = context;
+  const foreign = wakeOnForeignChanges(ownWrites, matters);
+  return defineLoop<ModifyLoop>({
+    name: `${driver.name}-pvc-modify`,
+    settings,
+    watches: { claims: watched.claims, volumes: watched.volumes, classes: watched.classes },
+    subject: {
+      watch: 'claims',
+      keyOf: claimKey,
+      forget: (key) => {
+        memory.delete(key);
+        ownWrites.forget(key);
+        openCalls.forget(key);
+      },
+    },
+    wakes: {
+      claims: foreign.onChange,
+      // The claim may have come first.
+      volumes: newlyBoundClaim,
+      // Claims may name a class before it exists.
+      classes: ({ current, isInInitialList }, { claims }) =>
+        current === undefined || isInInitialList
+          ? undefined
+          : claims.byIndex('class', current.metadata?.name ?? '').map(claimKey),
+    },
+    sources: [turns.onFree.modify, foreign.source],
+    observe: (caches, key) => observe(context, caches, { key, clock }),
+    decide: (state) => decide(state, context),
+    perform: performers(context),
+    onEnd: ({ key, concluded }) => {
+      turns.end('modify', key, concluded?.state.turn === 'busy');
+      const claim = concluded?.state.claim;
+      if (claim !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(claim, event);
+    },
+  });
+}
+
+function observe(
+  { memory, settings }: ModifyContext,
+  { claims, volumes, classes }: Caches<ModifyLoop>,
+  { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
+): ModifyState {
+  const claim = claims.get(key);
+  const entry = memory.get(key, claim?.metadata?.uid ?? '');
+  const endsMs = entry?.kind === 'infeasible' ? entry.sinceMs + settings.retryIntervalMaxMs : 0;
+  const classNamed = (name: string): VolumeAttributesClass | undefined =>
+    name === '' ? undefined : classes.get(toObjectKey(undefined, name));
+  return {
+    claim,
+    volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
+    wantedClass: claim && classNamed(wantedClassOf(claim)),
+    targetClass: claim && classNamed(modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? ''),
+    entry,
+    infeasibleForMs: Math.max(endsMs - clock.monotonicMs(), 0),
+    ...nothingLearned,
+  };
+}
+
+/**
+ * A claim with something to modify that is new, offered again by a resync, newly bound, or names another class than before. A
+ * modification that is recorded continues with its own retries: a resync does not shorten its backoff.
+ */
+export function matters({ previous, current, ...rest }: Change<PersistentVolumeClaim>): boolean {
+  if (current === undefined || !isBound(current)) return false;
+  if (previous === undefined) return true;
+  if (wantedClassOf(previous) !== wantedClassOf(current)) return true;
+  const isOpen = modifyStatusOf(current) === undefined && wantedClassOf(current) !== currentClassOf(current);
+  return isOpen && (isResync({ previous, current, ...rest }) || !isBound(previous) || isNewlyOpen(previous));
+}
+
+function isNewlyOpen(previous: PersistentVolumeClaim): boolean {
+  return modifyStatusOf(previous) !== undefined || wantedClassOf(previous) === currentClassOf(previous);
+}

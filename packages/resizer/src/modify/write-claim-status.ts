@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the modification loop writes to a claim: the table of status writes of the resizer's page. */
+import { CsiError } from '@csi-sidecars/csi';
+import { type Step, timestamp } from '@csi-sidecars/runtime';
+import { type Claim, modifyStatusOf } from '../claim.ts';
+import { conditionsPatch, modifyConditions, type SetCondition, transitionTime } from '../conditions.ts';
+import { type ClaimPatch, patchClaim, patchGuardedClaim, type WriteClaimDeps } from '../write-claim.ts';
+import * as messages from './messages.ts';
+import type { ModifyContext, ModifyLoop, ModifyState } from './state.ts';
+
+type Writing = Pick<Step<ModifyLoop>, 'client' | 'caches' | 'signal'>;
+
+const depsOf = ({ ownWrites }: ModifyContext, { client, caches, signal }: Writing): WriteClaimDeps => ({
+  client,
+  claims: caches.claims,
+  ownWrites,
+  signal,
+});
+
+/** The class does not exist: the target stays what it was, because quota was charged for it. */
+export async function savePending(
+  context: ModifyContext,
+  step: Step<ModifyLoop, 'savePending'>,
+): Promise<Partial<ModifyState>> {
+  const { claim } = step.action;
+  const { written, claim: stored } = await patchGuardedClaim(depsOf(context, step), claim, {
+    status: { modifyVolumeStatus: { status: 'Pending' } },
+  });
+  return { pendingSaved: written, claim: stored };
+}
+
+export async function cancel(context: ModifyContext, step: Step<ModifyLoop, 'cancel'>): Promise<Partial<ModifyState>> {
+  const { claim } = step.action;
+  const patch: ClaimPatch = { status: conditionsPatch(claim, { set: [], remove: ['ModifyingVolume'] }) };
+  const { written, claim: stored } = await patchClaim(depsOf(context, step), claim, patch);
+  return { cancelled: written, claim: stored };
+}
+
+/** Guarded by the resource version: the class that is asked for must follow from what the claim is now. */
+export async function mark(context: ModifyContext, step: Step<ModifyLoop, 'mark'>): Promise<Partial<ModifyState>> {
+  const { claim, target } = step.action;
+  const className = target.metadata?.name ?? '';
+  const modifying = conditionOf(claim, {
+    type: 'ModifyingVolume',
+    message: messages.inProgressCondition(className),
+    nowMs: step.clock.nowMs(),
+  });
+  const result = await patchGuardedClaim(depsOf(context, step), claim, {
+    status: {
+      ...conditionsPatch(claim, { set: [modifying], remove: [] }),
+      modifyVolumeStatus: { status: 'InProgress', targetVolumeAttributesClassName: className },
+    },
+  });
+  if (result.written !== 'done') return { marked: result.written, claim: result.claim };
+  // No call is under way yet, whatever the status says now.
+  context.memory.set(step.key, { kind: 'settled', uid: claim.metadata?.uid ?? '' });
+  return { marked: 'done', claim: result.claim, modifiesTo: target };
+}
+
+export async function saveResult(
+  context: ModifyContext,
+  step: Step<ModifyLoop, 'saveResult'>,
+): Promise<Partial<ModifyState>> {
+  const { claim, className } = step.action;
+  const { written, claim: stored } = await patchClaim(depsOf(context, step), claim, {
+    status: {
+      ...conditionsPatch(claim, { set: [], remove: [...modifyConditions] }),
+      modifyVolumeStatus: null,
+      currentVolumeAttributesClassName: className,
+    },
+  });
+  return { resultSaved: written, claim: stored };
+}
+
+export async function saveFailure(
+  context: ModifyContext,
+  step: Step<ModifyLoop, 'saveFailure'>,
+): Promise<Partial<ModifyState>> {
+  const { claim, failure, outcome } = step.action;
+  const nowMs = step.clock.nowMs();
+  const className = modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? '';
+  const text = outcome === 'open' ? messages.openCondition : messages.failedCondition;
+  const { code, detail } = failure instanceof CsiError ? failure : { code: 'Unknown', detail: failure.message };
+  const set = [
+    conditionOf(claim, { type: 'ModifyingVolume', message: text(className), nowMs }),
+    conditionOf(claim, { type: 'ModifyVolumeError', message: detail, reason: code, nowMs }),
+  ];
+  const { written, claim: stored } = await patchClaim(depsOf(context, step), claim, {
+    status: {
+      ...conditionsPatch(claim, { set, remove: [] }),
+      modifyVolumeStatus: { status: outcome === 'infeasible' ? 'Infeasible' : 'InProgress' },
+    },
+  });
+  return { failureSaved: written, claim: stored };
+}
+
+interface ConditionFacts {
+  readonly type: (typeof modifyConditions)[number];
+  readonly message: string;
+  readonly reason?: string;
+  readonly nowMs: number;
+}
+
+function conditionOf(claim: Claim, { nowMs, ...facts }: ConditionFacts): SetCondition {
+  return { ...facts, lastProbeTime: timestamp(nowMs), lastTransitionTime: transitionTime(claim, facts, nowMs) };
+}

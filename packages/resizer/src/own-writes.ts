@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The versions of claims that this process wrote. A watch brings every own write back as a change; taken for a change of somebody
+ * else it would start the next attempt at once and so undo the backoff. The watch may be faster than the answer to the write, so
+ * changes that come during a write are judged when it has ended.
+ */
+import { type Change, stringifyJson, type WakeSource } from '@csi-sidecars/runtime';
+import { type Claim, type ClaimKey, claimKey } from './claim.ts';
+
+export interface OwnWrites {
+  /** Performs a write to a claim. Rejects as the write does. */
+  record(key: ClaimKey, write: () => Promise<Claim>): Promise<Claim>;
+  /** Calls `onForeign` unless the change is an own write and nothing else. */
+  judge(change: Change<Claim>, onForeign: () => void): void;
+  forget(key: ClaimKey): void;
+}
+
+/** A run writes a claim twice at most, and both loops may have written before a slow watch brings the first of it. */
+const keptVersions = 8;
+
+interface PendingWrites {
+  count: number;
+  /** Changes that wait for the end of the writes. */
+  readonly judgements: (() => void)[];
+}
+
+export function createOwnWrites(): OwnWrites {
+  const versions = new Map<ClaimKey, readonly string[]>();
+  const writes = new Map<ClaimKey, PendingWrites>();
+
+  /** After a relist one change may hold the writes of others as well. */
+  const isOwn = ({ previous, current }: Change<Claim>): boolean => {
+    if (previous === undefined || current === undefined) return false;
+    const isWritten = versions.get(claimKey(current))?.includes(current.metadata?.resourceVersion ?? '');
+    return isWritten === true && whatUsersWrite(previous) === whatUsersWrite(current);
+  };
+  const judgeNow = (change: Change<Claim>, onForeign: () => void): void => {
+    if (!isOwn(change)) onForeign();
+  };
+
+  return {
+    async record(key, write) {
+      const pending = writes.get(key) ?? { count: 0, judgements: [] };
+      pending.count += 1;
+      writes.set(key, pending);
+      try {
+        const written = await write();
+        const version = written.metadata?.resourceVersion ?? '';
+        versions.set(key, [version, ...(versions.get(key) ?? [])].slice(0, keptVersions));
+        return written;
+      } finally {
+        pending.count -= 1;
+        if (pending.count === 0) {
+          writes.delete(key);
+          for (const judge of pending.judgements) judge();
+        }
+      }
+    },
+    judge(change, onForeign) {
+      const object = change.current ?? change.previous;
+      const pending = object && writes.get(claimKey(object));
+      if (pending === undefined) judgeNow(change, onForeign);
+      else pending.judgements.push(() => judgeNow(change, onForeign));
+    },
+    forget: (key) => void versions.delete(key),
+  };
+}
+
+export interface ForeignWakes {
+  /** For the handler of claims: whether the change wakes its claim is decided later. */
+  readonly onChange: (change: Change<Claim>) => undefined;
+  readonly source: WakeSource<ClaimKey>;
+}
+
+/** Wakes a loop for the changes of others that matter to it. */
+export function wakeOnForeignChanges(ownWrites: OwnWrites, matters: (change: Change<Claim>) => boolean): ForeignWakes {
+  let wake: (key: ClaimKey) => void = () => undefined;
+  return {
+    onChange: (change) => {
+      const { current } = change;
+      if (current !== undefined && matters(change)) ownWrites.judge(change, () => wake(claimKey(current)));
+      return undefined;
+    },
+    source: (wakeKey) => {
+      wake = wakeKey;
+    },
+  };
+}
+
+function whatUsersWrite({ metadata, spec }: Claim): string {
+  return stringifyJson([metadata?.uid, metadata?.deletionTimestamp, spec]);
+}

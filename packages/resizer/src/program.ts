@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/** csi-resizer as a program: what is its own between the first argument and the exit code. */
+import { CsiError, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
+import { createEventRecorder, servesKind } from '@csi-sidecars/runtime';
+import {
+  ExitError,
+  exitCodes,
+  orExit,
+  overCaches,
+  type ProgramDeps,
+  runSidecar,
+  type SidecarContext,
+} from '@csi-sidecars/sidecar';
+import { replacesPlugin } from '@csi-sidecars/volume';
+import { canModify, type Expansion, type ResizerDriver } from './driver.ts';
+import { type ResizerGate, resizerProgram, type ResizerValues } from './flags.ts';
+import { lockNameOf } from './names.ts';
+import { refusedFlags, type Timeouts, timeoutsOf, toSettings } from './read-settings.ts';
+import { createResizer } from './resizer.ts';
+import type { ResizerSettings } from './settings.ts';
+
+type Context = SidecarContext<ResizerValues, ResizerGate>;
+
+export function runResizer(deps: ProgramDeps): Promise<number> {
+  return runSidecar<ResizerValues, ResizerGate>(deps, resizerProgram, {
+    refused: refusedFlags,
+    requestMetrics: true,
+    driver: ({ timeout }) => ({ probeTimeoutMs: timeout, nameTimeoutMs: timeout, isMigrated: replacesPlugin }),
+    prepare: async (context) => {
+      const { values, given } = context.started;
+      const features = await featuresOf(context);
+      const timeouts = timeoutsOf(values, given);
+      const driver = await askDriver(context, timeouts);
+      const settings = toSettings(values, timeouts, features);
+      const { channel, name } = context;
+      return {
+        lockName: lockNameOf(name),
+        run: overCaches(context, (ports) => {
+          const events = createEventRecorder(ports, { component: `external-resizer ${name}` });
+          const resizer = createResizer({ ...ports, channel, events }, { driver, settings });
+          return {
+            run: (signal) => resizer.run(signal),
+            // Events of the work under the lease are written before the lease is released.
+            end: () => events.flush(),
+          };
+        }),
+      };
+    },
+  });
+}
+
+/** A cluster without VolumeAttributesClasses switches their gate off, unless the command line sets it. */
+async function featuresOf({ started, client, log, signal }: Context): Promise<ResizerSettings['features']> {
+  const { gates, givenGates } = started;
+  let volumeAttributesClass = gates.VolumeAttributesClass;
+  if (volumeAttributesClass && !givenGates.has('VolumeAttributesClass')) {
+    const kind = { groupVersion: 'storage.k8s.io/v1', kind: 'VolumeAttributesClass' };
+    if ((await servesKind(client, kind, signal)) === 'absent') {
+      volumeAttributesClass = false;
+      log.info(
+        0,
+        'Disabling VolumeAttributesClass feature gate because the VolumeAttributesClass v1 API is not available',
+      );
+    }
+  }
+  return {
+    annotateFsResize: gates.AnnotateFsResize,
+    recovery: gates.RecoverVolumeExpansionFailure,
+    volumeAttributesClass,
+  };
+}
+
+/** In upstream's order. Rejects with an ExitError: 1 for a failed call or a driver without controller, 255 for one with nothing to do. */
+async function askDriver(context: Context, timeouts: Timeouts): Promise<ResizerDriver> {
+  const { name, channel, signal } = context;
+  const expand = { timeoutMs: timeouts.expandMs, signal };
+  const pluginCapabilities = await orExit('Failed to get the capabilities of the CSI driver', () =>
+    getPluginCapabilities(channel, expand),
+  );
+  if (!pluginCapabilities.has('CONTROLLER_SERVICE')) {
+    throw new ExitError(exitCodes.failure, 'CSI driver does not support controller service');
+  }
+  const controllerCapabilities = await orExit('Failed to get the capabilities of the CSI controller', () =>
+    getControllerCapabilities(channel, expand),
+  );
+  const expansion: Expansion = controllerCapabilities.has('EXPAND_VOLUME')
+    ? 'controller'
+    : await askNode(context, timeouts);
+  // Once more, with the deadline of modifications: a driver that is too slow for them ends the program at its start.
+  await orExit('Failed to get the capabilities of the CSI controller', () =>
+    getControllerCapabilities(channel, { timeoutMs: timeouts.modifyMs, signal }),
+  );
+  const driver: ResizerDriver = { name, pluginCapabilities, controllerCapabilities, expansion };
+  if (expansion === 'none' && !canModify(driver)) {
+    throw new ExitError(exitCodes.fatal, 'CSI driver does not support resize nor modify');
+  }
+  return driver;
+}
+
+/** A driver whose controller process has no node service cannot expand on nodes as far as this program can know. */
+async function askNode({ channel, signal }: Context, { expandMs: timeoutMs }: Timeouts): Promise<Expansion> {
+  return orExit('Failed to get the capabilities of the CSI node', async () => {
+    try {
+      const { capabilities } = await channel.call('/csi.v1.Node/NodeGetCapabilities', {}, { timeoutMs, signal });
+      return capabilities.some(({ rpc }) => rpc?.type === 'EXPAND_VOLUME') ? 'trivial' : 'none';
+    } catch (error) {
+      if (error instanceof CsiError && error.code === 'Unimplemented') return 'none';
+      throw error;
+    }
+  });
+}

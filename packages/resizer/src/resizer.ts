@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+/** csi-resizer as a list of loops over shared caches. Knows no process, no flags, no socket. */
+import type { CsiChannel } from '@csi-sidecars/csi';
+import {
+  type Controller,
+  type ControllerPorts,
+  createController,
+  type EventRecorder,
+  type Loop,
+} from '@csi-sidecars/runtime';
+import { canModify, type ResizerDriver } from './driver.ts';
+import { expandLoop } from './expand/loop.ts';
+import { createExpandMemory } from './expand/memory.ts';
+import { modifyLoop } from './modify/loop.ts';
+import { createModifyMemory } from './modify/memory.ts';
+import { createOpenCalls } from './open-calls.ts';
+import { createOwnWrites } from './own-writes.ts';
+import type { ResizerSettings } from './settings.ts';
+import { createVolumeTurns } from './volume-turns.ts';
+import { watchedBy, watchedClasses } from './watched.ts';
+
+export interface ResizerDeps extends ControllerPorts {
+  readonly channel: CsiChannel;
+  /** Source component `external-resizer <driver>`. */
+  readonly events: EventRecorder;
+}
+
+export interface ResizerOptions {
+  readonly driver: ResizerDriver;
+  readonly settings: ResizerSettings;
+}
+
+/** Each loop waits for its own caches only: without the right to list pods, say, modifications go on. */
+export function createResizer({ channel, events, ...ports }: ResizerDeps, options: ResizerOptions): Controller {
+  const controllers = loopsOf({ ...ports, channel, events }, options).map((loop) => createController(ports, [loop]));
+  return { run: async (signal) => void (await Promise.all(controllers.map((controller) => controller.run(signal)))) };
+}
+
+function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): readonly Loop[] {
+  const { channel, events, clock } = deps;
+  const watched = watchedBy({ driverName: driver.name, resyncMs: settings.resyncMs });
+  const turns = createVolumeTurns();
+  const shared = {
+    driver,
+    channel,
+    settings,
+    events,
+    turns,
+    ownWrites: createOwnWrites(),
+    openCalls: createOpenCalls(deps),
+  };
+  const loops: Loop[] = [];
+  if (driver.expansion !== 'none') {
+    loops.push(expandLoop({ ...shared, memory: createExpandMemory() }, watched, clock));
+  }
+  if (canModify(driver) && settings.features.volumeAttributesClass) {
+    const classes = { ...watched, classes: watchedClasses() };
+    loops.push(modifyLoop({ ...shared, memory: createModifyMemory() }, classes, clock));
+  }
+  return loops;
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Parts for those who assemble a process by themselves: `sidecar`, the programs of the nodes, the simulated cluster, tests and
+ * measurements. Controllers use `index.ts` only. Anything here may change with any version.
+ */
+// A process and its parts.
+export { connectApi } from './program/connect-api.ts';
+export type { ApiConnection } from './program/connect-api.ts';
+export { serveDiagnostics } from './program/serve-diagnostics.ts';
+export { runUnderLease } from './program/under-lease.ts';
+export { withCaches } from './program/with-caches.ts';
+export type { LeadingController } from './program/with-caches.ts';
+export { keepHeapSmall } from './process/heap.ts';
+export { keepAlive } from './process/keep-alive.ts';
+export { nodeHeap } from './process/node-heap.ts';
+export { nodeProcess } from './process/node-process.ts';
+export { runProcess } from './process/run-process.ts';
+export type { Lifecycle } from './process/run-process.ts';
+// The log.
+export { createLogger } from './log/create-logger.ts';
+export type { LoggerOptions } from './log/create-logger.ts';
+export { goQuote } from './log/go-quote.ts';
+export { jsonOf, klogTextLine } from './log/klog-text.ts';
+export type { LogEntry, LogOrigin } from './log/klog-text.ts';
+export { createLineWriter } from './log/line-writer.ts';
+export type { LineWriter, Sink } from './log/line-writer.ts';
+export { createLogTime } from './log/log-time.ts';
+export { openLog } from './log/open-log.ts';
+export type { LogFormat } from './log/open-log.ts';
+export { openStderr, stderrSink } from './log/stderr.ts';
+// Metrics and diagnostics.
+export { familyText } from './metrics/exposition.ts';
+export type { Family } from './metrics/exposition.ts';
+export { registerProcessMetrics } from './metrics/process-metrics.ts';
+export { createRegistry } from './metrics/registry.ts';
+export { metricsRoute } from './metrics/route.ts';
+export { startDiagnosticsServer } from './diagnostics/diagnostics-server.ts';
+export type { DiagnosticsServer } from './diagnostics/diagnostics-server.ts';
+export { profilingRoutes } from './diagnostics/profiling.ts';
+// Leader election.
+export { ElectionConfigError } from './lease/election-config.ts';
+export { createElectionMetrics } from './lease/election-report.ts';
+export { leaderHealthRoute } from './lease/health-route.ts';
+export { createLeaderElector } from './lease/leader-elector.ts';
+export type { LeaderElector } from './lease/leader-elector.ts';
+export { leaseIdentity, leaseName, leaseNamespace } from './lease/names.ts';
+// Queues, workers and caches.
+export { runWhenSynced } from './controller/run-when-synced.ts';
+export { runWorkers } from './controller/workers.ts';
+export { openGate } from './controller/start-gate.ts';
+export type { StartGate } from './controller/start-gate.ts';
+export { createInformer } from './informer/create-informer.ts';
+export type { Handler } from './informer/informer.ts';
+export { createWorkQueue } from './workqueue/create-work-queue.ts';
+export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
+export { createSlowSet } from './workqueue/slow-set.ts';
+export type { SlowSet } from './workqueue/slow-set.ts';
+export type { WorkQueue } from './workqueue/workqueue.ts';
+// The wire.
+export { readKubeconfig } from './api/cluster/kubeconfig-format.ts';
+export type { TransportFailure, TransportRequest } from './api/transport.ts';
+export { userAgent } from './api/user-agent.ts';
+export { createRequestMetrics } from './api/request-metrics.ts';

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One client with a connection, credentials and a rate limit of its own. */
+import type { ApiClient } from '../api/client.ts';
+import type { ClusterConfig } from '../api/cluster/cluster-config.ts';
+import { type ClusterConnection, connectCluster, type ConnectDeps } from '../api/cluster/connect-cluster.ts';
+import { type ClusterFlags, loadClusterConfig } from '../api/cluster/load-cluster-config.ts';
+import { type ApiClientDeps, type ApiClientOptions, createApiClient } from '../api/create-client.ts';
+import type { RequestMetrics } from '../api/request-metrics.ts';
+
+/** Each part can be replaced without the others. */
+export interface ApiParts {
+  /** Where the cluster is and who the program is. Default: `loadClusterConfig`. */
+  readonly loadConfig: (deps: ConnectDeps, flags: ClusterFlags) => Promise<ClusterConfig>;
+  /** The transport. Default: `connectCluster`. */
+  readonly connect: (
+    deps: ConnectDeps,
+    config: ClusterConfig,
+  ) => Promise<Pick<ClusterConnection, 'host' | 'transport' | 'close'>>;
+  /** Default: `createApiClient`. */
+  readonly createClient: (deps: ApiClientDeps, options: ApiClientOptions) => ApiClient;
+}
+
+const ownParts: ApiParts = {
+  loadConfig: loadClusterConfig,
+  connect: connectCluster,
+  createClient: createApiClient,
+};
+
+export interface ConnectApiDeps extends ConnectDeps {
+  readonly parts?: Partial<ApiParts>;
+  /** Makes the metrics of the client from the host of the server. Default: none. */
+  readonly requestMetrics?: ((host: string) => RequestMetrics) | undefined;
+}
+
+export interface ApiConnection {
+  readonly client: ApiClient;
+  readonly close: () => Promise<void>;
+}
+
+/** Rejects for a configuration that cannot work. The first request opens the connection. */
+export async function connectApi(
+  { parts, requestMetrics, ...deps }: ConnectApiDeps,
+  { kubeconfig, master, ...options }: ClusterFlags & ApiClientOptions,
+): Promise<ApiConnection> {
+  const { loadConfig, connect, createClient } = { ...ownParts, ...parts };
+  const { host, transport, close } = await connect(deps, await loadConfig(deps, { kubeconfig, master }));
+  return { client: createClient({ ...deps, transport, metrics: requestMetrics?.(host) }, options), close };
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What an author says about a controller, and the parts of a program that have defaults. */
+import { hostname } from 'node:os';
+import type { Environment } from '../api/connection/proxy.ts';
+import { type Files, systemFiles } from '../api/cluster/files.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { Random } from '../clock/random.ts';
+import { systemClock } from '../clock/system-clock.ts';
+import { systemRandom } from '../clock/system-random.ts';
+import type { ControllerPorts } from '../controller/controller-ports.ts';
+import type { HttpRoute } from '../diagnostics/diagnostics-server.ts';
+import type { EventRecorder } from '../event-recorder/recorder.ts';
+import type { InformerDeps } from '../informer/create-informer.ts';
+import { createInformerFactory, type InformerFactory } from '../informer/factory.ts';
+import type { ElectionResult } from '../lease/election-state.ts';
+import type { LeadingWork } from '../lease/leader-elector.ts';
+import type { LineWriter } from '../log/line-writer.ts';
+import type { Logger } from '../log/logger.ts';
+import { openLog } from '../log/open-log.ts';
+import { openStderr } from '../log/stderr.ts';
+import type { Loop } from '../loop/loop.ts';
+import type { ScrapedMetrics } from '../metrics/metrics.ts';
+import { createRegistry } from '../metrics/registry.ts';
+import { nodeProcess } from '../process/node-process.ts';
+import type { ProcessPort } from '../process/run-process.ts';
+import type { ApiParts } from './connect-api.ts';
+import type { LeaseOptions } from './under-lease.ts';
+
+/** What loops are made from. */
+export interface RunPorts extends ControllerPorts {
+  /** Records events in the name of the controller. They are flushed before the lease is released. */
+  readonly events: EventRecorder;
+}
+
+export interface RunControllerOptions extends Partial<ApiParts>, Partial<ProgramParts> {
+  /** Appears in the user agent, in events, in each line of the log. */
+  readonly name: string;
+  /** A function is called when the lease has been acquired. */
+  readonly loops: readonly Loop[] | ((ports: RunPorts) => readonly Loop[]);
+  /** Default: no lease; each process works at once, and two of them work against each other. */
+  readonly lease?: LeaseOptions | undefined;
+  /** A path. Default: the cluster that the process runs in. */
+  readonly kubeconfig?: string | undefined;
+  /** `v1.2.3`, for the user agent. */
+  readonly version?: string | undefined;
+  /** Requests per second of the controller; default 20. Watches and the lease are not limited by it. Negative: no limit. */
+  readonly qps?: number;
+  /** Requests that may be sent at once; default 30. */
+  readonly burst?: number;
+  /** Where `/metrics` and `/healthz` are served; default `:8080`. Empty: nowhere. */
+  readonly listen?: string | undefined;
+  /** Served as well. A route for `/healthz` or `/metrics` replaces the one there. */
+  readonly routes?: readonly HttpRoute[];
+  /** klog's level: 0 for what operators need, 4 for requests, 5 for each decision. Default 0. */
+  readonly verbosity?: number;
+  /** From SIGTERM to the exit, whatever still runs. Default 25 s, within the usual grace period of 30 s. */
+  readonly drainMs?: number;
+}
+
+/** Each part can be replaced without the others. */
+export interface ProgramParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly env: Environment;
+  /** Tokens, certificates and kubeconfigs are read through it. */
+  readonly files: Files;
+  readonly hostName: string;
+  /** Signals, crashes and the exit. */
+  readonly process: ProcessPort;
+  /** Default: klog's text on stderr. */
+  readonly logger: Logger;
+  readonly metrics: ScrapedMetrics;
+  readonly createInformers: (deps: InformerDeps) => InformerFactory;
+  /** Runs the work when this process leads. Default: under the Lease of `lease`, or at once without one. */
+  readonly elect: (work: LeadingWork, signal: AbortSignal) => Promise<ElectionResult>;
+}
+
+/** The parts of one program. */
+export interface Parts extends Omit<ProgramParts, 'elect'> {
+  readonly logWriter: Pick<LineWriter, 'dropped' | 'flush'>;
+}
+
+export function partsOf(options: RunControllerOptions): Parts {
+  const { name, clock = systemClock(), verbosity = 0 } = options;
+  const ownLog = (): { readonly log: Logger; readonly writer: Parts['logWriter'] } =>
+    openLog({ clock, openStderr: openStderr(clock) }, { program: name, pid: process.pid, verbosity });
+  const { log, writer } = options.logger === undefined ? ownLog() : { log: options.logger, writer: noWriter };
+  return {
+    clock,
+    logger: log,
+    logWriter: writer,
+    random: options.random ?? systemRandom(),
+    env: options.env ?? process.env,
+    files: options.files ?? systemFiles(),
+    hostName: options.hostName ?? hostname(),
+    process: options.process ?? nodeProcess(),
+    metrics: options.metrics ?? createRegistry(),
+    createInformers: options.createInformers ?? createInformerFactory,
+  };
+}
+
+/** A logger of the author writes and flushes by itself. */
+const noWriter: Parts['logWriter'] = { dropped: 0, flush: () => Promise.resolve() };

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Whole programs of one loop that labels PersistentVolumes, over an API server in memory and in virtual time. */
+import { describe, expect, it } from 'vitest';
+import {
+  createFakeApiServer,
+  FakeClock,
+  freePort,
+  memoryFiles,
+  recordingLogger,
+  seededRandom,
+  until,
+} from '../../testing/index.ts';
+import type { KubeObject, Lease, PersistentVolume } from '../api/objects.ts';
+import { createApiClient } from '../api/create-client.ts';
+import { leases, persistentVolumes } from '../api/resource.ts';
+import { done } from '../controller/reconcile.ts';
+import { type Transport, TransportError } from '../api/transport.ts';
+import { openGate } from '../controller/start-gate.ts';
+import { createInformerFactory } from '../informer/factory.ts';
+import type { ObjectKey } from '../informer/informer.ts';
+import { keyOf } from '../informer/key.ts';
+import { type Attempt, attempt } from '../loop/attempt.ts';
+import { defineLoop } from '../loop/define-loop.ts';
+import type { Conclusion, Loop, LoopTypes } from '../loop/loop.ts';
+import type { CrashOrigin, SignalName } from '../process/shutdown.ts';
+import type { RunControllerOptions } from './options.ts';
+import { runController } from './run-controller.ts';
+
+interface Seen extends LoopTypes {
+  key: ObjectKey;
+  watched: { volumes: PersistentVolume };
+  state: { labelled: Attempt };
+  action: { row: string; kind: 'label' } | Conclusion;
+}
+
+const labels = (onLabel: () => Promise<void> = () => Promise.resolve()): Loop =>
+  defineLoop<Seen>({
+    name: 'labels',
+    settings: { workerThreads: 1, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 60_000 },
+    watches: { volumes: { resource: persistentVolumes } },
+    wakes: { volumes: ({ current }) => (isNew(current) ? keyOf(current) : undefined) },
+    observe: () => ({ labelled: 'untried' }),
+    decide: ({ labelled }) =>
+      labelled === 'untried' ? { row: 'L1', kind: 'label' } : { row: 'L2', kind: 'conclude', outcome: done },
+    perform: {
+      label: async ({ key, client }) => {
+        await onLabel();
+        const patch = { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } } as const;
+        return {
+          labelled: await attempt(() => client.patch({ resource: persistentVolumes, ref: { name: key } }, patch)),
+        };
+      },
+    },
+  });
+
+function isNew(volume: PersistentVolume | undefined): volume is PersistentVolume {
+  return volume !== undefined && volume.metadata?.labels?.['seen'] !== 'yes';
+}
+
+const volume = (name: string): PersistentVolume => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name, uid: `uid-of-${name}` },
+  spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], csi: { driver: 'd', volumeHandle: name } },
+});
+
+const otherLeader: Lease = {
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name: 'labels', namespace: 'apps' },
+  spec: { holderIdentity: 'other', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z' },
+};
+
+function aProgram(options: Partial<RunControllerOptions> = {}, seed: readonly KubeObject[] = [volume('a')]) {
+  const clock = new FakeClock();
+  const server = createFakeApiServer({ clock, random: seededRandom(1) });
+  for (const object of seed) server.objects.seed(object);
+  const logger = recordingLogger({ verbosity: 0 });
+  const signals = new Map<SignalName, () => void>();
+  const exits: number[] = [];
+  let crash: (error: unknown, origin: CrashOrigin) => void = () => undefined;
+  let opened = 0;
+  let closed = 0;
+  const connect = async () => {
+    opened += 1;
+    return {
+      host: 'sim',
+      transport: server.transport,
+      close: async () => {
+        closed += 1;
+      },
+    };
+  };
+  const ended = runController({
+    name: 'labels',
+    loops: [labels()],
+    lease: { name: 'labels', namespace: 'apps', identity: 'pod-1' },
+    listen: '',
+    clock,
+    random: seededRandom(2),
+    env: {},
+    files: memoryFiles(),
+    hostName: 'pod-1',
+    logger,
+    process: {
+      onSignal: (name, listener) => signals.set(name, listener),
+      onCrash: (listener) => (crash = listener),
+      exit: (code) => exits.push(code),
+    },
+    loadConfig: async () => ({
+      endpoint: { scheme: 'http', host: 'sim', port: 80, basePath: '' },
+      tls: { verify: 'server' },
+      user: { kind: 'anonymous' },
+    }),
+    connect,
+    ...options,
+  });
+  return {
+    clock,
+    server,
+    connect,
+    logger,
+    exits,
+    ended,
+    kill: () => signals.get('SIGTERM')?.(),
+    crash: () => crash(new Error('defect'), 'unhandledRejection'),
+    connections: () => ({ opened, closed }),
+    writes: () => server.writes().map(({ verb, resource, name }) => `${verb} ${resource} ${name ?? ''}`.trim()),
+    holder: () => server.objects.list(leases)[0]?.spec?.holderIdentity,
+    seen: () => server.objects.list(persistentVolumes).map(({ metadata }) => metadata?.labels?.['seen']),
+  };
+}
+
+describe('a program around loops', () => {
+  it('[runtime#191] given a lease, when the process leads and is asked to end, then it works under the lease and releases it', async () => {
+    const program = aProgram();
+    await program.clock.advance(1_000);
+    expect([program.seen(), program.holder()]).toEqual([['yes'], 'pod-1']);
+    program.kill();
+    await program.clock.advance(1_000);
+    await program.ended;
+    expect(program.exits).toEqual([0]);
+    expect(program.holder()).toBe('');
+    expect(program.writes().filter((write) => !write.includes('events'))).toEqual([
+      'create leases',
+      'patch persistentvolumes a',
+      'update leases labels',
+    ]);
+    expect(program.connections()).toEqual({ opened: 2, closed: 2 });
+    expect(program.clock.pending).toBe(0);
+  });
+
+  it('[runtime#192] given another leader, then a standby lists and watches nothing but the lease', async () => {
+    const program = aProgram({}, [volume('a'), otherLeader]);
+    await program.clock.advance(5_000);
+    expect(program.server.requests.filter(({ resource }) => resource !== 'leases')).toEqual([]);
+    program.kill();
+    await program.clock.advance(1_000);
+    expect(program.exits).toEqual([0]);
+  });
+
+  it('[runtime#193] given no lease, then it works at once, over one connection', async () => {
+    const program = aProgram({ lease: undefined });
+    await program.clock.advance(100);
+    expect(program.writes()).toEqual(['patch persistentvolumes a']);
+    program.kill();
+    await program.clock.advance(1_000);
+    expect([program.exits, program.connections()]).toEqual([[0], { opened: 1, closed: 1 }]);
+  });
+
+  it('[runtime#194] given a lease that another process took, then the program ends with 1', async () => {
+    const program = aProgram();
+    await program.clock.advance(1_000);
+    program.server.objects.change(leases, { namespace: 'apps', name: 'labels' }, (lease) => ({
+      ...lease,
+      spec: { ...lease.spec, holderIdentity: 'other' },
+    }));
+    await program.clock.advance(15_000);
+    expect(program.exits).toEqual([1]);
+    expect(program.logger.messages()).toContain('Stopped leading');
+  });
+
+  it('[runtime#195] given credentials that cannot be loaded, then the program logs why and ends with 1', async () => {
+    const program = aProgram({ loadConfig: () => Promise.reject(new Error('no such file')) });
+    await program.clock.advance(10);
+    await program.ended;
+    expect(program.exits).toEqual([1]);
+    expect(program.logger.lines).toMatchObject([{ kind: 'error', message: 'The program failed' }]);
+    expect(program.connections()).toEqual({ opened: 0, closed: 0 });
+  });
+
+  it('[runtime#196] given loops as a function, then it gets the ports, and an event that could not be written yet is written before the lease is released', async () => {
+    let failures = 1;
+    const program = aProgram({
+      loops: ({ events, client, gate }) => {
+        expect([typeof client.get, gate?.open]).toEqual(['function', true]);
+        events.record(volume('a'), { type: 'Normal', reason: 'Begun', message: 'begun' });
+        return [labels()];
+      },
+      connect: async () => {
+        const connection = await program.connect();
+        const transport: Transport = async (request) => {
+          if (Buffer.from(request.body ?? '').includes('"Begun"') && failures-- > 0)
+            throw new TransportError('refused', '');
+          return await connection.transport(request);
+        };
+        return { ...connection, transport };
+      },
+    });
+    await program.clock.advance(100);
+    program.kill();
+    await program.clock.advance(1_000);
+    const writes = program.server
+      .writes()
+      .map(({ resource, body }) => (resource === 'events' ? (body as { reason: string }).reason : resource));
+    expect(writes.filter((write) => write !== 'LeaderElection')).toEqual([
+      'leases',
+      'persistentvolumes',
+      'Begun',
+      'leases',
+    ]);
+    expect(program.exits).toEqual([0]);
+  });
+
+  it('[runtime#199] given two processes of one host without an identity, then one of them leads and the other waits', async () => {
+    const lease = { name: 'labels', namespace: 'apps' };
+    const first = aProgram({ lease });
+    await first.clock.advance(1_000);
+    expect(first.holder()).toMatch(/^pod-1_.{8,}$/);
+    const second = aProgram({ lease, random: seededRandom(3), connect: first.connect });
+    await second.clock.advance(10_000);
+    expect(first.server.requests.filter(({ resource }) => resource === 'persistentvolumes')).toHaveLength(2);
+    expect([first.exits, second.exits]).toEqual([[], []]);
+  });
+
+  it('[runtime#197] given an address, then metrics and health are served there, and a route of the author beside them', async () => {
+    const port = await freePort();
+    const program = aProgram({
+      listen: `127.0.0.1:${port}`,
+      routes: [{ path: '/own', handler: () => ({ status: 200, body: 'own' }) }],
+    });
+    const text = async (path: string): Promise<string> => {
+      try {
+        return await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+      } catch {
+        return '';
+      }
+    };
+    await until(async () => (await text('/healthz')) === 'ok');
+    await program.clock.advance(1_000);
+    expect(await text('/own')).toBe('own');
+    const metrics = await text('/metrics');
+    for (const line of [
+      'leader_election_master_status{name=""} 1',
+      'workqueue_adds_total{name="labels"} 1',
+      'rest_client_requests_total{code="200",host="sim",method="PATCH"} 1',
+      'log_lines_dropped 0',
+    ]) {
+      expect(metrics).toContain(`${line}\n`);
+    }
+    program.kill();
+    await until(async () => {
+      await program.clock.advance(100);
+      return program.exits.length > 0;
+    });
+    expect(await text('/healthz')).toBe('');
+  });
+
+  it('[runtime#198] given replaced parts, then each is used, and the others keep their defaults', async () => {
+    const used: string[] = [];
+    const program = aProgram({
+      createClient: (deps, options) => {
+        used.push(`client of ${options.userAgent.split(' ')[0]}`);
+        return createApiClient(deps, options);
+      },
+      createInformers: (deps) => {
+        used.push('informers');
+        return createInformerFactory(deps);
+      },
+      elect: async (work, signal) => {
+        used.push('election');
+        await work(signal, openGate);
+        return 'released';
+      },
+      version: 'v1.2.3',
+    });
+    await program.clock.advance(100);
+    program.kill();
+    await program.clock.advance(1_000);
+    expect(used).toEqual(['client of labels/v1.2.3', 'election', 'informers']);
+    expect([program.exits, program.writes()]).toEqual([[0], ['patch persistentvolumes a']]);
+  });
+});

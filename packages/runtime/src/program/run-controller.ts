@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * A whole program around loops:
+ *
+ *   signals, log | credentials, transport, client | HTTP | lease | caches | loops
+ *
+ * What was opened is closed in reverse order. Each part has a default and can be replaced by an option of its name. Programs that
+ * have command lines and exit codes of their own assemble the same parts in the package `sidecar`.
+ *
+ * | End | Exit code |
+ * |---|---|
+ * | SIGTERM or SIGINT: running reconciles finish, events are flushed, the lease is released | 0 |
+ * | the same, but not within `drainMs`; a second signal | 1 |
+ * | the lease was lost; the program cannot start | 1 |
+ * | an uncaught exception or an unhandled rejection | 2 |
+ */
+import type { ApiClientOptions } from '../api/create-client.ts';
+import { createRequestMetrics, type RequestMetrics } from '../api/request-metrics.ts';
+import { userAgent } from '../api/user-agent.ts';
+import { openGate } from '../controller/start-gate.ts';
+import { createEventRecorder } from '../event-recorder/create-event-recorder.ts';
+import { leaderHealthRoute } from '../lease/health-route.ts';
+import type { ElectionResult } from '../lease/election-state.ts';
+import type { LeaderElector, LeadingWork } from '../lease/leader-elector.ts';
+import { createController } from '../loop/create-controller.ts';
+import { keepAlive } from '../process/keep-alive.ts';
+import { type Lifecycle, runProcess } from '../process/run-process.ts';
+import { type ApiConnection, connectApi } from './connect-api.ts';
+import { type Parts, partsOf, type RunControllerOptions } from './options.ts';
+import { serveDiagnostics } from './serve-diagnostics.ts';
+import { runUnderLease } from './under-lease.ts';
+import { withCaches } from './with-caches.ts';
+
+/** Takes over the process and ends it: the last call of a program. Resolves when `process.exit` was called, for tests. */
+export async function runController(options: RunControllerOptions): Promise<void> {
+  const parts = partsOf(options);
+  using _ = keepAlive(parts.clock);
+  await runProcess(parts, (lifecycle) => run(parts, options, lifecycle));
+}
+
+async function run(parts: Parts, options: RunControllerOptions, { signal, configure }: Lifecycle): Promise<number> {
+  const { logger, logWriter } = parts;
+  const { drainMs } = options;
+  configure({ onSignal: 'drain', flushLogs: logWriter.flush, ...(drainMs === undefined ? {} : { drainMs }) });
+  await using stack = new AsyncDisposableStack();
+  const connect = connections(parts, options);
+  const api = await connect();
+  stack.defer(api.close);
+
+  let elector: LeaderElector | undefined;
+  if (options.listen !== '') stack.use(await serve(parts, options, () => elector?.isHealthy ?? true));
+
+  const work = workOf(parts, options, api);
+  const elect = options.elect ?? electorOf(parts, options, { connect, onElector: (made) => void (elector = made) });
+  const result = await elect(work, signal);
+  if (signal.aborted && result !== 'lost') return 0;
+  logger.error(undefined, 'Stopped leading', { result });
+  return 1;
+}
+
+/** Each call makes a connection of its own. All of them count in the same metrics. */
+function connections(parts: Parts, options: RunControllerOptions): () => Promise<ApiConnection> {
+  const { name, version = '', kubeconfig, qps = 20, burst = 30 } = options;
+  const { loadConfig, connect, createClient } = options;
+  const replaced = {
+    ...(loadConfig && { loadConfig }),
+    ...(connect && { connect }),
+    ...(createClient && { createClient }),
+  };
+  const client: ApiClientOptions = { qps, burst, userAgent: userAgent({ binary: name, version, commit: '' }) };
+  let counted: RequestMetrics | undefined;
+  const requestMetrics = (host: string): RequestMetrics => (counted ??= createRequestMetrics(parts.metrics, host));
+  return () => connectApi({ ...parts, parts: replaced, requestMetrics }, { ...client, kubeconfig });
+}
+
+function serve(parts: Parts, { listen = ':8080', routes = [] }: RunControllerOptions, isHealthy: () => boolean) {
+  return serveDiagnostics(parts, {
+    address: listen,
+    metricsPath: '/metrics',
+    startedAtMs: performance.timeOrigin,
+    droppedLinesMetric: 'log_lines_dropped',
+    routes: [{ ...leaderHealthRoute(isHealthy), path: '/healthz' }, ...routes],
+  });
+}
+
+function workOf(parts: Parts, { name, loops }: RunControllerOptions, { client }: ApiConnection): LeadingWork {
+  return withCaches({ ...parts, client }, (ports) => {
+    const events = createEventRecorder(ports, { component: name });
+    const controller = createController(ports, typeof loops === 'function' ? loops({ ...ports, events }) : loops);
+    return { run: (stop) => controller.run(stop), end: () => events.flush() };
+  });
+}
+
+interface Electing {
+  readonly connect: () => Promise<ApiConnection>;
+  readonly onElector: (elector: LeaderElector) => void;
+}
+
+function electorOf(parts: Parts, { lease }: RunControllerOptions, electing: Electing) {
+  return async (work: LeadingWork, signal: AbortSignal): Promise<ElectionResult> => {
+    if (lease !== undefined) {
+      return await runUnderLease({ ...parts, ...electing }, { releaseOnExit: true, ...lease, work }, signal);
+    }
+    await work(signal, openGate);
+    return 'stopped';
+  };
+}

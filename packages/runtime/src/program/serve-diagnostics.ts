@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The HTTP server of a controller: the page that Prometheus reads, beside the routes of the program. */
+import { type DiagnosticsServer, type HttpRoute, startDiagnosticsServer } from '../diagnostics/diagnostics-server.ts';
+import type { LineWriter } from '../log/line-writer.ts';
+import type { Logger } from '../log/logger.ts';
+import { countedScrapes } from '../metrics/counted-scrapes.ts';
+import type { ScrapedMetrics } from '../metrics/metrics.ts';
+import { metricsRoute } from '../metrics/route.ts';
+
+export interface ServeDeps {
+  readonly logger: Logger;
+  readonly metrics: ScrapedMetrics;
+  readonly logWriter: Pick<LineWriter, 'dropped'>;
+}
+
+export interface ServeOptions {
+  /** See `parseListenAddress`. */
+  readonly address: string;
+  readonly metricsPath: string;
+  /** Of the process, milliseconds since the epoch. */
+  readonly startedAtMs: number;
+  /** The name of the metric that counts dropped lines of the log. */
+  readonly droppedLinesMetric: string;
+  /** A route of the same path as an earlier one replaces it. */
+  readonly routes: readonly HttpRoute[];
+}
+
+/** Rejects when the address cannot be listened on. */
+export async function serveDiagnostics(
+  { logger, metrics, logWriter }: ServeDeps,
+  { address, metricsPath, startedAtMs, droppedLinesMetric, routes }: ServeOptions,
+): Promise<DiagnosticsServer> {
+  metrics.gauge({
+    name: droppedLinesMetric,
+    help: 'Log lines that were dropped because their reader was too slow.',
+    collect: () => [{ labels: {}, value: logWriter.dropped }],
+  });
+  const page = countedScrapes(metricsRoute(metrics, { path: metricsPath, startedAtMs }), metrics);
+  const server = await startDiagnosticsServer({ address, routes: [page, ...routes], logger });
+  logger.info(0, 'ServeMux listening', { address });
+  return server;
+}
