@@ -3,7 +3,13 @@ export { createTestAuthority } from './certificates.ts';
 export type { CertificateSubject, TestAuthority, TestCertificate } from './certificates.ts';
 export { FakeClock, settle, until } from './fake-clock.ts';
 export { freePort } from './free-port.ts';
-export { createLife, type Life, mortal, mortalCall, type MortalLife } from './life.ts';
+export {
+  createCrashableProcess,
+  type CrashPoints,
+  crashableTransport,
+  crashableCall,
+  type CrashableProcess,
+} from './crashable-process.ts';
 export { memoryFiles } from './memory-files.ts';
 export type { MemoryFiles } from './memory-files.ts';
 export { recordingLogger } from './recording-logger.ts';
@@ -12,7 +18,7 @@ export { recordingMetrics } from './recording-metrics.ts';
 export type { RecordingMetrics } from './recording-metrics.ts';
 export { collectionErrors, listPage, ScriptedBody, ScriptedCollection, syncedStream } from './scripted-collection.ts';
 export type { CollectionAnswer, CollectionRequest } from './scripted-collection.ts';
-export { aVolume, scriptedInformer, tellTo } from './scripted-informer.ts';
+export { aVolume, scriptedInformer, recordCallsTo } from './scripted-informer.ts';
 export type { ScriptedInformer, ScriptedInformerOptions } from './scripted-informer.ts';
 export { scriptedTransport } from './scripted-transport.ts';
 export type { ScriptedAnswer, ScriptedStep, ScriptedTransport, SentRequest } from './scripted-transport.ts';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { aVolume } from './scripted-informer.ts';
 
-/** `count` PersistentVolumes as events of a watch, a thousand per text; made anew each time, as by a server. */
+/** `count` PersistentVolumes as events of a watch, a thousand per text; created again each time, as by a server. */
 export function* manyVolumes(count: number): Iterable<string> {
   for (let from = 0; from < count; from += 1000) {
     const lines = Array.from({ length: Math.min(1000, count - from) }, (_, i) => {

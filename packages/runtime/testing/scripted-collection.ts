@@ -157,7 +157,7 @@ export const collectionErrors: Readonly<
 export interface ListPageFacts {
   readonly resourceVersion: string;
   readonly next?: string;
-  /** Of the items, which do not carry it. Default PersistentVolume. */
+  /** Kind of the items, which do not carry it. Default PersistentVolume. */
   readonly kind?: string;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** An informer of persistent volumes over a scripted collection, in virtual time, and what its handler was told. */
+/** An informer of persistent volumes over a scripted collection, in virtual time, and the calls of its handler. */
 import type { PersistentVolume } from '../src/api/objects.ts';
 import { persistentVolumes } from '../src/api/resource.ts';
 import type { Random } from '../src/clock/random.ts';
@@ -17,7 +17,7 @@ export interface ScriptedInformer {
   readonly metrics: RecordingMetrics;
   readonly informer: Informer<PersistentVolume>;
   /** `add pv-1@7 initial`, `add pv-1@7`, `update pv-1@7->8`, `delete pv-1@9`, `tombstone pv-1@7`. */
-  readonly told: readonly string[];
+  readonly calls: readonly string[];
   /** Starts it and lets everything settle. */
   readonly start: () => Promise<void>;
   /** Stops it and waits for its end. */
@@ -43,8 +43,8 @@ export function scriptedInformer(options: ScriptedInformerOptions = {}): Scripte
     { client: api, clock, random, logger, metrics, objects: 'frozen', ...(streaming !== undefined && { streaming }) },
     { resource: persistentVolumes, ...informerOptions },
   );
-  const told: string[] = [];
-  informer.addHandler(tellTo(told));
+  const calls: string[] = [];
+  informer.addHandler(recordCallsTo(calls));
   const stopper = new AbortController();
   let running: Promise<void> | undefined;
   return {
@@ -53,7 +53,7 @@ export function scriptedInformer(options: ScriptedInformerOptions = {}): Scripte
     logger,
     metrics,
     informer,
-    told,
+    calls,
     async start() {
       running = informer.run(stopper.signal);
       await settle();
@@ -66,12 +66,12 @@ export function scriptedInformer(options: ScriptedInformerOptions = {}): Scripte
   };
 }
 
-export function tellTo(told: string[]): Handler<PersistentVolume> {
+export function recordCallsTo(calls: string[]): Handler<PersistentVolume> {
   const name = ({ metadata }: PersistentVolume): string => `${metadata?.name}@${metadata?.resourceVersion}`;
   return {
-    add: (object, { isInInitialList }) => told.push(`add ${name(object)}${isInInitialList ? ' initial' : ''}`),
-    update: (previous, current) => told.push(`update ${name(previous)}->${current.metadata?.resourceVersion}`),
-    delete: ({ object, observed }) => told.push(`${observed ? 'delete' : 'tombstone'} ${name(object)}`),
+    add: (object, { isInInitialList }) => calls.push(`add ${name(object)}${isInInitialList ? ' initial' : ''}`),
+    update: (previous, current) => calls.push(`update ${name(previous)}->${current.metadata?.resourceVersion}`),
+    delete: ({ object, observed }) => calls.push(`${observed ? 'delete' : 'tombstone'} ${name(object)}`),
   };
 }
 

@@ -17,7 +17,7 @@ export interface TestServerOptions {
   readonly protocols?: readonly ('h2' | 'http/1.1')[];
   /** PEM of the authority of client certificates; when set they are required. */
   readonly clientAuthority?: string;
-  /** Of HTTP/2. Default: Node's, without a limit on streams. */
+  /** Settings of HTTP/2. Default: Node's, without a limit on streams. */
   readonly maxConcurrentStreams?: number;
   readonly answer: (exchange: TestExchange) => void;
 }

@@ -10,9 +10,9 @@ import {
 } from '@csi-sidecars/runtime';
 import { createWorkQueueMetrics } from '@csi-sidecars/runtime/internal';
 import {
-  createLife,
-  mortal,
-  mortalCall,
+  createCrashableProcess,
+  crashableTransport,
+  crashableCall,
   recordingLogger,
   type RecordingLogger,
   recordingMetrics,
@@ -65,17 +65,21 @@ export function createProcess(world: World, { name, interrupt, defects = 'fail' 
   const random = seededRandom(2);
   const logger = recordingLogger();
   const metrics = recordingMetrics();
-  const life = createLife(interrupt);
-  const { stop, death } = life;
+  const crashable = createCrashableProcess(interrupt);
+  const { stop, death } = crashable;
   const client = createApiClient(
-    { transport: mortal(withFaults(server.transport, { clock, decide: script(faults) }), life), clock, logger },
+    {
+      transport: crashableTransport(withFaults(server.transport, { clock, decide: script(faults) }), crashable),
+      clock,
+      logger,
+    },
     { userAgent: `${name}/test`, qps: -1, burst: 1 },
   );
   const informers = createInformerFactory({ client, clock, random, logger, objects: 'frozen' });
   const connection = driver.channel();
   const channel: CsiChannel = {
     ...connection,
-    call: (...call) => mortalCall(() => connection.call(...call), { ...life, operation: call[0] }),
+    call: (...call) => crashableCall(() => connection.call(...call), { ...crashable, operation: call[0] }),
   };
   const settleAll = async (): Promise<void> => {
     for (let turn = 0; turn < 30; turn++) await settle();
@@ -116,7 +120,7 @@ export function createProcess(world: World, { name, interrupt, defects = 'fail' 
           await watching;
         },
         crash() {
-          life.end();
+          crashable.end();
           return world;
         },
       };

@@ -59,7 +59,7 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
         return asFailure(error);
       } finally {
         alarm?.cancel();
-        // The answer is read, or there is none: nobody is left who would have to be told.
+        // The answer has been read, or there is none: no caller is waiting any more.
         linked.release();
       }
     };
@@ -76,7 +76,7 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
   };
   /** The deadline lasts until the body has ended, and nothing of it stays behind then. */
   const stream: Attempt<TransportResponse> = async (call, leftMs) => {
-    // A watch has none: it follows the caller's own signal, and its chunks pass nobody here.
+    // A watch has none: it follows the caller's own signal, and its chunks are not read here.
     if (leftMs === Infinity && call.signal !== undefined) return open(call, call.signal);
     const linked = linkSignals([call.signal]);
     const alarm = alarmOf(linked, leftMs);

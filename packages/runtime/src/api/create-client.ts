@@ -33,9 +33,9 @@ export interface ApiClientDeps {
 export interface ApiClientOptions extends RateLimit {
   /** See `userAgent`; sent with every request, watches included. */
   readonly userAgent: string;
-  /** Of one object; default 16 MiB. */
+  /** Limit of one object; default 16 MiB. */
   readonly maxObjectBytes?: number;
-  /** Of a list that is read in one piece; default 256 MiB. */
+  /** Limit of a list that is read in one piece; default 256 MiB. */
   readonly maxListBytes?: number;
 }
 

@@ -89,7 +89,7 @@ export function isTooLargeResourceVersion(error: unknown): boolean {
   return causes.some((cause) => cause.message === tooLargeVersion) || error.message.includes(tooLargeVersion);
 }
 
-/** Nobody listens at the server's address: ECONNREFUSED anywhere in the chain of causes. */
+/** The connection was refused: ECONNREFUSED anywhere in the chain of causes. */
 export function isConnectionRefused(error: unknown): boolean {
   for (let link = error, depth = 0; link instanceof Error && depth < 10; link = link.cause, depth += 1) {
     if ('code' in link && link.code === 'ECONNREFUSED') return true;

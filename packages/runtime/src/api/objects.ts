@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Kubernetes objects as they are on the wire: client-node's generated types (type-only) with timestamps as strings and
- * everything deeply readonly, because cached objects are shared. Nobody edits one: build a patch, or a new object.
+ * everything deeply readonly, because cached objects are shared. Never change one: build a patch, or a new object.
  */
 import type {
   CoreV1Event,

@@ -51,7 +51,7 @@ describe('a stream as a body', () => {
     ]);
   });
 
-  it('given chunks that nobody asked for, then they are handed out as one', async () => {
+  it('given chunks that arrive before they are read, then they are returned as one', async () => {
     const { next, push } = setUp();
     await push('a');
     await push('b');

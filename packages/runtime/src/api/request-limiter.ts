@@ -33,7 +33,7 @@ export interface RequestLimiter {
   acquire(ticket: Ticket): Promise<void> | undefined;
 }
 
-/** Of ten tokens taken while both kinds wait, one goes to low priority. */
+/** While both kinds wait, one of ten tokens goes to low priority. */
 const normalInARow = 9;
 /** Sums of refills miss whole tokens by rounding. */
 const wholeToken = 1 - 1e-9;

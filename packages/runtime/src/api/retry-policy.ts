@@ -10,7 +10,7 @@
  * | any other answer                                           | fail, all three                          |
  * | connection reset, end of file                              | after 1 s    | fail        | after 1 s  |
  * | timeout                                                    | fail         | fail        | after 1 s  |
- * | nobody listens, no such name, TLS, no credentials, aborted  | fail, all three                          |
+ * | connection refused, no such host, TLS, no credentials, aborted | fail, all three                          |
  *
  * Whatever the reasons, there are ten retries at most. What is not retried because of a broken connection is a write whose
  * outcome is unknown: its caller has to read before it decides.
@@ -23,7 +23,7 @@ const maxRetries = 10;
 
 export interface FailedAttempt {
   readonly error: ApiError | TransportError;
-  /** Of the Retry-After header; undefined when it is absent, a date or garbage. */
+  /** Value of the Retry-After header; undefined if it is absent, a date or invalid. */
   readonly retryAfterMs?: number | undefined;
 }
 

@@ -138,7 +138,7 @@ describe('retries of broken exchanges', () => {
     expect(requests[1]).toEqual(requests[0]);
   });
 
-  it('[runtime#39] given that nobody listens, then there is no retry', async () => {
+  it('[runtime#39] given a refused connection, then there is no retry', async () => {
     const { client, sentAt, outcomeOf } = setUp([failed('refused'), volume]);
     expect(await outcomeOf(client.get(persistentVolumes, name))).toEqual(failed('refused'));
     expect(sentAt).toEqual([0]);
@@ -386,7 +386,7 @@ describe('what is logged', () => {
     ]);
   });
 
-  it('given retries, then they are told at level 4', async () => {
+  it('given retries, then they are logged at level 4', async () => {
     const { client, logger, outcomeOf } = setUp([tooMany('2'), failed('reset'), volume]);
     await outcomeOf(client.get(persistentVolumes, name));
     expect(logger.lines).toEqual([

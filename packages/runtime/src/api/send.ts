@@ -25,9 +25,9 @@ export interface Call {
   readonly request: Omit<TransportRequest, 'signal'>;
   readonly use: Use;
   readonly priority: Priority;
-  /** Of all attempts and pauses together; Infinity for none. */
+  /** Time limit of all attempts and pauses together; Infinity for none. */
   readonly timeoutMs: number;
-  /** Of a stream with a deadline: how long its reader may have to wait for the head, or for the next chunk. */
+  /** For a stream with a deadline: how long its reader may have to wait for the head, or for the next chunk. */
   readonly silenceMs?: number;
   readonly signal?: AbortSignal | undefined;
 }

@@ -32,7 +32,7 @@ export interface TransportResponse {
 
 /** What happened to an exchange that got no (complete) answer. Only `unprocessed` is known not to have been applied. */
 export type TransportFailure =
-  | 'refused' // ECONNREFUSED: nobody listens
+  | 'refused' // ECONNREFUSED
   | 'lookup' // name resolution failed
   | 'tls' // handshake or certificate
   | 'timeout' // connect, handshake or request deadline

@@ -35,7 +35,7 @@ export function toListPage<T extends KubeObject>(resource: Resource<T>, value: u
   }
   const { resourceVersion = '', continue: next, remainingItemCount } = list.metadata ?? {};
   const apiVersion = apiVersionOf(resource);
-  // The items were parsed a moment ago and nobody else has seen them, so they are stamped in place.
+  // The items have just been parsed and are not shared yet, so they are stamped in place.
   const items = (list.items ?? []) as { apiVersion?: string; kind?: string }[];
   for (const item of items) {
     item.apiVersion ??= apiVersion;

@@ -69,7 +69,7 @@ describe('linkSignals', () => {
     expect(getEventListeners(parent.signal, 'abort')).toHaveLength(0);
   });
 
-  it('given a released link, then the parents are free and nobody is told', () => {
+  it('given a released link, then the parents have no listeners and the child does not abort', () => {
     const parent = new AbortController();
     const linked = linkSignals([parent.signal]);
     linked.release();

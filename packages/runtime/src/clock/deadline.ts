@@ -52,7 +52,7 @@ const deadlines = new WeakMap<AbortSignal, number>();
 export interface LinkedSignal extends Disposable {
   readonly signal: AbortSignal;
   abort(reason: unknown): void;
-  /** Lets the parents go and no more: for work that is certainly over. Aborting would tell nobody, at some expense. */
+  /** Only removes the listeners from the parents, for work that has certainly ended: an abort would have no effect and cost time. */
   release(): void;
 }
 

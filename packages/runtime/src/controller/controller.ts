@@ -7,7 +7,7 @@ export interface Controller {
 
 /** What the flags of every controller decide about its loops. */
 export interface LoopSettings {
-  /** Of each queue. */
+  /** Number of workers of each queue. */
   readonly workerThreads: number;
   /** Doubles with each failure of a key. */
   readonly retryIntervalStartMs: number;

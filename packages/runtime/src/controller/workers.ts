@@ -44,7 +44,7 @@ export interface WorkersOptions<Key extends string> {
  *
  * From the abort on no key is handed out, and the queue takes none. Running reconciles go on to their end if the reason is an
  * `OrderlyStop`; for any other reason their signal aborts too. Either way a reconcile holds its slot until it settles: how
- * long that may take is bounded by whoever ends the process.
+ * long that may take is limited by the code that ends the process.
  */
 export async function runWorkers<Key extends string>(options: WorkersOptions<Key>, signal: AbortSignal): Promise<void> {
   const { queue, workers, gate = openGate } = options;

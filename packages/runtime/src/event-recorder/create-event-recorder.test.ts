@@ -260,7 +260,7 @@ describe('aggregation and spam', () => {
 describe('what goes wrong', () => {
   const isWrite = ({ verb }: FaultTarget) => verb === 'create' || verb === 'patch';
 
-  it('[runtime#160] given an event that the server forgot, then it is created anew with the current count, and patched from then on', async () => {
+  it('[runtime#160] given an event that the server no longer has, then it is created again with the current count, and patched from then on', async () => {
     const fixture = aFixture();
     await recordAll(fixture, ['m', 'm']);
     const { metadata } = fixture.stored()[0]!;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The event recorder: a bounded queue in front of the correlator and the writer. Events of one object are written strictly in
- * order, those of different objects side by side, so an event that cannot be written holds up nobody else's (upstream has one
+ * order, those of different objects in parallel, so an event that cannot be written does not delay those of others (upstream has one
  * line for all). An unanswered write is tried 12 times, 10 s apart, the first pause being a random part of that.
  *
  * Not here: which events are written at all (correlator.ts), and what the server makes of a write (event-writer.ts).
@@ -22,7 +22,7 @@ export interface EventRecorderDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Told of each event that is dropped unwritten, other than by the spam filter. */
+  /** Called for each event that is dropped unwritten, except by the spam filter. */
   readonly onDropped?: () => void;
 }
 
@@ -45,7 +45,7 @@ interface Line {
   readonly waiting: Event[];
   /** What is to be written of it, from its first try on. */
   correlated: Correlated | undefined;
-  /** Of the first one. */
+  /** Number of attempts to write the first of these events. */
   tries: number;
 }
 
@@ -81,7 +81,7 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
   let hurry = new AbortController();
   /** Aborts when there is no time for requests either. */
   let giveUp = new AbortController();
-  /** Told when nothing is left. */
+  /** Called when no event is left. */
   let idle: (() => void) | undefined;
 
   function enqueue(event: Event): void {

@@ -13,7 +13,7 @@ export interface FinalizerDeps<T extends KubeObject> {
 }
 
 export interface FinalizerTarget<T extends KubeObject> {
-  /** Of a built-in kind. */
+  /** A resource of a built-in kind. */
   readonly resource: Resource<T>;
   /** However old: of it only the name, the UID and, to add, the order of finalizers count. */
   readonly object: T;

@@ -2,7 +2,7 @@
 /**
  * Makes a cached object small by sharing what objects of a collection have in common: short strings (drivers, classes,
  * namespaces, nodes), and small parts that are equal (finalizers, labels, annotations, capacity, node affinity). Cached
- * objects are immutable, so nobody notices. It halves what is left of a volume or claim without managedFields.
+ * objects are immutable, so sharing has no visible effect. It halves the size of a volume or claim without managedFields.
  *
  * From the leaves up: where all fields of two parts are shared already, the parts are equal exactly when their fields are
  * identical. So a part is found by a number made of its fields, and compared with one look at each of them.
@@ -15,7 +15,7 @@
 export type Compact = (object: object) => void;
 
 export interface CompactOptions {
-  /** Of each table; at most twice as many entries are kept. */
+  /** Size of each table; at most twice as many entries are kept. */
   readonly tableSize?: number;
 }
 
@@ -39,7 +39,7 @@ const uniqueFields: ReadonlySet<string> = new Set([
   'claimName',
 ]);
 
-/** Of a value that is not to be shared, and of nothing else. */
+/** The digest of a value that must not be shared, and of no other value. */
 const unshared = 0;
 /** Digests begin with these, so that what is of different kinds differs. */
 const seeds = { string: 1, primitive: 2, list: 3, record: 4 };
@@ -54,9 +54,9 @@ export function createCompact({ tableSize = 2048 }: CompactOptions = {}): Compac
   const strings = createTable<string, SharedString>(tableSize);
   const parts = createTable<number, object>(tableSize);
   let stringsSeen = 0;
-  /** Of the value compacted last: equal values have one digest, different values rarely do. */
+  /** Digest of the value compacted last: equal values have the same digest, different values rarely do. */
   let digest = unshared;
-  /** Of the value compacted last. */
+  /** Number of leaves of the value compacted last. */
   let leaves = 0;
 
   const compactAny = (value: unknown): unknown => {
@@ -133,7 +133,7 @@ function mixed(digest: number, value: number): number {
   return product ^ (product >>> 15) || 1;
 }
 
-/** Of two parts whose fields are shared where they are equal. */
+/** Whether two parts, whose equal fields are shared, are equal. */
 function isAlike(a: object, b: object): boolean {
   if (Array.isArray(a) || Array.isArray(b)) {
     return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, i) => item === b[i]);

@@ -45,7 +45,7 @@ export interface ContentDeps<T extends KubeObject> {
   readonly turns: Turns;
   readonly deliver: (notification: Notification<T>) => void;
   readonly stopped: () => boolean;
-  /** The first replace was told. */
+  /** The handlers have been called for the first replace. */
   readonly onSynced: () => void;
 }
 

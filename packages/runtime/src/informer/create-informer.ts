@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A shared informer: reflector, content, handlers, resync and lister of one collection put together. What handlers are told
- * is in `content.ts`, how the collection is followed in `reflector/state.ts`, when they are told again in `resync.ts`.
+ * A shared informer: reflector, content, handlers, resync and lister of one collection put together. The calls of handlers
+ * are described in `content.ts`, how the collection is followed in `reflector/state.ts`, resyncs in `resync.ts`.
  *
  * A handler that comes late gets all current objects as adds of the initial list, then what follows, without gap or
  * duplicate: changes wait until it has caught up.
@@ -47,7 +47,7 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
   readonly content?: 'full' | 'metadata';
   readonly transform?: Transform<T>;
   readonly indexers?: Indexers<T>;
-  /** How often handlers are told of everything again, unless they ask for another period. Default 0: never. */
+  /** The resync period of handlers that do not set another one. Default 0: never. */
   readonly resyncMs?: number;
   /** Items per page of every list. By default a list is paged only where the server has to read it from etcd. */
   readonly pageSize?: number;
@@ -143,7 +143,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
     },
     addHandler(handler, { resyncMs: requestedMs } = {}) {
       if (hasStopped()) throw new Error('handler was not added to the informer: it has stopped already');
-      // Before the first content is told there is nothing to catch up with.
+      // Before the first content has been delivered there is nothing to catch up with.
       const early = !content.hasSynced() && !turns.busy;
       const subscriber = distributor.subscribe(handler, early ? 'live' : 'catchingUp');
       resync.register(subscriber, requestedMs);

@@ -63,7 +63,7 @@ export function everythingNew<T extends KubeObject>({ objects }: Pick<Store<T>, 
   return { deleted: [], changed: Iterator.from(objects).map((current) => ({ current, previous: undefined })) };
 }
 
-/** An object that was deleted and created anew is another one, whatever its name. */
+/** An object that was deleted and created again is a different object, even with the same name. */
 export function isSameObject(a: KubeObject, b: KubeObject): boolean {
   return a.metadata?.uid === b.metadata?.uid;
 }

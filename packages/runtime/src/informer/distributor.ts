@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The handlers of an informer, and what they are told. A handler is called synchronously; what it throws is logged and
- * counted, and keeps nothing from the others. Nobody is called once `remove` has returned.
+ * The handlers of an informer, and their calls. A handler is called synchronously; its exceptions are logged and
+ * counted, and do not affect other handlers. A handler is not called after its `remove` has returned.
  */
 import type { KubeObject } from '../api/objects.ts';
 import type { Logger } from '../log/logger.ts';

@@ -19,7 +19,7 @@ export interface InformerFactory {
    * ended; rejects with the first defect, so it must not be ignored. May be called again for informers that came later.
    */
   start(signal: AbortSignal): Promise<void>;
-  /** Of all that were started: true once they have synced, false when the signal aborts first. */
+  /** Whether all started informers have synced: true once they have, false if the signal aborts first. */
   waitForSync(signal: AbortSignal): Promise<boolean>;
   /** Ends all informers, waits for them, and refuses new ones. */
   shutdown(): Promise<void>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { aVolume, recordingLogger, ScriptedBody, scriptedInformer, tellTo } from '../../testing/index.ts';
+import { aVolume, recordingLogger, ScriptedBody, scriptedInformer, recordCallsTo } from '../../testing/index.ts';
 import { persistentVolumeClaims } from '../api/resource.ts';
 import type { PersistentVolume } from '../api/objects.ts';
 import { createInformer } from './create-informer.ts';
@@ -13,18 +13,18 @@ const stream = (): ScriptedBody => new ScriptedBody();
 
 describe('handlers', () => {
   it('[runtime#97] given a handler that throws, then the others still get everything and the failure is counted', async () => {
-    const { api, informer, metrics, told, start, stop } = scriptedInformer();
+    const { api, informer, metrics, calls, start, stop } = scriptedInformer();
     informer.addHandler({
       add: () => {
         throw new Error('defect');
       },
     });
     const after: string[] = [];
-    informer.addHandler(tellTo(after));
+    informer.addHandler(recordCallsTo(after));
     api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end').event('MODIFIED', aVolume('a', '2')));
     await start();
     expect(after).toEqual(['add a@1 initial', 'update a@1->2']);
-    expect(told).toEqual(after);
+    expect(calls).toEqual(after);
     expect(metrics.value('informer_handler_errors_total', { name: 'persistentvolumes', selector: '' })).toBe(1);
     await stop();
   });
@@ -35,7 +35,7 @@ describe('handlers', () => {
     api.answers(watch);
     await start();
     const late: string[] = [];
-    const registration = informer.addHandler(tellTo(late));
+    const registration = informer.addHandler(recordCallsTo(late));
     expect(registration.hasSynced).toBe(false);
     watch.event('MODIFIED', aVolume('a', '3'));
     expect(await informer.whenSynced(signal)).toBe(true);
@@ -49,7 +49,7 @@ describe('handlers', () => {
     const { api, informer, start, stop } = scriptedInformer();
     const late: string[] = [];
     let added: HandlerRegistration | undefined;
-    informer.addHandler({ add: () => (added ??= informer.addHandler(tellTo(late))) });
+    informer.addHandler({ add: () => (added ??= informer.addHandler(recordCallsTo(late))) });
     const watch = stream().event('ADDED', aVolume('a', '1')).event('ADDED', aVolume('b', '2')).bookmark('2', 'end');
     api.answers(watch.event('DELETED', aVolume('a', '3')));
     await start();
@@ -58,19 +58,19 @@ describe('handlers', () => {
   });
 
   it('given changes during a catch-up that takes several turns, then they wait for it', async () => {
-    const { api, clock, informer, told, start, stop } = scriptedInformer();
+    const { api, clock, informer, calls, start, stop } = scriptedInformer();
     const watch = stream();
     for (let n = 0; n < 1200; n += 1) watch.event('ADDED', aVolume(`pv-${n}`, `${n + 1}`));
     api.answers(watch.bookmark('1200', 'end'));
     await start();
     const late: string[] = [];
     watch.event('DELETED', aVolume('pv-1199', '1201'));
-    informer.addHandler(tellTo(late));
+    informer.addHandler(recordCallsTo(late));
     await clock.advance(0);
     expect(late).toHaveLength(1201);
     expect(late[1199]).toBe('add pv-1199@1200 initial');
     expect(late.at(-1)).toBe('delete pv-1199@1201');
-    expect(told.at(-1)).toBe('delete pv-1199@1201');
+    expect(calls.at(-1)).toBe('delete pv-1199@1201');
     await stop();
   });
 
@@ -78,59 +78,59 @@ describe('handlers', () => {
     const { api, informer, start, stop } = scriptedInformer();
     const seen: string[] = [];
     informer.addHandler({ add: ({ metadata }) => metadata?.name === 'b' && second.remove() });
-    const second = informer.addHandler(tellTo(seen));
+    const second = informer.addHandler(recordCallsTo(seen));
     api.answers(stream().event('ADDED', aVolume('a', '1')).event('ADDED', aVolume('b', '2')).bookmark('2', 'end'));
     await start();
     expect(seen).toEqual(['add a@1 initial']);
     await stop();
   });
 
-  it('given a late handler that is removed before its turn, then it is never called and nobody waits for it', async () => {
+  it('given a late handler that is removed before its turn, then it is never called and nothing waits for it', async () => {
     const { api, clock, informer, signal, start, stop } = scriptedInformer();
     api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end'));
     await start();
     const seen: string[] = [];
-    informer.addHandler(tellTo(seen)).remove();
+    informer.addHandler(recordCallsTo(seen)).remove();
     expect(await informer.whenSynced(signal)).toBe(true);
     await clock.advance(0);
     expect(seen).toEqual([]);
     await stop();
   });
 
-  it('[runtime#100] given an update for an unknown key, then it is an add; a deletion of one is told with its object', async () => {
-    const { api, told, start, stop } = scriptedInformer();
+  it('[runtime#100] given an update for an unknown key, then it is an add; its deletion is reported with its object', async () => {
+    const { api, calls, start, stop } = scriptedInformer();
     api.answers(stream().bookmark('1', 'end').event('MODIFIED', aVolume('a', '2')).event('DELETED', aVolume('b', '3')));
     await start();
-    expect(told).toEqual(['add a@2', 'delete b@3']);
+    expect(calls).toEqual(['add a@2', 'delete b@3']);
     await stop();
   });
 
   it('[runtime#101] given ADDED for a known key, then it is an update', async () => {
-    const { api, told, start, stop } = scriptedInformer();
+    const { api, calls, start, stop } = scriptedInformer();
     api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end').event('ADDED', aVolume('a', '2')));
     await start();
-    expect(told).toEqual(['add a@1 initial', 'update a@1->2']);
+    expect(calls).toEqual(['add a@1 initial', 'update a@1->2']);
     await stop();
   });
 
-  it('given an event with the version that is known, then nobody is told', async () => {
-    const { api, told, start, stop } = scriptedInformer();
+  it('given an event with a known version, then no handler is called', async () => {
+    const { api, calls, start, stop } = scriptedInformer();
     api.answers(stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end').event('ADDED', aVolume('a', '1')));
     await start();
-    expect(told).toEqual(['add a@1 initial']);
+    expect(calls).toEqual(['add a@1 initial']);
     await stop();
   });
 
   it('given an event that recreates an object without its deletion, then the old one is deleted and the new one added', async () => {
-    const { api, told, start, stop } = scriptedInformer();
+    const { api, calls, start, stop } = scriptedInformer();
     const watch = stream().event('ADDED', aVolume('a', '1')).bookmark('1', 'end');
     api.answers(watch.event('MODIFIED', aVolume('a', '2', { uid: 'other' })));
     await start();
-    expect(told).toEqual(['add a@1 initial', 'tombstone a@1', 'add a@2']);
+    expect(calls).toEqual(['add a@1 initial', 'tombstone a@1', 'add a@2']);
     await stop();
   });
 
-  it('given a handler, then the store was changed before it is told', async () => {
+  it('given a handler, then the store is changed before the handler is called', async () => {
     const { api, informer, start, stop } = scriptedInformer();
     const key = toObjectKey(undefined, 'a');
     const sizes: (number | undefined)[] = [];

@@ -74,14 +74,14 @@ describe.each(['h2', 'http/1.1'] as const)('informer over %s', (protocol) => {
       { client, clock, random: { next: () => 0, uuid: () => '' }, logger },
       { resource: persistentVolumes },
     );
-    let told = 0;
+    let calls = 0;
     const all = Promise.withResolvers<void>();
-    informer.addHandler({ add: () => ++told === frames && all.resolve() });
+    informer.addHandler({ add: () => ++calls === frames && all.resolve() });
     const stop = new AbortController();
     const running = informer.run(stop.signal);
     await informer.whenSynced(stop.signal);
     await stalled(progress);
-    expect(told).toBeLessThanOrEqual(500);
+    expect(calls).toBeLessThanOrEqual(500);
     expect(progress.written).toBeLessThan(frames / 2);
     release.resolve();
     await all.promise;

@@ -29,15 +29,15 @@ function setUp(transport: Transport, clock = new FakeClock()) {
     { client, clock, random: seededRandom(1), logger, objects: 'frozen' },
     { resource: persistentVolumes },
   );
-  const told: string[] = [];
+  const calls: string[] = [];
   const handler: Handler<PersistentVolume> = {
     add: ({ metadata }, { isInInitialList }) =>
-      told.push(`add ${metadata?.name} ${isInInitialList ? 'initial' : 'later'}`),
-    update: (_previous, { metadata }) => told.push(`update ${metadata?.name}`),
-    delete: ({ key, observed }) => told.push(`delete ${key} ${observed ? 'observed' : 'inferred'}`),
+      calls.push(`add ${metadata?.name} ${isInInitialList ? 'initial' : 'later'}`),
+    update: (_previous, { metadata }) => calls.push(`update ${metadata?.name}`),
+    delete: ({ key, observed }) => calls.push(`delete ${key} ${observed ? 'observed' : 'inferred'}`),
   };
   informer.addHandler(handler);
-  return { clock, client, informer, told };
+  return { clock, client, informer, calls };
 }
 
 describe('informer over the API client', () => {
@@ -46,7 +46,7 @@ describe('informer over the API client', () => {
     async (watchList) => {
       const clock = new FakeClock();
       const server = createFakeApiServer({ clock, random: seededRandom(2), watchList });
-      const { client, informer, told } = setUp(server.transport, clock);
+      const { client, informer, calls } = setUp(server.transport, clock);
       await client.create(persistentVolumes, volume('a'));
       const stop = new AbortController();
       const running = informer.run(stop.signal);
@@ -58,7 +58,7 @@ describe('informer over the API client', () => {
       );
       await client.delete(persistentVolumes, { name: 'a' });
       await settle();
-      expect(told).toEqual(['add a initial', 'add b later', 'update b', 'delete a observed']);
+      expect(calls).toEqual(['add a initial', 'add b later', 'update b', 'delete a observed']);
       expect(informer.lister.list().map((object) => object.metadata?.name)).toEqual(['b']);
       stop.abort();
       await running;
@@ -69,7 +69,7 @@ describe('informer over the API client', () => {
   it('[runtime#56] given a watch in gzip members although none was asked for, then each is decoded without the next', async () => {
     const body = new ScriptedBody();
     const asked: string[] = [];
-    const { informer, told } = setUp(async ({ headers, signal }) => {
+    const { informer, calls } = setUp(async ({ headers, signal }) => {
       asked.push(headers['accept-encoding'] ?? '');
       body.openedWith(signal);
       return { status: 200, headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' }, body };
@@ -85,7 +85,7 @@ describe('informer over the API client', () => {
     body.write(member('MODIFIED', { name: 'a', resourceVersion: '3' }));
     // Decompression takes its time in another thread.
     await updated;
-    expect(told).toEqual(['add a initial', 'update a']);
+    expect(calls).toEqual(['add a initial', 'update a']);
     expect(asked).toEqual(['identity']);
     stop.abort();
     await running;

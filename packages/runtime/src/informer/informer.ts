@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * What controllers see of an informer: a read side (lister) and change notifications. Delivery guarantees are rows
- * 7.3.1 to 7.3.10 of docs/behaviour/runtime.md: the store is updated before a handler is told, handlers are
+ * 7.3.1 to 7.3.10 of docs/behaviour/runtime.md: the store is updated before a handler is called, handlers are
  * synchronous, called in stream order, and only look at the object and enqueue a key.
  */
 import type { KubeObject } from '../api/objects.ts';

@@ -18,9 +18,9 @@ const seen = ({ informer }: ScriptedInformer): string | undefined =>
   informer.lister.get(keyA)?.metadata?.resourceVersion;
 
 describe('read your writes', () => {
-  it('given the answer to an own write, then the lister shows it by key, list, size and index, and no handler is told', async () => {
+  it('given the answer to an own write, then the lister shows it by key, list, size and index, and no handler is called', async () => {
     const harness = await synced();
-    const { informer, told, stop } = harness;
+    const { informer, calls, stop } = harness;
     informer.remember(aVolume('a', '12', { labels: { tier: 'fast' } }));
     informer.remember(aVolume('b', '13'));
     expect(seen(harness)).toBe('12');
@@ -28,13 +28,13 @@ describe('read your writes', () => {
     expect(informer.lister.byIndex('tier', 'fast').map(({ metadata }) => metadata?.name)).toEqual(['a']);
     expect(informer.lister.byIndex('tier', 'none').map(({ metadata }) => metadata?.name)).toEqual(['b']);
     expect(informer.lister.size).toBe(2);
-    expect(told).toEqual(['add a@5 initial']);
+    expect(calls).toEqual(['add a@5 initial']);
     await stop();
   });
 
   it('given an older event than the own write, then the lister keeps the write, until the watch has it', async () => {
     const harness = await synced();
-    const { clock, informer, told, stream, stop } = harness;
+    const { clock, informer, calls, stream, stop } = harness;
     informer.remember(aVolume('a', '12'));
     stream.event('MODIFIED', aVolume('a', '11'));
     await clock.advance(0);
@@ -42,7 +42,7 @@ describe('read your writes', () => {
     stream.event('MODIFIED', aVolume('a', '12')).event('MODIFIED', aVolume('a', '13'));
     await clock.advance(0);
     expect(seen(harness)).toBe('13');
-    expect(told).toEqual(['add a@5 initial', 'update a@5->11', 'update a@11->12', 'update a@12->13']);
+    expect(calls).toEqual(['add a@5 initial', 'update a@5->11', 'update a@11->12', 'update a@12->13']);
     await stop();
   });
 
@@ -69,7 +69,7 @@ describe('read your writes', () => {
     await stop();
   });
 
-  it('given an object that was deleted and written anew, then the deletion of the old one does not hide it', async () => {
+  it('given an object that was deleted and written again, then the deletion of the old one does not hide it', async () => {
     const harness = await synced();
     const { clock, informer, stream, stop } = harness;
     informer.remember(aVolume('a', '15', { uid: 'new' }));
@@ -192,7 +192,7 @@ describe('read your writes', () => {
 
     it('then the object is gone at once, whatever older versions of it the watch still brings', async () => {
       const harness = await synced();
-      const { clock, informer, told, stream, stop } = harness;
+      const { clock, informer, calls, stream, stop } = harness;
       informer.remember(last);
       expect([seen(harness), informer.lister.size, informer.lister.byIndex('tier', 'none')]).toEqual([
         undefined,
@@ -205,7 +205,7 @@ describe('read your writes', () => {
       stream.event('DELETED', aVolume('a', '13', { deletionTimestamp }));
       await clock.advance(0);
       expect(seen(harness)).toBeUndefined();
-      expect(told).toEqual(['add a@5 initial', 'update a@5->12', 'delete a@13']);
+      expect(calls).toEqual(['add a@5 initial', 'update a@5->12', 'delete a@13']);
       await stop();
     });
 

@@ -22,7 +22,7 @@ export interface OwnWrites<T extends KubeObject> {
 export interface Written<T> {
   /**
    * Undefined when what was written is not to be seen: a transform filters it out, or the write removed the object. Asked
-   * only by who reads it: as a rule the watch brings the same object a moment later, and nobody does.
+   * only when it is read: usually the watch brings the same object a moment later, and it is never read.
    */
   readonly object: () => T | undefined;
   readonly uid: string | undefined;

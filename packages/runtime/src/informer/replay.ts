@@ -25,12 +25,12 @@ export interface ResyncRound<T extends KubeObject> {
 export interface Replay<T extends KubeObject> {
   /** Adds every object for a new subscriber, then makes it live. Changes wait meanwhile. */
   catchUp(subscriber: Subscriber<T>): Promise<void>;
-  /** Updates from each object to itself. A large store is told over the time given, and changes pass in between. */
+  /** Updates from each object to itself. A large store is replayed over the given time, and changes pass in between. */
   resync(round: ResyncRound<T>): Promise<void>;
 }
 
 const sliceSize = 500;
-/** Up to so many objects are told in one burst. */
+/** The maximum number of objects in one burst. */
 const burstSize = 1_000;
 
 export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<T> {
@@ -38,10 +38,10 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
 
   /** False when there is nothing left. */
   const tellSlice = (rest: Iterator<T>, { due, signal }: ResyncRound<T>): boolean => {
-    for (let told = 0; told < sliceSize; told += 1) {
+    for (let count = 0; count < sliceSize; count += 1) {
       const { done, value: object } = rest.next();
       if (done === true || stopped() || signal.aborted) return false;
-      // Whoever is due has caught up: its turn came before this one.
+      // A handler that is due has caught up: its turn came before this one.
       for (const subscriber of due) {
         distributor.deliverTo(subscriber, { kind: 'update', previous: object, current: object });
       }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { compareResourceVersions } from './resource-version.ts';
 
 describe('compareResourceVersions', () => {
-  it('given versions beyond 2^53, then they are told apart', () => {
+  it('given versions beyond 2^53, then they are distinguished', () => {
     expect(compareResourceVersions('9007199254740993', '9007199254740992')).toBeGreaterThan(0);
     expect(compareResourceVersions('9007199254740992', '9007199254740993')).toBeLessThan(0);
   });

@@ -7,7 +7,7 @@ import {
   collectionErrors,
   scriptedInformer,
   syncedStream,
-  tellTo,
+  recordCallsTo,
 } from '../../testing/index.ts';
 import { createResync } from './resync.ts';
 
@@ -26,7 +26,7 @@ function schedule(periodMs: number) {
 }
 
 describe('resync periods', () => {
-  it('given handlers with periods of their own, then each is told in its time', async () => {
+  it('given handlers with their own periods, then each is called at its time', async () => {
     const { clock, resync, fired } = schedule(10 * minute);
     resync.register('ten', undefined);
     resync.register('twenty', 20 * minute);
@@ -79,7 +79,7 @@ describe('resync periods', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('given an interruption when the timer fires, then nobody is told, and the timer starts over with the next watch', async () => {
+  it('given an interruption when the timer fires, then no handler is called, and the timer restarts with the next watch', async () => {
     const { clock, resync, fired } = schedule(10 * minute);
     resync.register('ten', undefined);
     resync.start();
@@ -121,7 +121,7 @@ describe('resync periods', () => {
 
 describe('resync of an informer', () => {
   it('[runtime#88] given a lost connection, then no resync fires, and the timer restarts when the watch is back', async () => {
-    const { api, clock, told, start, stop } = scriptedInformer({
+    const { api, clock, calls, start, stop } = scriptedInformer({
       resyncMs: 10 * minute,
       random: { next: () => 0.999, uuid: () => '' },
     });
@@ -132,22 +132,22 @@ describe('resync of an informer', () => {
     first.refuse(collectionErrors.expired);
     // Twice the period: a resync would be due at ten and at twenty minutes.
     await clock.advance(16 * minute);
-    expect(told).toEqual(['add a@5 initial']);
+    expect(calls).toEqual(['add a@5 initial']);
     const lost = api.summaries.length;
     api.answers(syncedStream('10', aVolume('a', '5')));
     while (api.summaries.length < 42) await clock.advance(1000);
     expect(lost).toBeGreaterThan(4);
     const backAt = clock.monotonicMs();
     await clock.advanceTo(backAt + 9 * minute);
-    expect(told).toEqual(['add a@5 initial']);
+    expect(calls).toEqual(['add a@5 initial']);
     await clock.advance(minute);
-    expect(told).toEqual(['add a@5 initial', 'update a@5->5']);
+    expect(calls).toEqual(['add a@5 initial', 'update a@5->5']);
     await stop();
     expect(clock.pending).toBe(0);
   });
 
-  it('[runtime#106] given no resync period, then relists of equal versions and time tell nobody anything', async () => {
-    const { api, clock, told, start, stop } = scriptedInformer();
+  it('[runtime#106] given no resync period, then neither relists of equal versions nor time call a handler', async () => {
+    const { api, clock, calls, start, stop } = scriptedInformer();
     api.answers(
       syncedStream('10', aVolume('a', '5')).refuse(collectionErrors.expired),
       syncedStream('10', aVolume('a', '5')),
@@ -155,41 +155,41 @@ describe('resync of an informer', () => {
     await start();
     await clock.advance(60 * minute);
     expect(api.summaries.slice(0, 2)).toEqual(['stream rv=', 'stream rv=10']);
-    expect(told).toEqual(['add a@5 initial']);
+    expect(calls).toEqual(['add a@5 initial']);
     await stop();
   });
 
-  it('given two handlers with different periods, then only the one that is due is told', async () => {
-    const { api, clock, informer, told, start, stop } = scriptedInformer({ resyncMs: 4 * minute });
+  it('given two handlers with different periods, then only the one that is due is called', async () => {
+    const { api, clock, informer, calls, start, stop } = scriptedInformer({ resyncMs: 4 * minute });
     const rare: string[] = [];
-    informer.addHandler(tellTo(rare), { resyncMs: 8 * minute });
+    informer.addHandler(recordCallsTo(rare), { resyncMs: 8 * minute });
     api.answers(syncedStream('10', aVolume('a', '5')));
     await start();
     await clock.advance(4 * minute);
-    expect(told).toEqual(['add a@5 initial', 'update a@5->5']);
+    expect(calls).toEqual(['add a@5 initial', 'update a@5->5']);
     expect(rare).toEqual(['add a@5 initial']);
     await stop();
   });
 
   it('given more than 1000 objects, then a resync is spread over a tenth of the period, and changes pass in between', async () => {
-    const { api, clock, told, start, stop } = scriptedInformer({ resyncMs: 4 * minute });
+    const { api, clock, calls, start, stop } = scriptedInformer({ resyncMs: 4 * minute });
     const volumes = Array.from({ length: 2000 }, (_, n) => aVolume(`pv-${n}`, `${n + 1}`));
     const watch = syncedStream('10', ...volumes);
     api.answers(watch);
     await start();
-    expect(told).toHaveLength(2000);
+    expect(calls).toHaveLength(2000);
     await clock.advance(4 * minute);
-    expect(told).toHaveLength(2500);
+    expect(calls).toHaveLength(2500);
     watch.event('MODIFIED', aVolume('pv-1999', '3000'));
     await clock.advance(0);
-    expect(told.at(-1)).toBe('update pv-1999@2000->3000');
+    expect(calls.at(-1)).toBe('update pv-1999@2000->3000');
     await clock.advance(5_999);
-    expect(told).toHaveLength(2501);
+    expect(calls).toHaveLength(2501);
     await clock.advance(1);
-    expect(told).toHaveLength(3001);
+    expect(calls).toHaveLength(3001);
     await clock.advance(12_000);
-    expect(told).toHaveLength(4001);
-    expect(told.at(-1)).toBe('update pv-1999@3000->3000');
+    expect(calls).toHaveLength(4001);
+    expect(calls.at(-1)).toBe('update pv-1999@3000->3000');
     await stop();
     expect(clock.pending).toBe(0);
   });

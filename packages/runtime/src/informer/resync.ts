@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * When handlers are told of everything again. One timer per informer, the check period: the shortest period any handler
+ * Resync: when handlers are called again for all objects. One timer per informer, the check period: the shortest period any handler
  * asked for before the start, or the informer's own. It runs while the content is kept up to date and starts over after
  * the connection was lost; each firing serves the handlers that are due.
  *
@@ -25,7 +25,7 @@ export interface ResyncOptions<Id> {
 
 export interface Round<Id> {
   readonly due: ReadonlySet<Id>;
-  /** The time over which to spread what they are told. */
+  /** The time over which the calls are spread. */
   readonly spreadMs: number;
   /** Aborts when the content is no longer kept up to date. */
   readonly signal: AbortSignal;

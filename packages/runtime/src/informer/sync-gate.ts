@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Lets callers wait until a condition holds, which whoever may change it tells by `recheck`. */
+/** Lets callers wait until a condition holds; code that may change the condition calls `recheck`. */
 export interface SyncGate {
   recheck(): void;
   /** True as soon as the condition holds; false when the signal aborts or the gate is closed first. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * From what the server sent to what is cached: managedFields dropped (60 percent of a volume; nobody reads them), the
+ * From what the server sent to what is cached: managedFields dropped (60 percent of a volume, and unused), the
  * user's transform, type meta stamped, equal parts shared, and in tests frozen.
  *
  * managedFields are set to undefined, not deleted: deleting turns the object into a dictionary, which costs more than the
@@ -61,7 +61,7 @@ export function createPrepare<T extends KubeObject>({ resource, transform, objec
   };
 }
 
-/** An object nobody else has seen yet. */
+/** An object that is not shared yet. */
 interface Draft {
   apiVersion?: string;
   kind?: string;

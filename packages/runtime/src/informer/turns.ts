@@ -10,7 +10,7 @@ export function createTurns(): Turns {
   let last: Promise<unknown> = Promise.resolve();
   let unfinished = 0;
   const run = async <R>(before: Promise<unknown>, work: () => Promise<R> | R): Promise<R> => {
-    // What went wrong before is the business of whoever asked for it.
+    // An earlier failure is reported to its own caller.
     await before.catch(() => undefined);
     try {
       return await work();

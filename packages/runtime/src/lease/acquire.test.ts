@@ -135,7 +135,7 @@ describe('taking the lease', () => {
     expect(lease()?.spec).toMatchObject({ ...foreign, holderIdentity: 'a' });
   });
 
-  it('[common#30] [common#42] given a holder that renews regularly, then nobody else ever leads, and a standby is healthy', async () => {
+  it('[common#30] [common#42] given a holder that renews regularly, then no other candidate leads, and a standby is healthy', async () => {
     const { clock, candidate } = createElectionWorld();
     const a = candidate('a');
     await clock.advance(10);
@@ -242,7 +242,7 @@ describe('watching the lease', () => {
     expect(server.openWatches()).toBe(0);
   });
 
-  it('given a watch that says nothing any more, then the expiry is checked before the lease is taken, and the watch is opened anew', async () => {
+  it('given a silent watch, then the expiry is checked before the lease is taken, and the watch is reopened', async () => {
     const silent = {
       when: ({ verb }: { verb: string }) => verb === 'watch',
       fault: { kind: 'lag', ms: 3_600_000 },

@@ -2,7 +2,7 @@
 
 export interface LeaderElectionOptions {
   readonly namespace: string;
-  /** Of the Lease; see `leaseName`. */
+  /** Name of the Lease; see `leaseName`. */
   readonly name: string;
   /** Unique among the candidates; see `leaseIdentity`. */
   readonly identity: string;
@@ -24,7 +24,7 @@ export interface LeaderElectionOptions {
 }
 
 export interface ElectionConfig extends Required<LeaderElectionOptions> {
-  /** Of one request. Shorter than the deadline, so that a request that hangs does not cost the lease. */
+  /** Time limit of one request. Shorter than the deadline, so that a request that hangs does not cost the lease. */
   readonly requestTimeoutMs: number;
 }
 

@@ -32,7 +32,7 @@ export function createElectionMetrics(metrics: Metrics): ElectionMetrics {
 export interface ReportDeps {
   readonly logger: Logger;
   readonly metrics?: ElectionMetrics;
-  /** Of the election's own client, with `<lock name>/<host name>` as component. */
+  /** Recorder of the election's own client, with `<lock name>/<host name>` as component. */
   readonly events?: EventRecorder;
 }
 

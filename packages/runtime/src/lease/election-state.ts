@@ -33,7 +33,7 @@ export interface Standby {
 export interface Leading {
   readonly kind: 'leading';
   readonly observed: Observed;
-  /** When the last successful write was sent: nobody can count the lease from an earlier moment. */
+  /** When the last successful write was sent: no candidate counts the lease from an earlier moment. */
   readonly renewedAtMs: number;
   readonly round: Round | undefined;
   readonly flight: Flight | undefined;
@@ -77,7 +77,7 @@ export interface Flight {
 
 /**
  * get: look. create: there is none. renew: update what is known to be mine, without looking. keep: update what was just seen
- * to be mine. take: update what is nobody's. release: give it back.
+ * to be mine. take: update a Lease without a valid holder. release: give it back.
  */
 export type Purpose = 'get' | 'create' | 'renew' | 'keep' | 'take' | 'release';
 

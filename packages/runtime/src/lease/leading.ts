@@ -135,14 +135,14 @@ function onAnswer(turn: Turn, state: Leading, answer: LeaseAnswer): Step {
   } else if (answer.kind === 'ok') {
     return { state: confirmed(turn, answer.lease, flight.sentAtMs), effects: [] };
   }
-  const told = [tell({ kind: 'failed', purpose: flight.purpose, error: answer.error })];
-  if (flight.purpose === 'renew') return after(told, send(turn, idle, { purpose: 'get' }));
+  const reported = [tell({ kind: 'failed', purpose: flight.purpose, error: answer.error })];
+  if (flight.purpose === 'renew') return after(reported, send(turn, idle, { purpose: 'get' }));
   const { round } = idle;
   if (answer.kind !== 'conflict' || round === undefined || round.conflicts >= conflictsPerAttempt) {
-    return waitForTick(turn, idle, told);
+    return waitForTick(turn, idle, reported);
   }
   const again: Leading = { ...idle, round: { ...round, conflicts: round.conflicts + 1 } };
-  return after(told, send(turn, again, { purpose: 'get' }));
+  return after(reported, send(turn, again, { purpose: 'get' }));
 }
 
 function onFetched(turn: Turn, state: Leading, lease: Lease): Step {

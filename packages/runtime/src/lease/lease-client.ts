@@ -10,7 +10,7 @@ import type { LeaseAnswer, LeaseRequest } from './election-state.ts';
 
 export interface LeaseCall {
   readonly request: LeaseRequest;
-  /** Of everything: waiting for the rate limit and retries inside the client included. */
+  /** Time limit of the whole request, including the rate limit and retries inside the client. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }

@@ -2,7 +2,7 @@
 /**
  * A watch on the one Lease an election is about, so that a standby knows at once when the leader gives it back, and exactly when
  * its record last changed. The stock roles of the sidecars allow it; where one does not, or anything else goes wrong, the
- * election is told and asks at intervals instead, while this tries again from time to time.
+ * election is notified and polls instead, while this tries again from time to time.
  *
  * Every watch begins with the Lease as it is (resource version 0), so nothing is missed between two of them.
  */

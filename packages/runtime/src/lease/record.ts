@@ -15,7 +15,7 @@ export interface Observed {
   readonly atMs: number;
 }
 
-/** Empty when nobody holds it. */
+/** Empty if the Lease has no holder. */
 export function holderOf(lease: Lease): string {
   return lease.spec?.holderIdentity ?? '';
 }
@@ -35,7 +35,7 @@ export function observe(before: Observed | undefined, lease: Lease, nowMs: numbe
   return { lease, atMs: isSameRecord(before.lease, lease) ? before.atMs : nowMs };
 }
 
-/** The record only: whoever edits labels must not keep a dead leader alive. */
+/** Only the record: an edit of labels must not keep a dead leader alive. */
 function isSameRecord(a: Lease, b: Lease): boolean {
   return (
     holderOf(a) === holderOf(b) &&
@@ -65,7 +65,7 @@ export function renewed(config: ElectionConfig, lease: Lease, wallMs: number): L
   return withSpec(config, lease, { renewTime: microTime(wallMs) });
 }
 
-/** Nobody's, or expired. */
+/** Without a holder, or expired. */
 export function taken(config: ElectionConfig, lease: Lease, wallMs: number): Lease {
   const now = microTime(wallMs);
   const leaseTransitions = (lease.spec?.leaseTransitions ?? 0) + 1;

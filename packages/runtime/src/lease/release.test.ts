@@ -13,7 +13,7 @@ function isRelease({ verb, request }: FaultTarget): boolean {
   );
 }
 
-/** A leader that has been told to stop, its work still running. */
+/** A leader that is being stopped, with its work still running. */
 async function aStoppingLeader(options: CandidateOptions = {}) {
   const world = createElectionWorld();
   const a = world.candidate('a', { releaseOnExit: true, ...options });
@@ -51,11 +51,11 @@ describe('an orderly stop', () => {
     expect([a.result, calls()]).toEqual(['stopped', []]);
   });
 
-  it('given a stop for another reason, then the work is told that reason', async () => {
+  it('given a stop for another reason, then the work gets that reason', async () => {
     const { clock, candidate } = createElectionWorld();
     const a = candidate('a');
     await clock.advance(0);
-    a.stop(new RangeError('told so'));
+    a.stop(new RangeError('another reason'));
     await clock.advance(0);
     expect(a.work).toEqual(['started@0', 'aborted: RangeError@0']);
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { StartGate } from '../controller/start-gate.ts';
 
-/** The gate of a leader's work, asked of `isOpen`; whoever changes the answer calls `refresh`. */
+/** The gate of a leader's work, computed by `isOpen`; code that changes the answer calls `refresh`. */
 export interface RenewalGate extends StartGate {
   refresh(): void;
 }

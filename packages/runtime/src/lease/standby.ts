@@ -91,7 +91,7 @@ function onChange(turn: Turn, state: Standby, change: LeaseChange): Step {
       return pause(turn, { ...state, watching: true }, []);
     case 'failed': {
       const effects = [tell({ kind: 'notWatching', error: change.error })];
-      // Not planned anew when nothing changed: a watch that fails again and again must not put the next look off.
+      // Not scheduled again if nothing changed: a watch that fails repeatedly must not postpone the next read.
       return state.watching ? pause(turn, { ...state, watching: false }, effects) : { state, effects };
     }
     case 'deleted':

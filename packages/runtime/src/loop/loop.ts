@@ -155,7 +155,7 @@ export interface Subject<L extends LoopTypes, N extends keyof L['watched'] = key
 type AnySubject<L extends LoopTypes> = { [N in keyof L['watched']]: Subject<L, N> }[keyof L['watched']];
 
 export interface LoopSpec<L extends LoopTypes> {
-  /** Of the queue in metrics, and of the loop in log lines. */
+  /** Name of the queue in metrics, and of the loop in log lines. */
   readonly name: string;
   readonly settings: LoopSettings;
   readonly watches: Watches<L>;

@@ -12,7 +12,7 @@ export interface Pass<W extends object> extends LoopPorts {
 }
 
 export interface PeriodicSpec<W extends object> {
-  /** Of the loop in log lines. */
+  /** Name of the loop in log lines. */
   readonly name: string;
   readonly watches: Watches<PassTypes<W>>;
   /** From the end of a pass to the beginning of the next. */

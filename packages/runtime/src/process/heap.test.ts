@@ -12,13 +12,13 @@ interface Seen {
   readonly busy: number;
   readonly mib: number;
 }
-interface Told {
+interface Actions {
   readonly next: HeapState;
   readonly action: HeapAction;
 }
 
 describe('the table', () => {
-  it.each<readonly [HeapState, Seen, Told]>([
+  it.each<readonly [HeapState, Seen, Actions]>([
     [small, { busy: 0.5, mib: 90 }, { next: { ...small, workedMs: 500 }, action: 'nothing' }],
     [small, { busy: 0.6, mib: 16 }, { next: { ...grown, workedMs: 600 }, action: 'grow' }],
     [
@@ -76,52 +76,52 @@ describe('the table', () => {
       { busy: 0, mib: 125 },
       { next: large, action: 'collect' },
     ],
-  ])('given %o and %o, then %o', (state, { busy, mib }, told) => {
-    expect(heapStep(state, { busyShare: busy, committedBytes: mib * MiB })).toEqual(told);
+  ])('given %o and %o, then %o', (state, { busy, mib }, actions) => {
+    expect(heapStep(state, { busyShare: busy, committedBytes: mib * MiB })).toEqual(actions);
   });
 });
 
 describe('keepHeapSmall', () => {
-  /** What the heap is told, second by second; a collection leaves `heldMib`. */
+  /** The actions on the heap, second by second; a collection leaves `heldMib`. */
   function aHeap() {
     const clock = new FakeClock();
-    const told: string[] = [];
+    const actions: string[] = [];
     const heap = { busy: 0, mib: 16, heldMib: 20 };
     const kept = keepHeapSmall({
       clock,
       heap: {
         busyShare: () => heap.busy,
         committedBytes: () => heap.mib * MiB,
-        growYoungGeneration: () => told.push(`grow@${clock.monotonicMs()}`),
+        growYoungGeneration: () => actions.push(`grow@${clock.monotonicMs()}`),
         collect: () => {
-          told.push(`collect@${clock.monotonicMs()}`);
+          actions.push(`collect@${clock.monotonicMs()}`);
           heap.mib = heap.heldMib;
         },
       },
     });
-    return { clock, told, heap, kept };
+    return { clock, actions, heap, kept };
   }
 
   it('given a burst of work, when it is over, then the young generation grew once and the heap is collected once', async () => {
-    const { clock, told, heap } = aHeap();
+    const { clock, actions, heap } = aHeap();
     await clock.advance(2000);
     [heap.busy, heap.mib] = [0.9, 80];
     await clock.advance(5000);
     heap.busy = 0.02;
     await clock.advance(60_000);
-    expect(told).toEqual(['grow@3000', 'collect@10000']);
+    expect(actions).toEqual(['grow@3000', 'collect@10000']);
   });
 
   it('given a heap that holds all it committed, when idle, then it is not collected again', async () => {
-    const { clock, told, heap } = aHeap();
+    const { clock, actions, heap } = aHeap();
     [heap.mib, heap.heldMib] = [200, 200];
     await clock.advance(60_000);
-    expect(told).toEqual(['collect@3000']);
+    expect(actions).toEqual(['collect@3000']);
     heap.mib = 249;
     await clock.advance(60_000);
     heap.mib = 250;
     await clock.advance(60_000);
-    expect(told).toEqual(['collect@3000', 'collect@121000']);
+    expect(actions).toEqual(['collect@3000', 'collect@121000']);
   });
 
   it('given an end, then no timer is left', async () => {

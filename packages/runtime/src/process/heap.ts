@@ -53,7 +53,7 @@ const idleBelow = 0.1;
 const growAfterMs = 600;
 const idleSamplesNeeded = 3;
 const worthBytes = 8 * 2 ** 20;
-/** Of a large heap a larger gain is asked for, because its collection takes longer. */
+/** A large heap must promise a larger gain, because its collection takes longer. */
 const worthShare = 0.25;
 
 /** Collects while idle until disposed. Does not keep the process alive. */

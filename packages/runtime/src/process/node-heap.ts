@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * V8's heap in this process, through the flags that it reads anew each time: most of the flags that size a heap are read
+ * V8's heap in this process, through the flags that it reads again each time: most of the flags that size a heap are read
  * once, before any program runs. Nothing here may fail a program: a flag that a later V8 does not know leaves the heap as
  * V8 likes it, and a test says so.
  */
@@ -9,7 +9,7 @@ import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'n
 import { runInNewContext } from 'node:vm';
 import type { HeapPort } from './heap.ts';
 
-/** Of the two halves together. Twice as much is no faster, half as much costs 5 percent of the work. */
+/** Size of the two halves together. Twice as much is no faster, half as much costs 5 percent of the work. */
 const grownBytes = 16 * 2 ** 20;
 /** The smallest there is; V8 does not count a half that is still empty. */
 const firstBytes = 2 * 2 ** 20;

@@ -43,7 +43,7 @@ it('given SIGINT to a real process that drains, then its program ends and the co
   expect([code, log]).toEqual([7, 'Received SIGTERM or SIGINT signal, shutting down controller.\n']);
 });
 
-it('[runtime#177] given a rejection nobody handles and a throw in a callback, then their stacks are logged and the code is 2', async () => {
+it('[runtime#177] given an unhandled rejection and an exception in a callback, then their stacks are logged and the code is 2', async () => {
   const rejected = await run("void Promise.reject(new Error('lost')); return new Promise(() => {});");
   const thrown = await run("setImmediate(() => { throw new Error('thrown'); }); return new Promise(() => {});");
   expect([rejected.code, thrown.code]).toEqual([2, 2]);

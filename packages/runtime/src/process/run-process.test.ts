@@ -162,7 +162,7 @@ describe('runProcess', () => {
     expect(codes).toEqual(['0@0', '1@0', '1@0']);
   });
 
-  it('given a leader that is told to stop, then its work ends, the lease is released, and the process exits with 1', async () => {
+  it('given a leader that is stopped, then its work ends, the lease is released, and the process exits with 1', async () => {
     const { clock, candidate, lease } = createElectionWorld();
     const { kill, exits } = aProcess(async ({ signal, configure }) => {
       configure({ onSignal: 'drain' });

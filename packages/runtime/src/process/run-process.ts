@@ -53,7 +53,7 @@ export type Program = (lifecycle: Lifecycle) => Promise<number>;
 
 const flushLogsMs = 1000;
 
-/** Resolves when the process has been told to exit. */
+/** Resolves when `exit` of the process has been called. */
 export async function runProcess({ process, clock, logger }: RunProcessDeps, program: Program): Promise<void> {
   const exited = Promise.withResolvers<void>();
   const stopping = new AbortController();

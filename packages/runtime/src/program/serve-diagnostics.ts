@@ -17,7 +17,7 @@ export interface ServeOptions {
   /** See `parseListenAddress`. */
   readonly address: string;
   readonly metricsPath: string;
-  /** Of the process, milliseconds since the epoch. */
+  /** Start of the process, in milliseconds since the epoch. */
   readonly startedAtMs: number;
   /** The name of the metric that counts dropped lines of the log. */
   readonly droppedLinesMetric: string;

@@ -78,7 +78,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('[runtime#128] given add at 0, get at 50 ms and done at 75 ms, then 0.05 and 0.025 s; a re-add while processed starts anew', async () => {
+  it('[runtime#128] given add at 0, get at 50 ms and done at 75 ms, then 0.05 and 0.025 s; a re-add while processed starts a new measurement', async () => {
     const { queue, clock, metrics, value } = aFixture();
     const observed = (family: string) => metrics.observations(`workqueue_${family}`, { name: 'claims' });
     queue.add('a');
@@ -134,7 +134,7 @@ describe('metrics', () => {
     expect([value('depth'), value('adds_total')]).toEqual([0, 2]);
   });
 
-  it('given queues with lanes, then what waits and runs is told per lane, and upstream’s families count as ever', async () => {
+  it('given queues with lanes, then waiting and running keys are reported per lane, and upstream’s families count as ever', async () => {
     const { clock, metrics, families, value } = aFixture();
     const withLanes = (name: string) =>
       createWorkQueue<string>(
@@ -158,15 +158,16 @@ describe('metrics', () => {
     await clock.advance(1000);
     const lane = (family: string, name: string) =>
       metrics.value(`csi_sidecars_workqueue_lane_${family}`, { name: 'lanes', lane: name });
-    const told = (name: string) => ['waiting', 'in_flight', 'oldest_waiting_seconds'].map((each) => lane(each, name));
-    expect([told('in'), told('out')]).toEqual([
+    const laneMetrics = (name: string) =>
+      ['waiting', 'in_flight', 'oldest_waiting_seconds'].map((each) => lane(each, name));
+    expect([laneMetrics('in'), laneMetrics('out')]).toEqual([
       [1, 1, 4],
       [2, 0, 4],
     ]);
     expect([value('depth', 'lanes'), value('adds_total', 'lanes'), value('depth')]).toEqual([3, 4, 0]);
     first.done('in-1');
     await first.get();
-    expect(told('in')).toEqual([0, 1, 0]);
+    expect(laneMetrics('in')).toEqual([0, 1, 0]);
   });
 
   it('given a queue without a name, then it has no series', () => {

@@ -135,7 +135,7 @@ describe('shutting down', () => {
     expect(await queue.get()).toBeUndefined();
   });
 
-  it('given waiting workers, when shut down, then all of them are told', async () => {
+  it('given waiting workers, when shut down, then all of them end their wait', async () => {
     const queue = aQueue();
     const waiting = [queue.get(), queue.get()];
     queue.shutDown();

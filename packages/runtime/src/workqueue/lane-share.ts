@@ -19,7 +19,7 @@ const preferredPerOther = 3;
 export class LaneShare {
   #creditMs = limitMs;
 
-  /** Of slots that are taken, not counting the one that is free. */
+  /** Number of slots that are taken, not counting the free one. */
   prefers({ otherInFlight, inFlight }: { readonly otherInFlight: number; readonly inFlight: number }): boolean {
     return this.#creditMs > 0 || otherInFlight * (preferredPerOther + 1) > inFlight;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Candidates for one Lease on one fake API server, in virtual time. Each has its own client, and its connection can be made to
- * fail. The work of a leader runs until it is told to end.
+ * fail. The work of a leader runs until it is stopped.
  */
 import { createApiClient } from '../../src/api/create-client.ts';
 import type { Lease } from '../../src/api/objects.ts';

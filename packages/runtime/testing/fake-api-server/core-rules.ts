@@ -20,7 +20,7 @@ export function namespaceDefaults(namespace: StoredObject): StoredObject {
   return { ...namespace, metadata: { ...namespace.metadata, labels } };
 }
 
-/** Finalizers of the spec are the namespace controller's; where there is none, nobody sets them. */
+/** Finalizers of the spec are the namespace controller's; without that controller they are not set. */
 export function isHeldNamespace(namespace: StoredObject): boolean {
   const finalizers = at(namespace, 'spec', 'finalizers');
   return Array.isArray(finalizers) && finalizers.length > 0;

@@ -154,7 +154,7 @@ function without(set: FieldSet, paths: readonly Path[]): FieldSet {
   return rebuilt;
 }
 
-/** Leaves that this manager stated before and nobody states now. */
+/** Leaves that this manager owned before and no manager owns now. */
 function abandoned(before: FieldSet, now: readonly FieldSet[]): readonly Path[] {
   return leaves(before).filter((path) => !now.some((set) => contains(set, path)));
 }

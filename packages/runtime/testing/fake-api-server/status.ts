@@ -22,7 +22,7 @@ export interface RefusalFacts {
   readonly reason: string;
   readonly message: string;
   readonly details?: object;
-  /** Of the Status object's own metadata (a fresh continue token). */
+  /** Fields for the Status object's own metadata (a fresh continue token). */
   readonly metadata?: object;
 }
 

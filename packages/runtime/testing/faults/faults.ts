@@ -22,7 +22,7 @@ export type Fault =
       readonly kind: 'status';
       readonly point: FaultPoint;
       readonly code: number;
-      /** Of the Status body. Without it the body is no Status at all, as from a proxy. */
+      /** Reason of the Status body. Without it the body is not a Status, as from a proxy. */
       readonly reason?: string;
       /** The Retry-After header, sent as it is. */
       readonly retryAfter?: string;

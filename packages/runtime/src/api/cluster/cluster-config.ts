@@ -5,7 +5,7 @@ import type { Endpoint } from '../connection/endpoint.ts';
 export interface ClusterConfig {
   readonly endpoint: Endpoint;
   readonly tls: TlsSettings;
-  /** Of the kubeconfig; it wins over the environment. */
+  /** `proxy-url` of the kubeconfig, which takes precedence over the environment. */
   readonly proxy?: URL | undefined;
   readonly user: User;
 }

@@ -31,7 +31,7 @@ const { authority, onEnd } = fixture;
 afterEach(fixture.closeAll);
 
 const answerAuthorization = ({ request, response }: TestExchange): void =>
-  answerJson(response, request.headers.authorization ?? 'nobody');
+  answerJson(response, request.headers.authorization ?? 'anonymous');
 
 interface SetUp {
   readonly server?: Partial<TestServerOptions>;

@@ -71,7 +71,7 @@ function proofOf(deps: ConnectDeps, user: User): Proof {
       return { credentials: cachedCredentials({ ...deps, read: () => readTokenFile(deps.files, user.path) }) };
     case 'plugin': {
       const { read, issued } = execPlugin(user.plugin);
-      // It keeps what it was told until that expires, so it is asked for each request.
+      // It caches the credential until that expires, so it is called for each request.
       return { credentials: cachedCredentials({ ...deps, read, freshForMs: 0 }), issued };
     }
   }

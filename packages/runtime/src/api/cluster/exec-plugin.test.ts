@@ -47,7 +47,7 @@ const certificate = ({ cert, key }: { cert: string; key: string }): Record<strin
   clientCertificateData: cert,
   clientKeyData: key,
 });
-/** What the plugin was told, once for each time that it ran. */
+/** The exec info that the plugin received, once for each time that it ran. */
 const runs = (): unknown[] => {
   const path = join(folder, 'runs');
   if (!existsSync(path)) return [];
@@ -71,7 +71,7 @@ it('[runtime#190] given a plugin that hangs, then it is killed when its time is 
 /** Answers with the name in the certificate that is shown, or else with the header. */
 const tellWho = ({ request, response }: TestExchange): void => {
   const { socket } = request as unknown as { socket: { getPeerCertificate(): { subject?: { CN?: string } } } };
-  answerJson(response, socket.getPeerCertificate().subject?.CN ?? request.headers.authorization ?? 'nobody');
+  answerJson(response, socket.getPeerCertificate().subject?.CN ?? request.headers.authorization ?? 'anonymous');
 };
 
 interface SetUp {
@@ -124,7 +124,7 @@ const setUp = async ({ demands, answer = tellWho, plugin }: SetUp) => {
   return { server, clock, logger, send, who };
 };
 
-const told = {
+const execInfo = {
   kind: 'ExecCredential',
   apiVersion: 'client.authentication.k8s.io/v1',
   spec: { interactive: false },
@@ -136,7 +136,7 @@ describe('a plugin that prints tokens', () => {
     const { who } = await setUp({ demands: 'token' });
     expect(await Promise.all([who(), who(), who()])).toEqual(['Bearer one', 'Bearer one', 'Bearer one']);
     expect(await who()).toBe('Bearer one');
-    expect(runs()).toEqual([told]);
+    expect(runs()).toEqual([execInfo]);
   });
 
   it('given a token that has expired, then it runs again, and the connection stays', async () => {
@@ -154,12 +154,12 @@ describe('a plugin that prints tokens', () => {
     expect(runs()).toEqual([]);
   });
 
-  it('given that it asks what cluster it is for, then it is told', async () => {
+  it('given that it requests the cluster, then it receives it', async () => {
     print({ token: 'one' });
     const cluster = { server: 'https://api', 'certificate-authority-data': 'Y2E=', config: { audience: 'us' } };
     const { who } = await setUp({ demands: 'token', plugin: { cluster } });
     await who();
-    expect(runs()).toEqual([{ ...told, spec: { interactive: false, cluster } }]);
+    expect(runs()).toEqual([{ ...execInfo, spec: { interactive: false, cluster } }]);
   });
 });
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Tokens and certificates from a kubeconfig's exec plugin. client-node's `KubeConfig` runs it and keeps what it printed until that
- * expires. Here: what the plugin is told, what its answer must hold, and client-go's words for what goes wrong.
+ * expires. Here: the input of the plugin, the required content of its answer, and client-go's texts for failures.
  *
  * Guarantees: no error quotes what the plugin printed as its answer; a plugin that failed runs again at the next request; one
  * that hangs is killed after a minute (client-go: waits without a limit, and all requests with it).
- * Not here: asking people. A plugin gets no input, and what it says on stderr is told only if it fails.
+ * Not here: interaction with users. A plugin gets no input, and its stderr is logged only if it fails.
  */
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The exec plugin that a kubeconfig names, and what it is told about the cluster. */
+/** The exec plugin that a kubeconfig names, and the cluster information that it receives. */
 import { isatty } from 'node:tty';
 import type { ExecCluster, ExecPlugin } from './cluster-config.ts';
 import { type Files } from './files.ts';

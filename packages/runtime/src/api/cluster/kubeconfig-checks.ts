@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What client-go refuses in a kubeconfig before it uses it, in its words. All findings are told at once. */
+/** The errors for which client-go refuses a kubeconfig, in its words. All findings are reported at once. */
 import { parseProxyUrl } from '../connection/proxy.ts';
 import type { Files } from './files.ts';
 import type { Chosen } from './kubeconfig-format.ts';

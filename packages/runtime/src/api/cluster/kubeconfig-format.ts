@@ -4,7 +4,7 @@
  * among them and resolves paths. It is handed the parsed document rather than the text, because its own `loadFromString`
  * differs from client-go where a user would notice; every difference is closed here:
  * - a file that is empty, or holds several documents: nothing, or the first one; client-node throws;
- * - an entry that nobody uses and that is incomplete: ignored; client-node refuses the whole file, or drops the entry;
+ * - an unused incomplete entry: ignored; client-node refuses the whole file, or drops the entry;
  * - a cluster without a server, which `--master` may name: kept; client-node refuses it;
  * - `tokenFile` and the extensions of a cluster: kept; client-node leaves them out. `token-file`, which it reads: not known;
  * - a relative command of an exec plugin: relative to the file; client-node resolves the paths of certificates only.

@@ -29,7 +29,7 @@ export async function loadKubeconfig(files: Files, { path, master }: KubeconfigS
     endpoint,
     tls,
     proxy: proxy === '' ? undefined : parseProxyUrl(proxy),
-    // Nobody is told who we are over plain http; client-go does the same.
+    // Credentials are not sent over plain http; client-go does the same.
     user: endpoint.scheme === 'http' ? { kind: 'anonymous' } : await userOf(files, chosen, tls),
   };
 }

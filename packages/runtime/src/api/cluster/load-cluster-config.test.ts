@@ -82,7 +82,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
   const loadFile = (parts: Parameters<typeof kubeconfig>[0], files: Record<string, string> = {}, master = '') =>
     load({ '/etc/kube/config': kubeconfig(parts), ...files }, { kubeconfig: '/etc/kube/config', master });
 
-  it('given the current context, then its server, and nobody in particular', async () => {
+  it('given the current context, then its server and no credentials', async () => {
     const { config } = await loadFile({});
     expect(config).toEqual({
       endpoint: { scheme: 'https', host: 'api', port: 6443, basePath: '/base' },
@@ -152,7 +152,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     });
   });
 
-  it('given an exec plugin that asks what cluster it is for, then it is told what the file says, authority included', async () => {
+  it('given an exec plugin that requests the cluster, then it receives the settings of the file, including the authority', async () => {
     const exec = '{ apiVersion: client.authentication.k8s.io/v1, command: login, provideClusterInfo: true }';
     const { config } = await loadFile(
       {
@@ -257,7 +257,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
       then: 'invalid configuration: [command must be specified for u to use exec authentication plugin, apiVersion must be specified for u to use exec authentication plugin]',
     },
     {
-      given: 'a plugin that is told nonsense',
+      given: 'a plugin with an invalid environment',
       parts: {
         user: '{ exec: { apiVersion: v1, command: login, env: [{ value: x }], interactiveMode: Sometimes } }',
       },
@@ -316,14 +316,14 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     );
   });
 
-  it('given what client-go overlooks, in entries that nobody uses and beside them, then so do we', async () => {
+  it('given errors that client-go ignores, in unused entries and elsewhere, then we ignore them too', async () => {
     const { config, error } = await load(
       {
         '/k': `
 current-context: here
 contexts: [null, { name: empty }, { name: here, context: { cluster: c, user: u, namespace: null } }]
 clusters: [{}, { name: none, cluster: null }, { name: odd, cluster: { server: 7 } }, { name: c, cluster: { server: "https://api", proxy-url: null } }]
-users: [{ name: nobody }, { name: u, user: { token-file: /no/such, username: null, client-key: null, exec: null } }]
+users: [{ name: unused }, { name: u, user: { token-file: /no/such, username: null, client-key: null, exec: null } }]
 preferences: {}
 ---
 current-context: elsewhere

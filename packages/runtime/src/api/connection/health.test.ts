@@ -64,7 +64,7 @@ describe('checkHealth', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('given something heard, then the silence begins anew', async () => {
+  it('given received data, then the time of silence starts again', async () => {
     const { clock, seen, health } = setUp('silent');
     await clock.advance(20_000);
     health.heard();

@@ -38,7 +38,7 @@ export function createHttp1Connections(options: Http1Options): Connection {
   };
   const track = (socket: Socket): void => {
     sockets.add(socket);
-    // Whoever uses the socket hears of its errors; until somebody does, they concern nobody.
+    // The request that uses the socket handles its errors; without a request they are ignored.
     socket.on('error', () => undefined);
     socket.once('close', () => {
       sockets.delete(socket);

@@ -30,7 +30,7 @@ describe('HTTP/1.1', () => {
     expect(server.wires.length).toBe(1);
   });
 
-  it('given that connection but nobody who still wants it, then it is closed with the transport', async () => {
+  it('given a connection that no request needs any more, then it is closed with the transport', async () => {
     const { server, get, transport } = await setUp({ protocols: ['http/1.1'] });
     const stop = new AbortController();
     const call = rejectionOf(get('/x', stop.signal));

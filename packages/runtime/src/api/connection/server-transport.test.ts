@@ -197,7 +197,7 @@ describe('HTTP/2', () => {
     },
   );
 
-  it('given a wire that ends while nobody reads, then what is read later is not taken for complete', async () => {
+  it('given a connection that ends while its body is not read, then a later read does not report a complete body', async () => {
     const { server, get } = await setUp({ answer: answerWatches });
     const [begun, untouched] = await Promise.all([get('/watch'), get('/watch')]);
     const lines = begun.body[Symbol.asyncIterator]();
@@ -362,7 +362,7 @@ describe('opening a connection', () => {
     expect(silent.destroyed).toBe(true);
   });
 
-  it('given that nobody listens, then the failure says so, and the next request tries again', async () => {
+  it('given a refused connection, then the failure names that reason, and the next request tries again', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The Transport to a real API server: opens connections when they are needed, and replaces them when they are lost, told
+ * The Transport to a real API server: opens connections when they are needed, and replaces them when they are lost, asked
  * to go away, or no longer match the certificates on disk.
  *
  * Guarantees: all requests share one HTTP/2 connection as long as the server allows that many streams and answers; beyond

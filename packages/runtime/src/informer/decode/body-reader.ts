@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Pulls the parts of a body (frames of a watch, items of a list) one at a time: `take` while there are some, `fill` when
- * another chunk is needed. The peer is held back while nobody asks, and at most one chunk is kept.
+ * another chunk is needed. The peer is held back while the body is not read, and at most one chunk is kept.
  */
 
 export interface Splitter {

@@ -44,7 +44,7 @@ describe('list scanner', () => {
     },
   );
 
-  it('given brackets, quotes and a nested "items" in strings and metadata, then they mislead nobody', () => {
+  it('given brackets, quotes and a nested "items" in strings and metadata, then the items are still found', () => {
     const item = { text: '}],\\"items":[{"', items: [{ x: ']' }] };
     const metadata = { items: [1], annotations: { items: '","items":[' } };
     const text = JSON.stringify({ metadata, name: 'items', items: [item, item] });

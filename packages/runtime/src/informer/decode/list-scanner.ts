@@ -5,7 +5,7 @@
  * of one element after the other, and keeps the rest (the envelope: kind, metadata) for the end. `metadata` may stand
  * before or after `items`, so nothing about the list is final before `end`.
  *
- * Most of an item are its managedFields, which nobody reads. Where one chunk holds them all the array is handed out empty: that
+ * Most of an item are its managedFields, which are not used. Where one chunk holds them all the array is handed out empty: that
  * costs the scanner nothing, and parsing the item a third less. (The frames of a watch are not scanned: see
  * `parse-watched.ts`.)
  *
@@ -125,7 +125,7 @@ export function createListScanner(): ListScanner {
 
   const leaveItems = (end: number): void => {
     place = 'envelope';
-    // The envelope saw the opening bracket without counting it; what it is told here is the closing one.
+    // The envelope saw the opening bracket without counting it, so it gets the closing one here.
     depth = 1;
     keyExpected = false;
     afterItemsKey = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The JSON of a frame without what nobody reads. Half of a claim or volume are its managedFields; where their end is plain to
+ * The JSON of a frame without unused fields. Half of a claim or volume are its managedFields; where their end is plain to
  * see, the array is taken out of the text before it is parsed, and comes out empty. The engine's own search finds it, so this
  * costs little of what it saves.
  */

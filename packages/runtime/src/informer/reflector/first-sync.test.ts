@@ -23,7 +23,7 @@ const errorLines = ({ logger }: ScriptedInformer): number => logger.lines.filter
 
 describe('first sync', () => {
   it('[runtime#59] given a server that streams lists, then one request, and no list', async () => {
-    const { api, informer, told, start, stop } = scriptedInformer();
+    const { api, informer, calls, start, stop } = scriptedInformer();
     api.answers(syncedStream('10', aVolume('a', '7'), aVolume('b', '8')));
     await start();
     expect(api.summaries).toEqual(['stream rv=']);
@@ -31,7 +31,7 @@ describe('first sync', () => {
       '/api/v1/persistentvolumes?watch=true&allowWatchBookmarks=true&sendInitialEvents=true' +
         '&resourceVersionMatch=NotOlderThan&timeoutSeconds=300',
     );
-    expect(told).toEqual(['add a@7 initial', 'add b@8 initial']);
+    expect(calls).toEqual(['add a@7 initial', 'add b@8 initial']);
     expect(informer.hasSynced).toBe(true);
     await stop();
   });
@@ -40,11 +40,11 @@ describe('first sync', () => {
     { id: '[runtime#60]', given: 'Invalid', error: collectionErrors.unsupported },
     { id: '[runtime#61]', given: 'an error that is no answer of the server', error: new Error('dummy') },
   ])('$id given $given for the stream, then list and watch: three requests', async ({ error }) => {
-    const { api, told, start, stop } = scriptedInformer();
+    const { api, calls, start, stop } = scriptedInformer();
     api.answers(error, listPage([aVolume('a', '7')], { resourceVersion: '10' }));
     await start();
     expect(api.summaries).toEqual(['stream rv=', 'list rv=0 limit=500', 'watch rv=10']);
-    expect(told).toEqual(['add a@7 initial']);
+    expect(calls).toEqual(['add a@7 initial']);
     await stop();
   });
 
@@ -60,13 +60,13 @@ describe('first sync', () => {
   });
 
   it('[runtime#63] given a stream closed before its end mark, then it starts over and handlers saw nothing', async () => {
-    const { api, told, clock, start, stop } = scriptedInformer();
+    const { api, calls, clock, start, stop } = scriptedInformer();
     api.answers(new ScriptedBody().event('ADDED', aVolume('gone', '5')).end(), syncedStream('10', aVolume('a', '7')));
     await start();
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     await clock.advance(800);
     expect(api.summaries).toEqual(['stream rv=', 'stream rv=']);
-    expect(told).toEqual(['add a@7 initial']);
+    expect(calls).toEqual(['add a@7 initial']);
     await stop();
   });
 
@@ -93,22 +93,22 @@ describe('first sync', () => {
   });
 
   it('[runtime#65] given changes and deletions inside the initial stream, then handlers see the net result as adds', async () => {
-    const { api, told, start, stop } = scriptedInformer();
+    const { api, calls, start, stop } = scriptedInformer();
     const body = new ScriptedBody().event('ADDED', aVolume('a', '1')).event('ADDED', aVolume('b', '2'));
     api.answers(body.event('MODIFIED', aVolume('a', '3')).event('DELETED', aVolume('b', '4')).bookmark('5', 'end'));
     await start();
-    expect(told).toEqual(['add a@3 initial']);
+    expect(calls).toEqual(['add a@3 initial']);
     await stop();
   });
 
   it('[runtime#66] given a stop before the end mark, then no handler was called and nothing is synced', async () => {
-    const { api, clock, informer, told, signal, start, stop } = scriptedInformer();
+    const { api, clock, informer, calls, signal, start, stop } = scriptedInformer();
     api.answers(new ScriptedBody().event('ADDED', aVolume('a', '1')));
     await start();
     const waiting = informer.whenSynced(signal);
     await stop();
     expect(await waiting).toBe(false);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     expect(informer.hasSynced).toBe(false);
     expect(clock.pending).toBe(0);
   });
@@ -124,10 +124,10 @@ describe('first sync', () => {
 
   it('[runtime#74] given a list item without metadata, then it is skipped and logged, and the others count', async () => {
     const harness = scriptedInformer({ streaming: 'off' });
-    const { api, told, start, stop } = harness;
+    const { api, calls, start, stop } = harness;
     api.answers(listPage([{ kind: 'PersistentVolume' }, aVolume('a', '2')], { resourceVersion: '3' }));
     await start();
-    expect(told).toEqual(['add a@2 initial']);
+    expect(calls).toEqual(['add a@2 initial']);
     expect(errorLines(harness)).toBe(1);
     await stop();
   });

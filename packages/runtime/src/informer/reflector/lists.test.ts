@@ -16,7 +16,7 @@ const errorLines = ({ logger }: ScriptedInformer): number => logger.lines.filter
 
 describe('lists', () => {
   it('[runtime#68] given a first list that came in pages, then later lists ask for pages too', async () => {
-    const { api, told, clock, start, stop } = scriptedInformer({ streaming: 'off' });
+    const { api, calls, clock, start, stop } = scriptedInformer({ streaming: 'off' });
     const watch = new ScriptedBody();
     api.answers(listPage([aVolume('a', '1')], { resourceVersion: '10', next: 'token' }));
     api.answers(listPage([aVolume('b', '2')], { resourceVersion: '11' }), watch);
@@ -29,7 +29,7 @@ describe('lists', () => {
       'watch rv=10',
       'list rv=10 limit=500',
     ]);
-    expect(told).toEqual(['add a@1 initial', 'add b@2 initial']);
+    expect(calls).toEqual(['add a@1 initial', 'add b@2 initial']);
     await stop();
   });
 
@@ -45,7 +45,7 @@ describe('lists', () => {
   });
 
   it('[runtime#70] given a second page that has collectionErrors.expired, then the whole list is read at the version first asked for', async () => {
-    const { api, told, clock, start, stop } = scriptedInformer({ streaming: 'off', pageSize: 4 });
+    const { api, calls, clock, start, stop } = scriptedInformer({ streaming: 'off', pageSize: 4 });
     const watch = new ScriptedBody();
     api.answers(listPage([], { resourceVersion: '10' }), watch);
     api.answers(listPage([aVolume('stale', '11')], { resourceVersion: '12', next: 'token' }), collectionErrors.expired);
@@ -59,7 +59,7 @@ describe('lists', () => {
       'list rv=10',
       'watch rv=14',
     ]);
-    expect(told).toEqual(['add a@13']);
+    expect(calls).toEqual(['add a@13']);
     await stop();
   });
 
@@ -73,7 +73,7 @@ describe('lists', () => {
     },
     { dialect: 'a message', details: undefined, message: 'Timeout: Too large resource version: 10, current: 5' },
   ])(
-    '[runtime#71] given a version too large, told by $dialect, then one list without a version follows at once',
+    '[runtime#71] given a version too large, calls by $dialect, then one list without a version follows at once',
     async (error) => {
       const { api, clock, start, stop } = scriptedInformer({ streaming: 'off' });
       const watch = new ScriptedBody();
@@ -97,7 +97,7 @@ describe('lists', () => {
 
   it('[runtime#93c] given a list cut in the middle, then the store stays as it was and the backoff begins', async () => {
     const harness = scriptedInformer({ streaming: 'off' });
-    const { api, informer, told, clock, start, stop } = harness;
+    const { api, informer, calls, clock, start, stop } = harness;
     const watch = new ScriptedBody();
     const whole = JSON.stringify({
       metadata: { resourceVersion: '12' },
@@ -111,7 +111,7 @@ describe('lists', () => {
     await start();
     watch.refuse(collectionErrors.expired);
     await clock.advance(800);
-    expect(told).toEqual(['add a@1 initial']);
+    expect(calls).toEqual(['add a@1 initial']);
     expect(informer.lister.list().map(({ metadata }) => metadata?.name)).toEqual(['a']);
     expect(errorLines(harness)).toBe(1);
     await clock.advance(1599);
@@ -134,18 +134,18 @@ describe('lists', () => {
 });
 
 describe('relists', () => {
-  /** Synced at 10 with these volumes, then told to start over, which leads to `again`. */
+  /** Synced at 10 with these volumes, then the watch expires, which leads to `again`. */
   const relisted = async (before: readonly object[], again: ScriptedBody): Promise<ScriptedInformer> => {
     const harness = scriptedInformer();
     harness.api.answers(syncedStream('10', ...before).refuse(collectionErrors.expired), again);
     await harness.start();
-    (harness.told as string[]).length = 0;
+    (harness.calls as string[]).length = 0;
     await harness.clock.advance(800);
     return harness;
   };
 
   it('[runtime#67] given a server restored to an older state, then the version goes back and what vanished is deleted', async () => {
-    const { api, informer, told, clock, start, stop } = scriptedInformer();
+    const { api, informer, calls, clock, start, stop } = scriptedInformer();
     const tooLarge = new ApiError({
       status: 504,
       reason: 'Timeout',
@@ -156,30 +156,30 @@ describe('relists', () => {
     await start();
     await clock.advance(800);
     expect(api.summaries).toEqual(['stream rv=', 'stream rv=100', 'stream rv=']);
-    expect(told.slice(2)).toEqual(['tombstone b@95', 'update a@90->40']);
+    expect(calls.slice(2)).toEqual(['tombstone b@95', 'update a@90->40']);
     expect(informer.lister.resourceVersion).toBe('50');
     await stop();
   });
 
-  it('[runtime#85] given one object deleted and one created meanwhile, then the deletion is told first', async () => {
-    const { told, stop } = await relisted([aVolume('a', '5')], syncedStream('20', aVolume('b', '15')));
-    expect(told).toEqual(['tombstone a@5', 'add b@15']);
+  it('[runtime#85] given one object deleted and one created meanwhile, then the deletion is reported first', async () => {
+    const { calls, stop } = await relisted([aVolume('a', '5')], syncedStream('20', aVolume('b', '15')));
+    expect(calls).toEqual(['tombstone a@5', 'add b@15']);
     await stop();
   });
 
   it('[runtime#86] given the same name with another uid, then the old one is deleted and the new one added', async () => {
     const again = aVolume('a', '15', { uid: 'other' });
-    const { told, stop } = await relisted(
+    const { calls, stop } = await relisted(
       [aVolume('a', '5'), aVolume('b', '6')],
       syncedStream('20', again, aVolume('b', '6')),
     );
-    expect(told).toEqual(['tombstone a@5', 'add a@15']);
+    expect(calls).toEqual(['tombstone a@5', 'add a@15']);
     await stop();
   });
 
   it('[runtime#87] given identical objects, then no handler is called and the cached objects stay the same', async () => {
     const volumes = [aVolume('a', '5'), aVolume('b', '6')];
-    const { api, informer, told, clock, start, stop } = scriptedInformer();
+    const { api, informer, calls, clock, start, stop } = scriptedInformer();
     const first = syncedStream('10', ...volumes);
     api.answers(first, syncedStream('20', ...volumes));
     await start();
@@ -187,7 +187,7 @@ describe('relists', () => {
     first.refuse(collectionErrors.expired);
     await clock.advance(800);
     expect(api.summaries).toHaveLength(2);
-    expect(told).toEqual(['add a@5 initial', 'add b@6 initial']);
+    expect(calls).toEqual(['add a@5 initial', 'add b@6 initial']);
     expect(informer.lister.list().every((object, n) => object === before[n])).toBe(true);
     expect(informer.lister.resourceVersion).toBe('20');
     await stop();

@@ -11,10 +11,10 @@ const body = (list: unknown, indent?: number): ScriptedBody =>
 
 describe('odd lists', () => {
   it('[runtime#93e] given an indented list, then its items are objects of the collection', async () => {
-    const { api, told, start, stop } = scriptedInformer({ streaming: 'off' });
+    const { api, calls, start, stop } = scriptedInformer({ streaming: 'off' });
     api.answers(body({ kind: 'PersistentVolumeList', apiVersion: 'v1', metadata, items: [bare('a'), bare('b')] }, 2));
     await start();
-    expect(told).toEqual(['add a@5 initial', 'add b@5 initial']);
+    expect(calls).toEqual(['add a@5 initial', 'add b@5 initial']);
     await stop();
   });
 
@@ -24,7 +24,7 @@ describe('odd lists', () => {
   ])(
     '[runtime#93e] given $given where metadata was asked for, then nothing is synced, and the cache stays',
     async (row) => {
-      const { api, informer, logger, clock, told, start, stop } = scriptedInformer({
+      const { api, informer, logger, clock, calls, start, stop } = scriptedInformer({
         content: 'metadata',
         streaming: 'off',
       });
@@ -33,22 +33,22 @@ describe('odd lists', () => {
       const watch = new ScriptedBody();
       api.answers(body(list), body(good), watch, body(list));
       await start();
-      expect([informer.hasSynced, told]).toEqual([false, []]);
+      expect([informer.hasSynced, calls]).toEqual([false, []]);
       expect(logger.lines.filter(({ kind }) => kind === 'error')).toHaveLength(1);
       await clock.advance(1600);
-      expect(told).toEqual(['add a@5 initial']);
+      expect(calls).toEqual(['add a@5 initial']);
       watch.refuse(collectionErrors.expired);
       await clock.advance(1600);
-      expect([api.summaries.at(-1), informer.lister.list().length, told.length]).toEqual(['list rv=10', 1, 1]);
+      expect([api.summaries.at(-1), informer.lister.list().length, calls.length]).toEqual(['list rv=10', 1, 1]);
       await stop();
     },
   );
 
   it('[runtime#93e] given full objects in a stream of metadata, then it is left for a list, and nothing is synced by it', async () => {
-    const { api, informer, told, start, stop } = scriptedInformer({ content: 'metadata' });
+    const { api, informer, calls, start, stop } = scriptedInformer({ content: 'metadata' });
     api.answers(syncedStream('10', aVolume('a', '5')));
     await start();
-    expect([api.summaries, informer.hasSynced, told]).toEqual([['stream rv=', 'list rv=0 limit=500'], false, []]);
+    expect([api.summaries, informer.hasSynced, calls]).toEqual([['stream rv=', 'list rv=0 limit=500'], false, []]);
     await stop();
   });
 });

@@ -13,7 +13,7 @@ import { ApiError } from '../../api/errors.ts';
 import { TransportError } from '../../api/transport.ts';
 
 export type Refusal =
-  | 'busy' // 429, or nobody listens: the same request may work later
+  | 'busy' // 429, or connection refused: the same request may work later
   | 'expired' // the version or continue token is no longer known: 410 with reason Expired
   | 'gone' // any other 410, or a version that the server has not reached
   | 'unsupported' // 400 or 422: it does not know what we ask for

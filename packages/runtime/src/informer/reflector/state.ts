@@ -69,11 +69,11 @@ export interface Pause {
 export type Resumption = 'cycle' | 'stream' | 'list' | 'watch';
 
 export interface Listing {
-  /** Of the next page to ask for. */
+  /** Token of the next page. */
   readonly page: PageRequest;
   /** What the first page asked for. */
   readonly requestedRv: string;
-  /** Of the first page: the version of the whole list. */
+  /** Version of the first page, which is that of the whole list. */
   readonly firstRv: string | undefined;
 }
 
@@ -110,7 +110,7 @@ export type CloseCause =
 
 /** What changes outside of the machine. */
 export type Effect =
-  /** Into the new content, which nobody sees yet. */
+  /** Into the new content, which is not visible yet. */
   | { readonly kind: 'collect'; readonly change: Change }
   /** The collected content becomes the store's. */
   | { readonly kind: 'replace'; readonly resourceVersion: string }

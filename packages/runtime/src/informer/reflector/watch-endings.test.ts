@@ -19,7 +19,7 @@ const errorLines = ({ logger }: ScriptedInformer): number => logger.lines.filter
 
 describe('watches that end', () => {
   it('[runtime#75] given a close after the timeout, then the watch is reopened at once from the last version', async () => {
-    const { api, told, clock, start, stop } = scriptedInformer();
+    const { api, calls, clock, start, stop } = scriptedInformer();
     const first = syncedStream('10');
     api.answers(first);
     await start();
@@ -27,7 +27,7 @@ describe('watches that end', () => {
     first.end();
     await clock.advance(0);
     expect(api.summaries).toEqual(['stream rv=', 'watch rv=10']);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     await stop();
   });
 
@@ -93,8 +93,8 @@ describe('watches that end', () => {
     await stop();
   });
 
-  it('[runtime#80] given nobody listens for 10 minutes, then requests follow the backoff, and nothing is listed afterwards', async () => {
-    const { api, told, clock, start, stop } = scriptedInformer();
+  it('[runtime#80] given refused connections for 10 minutes, then requests follow the backoff, and nothing is listed afterwards', async () => {
+    const { api, calls, clock, start, stop } = scriptedInformer();
     const first = syncedStream('10');
     api.answers(first);
     await start();
@@ -106,13 +106,13 @@ describe('watches that end', () => {
     await clock.advance(600_000);
     expect(api.summaries.slice(1)).toEqual(Array.from({ length: 25 }, () => 'watch rv=10'));
     await clock.advance(30_000);
-    expect(told).toEqual(['add a@11']);
+    expect(calls).toEqual(['add a@11']);
     expect(api.summaries.every((summary) => !summary.startsWith('list'))).toBe(true);
     await stop();
   });
 
   it('[runtime#81] given a server restart with the version compacted away, then one relist', async () => {
-    const { api, told, clock, start, stop } = scriptedInformer();
+    const { api, calls, clock, start, stop } = scriptedInformer();
     const first = syncedStream('10', aVolume('a', '5'));
     api.answers(
       first,
@@ -126,7 +126,7 @@ describe('watches that end', () => {
     await clock.advance(0);
     await clock.advance(800);
     expect(api.summaries).toEqual(['stream rv=', 'watch rv=10', 'stream rv=10', 'stream rv=']);
-    expect(told).toEqual(['add a@5 initial', 'add b@40']);
+    expect(calls).toEqual(['add a@5 initial', 'add b@40']);
     await stop();
   });
 
@@ -237,17 +237,17 @@ describe('a server that refuses', () => {
 
   it('[runtime#83] given 404 until the resource is installed, then the next step recovers', async () => {
     const harness = scriptedInformer();
-    const { api, told, clock, start, stop } = harness;
+    const { api, calls, clock, start, stop } = harness;
     api.answers(collectionErrors.missing, collectionErrors.missing, syncedStream('10', aVolume('a', '5')));
     await start();
     expect(errorLines(harness)).toBe(1);
     await clock.advance(800);
-    expect(told).toEqual(['add a@5 initial']);
+    expect(calls).toEqual(['add a@5 initial']);
     await stop();
   });
 
   it('[runtime#84] given the resource is removed while watched, then the cache keeps its content', async () => {
-    const { api, informer, told, clock, start, stop } = scriptedInformer();
+    const { api, informer, calls, clock, start, stop } = scriptedInformer();
     const first = syncedStream('10', aVolume('a', '5'));
     api.answers(
       first,
@@ -264,7 +264,7 @@ describe('a server that refuses', () => {
     await clock.advance(800);
     await clock.advance(1600);
     expect(api.summaries.slice(1)).toEqual(['watch rv=10', 'stream rv=10', 'list rv=10', 'stream rv=10', 'list rv=10']);
-    expect(told).toEqual(['add a@5 initial']);
+    expect(calls).toEqual(['add a@5 initial']);
     expect(informer.lister.size).toBe(1);
     await stop();
   });

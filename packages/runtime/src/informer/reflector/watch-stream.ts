@@ -118,7 +118,7 @@ export async function openWatch(
   };
   const onSilence = (): void => {
     silenceGuard = undefined;
-    // The time in which nobody reads does not count: the next wait begins anew.
+    // Time in which the stream is not read does not count: the next wait starts from zero.
     if (waiting) guardSilence();
   };
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The life of a process in a test: it may end from one moment to the next, and nothing it started is heard of again. */
+/** A process that a test can crash at any moment: nothing that it started has any further effect. */
 import type { Transport } from '../src/api/transport.ts';
 
-export interface Life {
+export interface CrashPoints {
   readonly death: AbortSignal;
-  /** Asked around every write and every call to the driver; may end the life there. */
+  /** Called before and after every write and every call to the driver; may crash the process there. */
   readonly interrupt: (operation: string, moment: 'before' | 'after') => void;
 }
 
-export interface MortalLife extends Life {
-  /** Of what lives: aborts in good order when a test says so, and when the life ends. */
+export interface CrashableProcess extends CrashPoints {
+  /** Stops the process: a test aborts it for an orderly stop, and a crash aborts it as well. */
   readonly stop: AbortController;
   end(): void;
 }
 
-/** `interrupt` says `crash` where the life is to end. */
-export function createLife(
+/** The process crashes where `interrupt` returns `crash`. */
+export function createCrashableProcess(
   interrupt?: (operation: string, moment: 'before' | 'after') => 'crash' | undefined,
-): MortalLife {
+): CrashableProcess {
   const stop = new AbortController();
   const death = new AbortController();
   const end = (): void => {
@@ -35,16 +35,16 @@ export function createLife(
 }
 
 /** Requests of a dead process never leave, and answers never reach it. */
-export function mortal(transport: Transport, life: Life): Transport {
+export function crashableTransport(transport: Transport, process: CrashPoints): Transport {
   return (request) => {
     const operation = request.method === 'GET' ? undefined : `${request.method} ${request.path}`;
-    return mortalCall(() => transport(request), { ...life, operation });
+    return crashableCall(() => transport(request), { ...process, operation });
   };
 }
 
-export async function mortalCall<T>(
+export async function crashableCall<T>(
   call: () => Promise<T>,
-  { death, interrupt, operation }: Life & { readonly operation: string | undefined },
+  { death, interrupt, operation }: CrashPoints & { readonly operation: string | undefined },
 ): Promise<T> {
   const never = new Promise<never>(() => undefined);
   if (operation !== undefined) interrupt(operation, 'before');
