@@ -95,7 +95,7 @@ const checks: readonly Check[] = [
         'protobufjs',
         ...neverReachedModules.filter((path) => !path.startsWith('.')),
       ];
-      // Of a module that was read and left out, nothing is in an output.
+      // A module that was read and left out has no bytes in an output.
       const found = Object.values(outputs).flatMap(({ inputs }) =>
         Object.keys(inputs).filter((input) => unwanted.some((path) => input.includes(`node_modules/${path}/`))),
       );

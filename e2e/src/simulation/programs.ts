@@ -33,7 +33,7 @@ export const attacher: SidecarProgram = {
   create: (parts, driver) => createAttacher(parts, { driver, settings: someAttacherSettings() }),
 };
 
-/** Of a driver whose controller expands. */
+/** csi-resizer, for a driver whose controller expands volumes. */
 export const resizer: SidecarProgram = {
   name: 'csi-resizer',
   create: (parts, driver) =>

@@ -86,7 +86,7 @@ export function startProcess(program: SidecarProgram, deps: ProcessDeps): Sideca
   });
   const requested = new Set<string>();
   const inFlight = new Set<string>();
-  const mortal: Transport = (request) => whileAlive(death, () => transport(request), deps.afterOperation);
+  const crashableTransport: Transport = (request) => whileAlive(death, () => transport(request), deps.afterOperation);
   const channel: CsiChannel = {
     ...connection,
     call: (method, request, options) =>
@@ -117,7 +117,7 @@ export function startProcess(program: SidecarProgram, deps: ProcessDeps): Sideca
   };
 
   const client = createApiClient(
-    { transport: mortal, clock, logger: silentLogger },
+    { transport: crashableTransport, clock, logger: silentLogger },
     { userAgent: program.name, qps: -1, burst: 1 },
   );
   const base = { client, clock, random, logger: silentLogger };

@@ -18,7 +18,7 @@ interface Story {
 
 interface End {
   readonly point: string;
-  /** Of the volume in the driver, of the PersistentVolume, of the claim. */
+  /** Sizes of the volume in the driver, of the PersistentVolume and of the claim. */
   readonly sizes: readonly [string, string | undefined, string | undefined];
   readonly status: object | undefined;
   readonly classes: readonly [unknown, string | undefined];

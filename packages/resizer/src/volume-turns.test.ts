@@ -23,7 +23,7 @@ it('given a free turn, then it is taken; given back, then it is free', () => {
   expect([turns.take('v', 'modify', a), woken]).toEqual([true, []]);
 });
 
-it('given a taken turn, then others wait, each once and in their order, and nobody overtakes', () => {
+it('given a taken turn, then others wait, each once and in their order', () => {
   const { turns, woken } = withWakes();
   turns.take('v', 'expand', a);
   const waiting = [turns.take('v', 'modify', a), turns.take('v', 'expand', b), turns.take('v', 'modify', a)];

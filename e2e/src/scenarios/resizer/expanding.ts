@@ -23,7 +23,7 @@ const many = 100;
 export const expanding: readonly Scenario[] = [
   {
     id: 'R-04',
-    title: 'a claim grows without its node: it has its size, its node is told to do nothing, and both events are there',
+    title: 'a claim grows without its node: it has its size, its node needs no expansion, and both events are written',
     needs,
     run: async (ctx) => {
       await readyToGrow(ctx, { driver: withoutNode });

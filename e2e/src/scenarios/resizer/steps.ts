@@ -14,7 +14,7 @@ import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
 import { type Bound, createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 
 export const gib: bigint = 1024n ** 3n;
-/** Of csi-resizer: what failed is tried again soon. */
+/** Arguments of csi-resizer with which it retries soon after a failure. */
 export const quickRetries: readonly string[] = ['--retry-interval-start=500ms', '--retry-interval-max=2s'];
 
 /** Without topology, and its volumes are mounted without being attached. */
@@ -35,7 +35,7 @@ export const withoutNode: AnnouncedDriverOptions = driverWithout('node', 'EXPAND
 
 export interface ReadyOptions {
   readonly driver?: AnnouncedDriverOptions;
-  /** Of csi-resizer. */
+  /** Arguments of csi-resizer. */
   readonly args?: readonly string[];
 }
 
