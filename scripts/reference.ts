@@ -60,11 +60,11 @@ const ruleTable = (title: string, rules: readonly UsedRule[]): readonly string[]
 const rbacPage = [
   '# Permissions',
   '',
-  'Generated from the tables of the programs (`npm run generate`): what each uses, and no more.',
+  'Generated from the tables of the programs (`npm run generate`): the permissions that each program uses, and no others.',
   '',
-  "Upstream's stock roles grant it, but for three: secrets, which they leave to whoever needs them; VolumeAttributesClasses in",
-  'that of csi-provisioner, without which claims that name such a class are not provisioned; and events in that of',
-  'csi-attacher, without which only those about the election are missed.',
+  "Upstream's stock roles grant all of it except three things: secrets, which they leave to the administrator; VolumeAttributesClasses in",
+  'the role of csi-provisioner, without which claims that name such a class are not provisioned; and events in the role of',
+  'csi-attacher, without which only events about the election are missing.',
   '',
   ...manifests
     .filter(({ rules }) => rules.length > 0)

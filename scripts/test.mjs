@@ -23,6 +23,12 @@ mkdirSync(reports, { recursive: true });
 /** Suites in the order they run: the cheap ones first. `report` names the file with { passed, failed, skipped }. */
 const suites = [
   { name: 'check', command: 'node scripts/check.mjs' },
+  // First, because unit tests of the test driver make file systems.
+  {
+    name: 'packages for file systems and a real kubelet',
+    command: 'npm run node-setup --silent -- --packages-only',
+    needs: 'system changes',
+  },
   {
     name: 'unit',
     // Without the one file that needs a kubectl: it is a suite of its own.

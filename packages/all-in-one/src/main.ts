@@ -14,7 +14,7 @@ void runSmall(nodeProgram.name, async (deps) => {
   return await runNode({ ...deps, world, files: systemSocketFiles(), platform });
 });
 
-/** What there is, for a question about it and for a mistake. */
+/** The usage text, for a request for help and for a wrong command line. */
 async function explain({ world }: ProcessDeps, command: string): Promise<number> {
   if (/^--?version$/.test(command)) {
     world.stdout(`${world.argv0} ${world.version}\n`);

@@ -36,7 +36,7 @@ it('given a part that fails at once, then it is started again after pauses that 
   expect(clock.pending).toBe(0);
 });
 
-it('given a run that lasted, then the pauses begin anew', async () => {
+it('given a run that lasted, then the pauses start again at the first one', async () => {
   let runs = 0;
   const { clock, startsMs, stop } = supervised(async () => {
     runs += 1;
@@ -60,13 +60,13 @@ it('given a defect, then it is logged, and the part is started again', async () 
   stop();
 });
 
-it('given a stop, then the code is that of the run', async () => {
+it('given a stop, then the exit code is that of the run', async () => {
   const { code, stop } = supervised((signal) => untilAborted(signal, 7));
   stop();
   expect(await code).toBe(7);
 });
 
-it('given a stop that finds it on its way to the driver, then that is no failure', async () => {
+it('given a stop while the part connects to its driver, then that is not a failure', async () => {
   const { code, stop } = supervised(async (signal) => {
     await untilAborted(signal, 0);
     throw new ExitError(1, 'Error connecting to CSI driver', { cause: new ConnectError('canceled', '') });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Runs one part of the process, again and again until the signal aborts: what ends a container elsewhere ends only the part
- * here, and the pauses are kubelet's idea of them. They double, and begin anew after a run that was long enough.
+ * Runs one part of the process repeatedly until the signal aborts. A failure that would end a container ends only this part, and
+ * the part is restarted like a container by kubelet: after pauses that double, and start again at the first one after a long run.
  */
 import { ConnectError } from '@csi-sidecars/csi';
 import type { Clock, Logger } from '@csi-sidecars/runtime';
@@ -20,7 +20,7 @@ export interface SuperviseDeps {
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 120_000;
-/** A run that lasted is no failure to start. */
+/** After a run of this length the pauses start again at the first one. */
 const lastedMs = 120_000;
 
 /** Resolves with the exit code of the run that the signal ended. */
@@ -49,7 +49,7 @@ async function runOnce({ run }: Part, log: Logger, signal: AbortSignal): Promise
     return await run(log, signal);
   } catch (error) {
     const cause = error instanceof ExitError ? error.cause : error;
-    // A stop found it on its way to the driver: that is no failure.
+    // The stop came while the part was connecting to its driver, which is not a failure.
     if (signal.aborted && cause instanceof ConnectError && cause.kind === 'canceled') return exitCodes.success;
     log.error(cause, error instanceof ExitError ? error.message : 'A part of the process failed');
     return error instanceof ExitError ? error.code : exitCodes.failure;

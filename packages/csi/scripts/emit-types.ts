@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Messages as TypeScript. Every message gets two types: `X` as decoded (all fields there: scalars, lists and maps with
- * their defaults, unset messages null, of a oneof only the populated member plus its name) and `XInput` for building
- * one (everything optional; any `X` is a valid `XInput`).
+ * Messages as TypeScript. Every message gets two types: `X` is the decoded form (all fields are present: scalars, lists and maps with
+ * their defaults, unset messages as null, and only the populated member of a oneof plus its name), and `XInput` is the form for
+ * building one (everything optional; any `X` is a valid `XInput`).
  */
 import protobuf from 'protobufjs';
 import type { Enum, Field, Method, ReflectionObject, Root, Service, Type } from 'protobufjs';
@@ -25,7 +25,7 @@ interface Found {
   readonly services: Service[];
 }
 
-/** In order of declaration; of the well-known types only those that a field refers to. */
+/** In order of declaration. Well-known types are included only if a field refers to them. */
 function collect(root: Root): Found {
   const found: Found = { enums: [], types: [], services: [] };
   const referred = new Set<ReflectionObject>();

@@ -3,7 +3,7 @@
  * Turns proto/ into src/gen/: per file a JSON descriptor (what the running program loads, so that a bundle needs no
  * .proto file) and the TypeScript types of its messages. Same input, same bytes: CI runs this and compares.
  */
-// What the loader's `loadSync` begins with: the public function goes on to make services of it, which drop our options.
+// The first step of the loader's `loadSync`. The public function then makes services of the result, which drop our options.
 import { addCommonProtos, loadProtosWithOptionsSync } from '@grpc/proto-loader/build/src/util.js';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -69,7 +69,7 @@ function reachable(descriptor: INamespace, service: string): INamespace {
   return select(root, descriptor);
 }
 
-/** Leaves out what only the compiler needs: the declarations of options and the well-known types nobody refers to. */
+/** Leaves out what only the compiler needs: the declarations of options and unused well-known types. */
 function prune(root: INamespace): INamespace {
   const used = new Set(JSON.stringify(root).match(/google\.protobuf\.\w+/g));
   const visit = (namespace: INamespace, path: string): INamespace => {

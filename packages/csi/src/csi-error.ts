@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Code } from '@csi-sidecars/grpc';
 
-/** A CSI call that did not succeed. `message` is `rpc error: code = <Name> desc = <text>`, as users know it from events. */
+/** A CSI call that did not succeed. `message` is `rpc error: code = <Name> desc = <text>`, which users know from events. */
 export class CsiError extends Error {
   override readonly name = 'CsiError';
   readonly code: Exclude<Code, 'OK'>;
   readonly method: string;
   readonly detail: string;
-  /** The driver did what was asked and answered, but its answer could not be decoded: the code is the client's. */
+  /** The driver executed the call and answered, but its answer could not be decoded: the code is the client's. */
   readonly isUnreadable: boolean;
   constructor(
     facts: { code: Exclude<Code, 'OK'>; method: string; detail: string; isUnreadable?: boolean },

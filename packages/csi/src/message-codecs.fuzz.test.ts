@@ -25,7 +25,7 @@ const types = methodsOf(root).flatMap(({ path, method }) => {
   ];
 });
 
-/** Runs in all, over the types; each is compared with one or two oracles. */
+/** Total number of runs over all types; each is compared with one or two oracles. */
 const runs = 6_000;
 const runsPerType = Math.ceil(runs / types.length);
 
@@ -34,7 +34,7 @@ function varint(value: number, extraBytes = 0): number[] {
   let rest = value;
   for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) bytes.push((rest & 0x7f) | 0x80);
   bytes.push(rest);
-  // The same number in more bytes than it needs.
+  // Encodes the same number in more bytes than needed.
   for (let extra = 0; extra < extraBytes; extra += 1) {
     bytes[bytes.length - 1]! |= 0x80;
     bytes.push(0);
@@ -54,7 +54,7 @@ function fieldsOf(bytes: Uint8Array): Uint8Array[] {
   return fields;
 }
 
-/** Fields that no message of ours has, with every wire type; groups hold more of them. */
+/** Fields that none of our messages has, with every wire type; groups contain more of them. */
 const unknownField: fc.Arbitrary<number[]> = fc.letrec<{ field: number[] }>((tie) => {
   const id = fc.integer({ min: 2000, max: 2 ** 28 });
   const tag = (wireType: number) => id.map((number) => varint(number * 8 + wireType));
@@ -74,7 +74,7 @@ const unknownField: fc.Arbitrary<number[]> = fc.letrec<{ field: number[] }>((tie
   };
 }).field;
 
-/** What a peer may send for two messages of the type, beside the shortest form of one. */
+/** The encodings that a peer may send for two messages of the type, besides the shortest form of one. */
 function rearranged(type: protobuf.Type): fc.Arbitrary<Uint8Array> {
   const encoded = anyMessage(type).map((message) => type.encode(type.fromObject(message)).finish());
   return fc
@@ -98,7 +98,7 @@ it.each(types)(
 );
 
 it.each(types)(
-  'given $type.fullName that is cut anywhere, then it is refused exactly when protobuf-es refuses it',
+  'given $type.fullName that is cut off anywhere, then it is refused exactly when protobuf-es refuses it',
   ({ type, codec }) => {
     fc.assert(
       fc.property(rearranged(type), fc.nat(), (whole, cut) => {
@@ -115,7 +115,7 @@ it.each(types)(
 );
 
 it.each(types)(
-  'given $type.fullName with any byte changed, then it is read or refused, and what is read can be sent again',
+  'given $type.fullName with any byte changed, then it is read or refused, and a message that was read can be encoded again',
   ({ type, codec }) => {
     fc.assert(
       fc.property(rearranged(type), fc.nat(), fc.nat(255), (whole, at, byte) => {

@@ -47,7 +47,7 @@ describe.each(methods)('%s', (path) => {
           expect(ours.decode(bytes)).toEqual(read);
           const ourBytes = ours.encode(message);
           expect(decode(ourBytes)).toEqual(read);
-          // What was read can be sent again.
+          // A message that was read can be encoded again.
           expect(ours.encode(read)).toEqual(ourBytes);
         }),
         { seed: 171, numRuns: 30 },
@@ -212,13 +212,13 @@ describe('on the wire', () => {
   });
 });
 
-describe('lengths at which the writer changes its ways', () => {
+describe('lengths at which the writer changes its method', () => {
   const { request } = ourCodecOf('/csi.v1.Controller/DeleteVolume')!;
   const library = codecOf('/csi.v1.Controller/DeleteVolume');
 
-  // The buffer begins with 1 KiB; a length takes two bytes from 128 on, three from 16,384 on, four from 2,097,152 on.
+  // The buffer starts with 1 KiB; a length takes two bytes from 128 on, three from 16,384 on, four from 2,097,152 on.
   it.each([127, 128, 341, 342, 1_021, 1_024, 1_025, 16_383, 16_384, 16_385, 2_097_151, 2_097_152])(
-    'given a text of %i bytes, however many bytes a character has, then it is written as by the library',
+    'given a text of %i bytes, however many bytes a character has, then the bytes are those of the library',
     (bytes) => {
       for (const character of ['x', 'ä', '€']) {
         const count = Math.floor(bytes / Buffer.byteLength(character));
@@ -230,7 +230,7 @@ describe('lengths at which the writer changes its ways', () => {
     },
   );
 
-  it('given a message inside of a message whose length needs another byte, then both are written as by the library', () => {
+  it('given a message inside a message whose length needs one more byte, then the bytes are those of the library', () => {
     const stage = ourCodecOf('/csi.v1.Node/NodeStageVolume')!.request;
     for (let size = 110; size < 130; size += 1) {
       const message = { volume_capability: { mount: { fs_type: 'x'.repeat(size) } } };
@@ -240,8 +240,8 @@ describe('lengths at which the writer changes its ways', () => {
   });
 });
 
-describe('what is not declared', () => {
-  it('given such a method, then there is no codec', () => {
+describe('undeclared methods', () => {
+  it('given an undeclared method, then there is no codec', () => {
     const names = [
       '/csi.v1.Identity/None',
       '/none/None',

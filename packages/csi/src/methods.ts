@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The unary methods of CSI by full name, with their types. How decoded messages look is written at the codec
+ * The unary methods of CSI by full name, with their types. The form of decoded messages is described at the codec
  * (packages/grpc/src/wire/message-codec.ts).
  */
 import type { Methods } from './gen/csi.ts';

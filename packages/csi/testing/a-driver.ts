@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { DriverFacts } from '../src/identity/driver-facts.ts';
 
-/** Of the driver that tests are about. */
+/** The name of the driver in tests. */
 export const driverName = 'test.csi.example.com';
 
-/** What a driver said about itself. By default it makes and deletes volumes, and nothing more. */
+/** What a driver reports about itself. By default it only creates and deletes volumes. */
 export function aDriver(
   capabilities: { readonly plugin?: readonly string[]; readonly controller?: readonly string[] } = {},
 ): DriverFacts {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Messages of a declared type as one builds them, for properties: fields absent, null or there, of a oneof one member at most. */
+/** Arbitrary messages of a declared type for property tests: a field is absent, null or set, and at most one member of a oneof is set. */
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** That the loader's services follow the conventions of ours; bytes are compared in src/message-codecs.test.ts. */
+/** The loader's services follow our conventions; bytes are compared in src/message-codecs.test.ts. */
 import { expect, it } from 'vitest';
 import { codecOf, csiService, registrationService } from './definitions.ts';
 
-it('given a service, then its methods have their full names, and say whether they stream', () => {
+it('given a service, then its methods have their full names and a flag for streaming', () => {
   expect(Object.keys(csiService('Identity'))).toEqual(['GetPluginInfo', 'GetPluginCapabilities', 'Probe']);
   expect(csiService('Identity')['Probe']).toMatchObject({
     path: '/csi.v1.Identity/Probe',
@@ -48,7 +48,7 @@ it('given large integers, enums and oneofs, then they are digits, names, and the
   });
 });
 
-it('given a method that does not exist, then that is said', () => {
+it('given a method that does not exist, then the error says so', () => {
   for (const name of ['/csi.v1.Controller/Nothing', '/csi.v1.Nothing/CreateVolume', 'nonsense', 'constructor']) {
     expect(() => codecOf(name)).toThrow(`no such method: ${name}`);
   }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The descriptors as what grpc-js serves, loaded by its own loader: for the test driver, and for tests, which compare our own codec
- * with it. No program has it.
+ * The descriptors in the form that grpc-js serves, loaded by its own loader: for the test driver, and for tests, which compare our own codec
+ * with it. No program contains it.
  */
 import type { ServiceDefinition } from '@grpc/grpc-js';
 import { type MethodDefinition, type PackageDefinition, fromJSON } from '@grpc/proto-loader';
 import csiDescriptor from '../src/gen/csi.json' with { type: 'json' };
 import registrationDescriptor from '../src/gen/plugin-registration.json' with { type: 'json' };
 
-/** Exact integers, named enums, presence of messages visible. Field names are as declared: so they are in the descriptors. */
+/** Exact integers, named enums, presence of messages visible. Field names are those of the declaration, as in the descriptors. */
 const conventions = { longs: String, enums: String, defaults: true, oneofs: true } as const;
 
 type Codec = Pick<
@@ -28,7 +28,7 @@ const loaded = lazily((): PackageDefinition => ({
 
 export type CsiService = 'Identity' | 'Controller' | 'GroupController' | 'SnapshotMetadata' | 'Node';
 
-/** What `Server.addService` of grpc-js takes. */
+/** The argument of `Server.addService` of grpc-js. */
 export function csiService(name: CsiService): ServiceDefinition {
   return serviceOf(`csi.v1.${name}`);
 }

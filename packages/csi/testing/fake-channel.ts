@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * A driver in a few lines: programmed answers and a record of the calls. Messages pass through the real encoding, so
- * that an answer is decoded as from the wire and what cannot be sent does not get through. A method without an answer is
+ * that an answer is decoded as from the wire, and a message that cannot be encoded is refused. A method without an answer is
  * Unimplemented, as with a driver that lacks it.
  */
 import type { Code } from '@csi-sidecars/grpc';
@@ -16,15 +16,15 @@ export type Answer<M extends Method> =
   | Reply<M>
   | ((request: DecodedRequestOf<M>, options: CsiCallOptions) => Reply<M> | Promise<Reply<M>>);
 
-/** As the caller gave it. */
+/** As the caller passed it. */
 export type RecordedCall = { [M in Method]: { readonly method: M; readonly request: RequestOf<M> } }[Method];
 
 export interface FakeCsiChannel extends CsiChannel {
   /** Oldest first. */
   readonly calls: readonly RecordedCall[];
-  /** From now on. */
+  /** The answer to all calls from now on. */
   answer<M extends Method>(method: M, answer: Answer<M>): void;
-  /** For the next call only; several queue up before the standing answer. */
+  /** The answer to the next call only; several form a queue before the standing answer. */
   answerOnce<M extends Method>(method: M, answer: Answer<M>): void;
   /** The driver dies: `lost` aborts, later calls are Unavailable. */
   lose(): void;
@@ -39,7 +39,7 @@ export function hang(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-/** With a clock, time limits of calls count. */
+/** With a clock, time limits of calls apply. */
 export function fakeCsiChannel(options: { readonly clock?: Clock } = {}): FakeCsiChannel {
   const calls: RecordedCall[] = [];
   const standing = new Map<Method, Answer<Method>>();
@@ -84,7 +84,7 @@ export function fakeCsiChannel(options: { readonly clock?: Clock } = {}): FakeCs
   };
 }
 
-/** As `work`, unless the time is over or the signal aborts before. Leaves no timer and no listener behind. */
+/** Settles like `work`, unless the time limit passes or the signal aborts first. Leaves no timer and no listener behind. */
 async function limited<T>(work: Promise<T>, { timeoutMs, signal }: CsiCallOptions, clock?: Clock): Promise<T> {
   const interrupted = Promise.withResolvers<never>();
   const abort = (): void => interrupted.reject(csiError('Canceled', 'context canceled'));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Messages of every type of CSI with changed bytes, and what our codec makes of them: for a judge in another language. */
+/** Messages of every type of CSI with changed bytes, and how our codec reads them, for comparison with an implementation in another language. */
 import { methodCodecs } from '@csi-sidecars/grpc';
 import * as fc from 'fast-check';
 import protobuf from 'protobufjs';
@@ -18,7 +18,7 @@ export interface MutatedMessage {
   readonly bytes: Uint8Array;
   /** Undefined when our codec refuses it. */
   readonly decoded: object | undefined;
-  /** The bytes that our codec writes for what it has read. */
+  /** The bytes that our codec writes for the message it has read. */
   readonly encoded: Uint8Array | undefined;
 }
 
@@ -47,7 +47,7 @@ export function mutatedMessages({ seed, count }: { readonly seed: number; readon
   return { descriptors: descriptorSetOf(root), messages };
 }
 
-/** A message of which up to three bytes are changed, and which may be cut. Short ones, so that a change often matters. */
+/** A message with up to three changed bytes, possibly cut off. Messages are short, so that a change often matters. */
 function mutated(type: protobuf.Type): fc.Arbitrary<Uint8Array> {
   const encoded = anyMessage(type)
     .map((message) => type.encode(type.fromObject(message)).finish())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A second oracle for the codec of messages: protobuf-es, made from the same declarations. Its messages are translated into the
- * conventions of ours. Test only.
+ * A second oracle for the codec of messages: protobuf-es, made from the same declarations. Its messages are translated into
+ * our conventions. For tests only.
  *
  * Where it differs from protobuf's Go implementation, which ours follows: it reads a known field whatever the wire type says, and
  * lets a field reach beyond the end of the message around it.
@@ -28,7 +28,7 @@ import {
 import protobuf from 'protobufjs';
 
 export interface ProtobufEs {
-  /** Decodes a message by its full type name. Throws for bytes that are no message of the type. */
+  /** Decodes a message by its full type name. Throws for bytes that are not a message of the type. */
   readonly decode: (type: string, bytes: Uint8Array) => object;
 }
 

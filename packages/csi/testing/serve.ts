@@ -23,7 +23,7 @@ export type Handlers = {
 
 export interface CsiServer extends AsyncDisposable {
   readonly path: string;
-  /** Ends at once, calls in flight included, and leaves the directory for a successor until disposed. */
+  /** Stops at once, including calls in flight, and keeps the directory for a successor until disposed. */
   readonly stop: () => void;
 }
 

@@ -47,7 +47,7 @@ describe('/healthz', () => {
     renameSync(`${program.driver.path}.away`, program.driver.path);
   });
 
-  it('[livenessprobe#28,35] given a driver that was killed, then 500 after the budget, and the process goes on serving', async () => {
+  it('[livenessprobe#28,35] given a driver that was killed, then 500 after the probe timeout, and the process keeps serving', async () => {
     await using program = await serving({ args: ['--probe-timeout=5s'] });
     program.driver.stop();
     for (let round = 0; round < 2; round += 1) {
@@ -84,7 +84,7 @@ describe('/healthz', () => {
     },
   );
 
-  it('[livenessprobe#29] given a driver that is back within the budget, then 200', async () => {
+  it('[livenessprobe#29] given a driver that is back within the probe timeout, then 200', async () => {
     await using program = await serving();
     program.driver.stop();
     const answer = program.ask();
@@ -94,7 +94,7 @@ describe('/healthz', () => {
     expect((await answer).status).toBe(200);
   });
 
-  it('[livenessprobe#30,39] given a Probe that takes longer than the budget, then 500 and DeadlineExceeded', async () => {
+  it('[livenessprobe#30,39] given a Probe that takes longer than the probe timeout, then 500 and DeadlineExceeded', async () => {
     const asked = Promise.withResolvers<void>();
     await using program = await serving({
       driver: namedDriver({
@@ -114,7 +114,7 @@ describe('/healthz', () => {
     expect(await probeCounts(program)).toEqual({ 'a.example.com DeadlineExceeded': 1 });
   });
 
-  it('given a connection that takes part of the budget, then Probe has the rest', async () => {
+  it('given a connection that takes part of the probe timeout, then Probe may take the rest', async () => {
     const asked = Promise.withResolvers<void>();
     await using program = await serving();
     program.driver.stop();
@@ -135,7 +135,7 @@ describe('/healthz', () => {
     expect((await answer).body).toContain('DeadlineExceeded');
   });
 
-  it('[livenessprobe#31] given a kubelet that gives up, then the driver is told, and the code is Canceled', async () => {
+  it('[livenessprobe#31] given a kubelet that disconnects, then the call is cancelled at the driver, with the code Canceled', async () => {
     const asked = Promise.withResolvers<void>();
     const canceled = Promise.withResolvers<void>();
     await using program = await serving({
@@ -156,7 +156,7 @@ describe('/healthz', () => {
     expect(await probeCounts(program)).toEqual({ 'a.example.com Canceled': 1 });
   });
 
-  it('[livenessprobe#32] given fifty requests at once, then fifty connections and calls, none of which waits for another', async () => {
+  it('[livenessprobe#32] given fifty concurrent requests, then there are fifty connections and calls, and none waits for another', async () => {
     let running = 0;
     const all = Promise.withResolvers<void>();
     await using program = await serving({
@@ -172,12 +172,12 @@ describe('/healthz', () => {
     });
     const answers = await Promise.all(Array.from({ length: 50 }, () => program.ask()));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
-    // One more connection was that of the start.
+    // One more connection was made at start-up.
     expect([running, program.world.logged().match(/"Connecting"/g)?.length]).toEqual([50, 51]);
     expect(await probeCounts(program)).toEqual({ 'a.example.com OK': 50 });
   });
 
-  it('[livenessprobe#33] given HEAD or POST, then the same', async () => {
+  it('[livenessprobe#33] given HEAD or POST, then it is answered like GET', async () => {
     await using program = await serving();
     expect([
       (await program.ask('/healthz', { method: 'HEAD' })).status,
@@ -196,7 +196,7 @@ describe('/healthz', () => {
 });
 
 describe('metrics', () => {
-  it('[livenessprobe#37] given a scrape after the start, then the call for the name is there, of an unknown driver, and no Probe', async () => {
+  it('[livenessprobe#37] given a scrape after start-up, then it contains the call for the name, labelled unknown-driver, and no Probe', async () => {
     await using program = await serving();
     const { body } = await program.ask('/metrics');
     const series = body.match(/^csi_sidecar_operations_seconds_count.*$/gm);
@@ -206,13 +206,13 @@ describe('metrics', () => {
     expect(body).toMatch(/^process_start_time_seconds \d/m);
   });
 
-  it('[livenessprobe#38] given a Probe that fails with Unavailable, then that is its label', async () => {
+  it('[livenessprobe#38] given a Probe that fails with Unavailable, then its label is Unavailable', async () => {
     await using program = await serving({ driver: namedDriver({ [probe]: () => csiError('Unavailable', '') }) });
     await program.ask();
     expect(await probeCounts(program)).toEqual({ 'a.example.com Unavailable': 1 });
   });
 
-  it('[livenessprobe#36] given a driver that comes back with another name, then the label stays', async () => {
+  it('[livenessprobe#36] given a driver that comes back with another name, then metrics keep the old name', async () => {
     await using program = await serving();
     program.driver.stop();
     const other = namedDriver({ '/csi.v1.Identity/GetPluginInfo': () => ({ name: 'b.example.com' }) });
@@ -221,7 +221,7 @@ describe('metrics', () => {
     expect(await probeCounts(program)).toEqual({ 'a.example.com OK': 1 });
   });
 
-  it('given a check that finds no driver, then no call is counted', async () => {
+  it('given a check without a driver, then no call is counted', async () => {
     await using program = await serving();
     program.driver.stop();
     const answer = program.ask();
@@ -231,7 +231,7 @@ describe('metrics', () => {
   });
 });
 
-/** The request has arrived and waits for its next attempt; then this much time passes. */
+/** Waits until the request has arrived and waits for its next attempt, then advances the clock. */
 async function passes({ world }: RunningLivenessprobe, ms: number): Promise<void> {
   await until(() => world.clock.pending > 0);
   await world.clock.advance(ms);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * One request on `/healthz` is one connection and one Probe, under one budget. First match wins:
+ * A request for `/healthz` opens one connection and sends one Probe, within one time limit. First match wins:
  *
  * | Outcome | Status | Body |
  * |---|---|---|
- * | the budget is zero or less, or not connected within it | 500 | context deadline exceeded |
- * | the client went away | nobody reads it | |
- * | Probe failed, or took longer than what was left | 500 | rpc error: code = ... desc = ... |
+ * | the time limit is zero or less, or no connection within it | 500 | context deadline exceeded |
+ * | the client disconnected | no response | |
+ * | Probe failed, or took longer than the remaining time | 500 | rpc error: code = ... desc = ... |
  * | ready is false | 500 | driver responded but is not ready |
  * | ready is true or absent | 200 | ok |
  *
- * Requests share nothing. A connection that is kept would call a driver healthy whose socket is gone or is another's.
+ * Requests share nothing. With a connection that is kept open, a driver whose socket is gone or replaced would be reported as healthy.
  */
 import { ConnectError, CsiError, type CsiChannel, probe } from '@csi-sidecars/csi';
 import type { Clock, HttpHandler, HttpResponse, Logger } from '@csi-sidecars/runtime';
@@ -19,7 +19,7 @@ import { messages } from './messages.ts';
 export interface HealthCheckDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  /** A new connection. Rejects when there is none after the limit, or the signal aborts. */
+  /** Opens a connection. Rejects if there is none within the limit, or when the signal aborts. */
   readonly connect: (limits: {
     readonly connectTimeoutMs: number;
     readonly signal: AbortSignal;
@@ -39,7 +39,7 @@ export function healthCheck(deps: HealthCheckDeps, { driverName, budgetMs }: Hea
   };
   return async ({ signal }) => {
     const startedMs = clock.monotonicMs();
-    // No budget is no time, as upstream; connecting would take it for no limit.
+    // Zero or less means no time at all, as upstream; connecting would treat it as no limit.
     if (budgetMs <= 0) return failed(new ConnectError('deadlineExceeded', ''), messages.connectFailed);
     let channel: CsiChannel;
     try {
@@ -65,7 +65,7 @@ export function healthCheck(deps: HealthCheckDeps, { driverName, budgetMs }: Hea
   };
 }
 
-/** What the last attempt met is in the log only: the body is upstream's. */
+/** The failure of the last attempt is only logged: the body is upstream's. */
 function bodyOf(error: unknown): string {
   if (error instanceof ConnectError) return error.contextText;
   return error instanceof Error ? error.message : String(error);

@@ -4,9 +4,9 @@
  *
  *   connect, however long it takes | GetPluginInfo, without a limit | metrics | /healthz
  *
- * No port is open before the driver has told its name: until then kubelet finds the connection refused, which fails the
- * probe of the driver's container and leaves this one alone. It serves until its signal aborts; a driver that is lost later
- * is found unhealthy, and nothing more.
+ * No port is open before the driver has reported its name: until then kubelet's connection is refused, which fails the
+ * probe of the driver's container while this one keeps running. It serves until its signal aborts; a driver that is lost later
+ * is reported as unhealthy.
  */
 import { connectIdentity, createCallMetrics, getDriverName } from '@csi-sidecars/csi';
 import { type Clock, type HttpRoute, type Logger } from '@csi-sidecars/runtime';
@@ -62,7 +62,7 @@ export async function runLivenessprobe(
   try {
     await serve(healthAddress, routes);
   } catch (cause) {
-    // Upstream's exit code. The container ends either way, and is started again.
+    // Upstream's exit code. In both cases the container ends and is started again.
     throw new ExitError(0, messages.listenFailed, { cause });
   }
   await untilAborted(signal);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What users see and search for, in upstream's words. */
+/** Texts that users see and search for, in upstream's words. */
 export const messages = {
   exclusivePort: 'Only one of `--health-port` and `--http-endpoint` can be explicitly set',
   exclusiveMetrics: 'Only one of `--metrics-address` and `--http-endpoint` can be explicitly set',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** livenessprobe from its arguments to its exit code. It has nothing to clean up: a signal ends it at once, as upstream's. */
+/** livenessprobe from its arguments to its exit code. It has nothing to clean up: a signal ends it at once, as upstream. */
 import { ExitError, type ProcessDeps, runProgram } from '@csi-sidecars/sidecar';
 import { livenessprobeProgram as program } from './flags.ts';
 import { runLivenessprobe } from './livenessprobe.ts';

@@ -30,7 +30,7 @@ describe('where it listens', () => {
       ['--health-port=9999', '--metrics-address=:8080'],
       ['0.0.0.0:9999', { kind: 'apart', address: ':8080', path: '/metrics' }],
     ],
-    // A path that upstream would not register is of no concern where no metrics are served.
+    // A path that upstream would not register does not matter if no metrics are served.
     [['--metrics-path=metrics'], ['0.0.0.0:9808', { kind: 'none' }]],
     [
       ['--metrics-address=:8080', '--metrics-path=/healthz'],
@@ -40,12 +40,12 @@ describe('where it listens', () => {
     expect(read(...args)).toEqual(expected);
   });
 
-  it('[livenessprobe#5] given the default port and an endpoint, then the endpoint wins', () => {
+  it('[livenessprobe#5] given the default port and an endpoint, then the endpoint is used', () => {
     expect(read('--health-port=9808', '--http-endpoint=:9809')).toEqual([':9809', besideHealth]);
   });
 });
 
-/** A command line that ends the program; there is no driver, so that one that does not would hang. */
+/** Runs a command line that must end the program; there is no driver, so an accepted command line would hang. */
 async function ended(...args: readonly string[]) {
   const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock', ...args] });
   const code = await runLivenessprobeProgram({ world, lifecycle: world.lifecycle });
@@ -67,13 +67,13 @@ describe('what it refuses', () => {
     ],
     ['[livenessprobe#11] --version', ['--version'], 2, 'flag provided but not defined: -version'],
     [
-      '[livenessprobe#12] a flag of long ago',
+      '[livenessprobe#12] a removed flag',
       ['--connection-timeout=10s'],
       2,
       'flag provided but not defined: -connection-timeout',
     ],
     [
-      '[livenessprobe#13] metrics in the place of health',
+      '[livenessprobe#13] metrics at the health path',
       ['--metrics-path=/healthz', '--http-endpoint=:9809'],
       2,
       '--metrics-path=/healthz: this path is that of the health check',

@@ -8,7 +8,7 @@ import { answers, ask, namedDriver, startLivenessprobe } from '../testing/livene
 const getPluginInfo = '/csi.v1.Identity/GetPluginInfo';
 
 describe('ports', () => {
-  it('[livenessprobe#1] given a port and no more, then health on 0.0.0.0 once the driver has answered, and no metrics', async () => {
+  it('[livenessprobe#1] given only a port, then health on 0.0.0.0 once the driver has answered, and no metrics', async () => {
     const name = Promise.withResolvers<{ name: string }>();
     await using program = await startLivenessprobe({
       driver: namedDriver({ [getPluginInfo]: () => name.promise }),
@@ -32,13 +32,13 @@ describe('ports', () => {
     ]);
   });
 
-  it('[livenessprobe#3] given a metrics path, then metrics are there and nowhere else', async () => {
+  it('[livenessprobe#3] given a metrics path, then metrics are served at that path only', async () => {
     await using program = await startLivenessprobe({ args: ['--metrics-path=/m'] });
     await program.serving();
     expect([(await program.ask('/m')).status, (await program.ask('/metrics')).status]).toEqual([200, 404]);
   });
 
-  it('[livenessprobe#7] given an address for metrics, then metrics are there alone, and health alone on its port', async () => {
+  it('[livenessprobe#7] given an address for metrics, then only metrics are served there, and only health on its port', async () => {
     const metricsPort = await freePort();
     await using program = await startLivenessprobe({
       endpoint: (port) => [`--health-port=${port}`, `--metrics-address=127.0.0.1:${metricsPort}`],
@@ -80,7 +80,7 @@ describe('ports', () => {
 });
 
 describe('the wait for the driver', () => {
-  it('[livenessprobe#15,16] given a driver that is down for five minutes, then no port is open, and soon after it is there one is', async () => {
+  it('[livenessprobe#15,16] given a driver that is down for five minutes, then no port is open, and one is open soon after the driver starts', async () => {
     const gone = await serveCsi(namedDriver());
     gone.stop();
     await using program = await startLivenessprobe({ args: [`--csi-address=${gone.path}`] });
@@ -119,7 +119,7 @@ describe('the wait for the driver', () => {
     expect(program.world.logged()).toContain(text);
   });
 
-  it('[livenessprobe#19] given a driver that accepts and never tells its name, then no port is ever opened', async () => {
+  it('[livenessprobe#19] given a driver that accepts and never answers, then no port is opened', async () => {
     const asked = Promise.withResolvers<void>();
     await using program = await startLivenessprobe({
       driver: namedDriver({
@@ -136,7 +136,7 @@ describe('the wait for the driver', () => {
     program.driver.stop();
   });
 
-  it('[livenessprobe#20] given a driver that dies while it is asked, then exit 1 with Unavailable', async () => {
+  it('[livenessprobe#20] given a driver that dies during the call for its name, then exit 1 with Unavailable', async () => {
     const asked = Promise.withResolvers<void>();
     await using program = await startLivenessprobe({
       driver: namedDriver({

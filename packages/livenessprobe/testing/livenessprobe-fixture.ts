@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A livenessprobe beside a driver on a real socket, asked over HTTP, in virtual time. */
+/** A livenessprobe with a driver on a real socket, called over HTTP, in virtual time. */
 import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
@@ -17,7 +17,7 @@ export interface Answer {
 export interface RunningLivenessprobe extends AsyncDisposable {
   readonly world: FakeWorld;
   readonly driver: CsiServer;
-  /** Of --http-endpoint, unless the arguments say otherwise. */
+  /** The URL of --http-endpoint, unless the arguments set another address. */
   readonly port: number;
   readonly code: Promise<number>;
   /** Resolves when it serves. */
@@ -27,7 +27,7 @@ export interface RunningLivenessprobe extends AsyncDisposable {
 
 export interface LivenessprobeOptions {
   readonly driver?: Handlers;
-  /** Instead of `--http-endpoint` on a free port. */
+  /** Arguments instead of `--http-endpoint` on a free port. */
   readonly endpoint?: (port: number) => readonly string[];
   readonly args?: readonly string[];
 }
@@ -65,7 +65,7 @@ export async function ask(port: number, path: string, init: RequestInit = {}): P
   return { status: response.status, body: await response.text(), type: response.headers.get('content-type') };
 }
 
-/** Whether somebody listens there. */
+/** Whether the port accepts connections. */
 export async function answers(port: number): Promise<boolean> {
   return await ask(port, '/').then(
     () => true,

@@ -4,7 +4,7 @@ import { realArgumentLists } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { nodeDriverRegistrarProgram as program } from './flags.ts';
 
-it('given the argument lists of real deployments, then each is accepted whole', () => {
+it('given the argument lists of real deployments, then each is accepted completely', () => {
   const lists = realArgumentLists('node-driver-registrar');
   expect(lists.length).toBeGreaterThan(0);
   for (const { driver, args } of lists) {
@@ -12,7 +12,7 @@ it('given the argument lists of real deployments, then each is accepted whole', 
   }
 });
 
-it('given what deployments leave out, then the built-in values are those of the original', () => {
+it('given no flags, then the defaults are those of the original', () => {
   expect(parseFlags(program.flags, program.syntax, [])).toMatchObject({
     values: {
       'csi-address': '/run/csi/socket',
@@ -28,7 +28,7 @@ it('given what deployments leave out, then the built-in values are those of the 
   });
 });
 
-it('given --help, then every flag is there in the form of the original', async () => {
+it('given --help, then every flag is listed in the form of the original', async () => {
   const text = await goUsageText('/csi-node-driver-registrar', program.flags);
   for (const name of Object.keys(program.flags)) expect(text).toMatch(new RegExp(`^  -${name}( \\w+)?$`, 'm'));
   expect(text).toContain('  -timeout duration\n    \t');

@@ -22,12 +22,12 @@ async function startHealthy(options: RegistrarOptions = {}) {
 }
 
 describe('/healthz', () => {
-  it('[node-driver-registrar#43] given all is well, then 200 ok', async () => {
+  it('[node-driver-registrar#43] given a socket that this registrar serves, then 200 ok', async () => {
     await using registrar = await startHealthy();
     expect(await registrar.ask()).toEqual([200, 'ok']);
   });
 
-  it('[node-driver-registrar#44] given a socket that was removed, then 404, until it is there again', async () => {
+  it('[node-driver-registrar#44] given a socket that was removed, then 404, until it is created again', async () => {
     await using registrar = await startHealthy();
     unlinkSync(registrar.socket);
     expect(await registrar.ask()).toEqual([404, 'registration socket does not exist']);
@@ -73,7 +73,7 @@ describe('/healthz', () => {
     ]);
   });
 
-  it('[node-driver-registrar#48] given POST or HEAD, then as GET', async () => {
+  it('[node-driver-registrar#48] given POST or HEAD, then it is answered like GET', async () => {
     await using registrar = await startHealthy();
     expect([await registrar.ask('POST'), await registrar.ask('HEAD')]).toEqual([
       [200, 'ok'],
@@ -83,7 +83,7 @@ describe('/healthz', () => {
     expect((await registrar.ask('POST'))[0]).toBe(404);
   });
 
-  it('[node-driver-registrar#49] given a folder that is not absolute, then 500 after 30 s of looking for a host of that name', async () => {
+  it('[node-driver-registrar#49] given a relative folder, then 500 after 30 s, because it is taken for a host name', async () => {
     await using registrar = await startHealthy({ registration: (folder) => relative(process.cwd(), `${folder}/reg`) });
     const answer = registrar.ask();
     const { clock } = registrar.world;
@@ -100,7 +100,7 @@ describe('/healthz', () => {
     await using registrar = await startHealthy({ args: ['--timeout=2s'] });
     unlinkSync(registrar.socket);
     const asked = Promise.withResolvers<void>();
-    // The settings of HTTP/2, and not a word more.
+    // The server sends its HTTP/2 settings and nothing else.
     const wedged = createServer((socket) => {
       socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]));
       socket.on('data', (bytes: Buffer) => {

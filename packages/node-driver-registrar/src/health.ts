@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `/healthz`: the socket is there, and whoever answers behind it speaks for our driver. First match wins:
+ * `/healthz` checks that the socket exists and that the server behind it reports our driver. First match wins:
  *
  * | Found | Status | Body |
  * |---|---|---|
- * | the path cannot be looked at, or is no socket | 500 | why |
+ * | the path cannot be examined, or is not a socket | 500 | the reason |
  * | nothing | 404 | registration socket does not exist |
- * | nobody answers GetInfo | 500 | why |
+ * | no answer to GetInfo | 500 | the reason |
  * | the answer names another driver | 500 | invalid driver name |
  * | else | 200 | ok |
  *
- * It says nothing about kubelet or the driver. Each request dials anew, and stops when its client is gone.
+ * It does not check kubelet or the driver. Each request dials again, and stops when its client disconnects.
  */
 import type { RegistrationClient } from '@csi-sidecars/csi';
 import type { HttpHandler, HttpResponse, Logger } from '@csi-sidecars/runtime';
@@ -22,14 +22,14 @@ export interface HealthDeps {
   readonly files: SocketFiles;
   readonly log: Logger;
   readonly platform: Platform;
-  /** As any client: a path that is not absolute is taken for a host name, as upstream does. */
+  /** The address as any client reads it: a relative path is taken for a host name, as upstream does. */
   readonly connect: (address: string, signal: AbortSignal) => Promise<RegistrationClient>;
 }
 
 export interface HealthOptions {
   readonly path: string;
   readonly driverName: string;
-  /** Of GetInfo. */
+  /** Time limit of GetInfo. */
   readonly timeoutMs: number;
 }
 
@@ -58,7 +58,7 @@ export function healthHandler(deps: HealthDeps, options: HealthOptions): HttpHan
   };
 }
 
-/** The name that is given behind the socket; rejects with what to tell. */
+/** The driver name that the server behind the socket reports; rejects with the text of the response. */
 async function askName(
   { connect }: HealthDeps,
   { path, timeoutMs }: HealthOptions,

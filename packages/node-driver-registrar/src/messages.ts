@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What users see and search for, in upstream's words, its spelling included. */
+/** Texts that users see and search for, in upstream's words and spelling. */
 export const messages = {
   pathRequired: 'kubelet-registration-path is a required parameter',
   exclusiveEndpoints: 'Only one of `--health-port` and `--http-endpoint` can be set',

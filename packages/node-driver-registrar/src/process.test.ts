@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The registrar as a process of its own: signals, and what is left behind. */
+/** The registrar as a separate process: signals, and what remains after its end. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, lstatSync, mkdirSync } from 'node:fs';
@@ -21,7 +21,7 @@ function start(...args: readonly string[]): Running {
   return startUnder('022', ...args);
 }
 
-/** A umask is one of a process, and threads may not set it: a shell does. */
+/** A umask belongs to a process and threads may not set it, so a shell sets it. */
 function startUnder(umask: string, ...args: readonly string[]): Running {
   const command = [process.execPath, program, `--kubelet-registration-path=${endpoint}`, ...args];
   const child = spawn('sh', ['-c', `umask ${umask}; exec "$@"`, 'sh', ...command], {
@@ -82,6 +82,6 @@ it('[node-driver-registrar#55] given SIGTERM while it waits for its driver, then
   const { child, ended, line } = start('--csi-address=/nonexistent/csi.sock', '--v=5');
   await line('"Connecting"');
   child.kill('SIGTERM');
-  // What a shell makes of a death by SIGTERM.
+  // The exit code that a shell reports for a death by SIGTERM.
   expect(await ended).toEqual([143, null]);
 });

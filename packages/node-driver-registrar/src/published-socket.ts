@@ -2,11 +2,11 @@
 /**
  * The registration socket in the folder that kubelet watches.
  *
- * Guarantees: what appears under the name that kubelet dials has the mode 0700 and is being listened on, because it is made
- * under a hidden name, which kubelet ignores, and renamed. A file that is gone is made again. Only the own file is removed:
- * a successor that has taken the path over keeps it.
+ * Guarantees: a socket under the name that kubelet dials has the mode 0700 and is already listening, because it is created
+ * under a hidden name, which kubelet ignores, and then renamed. If the file is gone, it is created again. Only our own file is removed:
+ * the socket of a successor at the same path stays.
  *
- * Not here: what was at the path before (stale-socket.ts), what is answered on the socket.
+ * Not here: files that were at the path before (stale-socket.ts), and the answers on the socket.
  */
 import { dirname } from 'node:path';
 import type { Clock } from '@csi-sidecars/runtime';
@@ -24,13 +24,13 @@ export interface PublishDeps {
 }
 
 export interface PublishedSocket {
-  /** Makes it again if it is gone; says whether it was. */
+  /** Creates the file again if it is gone; returns whether it was. */
   readonly restore: () => Promise<'present' | 'restored'>;
-  /** Removes it, and ends its server. Rejects when the file has to stay. */
+  /** Removes the file and ends its server. Rejects if the file cannot be removed. */
   readonly withdraw: () => Promise<void>;
 }
 
-/** Bytes of a unix socket's path, its terminating zero not counted. */
+/** Maximum length of a unix socket's path in bytes, without its terminating zero. */
 const longestPath = 107;
 const ownerOnly = 0o700;
 
@@ -61,7 +61,7 @@ export async function publishSocket(deps: PublishDeps, path: string): Promise<Pu
 }
 
 async function publish({ files, clock, listen }: PublishDeps, path: string): Promise<Published> {
-  // The name below is shorter, so that listening would not notice.
+  // The hidden name is shorter, so listening would not detect this.
   if (Buffer.byteLength(path) > longestPath) throw new Error(messages.pathTooLong(path));
   const hidden = `${dirname(path)}/.${Math.trunc(clock.nowMs()).toString(36).slice(-6)}`;
   const server = await listen(hidden);
@@ -72,7 +72,7 @@ async function publish({ files, clock, listen }: PublishDeps, path: string): Pro
     return { server, identity: made?.identity };
   } catch (error) {
     server.close();
-    // Listening servers may have removed it already; what counts is the failure above.
+    // A listening server may already have removed it; only the failure above is reported.
     await files.remove(hidden).catch(() => undefined);
     throw error;
   }

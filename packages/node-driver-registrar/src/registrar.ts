@@ -4,10 +4,10 @@
  *
  *   connect | GetPluginInfo | clear stale socket | HTTP | publish socket | answer kubelet ... | remove socket
  *
- * It ends with exit code 0 when its signal aborts, and with 1 when kubelet refuses the driver; the answer to kubelet goes
- * first. However it ends, its socket is removed. A socket that somebody removed is made again within five seconds.
+ * It ends with exit code 0 when its signal aborts, and with 1 when kubelet refuses the driver, after kubelet has its
+ * answer. However it ends, its socket is removed. If the socket is removed from outside, it is created again within five seconds.
  *
- * Not here: retries. What fails ends the registrar, and whoever started it starts it again.
+ * Not here: retries. A failure ends the registrar, and kubelet starts it again.
  */
 import { connectIdentity, connectRegistration, getDriverName, serveRegistration } from '@csi-sidecars/csi';
 import { type Clock, type Logger, linkSignals } from '@csi-sidecars/runtime';
@@ -26,7 +26,7 @@ export interface RegistrarDeps {
   readonly files: SocketFiles;
   readonly platform: Platform;
   readonly argv: readonly string[];
-  /** From here on an orderly stop has something to remove. */
+  /** From now on an orderly stop has to remove the socket. */
   readonly onPublishing: () => void;
 }
 
@@ -46,7 +46,7 @@ export async function runRegistrar(
   if (name.split('/').includes('..')) log.warn(messages.nameLeavesFolder, { csiDriverName: name, socketPath: path });
   await orExit('Failed to clear the path of the registration socket', () => clearStaleSocket(files, path, platform));
 
-  // Before kubelet is told of us, so that a port in use does not register and deregister the driver with every restart.
+  // Before the socket is published, so that a port in use does not register and deregister the driver with every restart.
   await using http = await openHttp(deps, settings);
   const refused = Promise.withResolvers<string>();
   const listen = (where: string) =>
@@ -97,7 +97,7 @@ async function askDriver(
     log.info(2, 'CSI driver name', { csiDriverName: name });
     return name;
   } finally {
-    // Whether the driver lives is kubelet's business from here on.
+    // From here on the registrar does not watch the driver.
     channel.close();
   }
 }
@@ -117,7 +117,7 @@ async function openHttp(
   );
 }
 
-/** Until the signal aborts. */
+/** Resolves when the signal aborts. */
 async function keepPublished(
   { clock, log }: RegistrarDeps,
   socket: PublishedSocket,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What kubelet hears, what it may say, and how the registrar ends. */
+/** The answers to kubelet, its notifications, and the end of the registrar. */
 import { existsSync, rmSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { driverName, endpoint, kubeletAt, startRegistrar } from '../testing/registrar-fixture.ts';
@@ -9,7 +9,7 @@ const notify = '/pluginregistration.Registration/NotifyRegistrationStatus';
 const info = { type: 'CSIPlugin', name: driverName, endpoint, supported_versions: ['1.0.0'] };
 
 describe('calls of kubelet', () => {
-  it('[node-driver-registrar#36] given GetInfo a hundred times at once, then each gets the same answer', async () => {
+  it('[node-driver-registrar#36] given a hundred concurrent GetInfo calls, then each gets the same answer', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     using kubelet = kubeletAt(registrar.socket);
@@ -17,7 +17,7 @@ describe('calls of kubelet', () => {
     expect(answers).toEqual(Array.from({ length: 100 }, () => info));
   });
 
-  it('[node-driver-registrar#37] given a kubelet that is restarted, then both are answered, and it goes on', async () => {
+  it('[node-driver-registrar#37] given a kubelet that restarts, then its calls before and after are answered', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     for (let round = 0; round < 2; round += 1) {
@@ -29,7 +29,7 @@ describe('calls of kubelet', () => {
     expect(existsSync(registrar.socket)).toBe(true);
   });
 
-  it('given minutes between GetInfo and the notification, then the connection is still there', async () => {
+  it('given minutes between GetInfo and the notification, then the connection is still open', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     using kubelet = kubeletAt(registrar.socket);
@@ -53,7 +53,7 @@ describe('calls of kubelet', () => {
     );
   });
 
-  it('[node-driver-registrar#40,41] given methods of nobody, or of a driver, then Unimplemented, and it goes on', async () => {
+  it('[node-driver-registrar#40,41] given unknown methods, or methods of a driver, then Unimplemented, and the registrar keeps serving', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     using kubelet = kubeletAt(registrar.socket);
@@ -67,7 +67,7 @@ describe('calls of kubelet', () => {
     expect(await kubelet.call(getInfo, {})).toEqual(info);
   });
 
-  it('[node-driver-registrar#42] given a kubelet that never comes, then it waits', async () => {
+  it('[node-driver-registrar#42] given a kubelet that never connects, then the registrar waits', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     let hasEnded = false;
@@ -80,14 +80,14 @@ describe('calls of kubelet', () => {
 });
 
 describe('the end', () => {
-  it('[node-driver-registrar#52] given SIGTERM and no socket any more, then exit 0', async () => {
+  it('[node-driver-registrar#52] given SIGTERM after the socket was removed, then exit 0', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     rmSync(registrar.socket);
     expect(await registrar.stop()).toBe(0);
   });
 
-  it('[node-driver-registrar#53] given SIGTERM and a folder that cannot be written, then exit 1 and it says why', async () => {
+  it('[node-driver-registrar#53] given SIGTERM and a folder that cannot be written, then exit 1, and the reason is logged', async () => {
     await using registrar = await startRegistrar({
       files: { remove: () => Promise.reject(new Error('EROFS: read-only file system')) },
     });
@@ -98,7 +98,7 @@ describe('the end', () => {
     );
   });
 
-  it('given a stop before the driver was reached, then nothing was made', async () => {
+  it('given a stop before the driver was reached, then no file was created', async () => {
     await using registrar = await startRegistrar({ args: ['--csi-address=/nonexistent/csi.sock'] });
     expect(registrar.world.onSignal()).toBe('exit');
     await registrar.world.clock.advance(2_000);

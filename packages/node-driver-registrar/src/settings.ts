@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the command line asks for, and which of it cannot be. */
+/** The settings of the command line, and the errors in it. */
 import type { NodeDriverRegistrarValues } from './flags.ts';
 import { messages } from './messages.ts';
 
 export interface RegistrarSettings {
   readonly csiAddress: string;
-  /** What kubelet is told, verbatim: it is a path on the host, which nobody here can look at. */
+  /** The path that kubelet gets, verbatim: it is a path on the host, which this container cannot check. */
   readonly endpoint: string;
-  /** Of the registration socket. */
+  /** Folder of the registration socket. */
   readonly folder: string;
-  /** Of each call. */
+  /** Time limit of each call. */
   readonly timeoutMs: number;
   readonly http: HttpSettings | undefined;
 }
@@ -21,11 +21,11 @@ export interface HttpSettings {
 
 export type ReadSettings =
   | { readonly kind: 'settings'; readonly settings: RegistrarSettings }
-  /** Nothing is to be done, and that is success. */
+  /** There is nothing to do; the program ends with success. */
   | { readonly kind: 'probe' }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** An exec probe of many manifests, from the days when a file told of the registration. */
+/** The exec probe of many manifests, from the time when a file recorded the registration. */
 const probeMode = 'kubelet-registration-probe';
 
 export function readSettings(values: NodeDriverRegistrarValues): ReadSettings {
@@ -47,7 +47,7 @@ export function readSettings(values: NodeDriverRegistrarValues): ReadSettings {
   };
 }
 
-/** As upstream joins it: nothing is cleaned, and a slash on every system. */
+/** Joined as upstream does: the path is not cleaned, and the separator is a slash on every system. */
 export function socketPathOf(folder: string, driverName: string): string {
   return `${folder}/${driverName}-reg.sock`;
 }

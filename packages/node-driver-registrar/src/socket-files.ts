@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The port to the folder that kubelet watches: the few things that are done to socket files there. */
-// Not `node:fs/promises`, which costs a quarter of a MiB.
+/** The port to the folder that kubelet watches: the operations on its socket files. */
+// `node:fs/promises` is not used because it costs a quarter of a MiB.
 import * as fs from 'node:fs';
 import { promisify } from 'node:util';
 
 export interface SocketFiles {
-  /** Links are followed; undefined when nothing is there. */
+  /** The type at the path; links are followed. Undefined if nothing exists. */
   readonly look: (path: string) => Promise<Found | undefined>;
-  /** Of the entry itself; undefined when nothing is there. */
+  /** The type of the entry itself, without following links. Undefined if nothing exists. */
   readonly lookAtEntry: (path: string) => Promise<Found | undefined>;
   readonly remove: (path: string) => Promise<void>;
   readonly rename: (from: string, to: string) => Promise<void>;
@@ -16,7 +16,7 @@ export interface SocketFiles {
 
 export interface Found {
   readonly isSocket: boolean;
-  /** The same as long as it is the same file. */
+  /** The identity of the file: it changes when the file is replaced. */
   readonly identity: string;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The file of the registration socket, from the first look at its path to its end. */
+/** The file of the registration socket, from the first check of its path to its removal. */
 import {
   lstatSync,
   mkdirSync,
@@ -36,7 +36,7 @@ async function deadSocket(path: string): Promise<void> {
 const info = '/pluginregistration.Registration/GetInfo';
 const failing = (code: string) => () => Promise.reject(Object.assign(new Error(`${code}: no`), { code }));
 
-describe('what is found at the path', () => {
+describe('an existing file at the path', () => {
   it.each([
     [undefined, 'unix', 'none'],
     [{ isSocket: true }, 'unix', 'remove'],
@@ -48,7 +48,7 @@ describe('what is found at the path', () => {
     expect(staleAction(found, platform)).toBe(action);
   });
 
-  it('[node-driver-registrar#26] given nothing, then the socket is made', async () => {
+  it('[node-driver-registrar#26] given nothing, then the socket is created', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     expect(readdirSync(registrar.registration)).toEqual([`${driverName}-reg.sock`]);
@@ -60,7 +60,7 @@ describe('what is found at the path', () => {
     expect(registrar.world.logged()).toContain('"Failed to listen on socket"');
   });
 
-  it('[node-driver-registrar#28,56] given the socket of a process that was killed, then it is removed, and a new one is there', async () => {
+  it('[node-driver-registrar#28,56] given the socket of a process that was killed, then it is removed and a new one is created', async () => {
     let removed = 0;
     await using registrar = await startRegistrar({
       before: ({ socket }) => deadSocket(socket),
@@ -77,14 +77,14 @@ describe('what is found at the path', () => {
     expect((await kubelet.call(info, {})).name).toBe(driverName);
   });
 
-  it('[node-driver-registrar#29] given a regular file, then exit 1 and the file is as it was', async () => {
+  it('[node-driver-registrar#29] given a regular file, then exit 1 and the file is unchanged', async () => {
     await using registrar = await startRegistrar({ before: ({ socket }) => writeFileSync(socket, 'mine') });
     expect(await registrar.code).toBe(1);
     expect(statSync(registrar.socket).size).toBe(4);
     expect(registrar.world.logged()).toContain(`file exists in socketPath ${registrar.socket} but it's not a socket.`);
   });
 
-  it('[node-driver-registrar#30] given a regular file on Windows, then it makes way', async () => {
+  it('[node-driver-registrar#30] given a regular file on Windows, then it is removed', async () => {
     await using registrar = await startRegistrar({
       platform: 'windows',
       before: ({ socket }) => writeFileSync(socket, 'not seen as a socket there'),
@@ -93,7 +93,7 @@ describe('what is found at the path', () => {
     expect(lstatSync(registrar.socket).isSocket()).toBe(true);
   });
 
-  it('given a link to a socket, then the link is removed and its target is left alone', async () => {
+  it('given a link to a socket, then the link is removed and its target stays', async () => {
     const target = ({ folder }: Place): string => join(folder, 'target.sock');
     await using registrar = await startRegistrar({
       before: async (place) => {
@@ -118,8 +118,8 @@ describe('what is found at the path', () => {
   });
 });
 
-describe('how it appears', () => {
-  it('[node-driver-registrar#31] given the socket of a registrar that runs, then it is replaced; the first one, ending, leaves the second alone', async () => {
+describe('publishing the socket', () => {
+  it('[node-driver-registrar#31] given the socket of a running registrar, then it is replaced; when the first registrar ends, the socket of the second stays', async () => {
     await using first = await startRegistrar();
     await first.published();
     const { registration, socket } = first;
@@ -140,7 +140,7 @@ describe('how it appears', () => {
     expect(await endpointOf()).toBe('/second/csi.sock');
   });
 
-  it('given the name that kubelet dials, then whatever appears there is listened on and has its mode', async () => {
+  it('given the name that kubelet dials, then a socket that appears there already listens and has its mode', async () => {
     const seen: unknown[] = [];
     await using registrar = await startRegistrar({
       files: {
@@ -162,7 +162,7 @@ describe('how it appears', () => {
     expect(readdirSync(registrar.registration)).toEqual([]);
   });
 
-  it('[node-driver-registrar#33] given a driver name with a slash, then the socket is in a folder of that name, which has to be there', async () => {
+  it('[node-driver-registrar#33] given a driver name with a slash, then the socket is in a folder of that name, which has to exist', async () => {
     const driver = namedDriver('a/b');
     {
       await using registrar = await startRegistrar({ driver });
@@ -176,7 +176,7 @@ describe('how it appears', () => {
     expect(readdirSync(join(registrar.registration, 'a'))).toEqual(['b-reg.sock']);
   });
 
-  it('[node-driver-registrar#33b] given a driver name that leads out of the folder, then a warning says so, and the socket is where the original has it', async () => {
+  it('[node-driver-registrar#33b] given a driver name that leads out of the folder, then a warning is logged, and the socket is at the same path as with the original', async () => {
     await using registrar = await startRegistrar({ driver: namedDriver('../other') });
     await registrar.published();
     expect(readdirSync(registrar.folder)).toContain('other-reg.sock');
@@ -186,14 +186,14 @@ describe('how it appears', () => {
     );
   });
 
-  it('given dots in a driver name that lead nowhere, then there is no warning', async () => {
+  it('given dots in a driver name that do not leave the folder, then there is no warning', async () => {
     await using registrar = await startRegistrar({ driver: namedDriver('..a..b..') });
     await registrar.published();
     expect(readdirSync(registrar.registration)).toEqual(['..a..b..-reg.sock']);
     expect(registrar.world.logged()).not.toMatch(/^W/m);
   });
 
-  it('[node-driver-registrar#34] given a path longer than a socket can have, then exit 1, and nothing appears', async () => {
+  it('[node-driver-registrar#34] given a path that is too long for a socket, then exit 1, and no file appears', async () => {
     const long = (folder: string, bytes: number): string =>
       join(folder, 'x'.repeat(bytes - folder.length - `/${driverName}-reg.sock`.length - 1));
     for (const [bytes, isRegistered] of [
@@ -214,7 +214,7 @@ describe('how it appears', () => {
     }
   });
 
-  it('[node-driver-registrar#35] given a folder with a slash at its end, then it works, with two', async () => {
+  it('[node-driver-registrar#35] given a folder that ends with a slash, then the path has two slashes and works', async () => {
     await using registrar = await startRegistrar({ registration: (folder) => `${folder}/reg/` });
     await registrar.published();
     expect(registrar.world.logged()).toContain(`/reg//${driverName}-reg.sock`);
@@ -223,8 +223,8 @@ describe('how it appears', () => {
   });
 });
 
-describe('when it is gone', () => {
-  it('given a socket that somebody removed, then it is there again within five seconds, and answers', async () => {
+describe('a removed socket', () => {
+  it('given a socket that is removed from outside, then it is created again within five seconds, and answers', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     rmSync(registrar.socket);
@@ -236,7 +236,7 @@ describe('when it is gone', () => {
     expect(readdirSync(registrar.registration)).toEqual([]);
   });
 
-  it('given a folder that was removed, then it says so until the folder is back', async () => {
+  it('given a folder that was removed, then an error is logged until the folder is back', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     rmSync(registrar.registration, { recursive: true });
@@ -248,7 +248,7 @@ describe('when it is gone', () => {
     expect(readdirSync(registrar.registration)).toEqual([`${driverName}-reg.sock`]);
   });
 
-  it('given a successor of the same driver, then its socket is left alone', async () => {
+  it('given a successor for the same driver, then its socket stays', async () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     rmSync(registrar.socket);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What to do with what is found at the socket's path before listening. First match wins:
+ * What to do with an existing file at the socket's path before listening. First match wins:
  *
  * | Found | Linux and other unix | Windows |
  * |---|---|---|
  * | nothing | nothing | nothing |
- * | a socket, or a link to one | remove the entry | remove |
- * | anything else | refuse; it is not ours | remove: there sockets do not look like sockets |
+ * | a socket, or a symbolic link to one | remove the entry | remove |
+ * | anything else | refuse; it is not ours | remove: on Windows a socket looks like a file |
  */
 import { messages } from './messages.ts';
 import type { Found, SocketFiles } from './socket-files.ts';
@@ -19,7 +19,7 @@ export function staleAction(found: Pick<Found, 'isSocket'> | undefined, platform
   return found.isSocket || platform === 'windows' ? 'remove' : 'refuse';
 }
 
-/** Rejects in upstream's words; then nothing was touched, or it could not be removed. */
+/** Rejects with upstream's text if the file must stay or cannot be removed. */
 export async function clearStaleSocket(files: SocketFiles, path: string, platform: Platform): Promise<void> {
   const found = await lookAtSocket(files, path, platform);
   switch (staleAction(found, platform)) {
@@ -36,7 +36,7 @@ export async function clearStaleSocket(files: SocketFiles, path: string, platfor
   }
 }
 
-/** What is at the path; Windows cannot follow links to sockets. */
+/** The type of the file at the path; Windows cannot follow links to sockets. */
 export async function lookAtSocket(files: SocketFiles, path: string, platform: Platform): Promise<Found | undefined> {
   try {
     return await (platform === 'windows' ? files.lookAtEntry(path) : files.look(path));

@@ -9,7 +9,7 @@ import { namedDriver, startRegistrar } from '../testing/registrar-fixture.ts';
 import { runRegistrarProgram } from './program.ts';
 import { systemSocketFiles } from './socket-files.ts';
 
-/** A command line that is to end the program by itself; nothing may be dialled. */
+/** Runs a command line that must end the program by itself; no address may be dialled. */
 async function ended(...args: readonly string[]) {
   let isDialled = false;
   await using driver = await serveCsi({
@@ -31,7 +31,7 @@ async function ended(...args: readonly string[]) {
 const required = '--kubelet-registration-path=/x';
 
 describe('flags', () => {
-  it('[node-driver-registrar#1] given no path for kubelet, then exit 1 in upstream’s words, and no call', async () => {
+  it('[node-driver-registrar#1] given no path for kubelet, then exit 1 with the text of upstream, and no call', async () => {
     const { code, isDialled, logged } = await ended();
     expect([code, isDialled]).toEqual([1, false]);
     expect(logged).toContain('"kubelet-registration-path is a required parameter"');
@@ -47,7 +47,7 @@ describe('flags', () => {
     expect(logged).toContain('LoggingConfiguration is invalid');
   });
 
-  it('[node-driver-registrar#4] given the probe mode, then exit 0 without a word, a call or a socket', async () => {
+  it('[node-driver-registrar#4] given the probe mode, then exit 0 without output, call or socket', async () => {
     expect(await ended('--mode=kubelet-registration-probe', required)).toEqual({
       code: 0,
       isDialled: false,
@@ -60,11 +60,14 @@ describe('flags', () => {
     expect((await ended('--mode=kubelet-registration-probe')).code).toBe(1);
   });
 
-  it.each(['registration', 'foo'])('[node-driver-registrar#6] given --mode=%s, then it registers', async (mode) => {
-    await using registrar = await startRegistrar({ args: [`--mode=${mode}`] });
-    await registrar.published();
-    expect(registrar.world.logged()).toContain(`"Running node-driver-registrar" mode="${mode}"`);
-  });
+  it.each(['registration', 'foo'])(
+    '[node-driver-registrar#6] given --mode=%s, then the driver is registered',
+    async (mode) => {
+      await using registrar = await startRegistrar({ args: [`--mode=${mode}`] });
+      await registrar.published();
+      expect(registrar.world.logged()).toContain(`"Running node-driver-registrar" mode="${mode}"`);
+    },
+  );
 
   it('[node-driver-registrar#7] given both kinds of port, then exit 1 before a call', async () => {
     const { code, isDialled, logged } = await ended(required, '--health-port=9809', '--http-endpoint=:8080');
@@ -73,7 +76,7 @@ describe('flags', () => {
   });
 
   it.each(['0', '-1'])(
-    '[node-driver-registrar#8,10] given --health-port=%s and an endpoint, then the endpoint',
+    '[node-driver-registrar#8,10] given --health-port=%s and an endpoint, then the endpoint is used',
     async (port) => {
       const http = await freePort();
       await using registrar = await startRegistrar({
@@ -84,20 +87,20 @@ describe('flags', () => {
     },
   );
 
-  it('[node-driver-registrar#9] given --health-port=-1, then no HTTP server and no error', async () => {
+  it('[node-driver-registrar#9] given --health-port=-1, then no HTTP server is started, without an error', async () => {
     await using registrar = await startRegistrar({ args: ['--health-port=-1'] });
     await registrar.published();
     expect(registrar.world.logged()).toContain('"Skipping HTTP server"');
   });
 
-  it('given --health-port, then the server is at every address', async () => {
+  it('given --health-port, then the server listens on every address', async () => {
     const port = await freePort();
     await using registrar = await startRegistrar({ args: [`--health-port=${port}`] });
     await registrar.published();
     expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
   });
 
-  it('[node-driver-registrar#11] given --connection-timeout, then one line says that it has no effect', async () => {
+  it('[node-driver-registrar#11] given --connection-timeout, then one line is logged that it has no effect', async () => {
     await using registrar = await startRegistrar({ args: ['--connection-timeout=5s'] });
     await registrar.published();
     const lines = registrar.world.logged().match(/--connection-timeout is deprecated and will have no effect/g);
@@ -129,7 +132,7 @@ describe('flags', () => {
     expect((await fetch(at)).status).toBe(404);
   });
 
-  it('[node-driver-registrar#14] given a port in use, then exit 1, and kubelet was never told of the driver', async () => {
+  it('[node-driver-registrar#14] given a port in use, then exit 1, and kubelet never saw a socket', async () => {
     const port = await freePort();
     await using first = await startRegistrar({ args: [`--http-endpoint=127.0.0.1:${port}`] });
     await first.published();
@@ -150,12 +153,12 @@ describe('the driver', () => {
     await registrar.world.clock.advance(10_200);
     await using _late = await serveCsi(namedDriver(), driver.path);
     await registrar.world.clock.advance(800);
-    // No more time passes: the attempt at 11 s is the one that succeeds.
+    // The clock stands still now: the attempt at 11 s succeeds.
     await registrar.published();
     expect(registrar.world.clock.monotonicMs()).toBe(11_000);
   });
 
-  it('[node-driver-registrar#17] given no driver, then it says so every 10 s and exits 1 after 30 s', async () => {
+  it('[node-driver-registrar#17] given no driver, then a line is logged every 10 s, and exit 1 after 30 s', async () => {
     await using registrar = await startRegistrar({ args: ['--csi-address=/nonexistent/csi.sock'] });
     const exited = exitTime(registrar);
     await advanceUntil(registrar, () => exited.atMs !== undefined);
@@ -166,7 +169,7 @@ describe('the driver', () => {
     );
   });
 
-  it('[node-driver-registrar#18] given a socket without a listener, then it is tried every second for 30 s', async () => {
+  it('[node-driver-registrar#18] given a socket without a listener, then it is dialled every second for 30 s', async () => {
     const driver = await serveCsi(namedDriver());
     await using registrar = await startRegistrar({
       args: [`--csi-address=${driver.path}`],
@@ -234,7 +237,7 @@ describe('the driver', () => {
     expect(registrar.world.logged()).toContain(text);
   });
 
-  it('[node-driver-registrar#22] given a driver that is not ready, then it is registered; nobody probed it', async () => {
+  it('[node-driver-registrar#22] given a driver that is not ready, then it is registered, and Probe is not called', async () => {
     let probes = 0;
     await using registrar = await startRegistrar({
       driver: {
@@ -253,7 +256,7 @@ describe('the driver', () => {
     ['[node-driver-registrar#23]', 'unix://', 1],
     ['[node-driver-registrar#24]', 'unix:', 0],
   ])(
-    '%s given an address that begins with %s, then it is the same socket, and losing the driver leaves %i lines',
+    '%s given an address that begins with %s, then it is the same socket, and the loss of the driver is logged %i times',
     async (...row) => {
       const [, prefix, lines] = row;
       await using driver = await serveCsi(namedDriver('other.example.com'));
@@ -283,7 +286,7 @@ describe('the driver', () => {
     },
   );
 
-  it('[node-driver-registrar#25] given a driver that dies, then the registrar stays, and is healthy', async () => {
+  it('[node-driver-registrar#25] given a driver that dies, then the registrar keeps running and is healthy', async () => {
     const port = await freePort();
     await using registrar = await startRegistrar({ args: [`--http-endpoint=127.0.0.1:${port}`] });
     await registrar.published();
@@ -296,7 +299,7 @@ describe('the driver', () => {
 
 type Registrar = Awaited<ReturnType<typeof startRegistrar>>;
 
-/** Time passes as fast as the sockets allow. */
+/** Advances the clock as fast as the sockets allow. */
 async function advanceUntil(registrar: Registrar, isTrue: () => boolean): Promise<void> {
   await until(async () => {
     if (!isTrue()) await registrar.world.clock.advance(50);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A registrar between a driver and a kubelet, all on real sockets in a folder of its own, in virtual time. */
+/** A registrar between a driver and a kubelet, all on real sockets in a temporary folder, in virtual time. */
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client, type ServiceError, credentials } from '@grpc/grpc-js';
@@ -15,21 +15,21 @@ export const driverName = 'a.example.com';
 export const endpoint = '/var/lib/kubelet/plugins/a.example.com/csi.sock';
 
 export interface RegistrarOptions {
-  /** Beside the paths. */
+  /** Further arguments. */
   readonly args?: readonly string[];
   readonly driver?: Handlers;
   readonly files?: Partial<SocketFiles>;
   readonly platform?: Platform;
   /** Replaces `--plugin-registration-path`. */
   readonly registration?: (folder: string) => string;
-  /** What is there before it starts. */
+  /** Creates files before the registrar starts. */
   readonly before?: (place: Place) => unknown;
 }
 
 export interface Place {
   readonly folder: string;
   readonly registration: string;
-  /** Of the registrar, by the driver's usual name. */
+  /** Path of the registrar's socket, with the driver's usual name. */
   readonly socket: string;
   readonly driver: CsiServer;
 }
@@ -37,7 +37,7 @@ export interface Place {
 export interface RunningRegistrar extends Place, AsyncDisposable {
   readonly world: FakeWorld;
   readonly code: Promise<number>;
-  /** Resolves when its socket is there. */
+  /** Resolves when its socket exists. */
   readonly published: () => Promise<void>;
   /** SIGTERM, as the lifecycle passes it on; resolves with the exit code. */
   readonly stop: () => Promise<number>;
@@ -86,13 +86,13 @@ export interface Kubelet extends Disposable {
     method: M,
     request: RegistrationMethods[M]['request'],
   ): Promise<RegistrationMethods[M]['response']>;
-  /** Any method; resolves with the code of the failure. */
+  /** Calls any method; resolves with the code of the failure. */
   readonly codeOf: (method: string) => Promise<number | undefined>;
 }
 
 const infoMethod = '/pluginregistration.Registration/GetInfo';
 
-/** kubelet's side of the protocol, on the gRPC of somebody else. */
+/** Kubelet's side of the protocol, on grpc-js. */
 export function kubeletAt(socket: string): Kubelet {
   const client = new Client(`unix:${socket}`, credentials.createInsecure());
   const send = (method: string, codecMethod: string, request: object): Promise<object> => {

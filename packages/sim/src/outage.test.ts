@@ -15,7 +15,7 @@ import { startSim } from './sim.ts';
 const driver = 'csi.example.com';
 
 describe('a simulated cluster whose own API calls fail', () => {
-  it('given an outage from the start, when it ends, then nodes and bindings come to be as if nothing had been', async () => {
+  it('given an outage from the start, when it ends, then nodes and bindings are the same as without it', async () => {
     const clock = new FakeClock();
     let down = true;
     const decide: DecideFault = () => (down ? { kind: 'break', point: 'before', failure: 'refused' } : undefined);
@@ -44,7 +44,7 @@ describe('a simulated cluster whose own API calls fail', () => {
     expect([clock.pending, sim.server.openWatches()]).toEqual([0, 0]);
   });
 
-  it('given that every third call fails, half of them after the commit, then a claim is bound all the same', async () => {
+  it('given that every third call fails, half of them after the commit, then a claim is still bound', async () => {
     const clock = new FakeClock();
     let calls = 0;
     const decide: DecideFault = ({ verb }) => {

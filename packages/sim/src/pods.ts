@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What pods say about their volumes. Pure. */
+/** The volumes that pods use. Pure. */
 import { toObjectKey, type ObjectKey, type Pod } from '@csi-sidecars/runtime';
 
-/** One volume of a pod that is a claim. */
+/** One volume of a pod that refers to a claim. */
 export interface ClaimUse {
   readonly key: ObjectKey;
   readonly readOnly: boolean;
 }
 
-/** Generic ephemeral volumes included. */
+/** Includes generic ephemeral volumes. */
 export function claimUsesOf(pod: Pod): readonly ClaimUse[] {
   const { name: podName = '', namespace } = pod.metadata ?? {};
   return (pod.spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
@@ -28,7 +28,7 @@ export function isFinished(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }
 
-/** Nothing of it runs any more: finished, or on its way out without a container that runs. */
+/** No container of the pod runs any more: it has finished, or it is being deleted and its containers have ended. */
 export function isTerminated(pod: Pod): boolean {
   const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const isRunning = [...containerStatuses, ...initContainerStatuses].some(
@@ -37,7 +37,7 @@ export function isTerminated(pod: Pod): boolean {
   return isFinished(pod) || (pod.metadata?.deletionTimestamp !== undefined && !isRunning);
 }
 
-/** Empty while the pod is not scheduled. */
+/** Empty until the pod is scheduled. */
 export function nodeOf(pod: Pod): string {
   return pod.spec?.nodeName ?? '';
 }

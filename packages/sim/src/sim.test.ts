@@ -47,7 +47,7 @@ function aPod(): Pod {
   return { metadata: podRef, spec: { containers: [{ name: 'app', image: 'app' }], volumes } };
 }
 
-/** What the external provisioner would do. */
+/** Acts like the external provisioner. */
 async function provision({ sim, clock }: Stage): Promise<void> {
   const claim = await sim.client.get(persistentVolumeClaims, claimRef);
   const uid = claim.metadata?.uid ?? '';
@@ -65,7 +65,7 @@ async function provision({ sim, clock }: Stage): Promise<void> {
   await clock.advance(100);
 }
 
-/** What the attacher would do. */
+/** Acts like the attacher. */
 async function attachAll({ sim, clock }: Stage): Promise<void> {
   for (const { metadata } of sim.server.objects.list(volumeAttachments)) {
     const target = { resource: volumeAttachments, ref: { name: metadata?.name ?? '' } };
@@ -82,7 +82,7 @@ async function withClass(stage: Stage, volumeBindingMode: string): Promise<void>
 }
 
 describe('a simulated cluster', () => {
-  it('given a node with a driver, when started, then Node, CSINode and lease are there and the lease is renewed', async () => {
+  it('given a node with a driver, when started, then Node, CSINode and lease exist and the lease is renewed', async () => {
     const { sim, clock } = arrange();
     await using _ = sim;
     await clock.advance(100);
@@ -104,7 +104,7 @@ describe('a simulated cluster', () => {
     expect(sim.server.objects.get(leases, leaseRef)?.spec?.renewTime).toBe(frozen);
   });
 
-  it('given a claim of an immediate class, when created, then it is marked for its provisioner and bound to what that makes', async () => {
+  it('given a claim of an immediate class, when created, then it is marked for its provisioner and bound to the volume that this creates', async () => {
     const stage = arrange();
     const { sim, clock } = stage;
     await using _ = sim;
@@ -135,7 +135,7 @@ describe('a simulated cluster', () => {
     ]);
   });
 
-  it('given a claim that waits for its consumer, when a pod comes and goes, then all is bound, attached, mounted, and undone in order', async () => {
+  it('given a claim that waits for its consumer, when a pod is created and deleted, then its volume is bound, attached, mounted, and released in reverse order', async () => {
     const stage = arrange();
     const { sim, clock } = stage;
     await withClass(stage, 'WaitForFirstConsumer');
@@ -184,7 +184,7 @@ describe('a simulated cluster', () => {
     expect([clock.pending, sim.server.openWatches()]).toEqual([0, 0]);
   });
 
-  it('given the same seed, when the same is done twice, then every request is the same', async () => {
+  it('given the same seed, when the same sequence runs twice, then every request is the same', async () => {
     const run = async (): Promise<readonly unknown[]> => {
       const stage = arrange();
       await withClass(stage, 'WaitForFirstConsumer');

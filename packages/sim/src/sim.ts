@@ -3,7 +3,7 @@
  * A Kubernetes small enough for one process: the fake API server with the admission that volumes need, the core controllers,
  * a scheduler and emulated nodes. Everything waits on the clock port, so a whole cluster runs in virtual time.
  *
- * Guarantees: `stop` leaves no timer, watch or promise behind; a defect of a simulated controller rejects `ended`.
+ * Guarantees: `stop` leaves no timer, watch or promise behind. A defect of a simulated controller rejects `ended`.
  */
 import {
   createApiClient,
@@ -36,15 +36,15 @@ export interface SimOptions {
   /** Default: silent. */
   readonly logger?: Logger;
   readonly nodes?: readonly NodeOptions[];
-  /** Besides what the simulation itself sets. */
+  /** Labels in addition to those of the simulation. */
   readonly server?: Omit<FakeApiServerOptions, 'clock' | 'random'>;
-  /** Put between the server and the simulated controllers, to disturb those too. Default: nothing. */
+  /** A layer between the server and the simulated controllers, for faults that affect them. Default: none. */
   readonly intercept?: (transport: Transport) => Transport;
 }
 
 export interface Sim extends AsyncDisposable {
   readonly server: FakeApiServer;
-  /** With all rights; requests carry the user agent `sim`. */
+  /** A client with all permissions; its requests have the user agent `sim`. */
   readonly client: ApiClient;
   readonly nodes: ReadonlyMap<string, NodeEmulator>;
   readonly addNode: (options: NodeOptions) => NodeEmulator;
@@ -94,7 +94,7 @@ export function startSim(options: SimOptions): Sim {
   const running: Promise<void>[] = [];
   const nodes = new Map<string, NodeEmulator>();
   const end = Promise.withResolvers<void>();
-  // Whoever does not look at it gets the defect from stop.
+  // Callers that ignore it receive the error from `stop()`.
   end.promise.catch(() => undefined);
   const run = (controller: SimController): void => {
     const work = Promise.all([controller.run(life.signal), informers.start(life.signal)]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Times as the API writes them. */
+/** Times in the formats of the API. */
 
 /** metav1.Time: seconds. */
 export function toTime(nowMs: number): string {

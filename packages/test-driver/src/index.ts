@@ -4,7 +4,7 @@ export { createDriverModel } from './model/model.ts';
 export type { DriverModel, DriverModelOptions } from './model/model.ts';
 export type { ChannelOptions } from './model/channel.ts';
 export { factsOf } from './model/facts.ts';
-// What both faces share.
+// Shared by model and program.
 export type {
   Access,
   Attachment,

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-/** The program's entry. Exit codes as the hostpath driver's: 0 stopped, 1 cannot start, 2 wrong flags. */
+/** The program's entry. Exit codes are those of the hostpath driver: 0 stopped, 1 cannot start, 2 wrong flags. */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '@csi-sidecars/runtime';
 import { configure, type Configuration } from './program/configuration.ts';

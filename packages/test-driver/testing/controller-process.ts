@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The process of a controller in a test: real client, caches and queues in a world that outlives it. */
+/** The process of a controller in a test: real client, caches and queues, in an environment that outlives it. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import {
   type Controller,
@@ -28,33 +28,33 @@ import { callsOf, requestsOf, writesOf } from './records.ts';
 export interface ProcessOptions {
   /** `csi-provisioner` */
   readonly name: string;
-  /** Asked around every API write and every call to the driver; `crash` ends the process there. Default: never. */
+  /** Called before and after every API write and every call to the driver; `crash` ends the process there. Default: never. */
   readonly interrupt: ((operation: string, moment: 'before' | 'after') => 'crash' | undefined) | undefined;
 }
 
 export interface ControllerProcess {
-  /** What its controller is given. */
+  /** The ports that its controller gets. */
   readonly ports: ControllerPorts & { readonly channel: CsiChannel };
-  /** Aborts when it crashes. */
+  /** Aborts when the process crashes. */
   readonly death: AbortSignal;
-  /** Starts caches and controller, and lets happen what can happen at once. */
+  /** Starts caches and controller, and runs everything that is due now. */
   run(controller: Controller): Promise<RunningController>;
 }
 
 export interface RunningController extends World {
   readonly metrics: RecordingMetrics;
   readonly logger: RecordingLogger;
-  /** What was written so far: `patch volumeattachments/status va1 200`, in order. */
+  /** The writes so far, in order: `patch volumeattachments/status va1 200`. */
   writes(): readonly string[];
-  /** What the driver was asked and said: `ControllerPublishVolume volume-1 id-of-node1 OK`, in order. */
+  /** The calls to the driver and their results, in order: `ControllerPublishVolume volume-1 id-of-node1 OK`. */
   calls(): readonly string[];
-  /** As sent to the driver. */
+  /** The requests that were sent to the driver. */
   requests(method: string): readonly Readonly<Record<string, unknown>>[];
-  /** Lets everything that can happen at this moment happen. */
+  /** Runs everything that is due now. */
   settle(): Promise<void>;
-  /** The process stops in good order. */
+  /** Stops the process in order. */
   stop(): Promise<void>;
-  /** The process is gone from one moment to the next: nothing it started is heard of again. */
+  /** Ends the process at once: nothing that it started has any further effect. */
   crash(): World;
 }
 
@@ -78,6 +78,9 @@ export function createProcess(world: World, { name, interrupt }: ProcessOptions)
   const settleAll = async (): Promise<void> => {
     for (let turn = 0; turn < 30; turn++) await settle();
     await clock.advance(0);
+    // A run that throws is retried, and the retry may hide the defect from what a test looks at.
+    const defect = logger.lines.find((line) => line.kind === 'error' && line.message === 'Reconcile threw, will retry');
+    if (defect?.kind === 'error') throw defect.error;
   };
   return {
     ports: {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Where a controller is tested whole, in virtual time: a fake API server that knows its rights, and the driver's model. */
+/** The environment in which a whole controller is tested in virtual time: a fake API server that checks permissions, and the driver's model. */
 import {
   type AccessRule,
   createFakeApiServer,
@@ -10,19 +10,19 @@ import {
 } from '@csi-sidecars/runtime/testing';
 import { createDriverModel, type DriverModel, type Settings } from '../src/index.ts';
 
-/** What a crash of the controller leaves as it is. */
+/** Everything that a crash of the controller does not affect. */
 export interface World {
   readonly clock: FakeClock;
   readonly server: FakeApiServer;
   readonly driver: DriverModel;
-  /** Of the way to the API server; may grow while in use. */
+  /** Faults on the connection to the API server; rules may be added while in use. */
   readonly faults: FaultRule[];
 }
 
 export interface WorldOptions {
   /** `csi:provisioner` */
   readonly serviceAccount: string;
-  /** What it may do, and nothing more. */
+  /** Its permissions. */
   readonly rules: readonly AccessRule[];
   readonly driver: Partial<Settings>;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of whole controllers share.
+// Shared by the tests of whole controllers.
 export { createProcess } from './controller-process.ts';
 export type { ControllerProcess, ProcessOptions, RunningController } from './controller-process.ts';
 export { createWorld } from './controller-world.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The program inside the test process, over a folder of its own; mounts are links, so no root is needed. */
+/** The program inside the test process, with its own folder; mounts are links, so root is not needed. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

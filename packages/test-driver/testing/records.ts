@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What API server and driver saw, a line each: short enough to be compared as whole lists. */
+/** The requests to API server and driver as one line each, short enough to compare whole lists. */
 import type { KubeObject } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
 import type { DriverModel, Outcome } from '../src/index.ts';

@@ -18,7 +18,7 @@ describe('access modes', () => {
     }
   });
 
-  it('[common#61] given ReadWriteMany with others, when mapped, then it wins', () => {
+  it('[common#61] given ReadWriteMany with other modes, when mapped, then it takes precedence', () => {
     expect(text(['ReadWriteMany', 'ReadWriteOnce'])).toBe('MULTI_NODE_MULTI_WRITER');
     expect(text(['ReadOnlyMany', 'ReadWriteOnce', 'ReadWriteMany'], precise)).toBe('MULTI_NODE_MULTI_WRITER');
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Kubernetes access modes to CSI access modes. Two questions are asked of this table: the attacher and the resizer have
+ * Kubernetes access modes to CSI access modes. The table has two uses: the attacher and the resizer have
  * the set of modes of a PersistentVolume and need one CSI mode; the provisioner maps each mode of a claim on its own,
- * so combinations that are errors here (ReadOnlyMany with ReadWriteOnce) are two capabilities there.
+ * so combinations that are errors here (ReadOnlyMany with ReadWriteOnce) give two capabilities there.
  */
 import { ok, refuse, type Result } from './result.ts';
 

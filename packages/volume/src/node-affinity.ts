@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Where a volume is reachable from: the topologies of a driver's response as the node affinity of a PersistentVolume.
- * The response is not compared with the request; what the driver says holds.
+ * Translates the topologies of a driver's response into the node affinity of a PersistentVolume.
+ * The response is not compared with the request: the driver decides.
  */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 
@@ -11,7 +11,7 @@ export interface Topology {
 
 export type VolumeNodeAffinity = NonNullable<NonNullable<PersistentVolume['spec']>['nodeAffinity']>;
 
-/** Undefined means reachable everywhere, which is also what a list without any segment says. */
+/** Undefined means reachable everywhere, which is also the meaning of a list without any segment. */
 export function toNodeAffinity(topologies: readonly Topology[] | undefined): VolumeNodeAffinity | undefined {
   const nodeSelectorTerms = (topologies ?? [])
     .map((topology) => Object.entries(topology.segments ?? {}))

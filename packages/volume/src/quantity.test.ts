@@ -35,7 +35,7 @@ describe('parsing', () => {
   });
 
   it.each(['', 'Gi', '1 Gi', '1gi', '1K', 'e3', '1e', '1.2.3', '0x10', '1e999999999', '9'.repeat(200), '.'])(
-    'given %s, when parsed, then it is no quantity',
+    'given %s, when parsed, then it is not a quantity',
     (text) => {
       expect(parseQuantity(text)).toBeUndefined();
     },
@@ -96,7 +96,7 @@ describe('properties', () => {
     );
   });
 
-  it('given two sizes, when compared as quantities, then the order is that of the numbers', () => {
+  it('given two sizes, when compared as quantities, then their order is that of the numbers', () => {
     fc.assert(
       fc.property(size, size, (left, right) => {
         const [a, b] = [parseQuantity(`${left}`), parseQuantity(formatBytes(right))];

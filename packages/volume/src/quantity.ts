@@ -14,11 +14,11 @@ const nano = 1_000_000_000n;
 const binarySuffixes = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'] as const;
 const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'] as const;
 const syntax = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+|)$/;
-/** Longer texts and larger exponents cannot be sizes; the bound keeps a hostile object from costing memory. */
+/** Longer texts and larger exponents cannot be sizes; the limit keeps a hostile object from using up memory. */
 const maxTextLength = 128;
 const maxExponent = 64;
 
-/** Undefined when the text is no quantity. */
+/** Undefined if the text is not a quantity. */
 export function parseQuantity(text: string): Quantity | undefined {
   if (text.length > maxTextLength) return undefined;
   const match = syntax.exec(text);
@@ -53,7 +53,7 @@ export function formatBytes(bytes: bigint): string {
 export function formatQuantity(quantity: Quantity): string {
   const { nanos, format } = quantity;
   if (nanos === 0n) return '0';
-  // Below 1024 and with a fraction of a byte the binary suffixes say nothing; the API server writes decimal then.
+  // Below 1024 and with a fraction of a byte no binary suffix is exact; the API server then writes decimal.
   if (format === 'BinarySI' && nanos % nano === 0n && absolute(nanos) >= 1024n * nano)
     return formatBinary(nanos / nano);
   return formatDecimal(nanos, format);

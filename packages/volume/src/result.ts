@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A rule that can refuse: the refusal is a value with the text users see, never an exception. */
+/** The result of a rule that can refuse: the refusal is a value with the text that users see, never an exception. */
 export type Result<T> =
   | { readonly kind: 'ok'; readonly value: T }
   | { readonly kind: 'error'; readonly message: string };

@@ -24,7 +24,7 @@ describe('expansion', () => {
     expect(expandTemplate('${a}', () => '${b}')).toBe('${b}');
   });
 
-  it('given any text, when expanded, then it ends and text without a dollar is unchanged', () => {
+  it('given any text, when expanded, then expansion ends, and text without a dollar is unchanged', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const expanded = expandTemplate(text, () => '');

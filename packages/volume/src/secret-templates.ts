@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * References to secrets in class parameters: a name template and a namespace template, expanded with tokens of the
- * objects at hand. Provisioner, snapshotter and snapshot-controller differ only in keys, tokens and the words of one
+ * the objects involved. Provisioner, snapshotter and snapshot-controller differ only in keys, tokens and the words of one
  * error, which they pass in. Nothing is read here; a resolved secret need not exist.
  */
 import { isDnsLabel, isDnsSubdomain } from './dns-names.ts';
@@ -65,8 +65,8 @@ const specialToken = /^[*#$@!?\-0-9]/;
 const plainToken = /^[A-Za-z0-9_]+/;
 
 /**
- * Shell-like expansion: `${token}` and `$token`. A `$` that no token can follow stays; `${}` and the `${` of an
- * unterminated token are swallowed. One pass: a value that contains `$` is not expanded again.
+ * Shell-like expansion: `${token}` and `$token`. A `$` that is not followed by a token stays; `${}` and the `${` of an
+ * unterminated token are removed. One pass: a value that contains `$` is not expanded again.
  */
 export function expandTemplate(template: string, valueOf: (token: string) => string): string {
   let result = '';
@@ -82,7 +82,7 @@ export function expandTemplate(template: string, valueOf: (token: string) => str
   }
 }
 
-/** The token that follows a `$` and how much text it takes; an empty name with a length is text to swallow. */
+/** The token that follows a `$` and its length in the text; an empty name with a length is text to remove. */
 function nextToken(text: string): { readonly name: string; readonly length: number } {
   if (text.startsWith('{')) {
     const end = text.indexOf('}');

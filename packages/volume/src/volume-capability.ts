@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How a volume is used, in CSI's words. A block volume has neither file system nor mount options, whatever its object says. */
+/** How a volume is used, as a CSI message. A block volume has neither file system nor mount options, whatever its object contains. */
 import type { VolumeCapabilityInput } from '@csi-sidecars/csi';
 import { type AccessModeSupport, toAccessMode } from './access-modes.ts';
 import { ok, type Result } from './result.ts';
 
 export interface VolumeUse {
   readonly accessModes: readonly string[];
-  /** Anything but `Block` is a file system. */
+  /** Any value except `Block` means a file system. */
   readonly volumeMode: string | undefined;
-  /** Empty: the driver's default. */
+  /** If empty, the driver uses its default. */
   readonly fsType: string;
   readonly mountOptions: readonly string[];
 }
 
-/** Refuses access modes that no single CSI mode stands for. */
+/** Refuses access modes that no single CSI mode represents. */
 export function toVolumeCapability(use: VolumeUse, support: AccessModeSupport): Result<VolumeCapabilityInput> {
   const mode = toAccessMode(use.accessModes, support);
   if (mode.kind === 'error') return mode;

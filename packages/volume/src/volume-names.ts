@@ -4,7 +4,7 @@ import { ok, refuse, type Result } from './result.ts';
 
 export interface VolumeNameOptions {
   readonly prefix: string;
-  /** How much of the claim's UID, without dashes, is used; undefined: all of it, unchanged. */
+  /** How much of the claim's UID, without dashes, is used; undefined means all of it, unchanged. */
   readonly uuidLength?: number | undefined;
 }
 

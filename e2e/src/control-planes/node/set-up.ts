@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * `npm run node-setup`: what control plane `node` needs on a bare Debian machine - packages of Debian, then the foreign programs,
- * built into the cache. Does nothing where everything is there.
+ * built into the cache. Does nothing where everything is there. `--packages-only` leaves the foreign programs out.
  */
 import { spawnSync } from 'node:child_process';
 import { ensureTools } from '../../tools/ensure-tools.ts';
@@ -20,7 +20,7 @@ if (packages.length > 0) {
   apt('update');
   apt('install', '--yes', '--no-install-recommends', ...packages);
 }
-await ensureTools(nodeTools);
+if (!process.argv.includes('--packages-only')) await ensureTools(nodeTools);
 
 function apt(...args: readonly string[]): void {
   const { status, error } = spawnSync('apt-get', ['--quiet', ...args], {

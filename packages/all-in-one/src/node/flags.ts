@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One command line for the registrar and livenessprobe. What both call the same and mean differently has a prefix. */
+/** One command line for the registrar and livenessprobe. A flag with the same name and different meanings gets a prefix. */
 import { type LivenessprobeValues, livenessprobeProgram } from '@csi-sidecars/livenessprobe';
 import { type NodeDriverRegistrarValues, nodeDriverRegistrarProgram } from '@csi-sidecars/node-driver-registrar';
 import type { ProgramFlags } from '@csi-sidecars/sidecar';

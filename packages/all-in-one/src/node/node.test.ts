@@ -51,7 +51,7 @@ async function startNode(args: readonly string[] = []) {
 }
 
 describe('the command line', () => {
-  it('given the flags of both programs, then all are there, and what both have is prefixed', () => {
+  it('given the flags of both programs, then all are accepted, and those that both have get a prefix', () => {
     const shared = Object.keys(livenessprobeProgram.flags).filter((name) => name in nodeDriverRegistrarProgram.flags);
     const same = new Set([
       'csi-address',
@@ -98,7 +98,7 @@ describe('two programs in one process', () => {
     expect(await node.ask(node.ports.livenessprobe)).toBe('refused');
   });
 
-  it('given a registrar that fails, then it is started again alone, and livenessprobe does not notice', async () => {
+  it('given a registrar that fails, then only the registrar is started again, and livenessprobe keeps serving', async () => {
     const taken = createServer();
     const port = await freePort();
     await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `csi-sidecars node`: registrar and livenessprobe in one process. Each has its listener; neither ends the other. A command
+ * `csi-sidecars node`: registrar and livenessprobe in one process. Each has its own listener, and neither ends the other. A command
  * line that one of them would refuse is refused for both, before anything runs.
  */
 import { readSettings as readLivenessprobe, runLivenessprobe } from '@csi-sidecars/livenessprobe';

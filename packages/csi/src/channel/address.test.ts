@@ -32,7 +32,7 @@ describe('parseAddress', () => {
     expect(() => parseAddress(text)).toThrow(reason);
   });
 
-  it('given the largest port, then it is taken', () => {
+  it('given the largest port, then it is accepted', () => {
     expect(targetOf(parseAddress('host:65535'))).toBe('dns:host:65535');
   });
 

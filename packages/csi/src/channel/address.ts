@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Forms of `--csi-address`. Losing a driver can be noticed behind an absolute path and `unix://` only, as upstream has
- * it: a program that must not outlive its driver refuses the other forms.
+ * Forms of `--csi-address`. As upstream, the loss of a driver can be detected only behind an absolute path and `unix://`:
+ * a program that must not outlive its driver refuses the other forms.
  */
 export type CsiAddress =
   | { readonly kind: 'unix'; readonly text: string; readonly path: string; readonly lossIsVisible: boolean }
@@ -16,12 +16,12 @@ export function parseAddress(text: string): CsiAddress {
   if (text.startsWith('unix://')) {
     const path = text.slice('unix://'.length);
     const authority = path.split('/', 1)[0] ?? '';
-    // `unix://C:\csi\csi.sock` is no URL; everything behind the slashes is the path.
+    // `unix://C:\csi\csi.sock` is not a URL; everything after the slashes is the path.
     if (authority !== '' && !authority.includes('\\')) throw new Error(`invalid (non-empty) authority: ${authority}`);
     return unixAddress(text, path, true);
   }
   if (text.startsWith('unix:')) return unixAddress(text, text.slice('unix:'.length), false);
-  // A relative path is taken for a host name, and never found.
+  // A relative path is taken for a host name, which is never found.
   const endpoint = text.replace(/^(?:dns|passthrough):(?:\/\/[^/]*\/)?/, '');
   const [, host = endpoint, port = ''] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(endpoint) ?? [];
   if (Number(port) > largestPort) throw new Error(`invalid address ${JSON.stringify(text)}: no port ${port}`);
@@ -33,7 +33,7 @@ function unixAddress(text: string, path: string, lossIsVisible: boolean): CsiAdd
   return { kind: 'unix', text, path, lossIsVisible };
 }
 
-/** The target as grpc-js resolves it. */
+/** The target in the form that grpc-js resolves. */
 export function targetOf(address: CsiAddress): string {
   if (address.kind === 'unix') {
     return address.path.startsWith('/') ? `unix://${address.path}` : `unix:${address.path}`;

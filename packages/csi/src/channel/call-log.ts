@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The two lines that a call leaves in the log at level 5, without secrets. Below that level nothing is formatted. */
+/** The two log lines of a call at level 5, without secrets. Below that level nothing is formatted. */
 import type { Logger } from '@csi-sidecars/runtime';
 import type { CsiError } from '../csi-error.ts';
 import type { Method, RequestOf, ResponseOf } from '../methods.ts';
@@ -19,7 +19,7 @@ export interface CallLogDeps {
   readonly sanitizer: Sanitizer;
 }
 
-/** @param maxResponseBytes longer responses are cut; zero and less: never. Requests are never cut. */
+/** @param maxResponseBytes longer responses are cut; zero or less disables cutting. Requests are never cut. */
 export function callLog({ log, sanitizer }: CallLogDeps, maxResponseBytes: number): CallLog {
   return {
     called: (method, request) => {

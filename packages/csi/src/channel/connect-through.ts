@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * From a way of dialling to the channel that everything above uses: connection, limits, log and metrics of calls in one
+ * Turns a dialler into the channel that all other code uses: connection, limits, log and metrics of calls in one
  * place. It retries connecting, never a call: whether a call may be repeated is for its caller to know.
  */
 import type { Clock, Logger } from '@csi-sidecars/runtime';
@@ -20,16 +20,16 @@ export interface ConnectCsiDeps {
 }
 
 export interface ConnectCsiOptions {
-  /** As `--csi-address` takes it. */
+  /** In the syntax of `--csi-address`. */
   readonly address: string;
-  /** Time limit of connecting, 30 s by default; zero and less: wait for ever. It does not limit calls. */
+  /** Time limit of connecting, 30 s by default; zero or less waits for ever. It does not limit calls. */
   readonly connectTimeoutMs?: number;
   /**
-   * When the driver is gone: `reconnect` (default) with the next call, or `end`: the channel's `lost` aborts and every
-   * call fails as Unavailable. `end` needs an absolute path or a unix:// address.
+   * What happens when the driver is lost. `reconnect` (default): the next call connects again. `end`: the channel's `lost` aborts and every
+   * call fails with Unavailable. `end` needs an absolute path or a unix:// address.
    */
   readonly lossPolicy?: LossPolicy;
-  /** Longest response in the log, in bytes; by default, and for zero and less, responses are logged whole. */
+  /** Longest response in the log, in bytes. By default, and for zero or less, responses are logged in full. */
   readonly maxLoggedResponseBytes?: number;
   /** Ends connecting. */
   readonly signal?: AbortSignal;
@@ -37,7 +37,7 @@ export interface ConnectCsiOptions {
 
 const defaultConnectTimeoutMs = 30_000;
 
-/** How calls get on the wire, and what is known of the messages. */
+/** How calls are sent, and what is known about their messages. */
 export interface Protocol {
   readonly dial: Dial;
   readonly sanitizer: Sanitizer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The channel over real sockets. Time is virtual; what is only about time is in connection.test.ts. */
+/** The channel over real sockets. Time is virtual; tests that are only about time are in connection.test.ts. */
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createHttp2Server } from 'node:http2';
@@ -39,7 +39,7 @@ interface Link extends AsyncDisposable {
   readonly cut: () => void;
 }
 
-/** A socket in front of the driver's, which answers late or is cut. */
+/** A socket in front of the driver's socket, which answers late or is cut off. */
 async function linkTo(target: string, late?: { readonly clock: FakeClock; readonly delayMs: number }): Promise<Link> {
   const sockets = new Set<Socket>();
   let accepted = 0;
@@ -121,7 +121,7 @@ describe('addresses', () => {
 });
 
 describe('the connection', () => {
-  it('given nobody on the socket, then the failure names what was met', async () => {
+  it('given a socket without a listener, then the failure names the reason', async () => {
     await using directory = await temporaryDirectory();
     const result = await dialer(new FakeClock())(parseAddress(directory.socket));
     expect(result).toEqual({ kind: 'failed', reason: `connect ENOENT ${directory.socket}` });
@@ -150,7 +150,7 @@ describe('the connection', () => {
     expect(channel.lost.aborted).toBe(false);
   });
 
-  it('given a driver that dies during a call and a caller that must see it, then both end', async () => {
+  it('given a driver that dies during a call and the policy end, then the call and the channel end', async () => {
     const began = Promise.withResolvers<void>();
     await using server = await serveCsi({
       '/csi.v1.Controller/CreateVolume': () => {
@@ -218,7 +218,7 @@ describe('a call', () => {
     });
   });
 
-  it('given a time limit, then the driver is told', async () => {
+  it('given a time limit, then it is sent to the driver', async () => {
     await using directory = await temporaryDirectory();
     const headers: (string | string[] | undefined)[] = [];
     const driver = createHttp2Server();
@@ -239,7 +239,7 @@ describe('a call', () => {
     driver.close();
   });
 
-  it('given a time limit, then the call ends when it is over', async () => {
+  it('given a time limit, when it has passed, then the call ends', async () => {
     const began = Promise.withResolvers<void>();
     const aborted = Promise.withResolvers<void>();
     await using server = await serveCsi({
@@ -287,7 +287,7 @@ describe('a call', () => {
     expect(clock.pending).toBe(idle);
   });
 
-  it('given an error of the driver, then code and text are kept, however odd', async () => {
+  it('given an error of the driver, then code and text are kept, even unusual ones', async () => {
     await using server = await serveCsi({
       '/csi.v1.Identity/Probe': () => csiError('Code(99)', 'first line\nsecond line: \u00fc'),
     });
@@ -319,7 +319,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('given level 4, then calls leave no line', async () => {
+  it('given level 4, then calls are not logged', async () => {
     await using server = await serveCsi({ '/csi.v1.Identity/Probe': () => ({}) });
     const { channel, log } = await connected({ address: server.path }, 4);
     await channel.call('/csi.v1.Identity/Probe', {}, call);
@@ -333,7 +333,7 @@ describe('a call', () => {
     expect(log.lines.at(-1)?.facts['response']).toBe('{"name":"ab [response body too large, log capped to 11 chars]');
   });
 
-  it('[csi-spec#8,19] given odd keys, empty values and large numbers, then they survive the way there and back', async () => {
+  it('[csi-spec#8,19] given odd keys, empty values and large numbers, then the driver and the caller receive them unchanged', async () => {
     const context = { '': 'empty key', empty: '', '\u00fc.a/b_c-d': 'x', __proto__x: 'y', ['__proto__']: 'z' };
     await using server = await serveCsi({
       '/csi.v1.Controller/CreateVolume': ({ parameters, capacity_range }) => ({

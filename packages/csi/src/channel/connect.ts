@@ -6,7 +6,7 @@ import type { CsiChannel } from './channel.ts';
 import { type ConnectCsiDeps, type ConnectCsiOptions, connectThrough } from './connect-through.ts';
 import { dialer } from './grpc-js-dial.ts';
 
-/** One for all connections: it remembers what it has seen of the types. */
+/** Shared by all connections: it caches what it knows about the types. */
 let sanitizer: Sanitizer | undefined;
 
 /** Rejects with a ConnectError, or for an address that cannot work. */

@@ -54,7 +54,7 @@ async function codeOf(connection: DriverConnection): Promise<string> {
 }
 
 describe('connecting', () => {
-  it('[common#3] given a driver that starts after 10 s, then it is met at the next attempt, one second apart', async () => {
+  it('[common#3] given a driver that starts after 10 s, then the next attempt connects, one second after the last', async () => {
     const driver = aDriver({ listening: false });
     const connection = driver.open({ connectTimeoutMs: 0 });
     await driver.clock.advance(10_500);
@@ -67,7 +67,7 @@ describe('connecting', () => {
     ]);
   });
 
-  it('[common#4] given no driver and a budget of 5 s, then it fails at 5 s and says what the last attempt met', async () => {
+  it('[common#4] given no driver and a time limit of 5 s, then connecting fails at 5 s and names the failure of the last attempt', async () => {
     const driver = aDriver({ listening: false });
     let failedAtMs: number | undefined;
     const connection = driver.open({ connectTimeoutMs: 5000 }).finally(() => {
@@ -79,7 +79,7 @@ describe('connecting', () => {
     expect(failedAtMs).toBe(5000);
   });
 
-  it('[common#5] given no budget, then connecting goes on for as long as it takes, with a line every 10 s', async () => {
+  it('[common#5] given no time limit, then connecting goes on for as long as it takes, with a log line every 10 s', async () => {
     const driver = aDriver({ listening: false });
     const connection = driver.open({ connectTimeoutMs: 0 });
     await driver.clock.advance(600_500);
@@ -100,7 +100,7 @@ describe('connecting', () => {
   });
 
   it.each(['unix:/csi.sock', 'localhost:9000', 'csi.sock'])(
-    '[common#11] given %s and a caller that must see a loss, then it is refused before any attempt',
+    '[common#11] given %s and the policy end, then it is refused before any attempt',
     async (text) => {
       const driver = aDriver({ listening: true });
       await expect(driver.open({ address: parseAddress(text), lossPolicy: 'end' })).rejects.toThrow(
@@ -156,14 +156,14 @@ describe('losing the driver', () => {
     ]);
   });
 
-  it('[common#12] given a driver that dies while nobody calls, then the loss is seen at once', async () => {
+  it('[common#12] given a driver that dies while no call is in flight, then the loss is detected at once', async () => {
     const driver = aDriver({ listening: true });
     const connection = await driver.open({ lossPolicy: 'end' });
     await driver.stop();
     expect(connection.lost.aborted).toBe(true);
   });
 
-  it('[common#13] given a driver that restarts at once, then it counts as lost all the same', async () => {
+  it('[common#13] given a driver that restarts at once, then it still counts as lost', async () => {
     const driver = aDriver({ listening: true });
     const connection = await driver.open({ lossPolicy: 'end' });
     await driver.restart();
@@ -179,7 +179,7 @@ describe('losing the driver', () => {
     expect(driver.log.messages()).toEqual(['Connecting']);
   });
 
-  it('given a time limit, then what reconnecting took counts', async () => {
+  it('given a time limit, then the time for reconnecting counts', async () => {
     const clock = new FakeClock();
     const limits: number[] = [];
     const exchange = (async (method, _request, options) => {

@@ -24,7 +24,7 @@ export interface ConnectionDeps {
 
 export interface ConnectionOptions {
   readonly address: CsiAddress;
-  /** How long to wait for the first connection; zero and less: for ever. */
+  /** How long to wait for the first connection; zero or less waits for ever. */
   readonly connectTimeoutMs: number;
   readonly lossPolicy: LossPolicy;
   readonly signal?: AbortSignal | undefined;
@@ -42,7 +42,7 @@ type State =
   | { readonly kind: 'lost' }
   | { readonly kind: 'closed' };
 
-/** Not connected, and no longer trying. The text is what Go's context says, and what the last attempt met. */
+/** Not connected, and no longer trying. The text is that of Go's context, followed by the failure of the last attempt. */
 export class ConnectError extends Error {
   override readonly name = 'ConnectError';
   readonly kind: 'deadlineExceeded' | 'canceled';
@@ -50,7 +50,7 @@ export class ConnectError extends Error {
     super(`${contextTexts[kind]}${detail}`, options);
     this.kind = kind;
   }
-  /** Without what the last attempt met. */
+  /** The text without the failure of the last attempt. */
   get contextText(): string {
     return contextTexts[this.kind];
   }
@@ -60,7 +60,7 @@ const contextTexts = { deadlineExceeded: 'context deadline exceeded', canceled: 
 const attemptPeriodMs = 1000;
 const progressPeriodMs = 10_000;
 
-/** Resolves with the first connection; rejects when the time is over, with the reason of the last attempt. */
+/** Resolves with the first connection; rejects when the time limit has passed, with the failure of the last attempt. */
 export async function openConnection(deps: ConnectionDeps, options: ConnectionOptions): Promise<DriverConnection> {
   if (options.lossPolicy === 'end' && !(options.address.kind === 'unix' && options.address.lossIsVisible)) {
     throw new Error('OnConnectionLoss callback only supported for unix:// addresses');
@@ -115,7 +115,7 @@ function keepConnected(
     await connection.ended;
     if (state.kind !== 'ready' || state.connection !== connection) return;
     connection.close();
-    // As upstream, whose dialler sees the loss behind these forms of an address only.
+    // As upstream, whose dialler detects a loss only behind these forms of an address.
     if (address.kind === 'unix' && address.lossIsVisible) {
       log.error(undefined, 'Lost connection', { address: address.text });
     }
@@ -123,7 +123,7 @@ function keepConnected(
     if (lossPolicy === 'end') lost.abort(new Error('lost connection to CSI driver'));
   }
 
-  /** One attempt for all calls that wait; after a failure its result stands for the rest of the second. */
+  /** One attempt for all waiting calls; after a failure its result is reused for the rest of the second. */
   async function redial(): Promise<DialResult> {
     const attemptMs = clock.monotonicMs();
     const result = await dial(address);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The port to a way of dialling: grpc-js for controllers (grpc-js-dial.ts), our own gRPC for the programs that run on every node
- * (node-dial.ts). Nothing of either is imported here, since a program has one of them.
+ * The port for dialling: grpc-js for controllers (grpc-js-dial.ts), our own gRPC for the programs that run on every node
+ * (node-dial.ts). This file imports neither, because a program contains only one of them.
  */
 import type { CsiAddress } from './address.ts';
 import type { Exchange } from './exchange.ts';
@@ -20,5 +20,5 @@ export type DialResult =
 
 export type Dial = (address: CsiAddress) => Promise<DialResult>;
 
-/** As upstream: an attempt has as long as the pause between attempts. */
+/** As upstream: an attempt may take as long as the pause between attempts. */
 export const attemptLimitMs = 1000;

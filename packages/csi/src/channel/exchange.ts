@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * One unary call on one connection. Its limit is sent to the driver as well; when it passes, or the signal aborts, the
- * stream is reset and the call ends here and now. The driver goes on with what it began: that is CSI's rule, not a leak.
- * Never throws: a failure is an outcome. Not here: how a call is put on the wire (grpc-js-exchange.ts, node-dial.ts).
+ * stream is reset and the call ends at once. The driver continues what it began, as CSI requires.
+ * It never throws: a failure is an outcome. Not here: how a call is sent (grpc-js-exchange.ts, node-dial.ts).
  */
 import type { Code } from '@csi-sidecars/grpc';
 import type { Clock } from '@csi-sidecars/runtime';
@@ -20,11 +20,11 @@ export type Exchange = <M extends Method>(
   options: CsiCallOptions,
 ) => Promise<ExchangeOutcome<M>>;
 
-/** A call as it goes on the wire. */
+/** A call in the form in which it is sent. */
 export interface SentCall {
   readonly method: string;
   readonly request: object;
-  /** For the header that the driver reads. */
+  /** For the deadline header that the driver reads. */
   readonly timeoutMs: number;
 }
 
@@ -32,7 +32,7 @@ export type SentOutcome =
   | { readonly kind: 'answered'; readonly response: object }
   | { readonly kind: 'failed'; readonly error: CsiError };
 
-/** Sends; calls `done` at most once. What it returns resets the stream. */
+/** Sends the call and calls `done` at most once. The returned function resets the stream. */
 export type Send = (call: SentCall, done: (outcome: SentOutcome) => void) => { readonly cancel: () => void };
 
 export function failed(

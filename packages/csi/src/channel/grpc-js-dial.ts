@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * One attempt to reach the driver. Connected means that the HTTP/2 settings arrived, not only that the socket was
- * accepted. grpc-js could retry by itself; here every attempt is a channel of its own, so that the pace is ours: a
- * driver that starts late is met within a second, whatever happened before.
+ * accepted. grpc-js could retry by itself; here every attempt is a separate channel, so that we control the pace: a
+ * driver that starts late is connected within a second, whatever happened before.
  */
 import { Channel, connectivityState, credentials } from '@grpc/grpc-js';
 import type { ChannelInterface, ChannelOptions } from '@grpc/grpc-js';
@@ -12,7 +12,7 @@ import { type Connection, type Dial, attemptLimitMs } from './dial.ts';
 import { exchangeOn } from './grpc-js-exchange.ts';
 import { reasonNotReached } from './reach.ts';
 
-/** What a timer can hold: 24.8 days. The activity below is far more frequent, so the channel never goes idle. */
+/** The longest delay of a timer: 24.8 days. The activity below is far more frequent, so the channel never goes idle. */
 const longestIdleMs = 2 ** 31 - 1;
 const activityPeriodMs = 24 * 60 * 60 * 1000;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What only a peer that breaks the protocol does; everything else is in connect.test.ts, over real sockets. */
+/** Peers that break the protocol; everything else is in connect.test.ts, over real sockets. */
 import { type ChannelInterface, type InterceptingListener, Metadata, status } from '@grpc/grpc-js';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { exchangeOn } from './grpc-js-exchange.ts';
 const method = '/csi.v1.Controller/CreateVolume';
 const limit = { timeoutMs: 1000 };
 
-/** As grpc-js: the messages, then the status, unless the call was canceled with another one. */
+/** Like grpc-js: the messages, then the status, unless the call was canceled with another status. */
 function answering(...messages: readonly Buffer[]) {
   const canceled: unknown[] = [];
   const createCall = () => ({
@@ -29,7 +29,7 @@ function answering(...messages: readonly Buffer[]) {
   return { exchange, canceled };
 }
 
-it('given an answer that cannot be decoded, then the failure says that the driver did answer', async () => {
+it('given an answer that cannot be decoded, then the failure records that the driver did answer', async () => {
   const { exchange, canceled } = answering(Buffer.from([0x0a, 0xff]));
   const outcome = await exchange(method, {}, limit);
   const detail = 'Response message parsing error: the message ends too early';
@@ -39,7 +39,7 @@ it('given an answer that cannot be decoded, then the failure says that the drive
   expect(readable).toMatchObject({ kind: 'answered', response: { volume: null } });
 });
 
-it('given no answer, or two, then that is a failure and not an answer', async () => {
+it('given no answer, or two, then the call fails', async () => {
   const none = await answering().exchange(method, {}, limit);
   expect(none).toMatchObject({ kind: 'failed', error: { code: 'Unimplemented', detail: 'No message received' } });
   const two = await answering(Buffer.alloc(0), Buffer.alloc(0)).exchange(method, {}, limit);
@@ -49,7 +49,7 @@ it('given no answer, or two, then that is a failure and not an answer', async ()
   });
 });
 
-it('given a request that cannot be encoded, then it is not sent, and the failure says why', async () => {
+it('given a request that cannot be encoded, then it is not sent, and the failure gives the reason', async () => {
   const request = { capacity_range: { required_bytes: 'many' } } as RequestOf<typeof method>;
   const outcome = await answering(Buffer.alloc(0)).exchange(method, request, limit);
   expect(outcome).toMatchObject({

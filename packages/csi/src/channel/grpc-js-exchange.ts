@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Calls through grpc-js, on its channel: its `Client` would add interceptors, an emitter and the caller's stack to every call,
- * which nobody here looks at.
+ * Calls through grpc-js, directly on its channel: its `Client` would add interceptors, an emitter and the caller's stack to every call,
+ * none of which is used here.
  */
 import { Metadata, status } from '@grpc/grpc-js';
 import type { ChannelInterface } from '@grpc/grpc-js';
@@ -29,7 +29,7 @@ export function exchangeOn(deps: { readonly clock: Clock; readonly channel: Chan
       done(failed({ code: 'Internal', method, detail }, error));
       return notSent;
     }
-    // No deadline for grpc-js: it would take time from the machine's clock, and ours may be another.
+    // grpc-js gets no deadline: it would use the system clock, and ours may be a virtual one.
     const call = channel.createCall(method, Infinity, null, null, null);
     let outcome: SentOutcome | undefined;
     call.start(headersFor(timeoutMs), {
@@ -68,7 +68,7 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Made once for calls of the same limit, which most have: grpc-js copies what it is given. */
+/** Cached for calls with the same limit, which most calls have; grpc-js copies the object. */
 function timeoutHeaders(): (timeoutMs: number) => Metadata {
   let last: { readonly timeoutMs: number; readonly headers: Metadata } | undefined;
   return (timeoutMs) => {

@@ -67,7 +67,7 @@ describe('our client at a driver on grpc-js', () => {
     });
   });
 
-  it('takes answers larger than a window, and refuses those over 4 MiB', async () => {
+  it('accepts answers larger than a window, and refuses those over 4 MiB', async () => {
     let size = 1_000_000;
     await using driver = await serveCsi({ [getPluginInfo]: () => ({ name: 'a', vendor_version: 'x'.repeat(size) }) });
     const { channel } = await connectTo(driver.path);
@@ -78,14 +78,14 @@ describe('our client at a driver on grpc-js', () => {
     await expect(channel.call(getPluginInfo, {}, call)).rejects.toMatchObject({ code: 'ResourceExhausted' });
   });
 
-  it('carries calls side by side on one connection', async () => {
+  it('runs calls in parallel on one connection', async () => {
     await using driver = await serveCsi({ [probe]: () => ({}) });
     const { channel } = await connectTo(driver.path);
     const answers = await Promise.all(Array.from({ length: 100 }, () => channel.call(probe, {}, call)));
     expect(answers).toEqual(Array.from({ length: 100 }, () => ({ ready: null })));
   });
 
-  it('tells the driver when it gives up, by limit or by signal', async () => {
+  it('cancels the call at the driver when it gives up, by limit or by signal', async () => {
     const ended = Promise.withResolvers<void>();
     await using driver = await serveCsi({
       [probe]: (_, { signal }) => {
@@ -120,7 +120,7 @@ describe('our client at a driver on grpc-js', () => {
     await expect(pending).rejects.toMatchObject({ code: 'Unavailable' });
   });
 
-  it('ends an attempt at a peer that accepts and says nothing, after a second of its clock', async () => {
+  it('ends an attempt at a peer that accepts and sends nothing, after a second of its clock', async () => {
     const path = join(await aFolder(), 'silent.sock');
     const accepted = Promise.withResolvers<void>();
     await listening(
@@ -186,7 +186,7 @@ describe('our server and a kubelet', () => {
     };
   }
 
-  it('answers grpc-js as any server, on one connection and many times', async () => {
+  it('answers grpc-js like any server, many times on one connection', async () => {
     const { path, statuses } = await aServer();
     const ask = grpcJsCall(path);
     expect(await Promise.all(Array.from({ length: 100 }, () => ask(getInfo, {})))).toEqual(
@@ -197,7 +197,7 @@ describe('our server and a kubelet', () => {
     expect(statuses).toEqual([status]);
   });
 
-  it('refuses what it does not know, and goes on', async () => {
+  it('refuses unknown methods and keeps the connection', async () => {
     const { path } = await aServer();
     const ask = grpcJsCall(path);
     for (const method of ['/pluginregistration.Registration/Other', '/csi.v1.Identity/Probe']) {
@@ -207,7 +207,7 @@ describe('our server and a kubelet', () => {
     expect(await ask(getInfo, {})).toEqual(info);
   });
 
-  it('takes a request larger than a window', async () => {
+  it('accepts a request larger than a window', async () => {
     const { path, statuses } = await aServer();
     const status = { plugin_registered: true, error: 'x'.repeat(500_000) };
     await grpcJsCall(path)(notify, status);
@@ -222,7 +222,7 @@ describe('our server and a kubelet', () => {
     client.close();
   });
 
-  it('given any bytes, then a connection ends at most, and the next is served', async () => {
+  it('given any bytes, then at most their connection ends, and the next one is served', async () => {
     const { path } = await aServer();
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.boolean(), async (noise, afterPreface) => {

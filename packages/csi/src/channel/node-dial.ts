@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Dials a driver with our own gRPC client, and puts the few methods of the node programs on its connections. */
+/** Dials a driver with our own gRPC client, and offers the few methods of the node programs on its connections. */
 import { type CallOutcome, type ClientConnection, type MethodCodec, connectClient } from '@csi-sidecars/grpc';
 import type { Clock } from '@csi-sidecars/runtime';
 import { nodeCodecOf } from '../node-methods.ts';
@@ -45,7 +45,7 @@ function textOf(error: unknown): string {
 function outcomeOf(outcome: CallOutcome, method: string, codec: MethodCodec): SentOutcome {
   if (outcome.kind === 'failed') {
     const { code, detail } = outcome.status;
-    // Only an answer can be OK.
+    // The status can only be OK if there is an answer.
     return failed({ code: code === 'OK' ? 'Internal' : code, method, detail });
   }
   try {

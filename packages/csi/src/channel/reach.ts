@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Is somebody there who speaks HTTP/2? Asked before grpc-js connects, for two things it does not offer: the reason of a
- * failure in plain words, and a limit after which the socket is really closed (an abandoned channel keeps its socket, one
+ * Checks that an HTTP/2 server listens, before grpc-js connects. This adds two things that grpc-js does not offer: the reason of a
+ * failure in plain words, and a time limit after which the socket is closed (an abandoned channel keeps its socket, one
  * per second beside a driver that accepts and never answers).
  */
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { connect as connectSocket } from 'node:net';
 import type { Clock } from '@csi-sidecars/runtime';
 import type { CsiAddress } from './address.ts';
 
-/** Resolves to undefined when the settings of the peer arrived within the limit, else to the reason why not. */
+/** Resolves to undefined when the settings of the peer arrived within the limit, else to the reason of the failure. */
 export async function reasonNotReached(
   clock: Clock,
   address: CsiAddress,
@@ -25,11 +25,11 @@ export async function reasonNotReached(
     await once(session, 'remoteSettings', { signal: given.signal });
     return undefined;
   } catch (error) {
-    // Both may have happened by now: the socket's error says more than its end.
+    // Both may have happened by now; the socket's error is more precise than its end.
     const cause: unknown = error instanceof Error && error.name === 'AbortError' ? given.signal.reason : error;
     return cause instanceof Error ? cause.message : String(cause);
   } finally {
-    // What the end of the session has to report concerns nobody any more.
+    // Errors from closing the session do not matter.
     session.on('error', () => undefined);
     session.destroy();
     socket.destroy();

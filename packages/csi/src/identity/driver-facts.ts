@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CapabilityNames } from './identity.ts';
 
-/** What a driver said about itself at start-up, as controllers read it. */
+/** What a driver reported about itself at start-up, in the form that controllers use. */
 export interface DriverFacts {
   readonly name: string;
   /** e.g. `CONTROLLER_SERVICE`. */

@@ -12,7 +12,7 @@ import {
 const call = { timeoutMs: 1000 };
 
 describe('getDriverName', () => {
-  it('given a driver, then it is the name that the driver says', async () => {
+  it('given a driver, then the name is the one it reports', async () => {
     const driver = fakeCsiChannel();
     driver.answer('/csi.v1.Identity/GetPluginInfo', { name: 'Not checked!', vendor_version: '1' });
     expect(await getDriverName(driver, call)).toBe('Not checked!');
@@ -52,7 +52,7 @@ describe('capabilities', () => {
     expect(await getGroupControllerCapabilities(driver, call)).toEqual(new Set());
   });
 
-  it('[common#22] [csi-spec#2] given UNKNOWN and a number nobody knows, then both are kept and nothing fails', async () => {
+  it('[common#22] [csi-spec#2] given UNKNOWN and an unknown number, then both are kept and nothing fails', async () => {
     const driver = fakeCsiChannel();
     driver.answer('/csi.v1.Controller/ControllerGetCapabilities', {
       capabilities: [{ rpc: { type: 'UNKNOWN' } }, { rpc: { type: 4711 } }, { rpc: { type: 'EXPAND_VOLUME' } }],

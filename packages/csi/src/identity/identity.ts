@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a sidecar asks a driver before it works with it. Errors of the calls pass through; the time limit is the caller's. */
+/** The calls with which a sidecar learns about its driver at start-up. Errors of the calls are passed on; the caller sets the time limit. */
 import type { CsiCallOptions, CsiChannel } from '../channel/channel.ts';
 
 /** Throws when the driver has no name. The name's syntax is not checked. */
@@ -9,7 +9,7 @@ export async function getDriverName(channel: CsiChannel, options: CsiCallOptions
   return name;
 }
 
-/** As in the CSI declaration, e.g. `CREATE_DELETE_VOLUME`. What this version does not know is a number in digits. */
+/** As in the CSI declaration, e.g. `CREATE_DELETE_VOLUME`. A capability that this version does not know appears as its number in digits. */
 export type CapabilityNames = ReadonlySet<string>;
 
 /** Absent means ready. */

@@ -32,7 +32,7 @@ function aDriver(answers: readonly (object | (() => Promise<never>))[]) {
 }
 
 describe('probeForever', () => {
-  it('given a driver that is ready, then it is asked once and at once', async () => {
+  it('given a driver that is ready, then it is probed once, at once', async () => {
     const driver = aDriver([ready]);
     expect(await driver.run()).toBe('ready');
     expect(driver.probedAt).toEqual([0]);

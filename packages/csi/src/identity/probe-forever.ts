@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Waits until the driver says that it is ready. The first probe is made at once, the next ones on the ticks of a
+ * Waits until the driver reports that it is ready. The first probe is made at once, the next ones on the ticks of a
  * one-second ticker that began with it: after a probe that took longer than a tick the next follows immediately.
- * Only "not ready" and a timeout are waited out; every other failure ends the waiting.
+ * Only "not ready" and a timeout are retried; every other failure ends the wait.
  */
 import type { Clock, Logger } from '@csi-sidecars/runtime';
 import type { CsiChannel } from '../channel/channel.ts';
@@ -16,7 +16,7 @@ export interface ProbeDeps {
 }
 
 export interface ProbeOptions {
-  /** Of each probe. */
+  /** Time limit of each probe. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
 }

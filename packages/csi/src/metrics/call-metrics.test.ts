@@ -78,7 +78,7 @@ describe('createCallMetrics', () => {
     expect(() => labelled.withLabelValues({ a: '2' })).toThrow('label "a" already has value "1"');
   });
 
-  it('given two views of one parent, then they do not know of each other, and missing values are empty', () => {
+  it('given two views of one parent, then they do not affect each other, and missing values are empty', () => {
     const { metrics, observed } = recordingMetrics();
     const parent = createCallMetrics(metrics, { labelNames: ['a', 'b'], labels: { fixed: 'f' } });
     const first = parent.withLabelValues({ a: '1' });
@@ -92,7 +92,7 @@ describe('createCallMetrics', () => {
     ]);
   });
 
-  it('[common#52] given calls, whatever their end, then each is counted under its code', async () => {
+  it('[common#52] given calls with any outcome, then each is counted under its code', async () => {
     await using server = await serveCsi({
       '/csi.v1.Identity/Probe': () => ({}),
       '/csi.v1.Controller/DeleteVolume': () => csiError('Code(99)'),

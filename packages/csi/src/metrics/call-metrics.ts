@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The histogram of CSI calls, `<subsystem>_operations_seconds`, with upstream's name, help, buckets and labels.
- * `driver_name` is `unknown-driver` until the name is known; what was observed before keeps that. Additional labels are
- * declared once and given values by `withLabelValues`, which leaves the original alone.
+ * `driver_name` is `unknown-driver` until the name is known; earlier observations keep that value. Additional labels are
+ * declared once and given values by `withLabelValues`, which does not change the original.
  */
 import type { Labels, Metrics } from '@csi-sidecars/runtime';
 import type { Code } from '@csi-sidecars/grpc';
 
 export interface CallMetrics {
   setDriverName(name: string): void;
-  /** Throws for a name that was not declared and for one that has a value already. */
+  /** Throws for a label that was not declared or already has a value. */
   withLabelValues(values: Labels): CallMetrics;
   record(call: ObservedCall): void;
 }
 
 export interface ObservedCall {
   readonly method: string;
-  /** `unknown-non-grpc`: a failure that carries no gRPC status. */
+  /** `unknown-non-grpc`: a failure without a gRPC status. */
   readonly code: Code | 'unknown-non-grpc';
   readonly seconds: number;
-  /** Value of the label `migrated`; ignored where it is not declared. */
+  /** Value of the label `migrated`; ignored if the label is not declared. */
   readonly migrated?: boolean | undefined;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Asks a registration socket who is behind it, as kubelet does. */
+/** Asks the server of a registration socket for its name, as kubelet does. */
 import { connectIdentity } from '../channel/connect-identity.ts';
 import type { ConnectCsiDeps, ConnectCsiOptions } from '../channel/connect-through.ts';
 import type { PluginInfo } from '../gen/plugin-registration.ts';
@@ -11,13 +11,13 @@ export interface RegistrationClient {
   readonly close: () => void;
 }
 
-/** Rejects as `connectCsi`. */
+/** Rejects like `connectCsi`. */
 export async function connectRegistration(
   deps: ConnectCsiDeps,
   options: ConnectCsiOptions,
 ): Promise<RegistrationClient> {
   const channel = await connectIdentity(deps, options);
-  // The channel's types have the methods of CSI; this one is called in the same way.
+  // The channel's types have the methods of CSI; this method is called in the same way.
   const method = '/pluginregistration.Registration/GetInfo' as Method;
   return {
     getInfo: async (call) => (await channel.call(method, {}, call)) as unknown as PluginInfo,

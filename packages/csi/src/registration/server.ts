@@ -10,7 +10,7 @@ export interface RegistrationHandlers {
   readonly notified: (status: RegistrationStatus) => void;
 }
 
-/** Listens; rejects when that is not possible. */
+/** Listens; rejects if that is not possible. */
 export function serveRegistration(
   deps: { readonly clock: Clock },
   path: string,

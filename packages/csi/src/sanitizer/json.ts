@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** JSON as Go writes it: the characters that matter in HTML are escaped, keys are sorted. */
+/** JSON as Go writes it: characters with a meaning in HTML are escaped, keys are sorted. */
 
 export function quote(text: string): string {
   return JSON.stringify(text).replace(
@@ -13,7 +13,7 @@ export function objectOf(members: readonly (readonly [name: string, json: string
   return `{${sorted.map(([name, json]) => `${quote(name)}:${json}`).join(',')}}`;
 }
 
-/** Any value that is no message. Never throws: what cannot be encoded says so. */
+/** Formats a value that is not a message. Never throws: the text for a value that cannot be encoded states this. */
 export function plain(value: unknown): string {
   try {
     return encode(value);

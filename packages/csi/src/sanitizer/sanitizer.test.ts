@@ -8,7 +8,7 @@ const create = '/csi.v1.Controller/CreateVolume';
 const csi = createSanitizer(csiDescriptor);
 
 const secret = { options: { '(csi_secret)': true } };
-/** What CSI itself does not have: secrets of every kind, at every depth. */
+/** Messages that CSI itself does not have: secrets of every type, at every depth. */
 const other = createSanitizer({
   nested: {
     x: {
@@ -125,14 +125,14 @@ describe('messages', () => {
     expect(other.message('x.All', { raw: Buffer.from('bytes'), flag: true })).toBe('{"flag":true,"raw":"Ynl0ZXM="}');
   });
 
-  it('[common#57] given a topology of 10,000 entries, then all of them are there', () => {
+  it('[common#57] given a topology of 10,000 entries, then all of them are printed', () => {
     const segments = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key-${i}`, `value-${i}`]));
     const json = csi.response(create, { volume: { accessible_topology: [{ segments }] } });
     expect(JSON.parse(json)).toEqual({ volume: { accessible_topology: [{ segments }] } });
   });
 });
 
-describe('what is no message', () => {
+describe('values that are not messages', () => {
   it('[common#56] given nothing or a text, then it is plain JSON', () => {
     expect(csi.message('csi.v1.Volume', undefined)).toBe('null');
     expect(csi.message('csi.v1.Volume', null)).toBe('null');
@@ -140,7 +140,7 @@ describe('what is no message', () => {
     expect(csi.message('no.such.Type', { b: [1, true], a: null })).toBe('{"a":null,"b":[1,true]}');
   });
 
-  it('given a value that JSON cannot express, then the line says so', () => {
+  it('given a value that JSON cannot express, then the text states this', () => {
     expect(csi.message('no.such.Type', 1n)).toMatch(/^<<json\.Marshal bigint: TypeError/);
   });
 });

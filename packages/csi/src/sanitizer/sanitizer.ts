@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Messages as one line of JSON for the log, without their secrets. Which fields are secret is read from the declaration
- * (option `csi_secret`), so a new one cannot be forgotten. Only declared fields appear: what a newer peer added stays out.
- * Guarantees: never throws, never changes the message. Costs as much as the message is long, so call it only for a line
+ * (option `csi_secret`), so a new one cannot be forgotten. Only declared fields are printed; fields that a newer peer added are not.
+ * Guarantees: it never throws and never changes the message. Its cost grows with the size of the message, so call it only for a line
  * that will be written.
  */
 import { type Descriptor, type FieldDescriptor, type Scope, lookUp, ownMember } from '@csi-sidecars/grpc';
@@ -11,7 +11,7 @@ import { objectOf, plain, quote } from './json.ts';
 export interface Sanitizer {
   request(method: string, message: unknown): string;
   response(method: string, message: unknown): string;
-  /** By full type name. A name that is not declared, or a value that is no message: plain JSON. */
+  /** By full type name. For an undeclared name, or a value that is not a message, it returns plain JSON. */
   message(type: string, message: unknown): string;
 }
 
@@ -42,7 +42,7 @@ export function createSanitizer(descriptor: Descriptor): Sanitizer {
           return json === undefined ? [] : [[name, json] as const];
         }),
       );
-    // Known before its fields are looked at: types may contain themselves.
+    // Registered before its fields are examined, because types may contain themselves.
     printers.set(type, printer);
     for (const [name, field] of Object.entries(type.fields ?? {})) {
       fields.push([name, fieldPrinter(scope, field, chosen.has(name))]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** NamespaceLifecycle: nothing is created in a namespace that is not there or is being deleted. */
+/** NamespaceLifecycle: objects cannot be created in a namespace that does not exist or is being deleted. */
 import { namespaces } from '@csi-sidecars/runtime';
 import { refusals, type Admission, type AdmissionRequest, type StoredObject } from '@csi-sidecars/runtime/testing';
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** StorageObjectInUseProtection: new volumes and claims are born with their protection finalizer. */
+/** StorageObjectInUseProtection: new volumes and claims are created with their protection finalizer. */
 import type { Admission, AdmissionRequest, StoredObject } from '@csi-sidecars/runtime/testing';
 import { claimProtection, volumeProtection } from '../annotations.ts';
 

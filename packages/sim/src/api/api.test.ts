@@ -12,7 +12,7 @@ function arrange(): Sim {
   return startSim({ clock, random: seededRandom(1) });
 }
 
-/** What a program sees that carries the token. */
+/** A client that uses the token. */
 function clientWith(sim: Sim, token: string): ApiClient {
   const transport: typeof sim.server.transport = (request) =>
     sim.server.transport({ ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } });
@@ -27,7 +27,7 @@ async function tokenFor(sim: Sim, name: string): Promise<string> {
   return answer.status?.token ?? '';
 }
 
-/** More than what every object has: the type checker need not know what. */
+/** An object with additional fields, whose types do not matter. */
 interface Rbac extends KubeObject {
   readonly rules?: unknown;
   readonly roleRef?: unknown;
@@ -50,7 +50,7 @@ const definitions: Resource<KubeObject & { spec: object; status?: object }> = {
 };
 
 describe('the API of a simulated cluster', () => {
-  it('given roles and bindings, when a ServiceAccount calls, then it may do exactly what they say', async () => {
+  it('given roles and bindings, when a ServiceAccount calls, then it may do exactly what they grant', async () => {
     const sim = arrange();
     await using _ = sim;
     const metadata = { name: 'worker', namespace: 'default' };
@@ -111,7 +111,7 @@ describe('the API of a simulated cluster', () => {
     await expect(sim.client.list(widgets)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('given a namespace with objects, when deleted, then nothing is created in it, and it goes when all of them are gone', async () => {
+  it('given a namespace with objects, when deleted, then new objects are refused, and the namespace is removed once all of them are gone', async () => {
     const sim = arrange();
     await using _ = sim;
     await clock.advance(100);

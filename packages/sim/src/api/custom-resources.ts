@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * CustomResourceDefinitions: storing one makes the server serve its kinds, deleting it ends that. The definition is
+ * CustomResourceDefinitions: the server serves the kinds of a definition from its creation to its deletion. The definition is
  * established at once.
  *
  * Not here: schemas (nothing is validated, defaulted or pruned), CEL rules, conversion between versions: a resource of
@@ -32,7 +32,7 @@ interface Definition {
 export interface CustomResources {
   readonly type: ResourceType;
   readonly admission: Admission;
-  /** Must be called once the server is there. */
+  /** Must be called once the server exists. */
   readonly serveOn: (server: Pick<FakeApiServer, 'addTypes' | 'removeTypes' | 'types'>) => void;
 }
 

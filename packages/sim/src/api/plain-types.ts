@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Kinds that the simulated server stores without knowing more about them than their place: what charts and manifests
- * consist of. No controller acts on them.
+ * Kinds that the simulated server only stores, because charts and manifests contain them. No controller
+ * acts on them.
  */
 import type { ResourceType } from '@csi-sidecars/runtime/testing';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who may do what, by the RBAC objects that the server itself holds. A caller without a token is the administrator; a token
- * of a ServiceAccount carries exactly the rules of its bindings; any other token is refused.
+ * Authorization by the RBAC objects that the server itself stores. A caller without a token is the administrator; a token
+ * of a ServiceAccount has exactly the rules of its bindings; any other token is refused.
  */
 import type { KubeObject, Resource } from '@csi-sidecars/runtime';
 import type { AccessRule, Authenticate, ObjectView, Subject } from '@csi-sidecars/runtime/testing';

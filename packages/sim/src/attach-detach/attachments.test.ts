@@ -58,7 +58,7 @@ describe('an attachment', () => {
       then: { kind: 'none' },
     },
     {
-      given: 'wanted, the old one ending',
+      given: 'wanted, the old one being deleted',
       state: { ...wanted, attachment: anAttachment(true, ending) },
       then: { kind: 'none' },
     },
@@ -87,7 +87,7 @@ describe('an attachment', () => {
       then: { kind: 'wait' },
     },
     {
-      given: 'unwanted, in use on a node with another effect',
+      given: 'unwanted, in use on a node with another taint',
       state: { ...unwanted, node: tainted },
       then: { kind: 'wait' },
     },
@@ -95,7 +95,7 @@ describe('an attachment', () => {
     { given: 'unwanted, reported', state: { ...unwanted, node: reporting }, then: { kind: 'unreport' } },
     { given: 'unwanted', state: unwanted, then: { kind: 'delete' } },
     {
-      given: 'unwanted, ending',
+      given: 'unwanted, being deleted',
       state: { ...unwanted, attachment: anAttachment(true, ending) },
       then: { kind: 'none' },
     },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Which volumes have to be attached where, and what is to be done about one attachment. Pure. First match wins:
+ * Which volumes have to be attached to which nodes, and the next action for one attachment. Pure. First match wins:
  *
  * | wanted by a pod | attachment | condition | action |
  * |---|---|---|---|
@@ -8,23 +8,23 @@
  * | yes | none | else | create |
  * | yes | being deleted | | none: a new one follows its end |
  * | yes | attached | node does not report it | report |
- * | yes | failed | | fail: the pod's user is told |
- * | no | there | the node uses the volume, is in service, and healthy or silent for less than six minutes | wait for the unmount |
- * | no | there | the node reports it | unreport, so that kubelet mounts nothing any more |
- * | no | there | else | delete |
+ * | yes | failed | | fail: an event of the pod reports it |
+ * | no | exists | the node uses the volume, is in service, and healthy or silent for less than six minutes | wait for the unmount |
+ * | no | exists | the node reports it | unreport, so that kubelet does not mount it again |
+ * | no | exists | else | delete |
  */
 import { createHash } from 'node:crypto';
 import type { Node, PersistentVolume, VolumeAttachment } from '@csi-sidecars/runtime';
 import { outOfServiceTaint } from '../annotations.ts';
 
 /** One volume on one node. */
-export interface Place {
+export interface VolumeOnNode {
   readonly volume: PersistentVolume;
   readonly nodeName: string;
 }
 
 /** As the attach/detach controller names it: kubelet computes the same name and looks for it. */
-export function attachmentName({ volume, nodeName }: Place): string {
+export function attachmentName({ volume, nodeName }: VolumeOnNode): string {
   const { driver = '', volumeHandle = '' } = volume.spec?.csi ?? {};
   return `csi-${createHash('sha256').update(`${volumeHandle}${driver}${nodeName}`).digest('hex')}`;
 }
@@ -38,16 +38,16 @@ export interface AttachmentState {
   readonly volume: PersistentVolume;
   readonly wanted: 'wanted' | 'unwanted';
   readonly attachment: VolumeAttachment | undefined;
-  /** Of the same volume, on other nodes. */
+  /** Attachments of the same volume on other nodes. */
   readonly elsewhere: readonly VolumeAttachment[];
   readonly node: Node | undefined;
-  /** The node as it was last seen, if it is gone. */
+  /** The node, or its last known state if it is gone. */
   readonly lastSeen?: Node;
-  /** Since nobody wants it any more. */
+  /** The time since which no pod wants it. */
   readonly unwantedForMs?: number;
 }
 
-/** How long kubelet may take to unmount before a volume is taken from a node that is silent. */
+/** How long kubelet may take to unmount before a volume is detached from a silent node. */
 export const unmountMs = 360_000;
 
 export type AttachmentAction =

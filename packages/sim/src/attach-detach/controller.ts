@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The attach/detach controller of kube-controller-manager, for CSI volumes: creates a VolumeAttachment for each volume of a
- * pod on a node whose driver wants it attached, tells kubelet in the node's status, and deletes it when kubelet has unmounted.
+ * pod on a node whose driver requires attaching, reports it to kubelet in the node's status, and deletes it when kubelet has unmounted.
  *
- * The key of its loop is the attachment's name, which follows from volume and node. Attachments that others created under
+ * The key of its loop is the attachment's name, which is derived from volume and node. Attachments that others created under
  * other names are not touched.
- * Not here: noticing that a node went silent. Who deletes it, or changes its Ready condition, starts the six minutes after
- * which a volume is taken from it; the out-of-service taint takes it at once.
+ * Not here: detecting that a node is silent. Deleting the node, or changing its Ready condition, starts the six minutes after
+ * which a volume is detached from it; the out-of-service taint detaches it at once.
  */
 import {
   csiDrivers,
@@ -31,7 +31,7 @@ import {
   unmountMs,
   uniqueVolumeName,
   type AttachmentAction,
-  type Place,
+  type VolumeOnNode,
 } from './attachments.ts';
 import { claimKeysOf, isTerminated, nodeOf } from '../pods.ts';
 import { createLoop, enqueueFor, type SimController, type SimDeps } from '../loop/loop.ts';
@@ -45,11 +45,11 @@ export function createAttachDetach(deps: SimDeps): SimController {
   const knownNodes = informers.informer({ resource: nodes });
   const attachments = informers.informer({ resource: volumeAttachments, indexers: { volume: volumeOfAttachment } });
   const all = [users, claims, volumes, drivers, knownNodes, attachments];
-  /** What an attachment's name stands for: the name itself is a hash. */
-  const places = new Map<ObjectKey, Place>();
-  /** Nodes that are gone, as they were last seen, by name. */
+  /** The volume and node of an attachment's name: the name itself is a hash. */
+  const targets = new Map<ObjectKey, VolumeOnNode>();
+  /** The last known state of nodes that are gone, by name. */
   const lost = new Map<string, Node>();
-  /** When an attachment was first found to be wanted no more. */
+  /** When an attachment was first found to be unwanted. */
   const unwantedSinceMs = new Map<ObjectKey, number>();
 
   const loop = createLoop(deps, { name: 'attach-detach', informers: all, reconcile });
@@ -63,27 +63,27 @@ export function createAttachDetach(deps: SimDeps): SimController {
     delete: ({ object }) => lost.set(object.metadata?.name ?? '', object),
   });
   knownNodes.addHandler(enqueueFor(loop, keysForNode));
-  drivers.addHandler(enqueueFor(loop, () => [...places.keys()]));
+  drivers.addHandler(enqueueFor(loop, () => [...targets.keys()]));
 
   function keyFor(volume: PersistentVolume, nodeName: string): ObjectKey {
-    const place = { volume, nodeName };
-    const key = toObjectKey(undefined, attachmentName(place));
-    if (nodeName !== '') places.set(key, place);
+    const target = { volume, nodeName };
+    const key = toObjectKey(undefined, attachmentName(target));
+    if (nodeName !== '') targets.set(key, target);
     return key;
   }
 
-  /** Everywhere the volume is, or should be. */
+  /** Keys of all nodes on which the volume is, or should be, attached. */
   function keysForVolume(name: string): readonly ObjectKey[] {
     const volume = volumes.lister.get(toObjectKey(undefined, name));
     const attached = attachments.lister.byIndex('volume', name).map(({ spec }) => spec.nodeName);
     if (volume === undefined)
-      return [...places].filter(([, place]) => place.volume.metadata?.name === name).map(([key]) => key);
+      return [...targets].filter(([, target]) => target.volume.metadata?.name === name).map(([key]) => key);
     const wanted = podsOf(volume).map(nodeOf);
     return [...new Set([...attached, ...wanted])].filter((node) => node !== '').map((node) => keyFor(volume, node));
   }
 
   function keysForNode(node: Node): readonly ObjectKey[] {
-    return [...places].filter(([, place]) => place.nodeName === node.metadata?.name).map(([key]) => key);
+    return [...targets].filter(([, target]) => target.nodeName === node.metadata?.name).map(([key]) => key);
   }
 
   function volumesOf(pod: Pod): readonly PersistentVolume[] {
@@ -99,7 +99,7 @@ export function createAttachDetach(deps: SimDeps): SimController {
     return name === '' ? [] : users.lister.byIndex('claim', toObjectKey(namespace, name));
   }
 
-  function isWanted({ volume, nodeName }: Place): boolean {
+  function isWanted({ volume, nodeName }: VolumeOnNode): boolean {
     const driver = drivers.lister.get(toObjectKey(undefined, volume.spec?.csi?.driver ?? ''));
     if (driver?.spec.attachRequired === false) return false;
     const name = volume.metadata?.name;
@@ -112,25 +112,25 @@ export function createAttachDetach(deps: SimDeps): SimController {
   }
 
   async function reconcile(key: ObjectKey, signal: AbortSignal): Promise<Outcome> {
-    const place = places.get(key);
-    if (place === undefined) return done;
-    const volume = volumes.lister.get(toObjectKey(undefined, place.volume.metadata?.name ?? '')) ?? place.volume;
-    const current: Place = { volume, nodeName: place.nodeName };
+    const target = targets.get(key);
+    if (target === undefined) return done;
+    const volume = volumes.lister.get(toObjectKey(undefined, target.volume.metadata?.name ?? '')) ?? target.volume;
+    const current: VolumeOnNode = { volume, nodeName: target.nodeName };
     const attachment = attachments.lister.get(key);
     const others = attachments.lister.byIndex('volume', volume.metadata?.name ?? '');
-    const node = knownNodes.lister.get(toObjectKey(undefined, place.nodeName));
+    const node = knownNodes.lister.get(toObjectKey(undefined, target.nodeName));
     const wanted = isWanted(current) ? 'wanted' : 'unwanted';
-    const elsewhere = others.filter(({ spec }) => spec.nodeName !== place.nodeName);
+    const elsewhere = others.filter(({ spec }) => spec.nodeName !== target.nodeName);
     const unwantedForMs = unwantedFor(key, wanted);
-    const gone = lost.get(place.nodeName);
+    const gone = lost.get(target.nodeName);
     const state = { volume, wanted, attachment, elsewhere, node, unwantedForMs } as const;
     const action = decideAttachment(gone === undefined ? state : { ...state, lastSeen: gone });
     await perform(current, action, signal);
     if (wanted === 'unwanted' && attachment === undefined && action.kind === 'none') {
-      places.delete(key);
+      targets.delete(key);
       unwantedSinceMs.delete(key);
     }
-    // Once the time is over it is the node's turn to become unhealthy, and that is seen.
+    // After that time only a change of the node's health matters, which wakes the key.
     return action.kind === 'wait' && unwantedForMs < unmountMs ? requeueAfter(unmountMs - unwantedForMs) : done;
   }
 
@@ -141,8 +141,8 @@ export function createAttachDetach(deps: SimDeps): SimController {
     return nowMs - (unwantedSinceMs.get(key) ?? nowMs);
   }
 
-  async function perform(place: Place, action: AttachmentAction, signal: AbortSignal): Promise<void> {
-    const { volume, nodeName } = place;
+  async function perform(target: VolumeOnNode, action: AttachmentAction, signal: AbortSignal): Promise<void> {
+    const { volume, nodeName } = target;
     switch (action.kind) {
       case 'none':
       case 'wait':
@@ -150,32 +150,36 @@ export function createAttachDetach(deps: SimDeps): SimController {
       case 'create': {
         const persistentVolumeName = volume.metadata?.name ?? '';
         const spec = { attacher: volume.spec?.csi?.driver ?? '', nodeName, source: { persistentVolumeName } };
-        const metadata = { name: attachmentName(place) };
+        const metadata = { name: attachmentName(target) };
         attachments.remember(await client.create(volumeAttachments, { metadata, spec }, { signal }));
         return;
       }
       case 'refuse':
-        return tell(
-          place,
+        return warn(
+          target,
           `Multi-Attach error for volume "${volume.metadata?.name}" Volume is already exclusively attached to one node and can't be attached to another`,
         );
       case 'fail':
-        return tell(place, `AttachVolume.Attach failed for volume "${volume.metadata?.name}" : ${action.message}`);
+        return warn(target, `AttachVolume.Attach failed for volume "${volume.metadata?.name}" : ${action.message}`);
       case 'report':
       case 'unreport':
-        return report(place, action.kind, signal);
+        return report(target, action.kind, signal);
       case 'delete':
-        await client.delete(volumeAttachments, { name: attachmentName(place) }, { signal });
+        await client.delete(volumeAttachments, { name: attachmentName(target) }, { signal });
     }
   }
 
-  function tell({ volume, nodeName }: Place, message: string): void {
+  function warn({ volume, nodeName }: VolumeOnNode, message: string): void {
     for (const pod of podsOf(volume).filter((each) => nodeOf(each) === nodeName)) {
       recorder.record(pod, { type: 'Warning', reason: 'FailedAttachVolume', message });
     }
   }
 
-  async function report({ volume, nodeName }: Place, kind: 'report' | 'unreport', signal: AbortSignal): Promise<void> {
+  async function report(
+    { volume, nodeName }: VolumeOnNode,
+    kind: 'report' | 'unreport',
+    signal: AbortSignal,
+  ): Promise<void> {
     const node = await client.get(nodes, { name: nodeName }, { signal });
     const name = uniqueVolumeName(volume);
     const rest = (node.status?.volumesAttached ?? []).filter((attached) => attached.name !== name);

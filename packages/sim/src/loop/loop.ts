@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The frame of every simulated controller: informers fill a queue, workers take keys from it, failures come back later. */
+/** The frame of every simulated controller: informers fill a queue, workers take keys from it, failed keys are retried. */
 import {
   isConflict,
   isNotFound,
@@ -22,7 +22,7 @@ import { createWorkQueue, runWhenSynced, runWorkers, type Handler } from '@csi-s
 import { openGate, type StartGate } from '@csi-sidecars/runtime/internal';
 import { isOperational } from './persistently.ts';
 
-/** What a simulated controller is made of. */
+/** The parts of a simulated controller. */
 export interface SimDeps {
   readonly client: ApiClient;
   readonly informers: InformerFactory;
@@ -33,7 +33,7 @@ export interface SimDeps {
 }
 
 export interface SimController {
-  /** Works until the signal aborts and resolves when nothing is left running. */
+  /** Runs until the signal aborts, and resolves when nothing is left running. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -43,18 +43,18 @@ export interface Loop extends SimController {
 
 export interface LoopOptions {
   readonly name: string;
-  /** Waited for before the first key is taken. */
+  /** Awaited before the first key is taken. */
   readonly informers: readonly Pick<Informer<KubeObject>, 'whenSynced'>[];
   readonly reconcile: (key: ObjectKey, signal: AbortSignal) => Promise<Outcome>;
   /** Default 4. */
   readonly workers?: number;
-  /** Asked before each key. Default: always open. */
+  /** Awaited before each key. Default: always open. */
   readonly gate?: StartGate;
 }
 
 const firstRetryMs = 50;
 const lastRetryMs = 5_000;
-/** A write that lost a race: the cache needs a moment to see the winner. */
+/** A write that lost a race: the cache needs a moment to receive the winning write. */
 const afterConflictMs = 20;
 
 export function createLoop({ clock, random, logger }: SimDeps, options: LoopOptions): Loop {
@@ -87,7 +87,7 @@ export function createLoop({ clock, random, logger }: SimDeps, options: LoopOpti
   };
 }
 
-/** Enqueues the keys that `keysOf` derives, for every change; before and after of an update both count. */
+/** Enqueues the keys that `keysOf` derives, for every change; an update enqueues the keys of the old and the new object. */
 export function enqueueFor<T extends KubeObject>(loop: Loop, keysOf: (object: T) => readonly ObjectKey[]): Handler<T> {
   const enqueue = (object: T): void => keysOf(object).forEach(loop.enqueue);
   return {

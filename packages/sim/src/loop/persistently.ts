@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Work that has to succeed some time: what the API server or a driver refuses is tried again, a defect is not. */
+/** Work that must succeed eventually: an error of the API server or a driver is retried, a defect is not. */
 import { CsiError } from '@csi-sidecars/csi';
 import { ApiError, TransportError, type Clock, type Logger } from '@csi-sidecars/runtime';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The namespace controller: empties a namespace that is being deleted, then lets it go. The finalizer in its spec is taken
- * away by an ordinary update, which the simulated server allows.
+ * The namespace controller: empties a namespace that is being deleted, then releases it. The finalizer in its spec is removed
+ * by an ordinary update, which the simulated server allows.
  */
 import {
   done,
@@ -16,16 +16,16 @@ import type { Admission } from '@csi-sidecars/runtime/testing';
 import { createLoop, enqueueFor, ownKey, type SimController, type SimDeps } from '../loop/loop.ts';
 
 const finalizer = 'kubernetes';
-/** Until what finalizers hold may be gone. */
+/** The pause before objects with finalizers are checked again. */
 const lookAgainMs = 500;
 
-/** A new namespace is held by this controller. */
+/** Adds this controller's finalizer to a new namespace. */
 export const namespaceFinalizer: Admission = {
   mutate: ({ operation, type, object }) =>
     operation === 'create' && type.kind === 'Namespace' ? { ...object, spec: { finalizers: [finalizer] } } : object,
 };
 
-/** `types` are all that the server serves at the time. */
+/** `types` are all types that the server serves at the time. */
 export function createNamespaceController(deps: SimDeps, types: () => readonly Resource[]): SimController {
   const { client, informers } = deps;
   const known = informers.informer({ resource: namespaces });
@@ -43,7 +43,7 @@ export function createNamespaceController(deps: SimDeps, types: () => readonly R
     return done;
   }
 
-  /** Resolves with the number of objects that are still there. */
+  /** Resolves with the number of objects that still exist. */
   async function empty(resource: Resource, { metadata }: Namespace, signal: AbortSignal): Promise<number> {
     const namespace = metadata?.name ?? '';
     const { items } = await client.list(resource, { namespace }, { signal });

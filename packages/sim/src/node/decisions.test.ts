@@ -88,7 +88,7 @@ describe('the node part of a resize', () => {
     expect(needsExpansion(volume, given)).toBe(then);
   });
 
-  it('given a status, when done, then size and marks change and what belongs to others stays', () => {
+  it('given a status, when done, then size and marks change and all other fields stay', () => {
     const before = {
       phase: 'Bound',
       capacity: { storage: '1Gi' },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A CSI driver as a node knows it: what it announced at registration, and the calls that mount volumes. A driver without a
- * channel mounts nothing and always succeeds, for nodes of which only the API side matters.
+ * A CSI driver as a node knows it: the data of its registration, and the calls that mount volumes. A driver without a
+ * channel mounts nothing and always succeeds; it is for nodes of which only the API side matters.
  */
 import type { CsiChannel } from '@csi-sidecars/csi';
 
@@ -17,7 +17,7 @@ export interface NodeDriver {
 
 const infoTimeoutMs = 120_000;
 
-/** Asks a driver what kubelet asks at registration. */
+/** Calls a driver as kubelet does at registration. */
 export async function introduce(name: string, channel: CsiChannel, signal: AbortSignal): Promise<NodeDriver> {
   const options = { timeoutMs: infoTimeoutMs, signal };
   const info = await channel.call('/csi.v1.Node/NodeGetInfo', {}, options);

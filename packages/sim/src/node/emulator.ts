@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A kubelet for volumes only: a Node with its lease, registered CSI drivers, and for each pod on it the way from attached
- * volumes over stage and publish to Running, and back. It knows nothing but the API, so it serves simulated and real
+ * A kubelet for volumes only: a Node with its lease, registered CSI drivers, and for each pod on it the steps from attached
+ * volumes over stage and publish to Running, and back. It uses only the API, so it works with simulated and real
  * control planes alike.
  *
- * Not here: containers (a pod runs as soon as its volumes are mounted, and for ever), images, probes, eviction.
+ * Not here: containers (a pod is Running as soon as its volumes are mounted, and for ever), images, probes, eviction.
  */
 import {
   toObjectKey,
@@ -19,7 +19,7 @@ import { createFreezer } from './freezer.ts';
 import { createLimitLoop } from './limit-loop.ts';
 import { createMountTable } from './mount-table.ts';
 import { createNodeView } from './node-view.ts';
-import { createPluginManager, type PluginWorld } from './plugins/plugin-manager.ts';
+import { createPluginManager, type PluginPort } from './plugins/plugin-manager.ts';
 import { createPodLoop } from './pod-loop.ts';
 import { createRegistrations } from './registrations.ts';
 import { createUseReport } from './use-report.ts';
@@ -33,15 +33,15 @@ import type { SimController, SimDeps } from '../loop/loop.ts';
 export interface NodeOptions {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Registered at the start; more can come later. */
+  /** Registered at the start; more can be registered later. */
   readonly drivers?: readonly NodeDriver[];
-  /** Where further drivers register themselves. Default: nowhere. */
-  readonly plugins?: PluginWorld;
-  /** Kubelet's folder, below which the driver is told to mount. Default /var/lib/kubelet. */
+  /** The folder in which further drivers register themselves. Default: none. */
+  readonly plugins?: PluginPort;
+  /** Kubelet's folder, below which the target paths of mounts are. Default /var/lib/kubelet. */
   readonly root?: string;
-  /** Default: makes none, for drivers that mount nothing real. */
+  /** Creates a folder. Default: does nothing, for drivers without real mounts. */
   readonly folders?: Folders;
-  /** How often the status is reported although nothing has changed. Default 5 minutes, as kubelet's. */
+  /** How often the status is reported without a change. Default 5 minutes, like kubelet's. */
   readonly statusReportMs?: number;
 }
 
@@ -49,12 +49,12 @@ const usualStatusReportMs = 300_000;
 
 export interface NodeEmulator extends SimController {
   readonly name: string;
-  /** Resolves when the API shows it. The node must have been announced, that is, run. */
+  /** Resolves when the API shows the driver. The node must be running. */
   readonly register: (driver: NodeDriver, signal: AbortSignal) => Promise<void>;
   readonly unregister: (name: string, signal: AbortSignal) => Promise<void>;
   /** Volume name -> paths at which it is mounted for pods. */
   readonly mounts: () => ReadonlyMap<string, readonly string[]>;
-  /** From now on the node does nothing, until `thaw`: no lease, no mounts, no unmounts. Calls under way end. */
+  /** From now on the node does nothing, until `thaw`: no lease, no mounts, no unmounts. Calls in progress end. */
   readonly freeze: () => void;
   readonly thaw: () => void;
 }
@@ -116,17 +116,17 @@ export function createNodeEmulator(sim: SimDeps, options: NodeOptions): NodeEmul
     limits.look(attachment);
   }
 
-  const told = <T>(tell: (object: T) => void) => ({
-    add: tell,
-    update: (_previous: T, current: T) => tell(current),
-    delete: ({ object }: { readonly object: T }) => tell(object),
+  const onChange = <T>(handle: (object: T) => void) => ({
+    add: handle,
+    update: (_previous: T, current: T) => handle(current),
+    delete: ({ object }: { readonly object: T }) => handle(object),
   });
-  view.pods.addHandler(told(enqueuePod));
-  view.volumes.addHandler(told(enqueueVolume));
-  view.claims.addHandler(told(enqueueClaim));
-  view.attachments.addHandler(told(enqueueAttachment));
-  view.drivers.addHandler(told(enqueueAll));
-  view.nodes.addHandler(told((node) => (node.metadata?.name === name ? enqueueAll() : undefined)));
+  view.pods.addHandler(onChange(enqueuePod));
+  view.volumes.addHandler(onChange(enqueueVolume));
+  view.claims.addHandler(onChange(enqueueClaim));
+  view.attachments.addHandler(onChange(enqueueAttachment));
+  view.drivers.addHandler(onChange(enqueueAll));
+  view.nodes.addHandler(onChange((node) => (node.metadata?.name === name ? enqueueAll() : undefined)));
 
   return {
     name,

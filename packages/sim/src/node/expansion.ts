@@ -40,7 +40,7 @@ export function finished(volume: PersistentVolume, status: ClaimStatus = {}): Cl
   };
 }
 
-/** Errors that no repetition heals. */
+/** Errors that no retry can resolve. */
 export function isInfeasible(error: unknown): boolean {
   return error instanceof CsiError && ['InvalidArgument', 'OutOfRange', 'NotFound'].includes(error.code);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A gate that a test can close: a frozen node does nothing, as one that hangs or lost its network. */
+/** A gate that a test can close: a frozen node does nothing, like one that hangs or has lost its network. */
 import type { StartGate } from '@csi-sidecars/runtime/internal';
 
 export interface Freezer {

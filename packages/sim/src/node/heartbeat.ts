@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A node as the cluster sees it: its Node object with a Ready condition that is reported again and again, and its lease. */
+/** A node as the cluster sees it: its Node object with a Ready condition that is reported periodically, and its lease. */
 import {
   ignoreNotFound,
   isAlreadyExists,
@@ -30,10 +30,10 @@ export interface NodeIdentity {
 const leaseNamespace = 'kube-node-lease';
 const leaseDurationSeconds = 40;
 const renewPeriodMs = 10_000;
-/** More than any test asks for: resources are not what is emulated. */
+/** More than any test requests, because resources are not emulated. */
 const capacity = { cpu: '64', memory: '256Gi', pods: '1000', 'ephemeral-storage': '1Ti' };
 
-/** Creates the Node, or takes over the one that is there. */
+/** Creates the Node, or takes over an existing one. */
 export async function announceNode(
   { client, clock }: HeartbeatDeps,
   node: NodeIdentity,
@@ -74,8 +74,8 @@ export interface StatusReportOptions {
 }
 
 /**
- * Reports the status although nothing has changed, until the signal aborts. The attach/detach controller takes a volume of
- * which it is not sure for mounted until the node's next status says otherwise.
+ * Reports the status periodically, even without a change, until the signal aborts. If the attach/detach controller is not sure about a
+ * volume, it treats it as mounted until the node's next status shows otherwise.
  */
 export async function reportNodeStatus(
   deps: HeartbeatDeps,
@@ -89,7 +89,7 @@ export async function reportNodeStatus(
     const conditions = [{ type: 'Ready', lastHeartbeatTime: toTime(clock.nowMs()) }];
     await persistently(
       deps,
-      // Somebody may have deleted the node under the kubelet.
+      // The Node object may have been deleted while kubelet runs.
       () => patchStatus(client, { nodeName, status: { conditions } }, signal).catch(ignoreNotFound),
       signal,
     );
@@ -105,7 +105,7 @@ async function patchStatus(
   await client.patch(target, { type: 'strategic', body: { status } }, { subresource: 'status', signal });
 }
 
-/** Renews until the signal aborts, through outages of the API server as well. */
+/** Renews until the signal aborts, also during outages of the API server. */
 export async function renewNodeLease(deps: HeartbeatDeps, nodeName: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await deps.gate.whenOpen(signal);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * How many volumes of a driver the node takes (MutableCSINodeAllocatableCount): the driver is asked anew when an attachment was
- * refused for want of room, if its CSIDriver allows that. The key is the driver's name.
- * Not here: asking again every `nodeAllocatableUpdatePeriodSeconds`, and the rejection of the pod that found no room.
+ * How many volumes of a driver the node accepts (MutableCSINodeAllocatableCount): the driver is called again when an attachment was
+ * refused because the limit was reached, if its CSIDriver allows that. The key is the driver's name.
+ * Not here: the periodic call every `nodeAllocatableUpdatePeriodSeconds`, and the rejection of the pod.
  */
 import { done, toObjectKey, type ObjectKey, type Outcome, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { createLoop, type SimController, type SimDeps } from '../loop/loop.ts';

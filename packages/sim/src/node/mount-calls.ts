@@ -13,7 +13,7 @@ import { parseQuantity } from '@csi-sidecars/runtime/testing';
 import type { CsiChannel, RequestOf } from '@csi-sidecars/csi';
 import type { NodeDriver } from './driver.ts';
 
-/** Where mounts would be. The driver makes the last folder of a target, kubelet those above. */
+/** Where mounts would be. The driver creates the last folder of a target, kubelet those above. */
 export interface Folders {
   readonly make: (path: string) => Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface MountDeps {
   readonly root: string;
 }
 
-/** What all calls about a volume on a node start from. */
+/** The input of all calls about a volume on a node. */
 export interface MountTarget {
   readonly driver: NodeDriver;
   readonly volume: PersistentVolume;
@@ -34,7 +34,7 @@ export interface MountTarget {
 
 export interface PodMount {
   readonly pod: Pod;
-  /** From the attachment's status. */
+  /** The publish context from the attachment's status. */
   readonly publishContext: Readonly<Record<string, string>>;
   readonly readOnly: boolean;
   readonly podInfo: boolean;
@@ -112,7 +112,7 @@ export async function unpublish({ driver, volume, signal }: MountTarget, path: s
   await driver.channel?.call('/csi.v1.Node/NodeUnpublishVolume', request, { timeoutMs, signal });
 }
 
-/** Of a volume that is mounted at `path`, to the size of its PersistentVolume. */
+/** Expands a volume that is mounted at `path` to the size of its PersistentVolume. */
 export async function expand(deps: MountDeps, target: MountTarget, path: string): Promise<void> {
   const { driver, volume, signal } = target;
   const channel = channelFor(driver, 'EXPAND_VOLUME');
@@ -132,7 +132,7 @@ export function bytesOf(quantity: string | undefined): bigint {
   return (parseQuantity(quantity)?.nanos ?? 0n) / nanos;
 }
 
-/** Whether the node has to be asked to expand: the claim does not say yet what the volume is. */
+/** Whether the node has to expand the volume: the claim's status does not show its size yet. */
 export function outgrows(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   return bytesOf(volume.spec?.capacity?.['storage']) > bytesOf(claim.status?.capacity?.['storage']);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a node knows about its own mounts. It outlives the API objects: a volume stays here, with what is needed to unmount
- * it, until its last mount is gone. Kept in memory; a restarted emulator begins with a clean node.
+ * A node's own record of its mounts. It outlives the API objects: a volume stays here, with the data needed to unmount
+ * it, until its last mount is gone. It is kept in memory; a restarted emulator begins with a clean node.
  */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { uniqueVolumeName } from '../attach-detach/attachments.ts';
@@ -18,7 +18,7 @@ export interface MountTable {
   readonly set: (volumeName: string, mount: Mount) => void;
   readonly delete: (volumeName: string) => void;
   readonly volumeNames: () => readonly string[];
-  /** As `volumesInUse` names them. */
+  /** The volumes, by their names in `volumesInUse`. */
   readonly inUse: () => readonly string[];
   /** Volumes that a pod has mounted. */
   readonly publishedFor: (podUid: string) => readonly string[];

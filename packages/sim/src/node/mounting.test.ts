@@ -108,7 +108,7 @@ function called(): readonly string[] {
 }
 
 describe('an emulated node', () => {
-  it('given a pod, when its volume is attached, then it is staged and published with what the attachment says', async () => {
+  it('given a pod, when its volume is attached, then it is staged and published with the metadata of the attachment', async () => {
     await runPod('app', 'node-1');
     expect(called()).toEqual([]);
     await attach();
@@ -179,7 +179,7 @@ describe('an emulated node', () => {
     expect(statuses).toEqual([{ storage: 'NodeResizeInProgress' }, undefined]);
   });
 
-  it('given a volume for one node, when a pod on another wants it, then it waits until the first has let go', async () => {
+  it('given a volume for one node, when a pod on another node needs it, then it waits until the first node has released it', async () => {
     await runPod('app', 'node-1');
     await attach();
     await runPod('other', 'node-2');

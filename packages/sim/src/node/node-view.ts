@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the API says about one node's pods and volumes: the read side of the emulated kubelet. */
+/** One node's pods and volumes as the API shows them: the read side of the emulated kubelet. */
 import {
   csiDrivers,
   keyOf,
@@ -35,7 +35,7 @@ export interface Attachment {
 }
 
 export interface NodeView {
-  /** All that the view reads from. */
+  /** The caches that the view reads. */
   readonly informers: readonly Pick<Informer<Pod>, 'whenSynced'>[];
   readonly pods: Informer<Pod>;
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -46,7 +46,7 @@ export interface NodeView {
   readonly node: () => Node | undefined;
   readonly podsHere: () => readonly Pod[];
   readonly volumesOf: (pod: Pod) => PodVolumes;
-  /** Pods that want the volume mounted, by uid. A pod that is being deleted or has finished wants nothing any more. */
+  /** Pods that need the volume mounted, by uid. A pod that is being deleted or has finished no longer needs volumes. */
   readonly usersOf: (volumeName: string) => ReadonlyMap<string, Pod>;
   readonly attachmentOf: (volume: PersistentVolume) => Attachment;
   /** The claim that the volume is bound to. */
@@ -94,8 +94,8 @@ export function createNodeView(informers: InformerFactory, nodeName: string): No
     if (driverOf(volume)?.spec.attachRequired === false) return { attached: true, publishContext: {} };
     const key = toObjectKey(undefined, attachmentName({ volume, nodeName }));
     const status = attachments.lister.get(key)?.status;
-    const told = node()?.status?.volumesAttached?.some(({ name }) => name === uniqueVolumeName(volume)) === true;
-    return { attached: status?.attached === true && told, publishContext: status?.attachmentMetadata ?? {} };
+    const isReported = node()?.status?.volumesAttached?.some(({ name }) => name === uniqueVolumeName(volume)) === true;
+    return { attached: status?.attached === true && isReported, publishContext: status?.attachmentMetadata ?? {} };
   }
 
   return {

@@ -4,7 +4,7 @@
  *
  * | pod | condition | action |
  * |---|---|---|
- * | being deleted | nothing is mounted for it any more | delete with grace period 0: the end of the pod |
+ * | being deleted | no volume is mounted for it any more | delete with grace period 0, which removes the pod |
  * | being deleted, or finished | else | none: its volumes are unmounted first |
  * | Pending | all its claims are bound and its volumes mounted | Running |
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The drivers registered on a node, and what the API says about them: entries of the CSINode, the node id annotation and the
- * topology labels of the Node. Topology labels stay when a driver goes, as with kubelet.
+ * The drivers registered on a node, and their representation in the API: entries of the CSINode, the node id annotation and the
+ * topology labels of the Node. Topology labels stay when a driver is unregistered, as with kubelet.
  */
 import { csiNodes, isAlreadyExists, nodes, type ApiClient } from '@csi-sidecars/runtime';
 import { csiNodeId } from '../annotations.ts';
@@ -12,14 +12,14 @@ export interface Registrations {
   /** Replaces a registration of the same name. */
   readonly add: (driver: NodeDriver, signal: AbortSignal) => Promise<void>;
   readonly remove: (name: string, signal: AbortSignal) => Promise<void>;
-  /** Asks a driver again how many volumes it takes. */
+  /** Calls a driver again for its volume limit. */
   readonly renew: (name: string, signal: AbortSignal) => Promise<void>;
 }
 
 export interface RegistrationDeps {
   readonly client: ApiClient;
   readonly nodeName: string;
-  /** Called when a driver came or went. */
+  /** Called when a driver is registered or unregistered. */
   readonly changed: () => void;
 }
 
@@ -61,7 +61,7 @@ export function createRegistrations({ client, nodeName, changed }: RegistrationD
     get: (name) => drivers.get(name),
     async add(driver, signal) {
       await ensureCsiNode(signal);
-      // An entry cannot change its node id, so the old one goes first.
+      // The node id of an entry is immutable, so the old entry is removed first.
       await remove(driver.name, signal);
       drivers.set(driver.name, driver);
       await annotate(driver.topology, signal);

@@ -11,7 +11,7 @@ import {
 import { createNodeEmulator, type NodeEmulator, type NodeOptions } from './emulator.ts';
 
 export interface StartNodesDeps {
-  /** With the rights of a kubelet on these nodes; an administrator's will do. */
+  /** The client needs the permissions of a kubelet on these nodes; those of an administrator suffice. */
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly random: Random;
@@ -20,11 +20,11 @@ export interface StartNodesDeps {
 
 export interface RunningNodes extends AsyncDisposable {
   readonly nodes: ReadonlyMap<string, NodeEmulator>;
-  /** Resolves after the end; rejects when an emulator has a defect or could not announce its node. */
+  /** Resolves after the end; rejects if an emulator has a defect or could not create its Node. */
   readonly ended: Promise<void>;
 }
 
-/** Disposing stops the nodes and waits for them; their objects stay, as those of a node that is switched off. */
+/** Disposing stops the nodes and waits for them; their objects stay, like those of a node that is switched off. */
 export function startNodes(deps: StartNodesDeps, options: readonly NodeOptions[]): RunningNodes {
   const informers = createInformerFactory(deps);
   const recorder = createEventRecorder(deps, { component: 'kubelet' });
@@ -37,7 +37,7 @@ export function startNodes(deps: StartNodesDeps, options: readonly NodeOptions[]
       if (!life.signal.aborted) throw error;
     },
   );
-  // Whoever does not look at it gets the defect when disposing.
+  // Callers that ignore it receive the error when disposing.
   ended.catch(() => undefined);
   return {
     nodes,

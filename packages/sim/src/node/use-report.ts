@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `volumesInUse` of the node's status: the one promise that keeps a volume from being detached while it is mounted. */
+/** `volumesInUse` of the node's status: the only protection against detaching a volume while it is mounted. */
 import { done, nodes, toObjectKey, type Outcome } from '@csi-sidecars/runtime';
 import { createLoop, type SimController, type SimDeps } from '../loop/loop.ts';
 import type { Freezer } from './freezer.ts';
@@ -19,7 +19,7 @@ export interface UseReport extends SimController {
   readonly renew: () => void;
 }
 
-/** One key and one worker: the list is written as a whole, so writes must not overtake each other. */
+/** One key and one worker: the list is written as a whole, so writes must stay in order. */
 export function createUseReport({ sim, view, table, freezer, nodeName }: UseReportDeps): UseReport {
   const key = toObjectKey(undefined, nodeName);
   const loop = createLoop(sim, {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The volumes of one node, each by itself: the steps of `volume-steps.ts`, one per run. The key is the volume's name. */
+/** The volumes of one node, independently of each other: the steps of `volume-steps.ts`, one per run. The key is the volume's name. */
 import {
   done,
   keyOf,
@@ -28,7 +28,7 @@ export interface VolumeLoopDeps {
   readonly table: MountTable;
   readonly registrations: Pick<Registrations, 'get'>;
   readonly freezer: Freezer;
-  /** Called when a mount of a pod came or went. */
+  /** Called when a mount of a pod was added or removed. */
   readonly mountsChanged: () => void;
   /** Called when the set of volumes in the table changed. */
   readonly useChanged: () => void;
@@ -79,7 +79,7 @@ export function createVolumeLoop(deps: VolumeLoopDeps): Loop {
     return done;
   }
 
-  /** A volume that a pod begins to use enters the table, and so the report, before anything else happens. */
+  /** A volume that a pod begins to use is added to the table, and so to the report, before anything else happens. */
   function join(key: ObjectKey): Mount | undefined {
     const volume = view.volumes.lister.get(key);
     if (volume === undefined || view.usersOf(key).size === 0) return undefined;

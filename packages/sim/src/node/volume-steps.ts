@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The next step of one volume on one node, as kubelet takes them. Pure. First match wins:
+ * The next step of one volume on one node, in kubelet's order. Pure. First match wins:
  *
  * | condition | step | why |
  * |---|---|---|
  * | published for a pod that does not use it any more | unpublish | |
- * | nobody uses it, staged | unstage | only after every unpublish |
- * | nobody uses it | forget | from now on it may be detached |
+ * | no pod uses it, staged | unstage | only after every unpublish |
+ * | no pod uses it | forget | from now on it may be detached |
  * | not yet reported as in use | wait | the detach of another pod must not overtake this mount |
  * | its driver is not registered here | wait | |
- * | not attached, or the node was not told | wait | |
+ * | not attached, or the node's status does not show it | wait | |
  * | not staged | stage | |
- * | a pod has it not | publish | |
- * | volume larger than what the claim's status says | expand | |
+ * | not published for a pod that uses it | publish | |
+ * | volume larger than the claim's status shows | expand | |
  */
 export interface VolumeOnNode {
   /** Pods that have it mounted. */
   readonly published: ReadonlySet<string>;
   readonly staged: boolean;
-  /** Pods that want it mounted. */
+  /** Pods that need it mounted. */
   readonly users: readonly string[];
   readonly reported: boolean;
   readonly registered: boolean;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The protection finalizers of kube-controller-manager: a volume that is being deleted goes when it is not bound any more, a
+ * The protection finalizers of kube-controller-manager: a volume that is being deleted is released when it is not bound any more, a
  * claim when no scheduled pod that is still running uses it.
  */
 import {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * As much of kube-scheduler as volumes notice: selects a node for claims that wait for their first consumer, honours
+ * The part of kube-scheduler that matters to volumes: selects a node for claims that wait for their first consumer, honours
  * topology, capacity, volume limits, taints and selectors, and assigns the pod once its claims are bound.
  *
  * The node is written into the pod's spec; the binding sub-resource is not needed on the simulated server.
- * Not here: resources, priorities, preemption, spreading. Among nodes that suit, the random source chooses.
+ * Not here: resources, priorities, preemption, spreading. Among suitable nodes, the random source chooses.
  */
 import {
   csiDrivers,
@@ -46,7 +46,7 @@ export function createScheduler(deps: SimDeps): SimController {
     drivers: informers.informer({ resource: csiDrivers }),
     capacities: informers.informer({ resource: csiStorageCapacities }),
   };
-  // One worker: two pods must not be given the last place on a node.
+  // One worker: two pods must not both get the last free slot of a node.
   const loop = createLoop(deps, { name: 'scheduler', informers: Object.values(all), reconcile, workers: 1 });
   all.pods.addHandler(enqueueFor(loop, (pod) => [...(isWaiting(pod) ? [keyOf(pod)] : waitingPods())]));
   for (const informer of [all.claims, all.volumes, all.classes, all.nodes, all.csiNodes, all.drivers, all.capacities]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Which nodes suit a pod and its volumes. Pure. */
+/** Which nodes are suitable for a pod and its volumes. Pure. */
 import { parseQuantity } from '@csi-sidecars/runtime/testing';
 import type { CSIStorageCapacity, Node, Pod, StorageClass } from '@csi-sidecars/runtime';
 import { matchesLabels, matchesNode, matchesTerms } from '../volume-binding/selectors.ts';

@@ -120,13 +120,13 @@ describe('scheduling', () => {
       then: 'assign a',
     },
   ])('given $given, then: $then', ({ state, then }) => {
-    // The last of the nodes that suit.
+    // Chooses the last of the suitable nodes.
     const action = decideSchedule({ ...empty, ...state }, (nodes) => nodes.at(-1) ?? {});
-    const place = 'nodeName' in action ? ` ${action.nodeName}` : '';
-    expect(`${action.kind}${place}`).toBe(then);
+    const node = 'nodeName' in action ? ` ${action.nodeName}` : '';
+    expect(`${action.kind}${node}`).toBe(then);
   });
 
-  it('given a free volume that suits, when a node is selected, then it is reserved instead of provisioned', () => {
+  it('given a suitable free volume, when a node is selected, then it is reserved instead of provisioned', () => {
     const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '5Gi' }, storageClassName: 'late' };
     const volume: PersistentVolume = { metadata: { name: 'pv' }, spec, status: { phase: 'Available' } };
     const claims = [waiting(), { ...waiting({ name: 'more', uid: 'v' }), name: 'more' }];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Where a pod goes and what its claims need before. Pure, but for the choice among equal nodes, which is the caller's.
+ * Which node a pod gets, and what its claims need first. Pure, except for the choice among equal nodes, which the caller makes.
  * First match wins:
  *
  * | pod's claims | condition | action |
  * |---|---|---|
  * | | a claim is missing, being deleted or lost | unschedulable |
  * | | one with an immediate class is not bound | unschedulable |
- * | all bound | a node suits | assign |
- * | some wait for this pod | all of these have the same selected node, which suits | none: waits for the provisioner |
- * | some wait for this pod | a node suits | select: annotate the claims, or reserve a free volume for them |
- * | | no node suits | unschedulable |
+ * | all bound | a node is suitable | assign |
+ * | some wait for this pod | all of these have the same selected node, which is suitable | none: waits for the provisioner |
+ * | some wait for this pod | a node is suitable | select: annotate the claims, or reserve a free volume for them |
+ * | | no node is suitable | unschedulable |
  */
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { bindCompleted, selectedNode } from '../annotations.ts';
@@ -34,7 +34,7 @@ export type ScheduleAction =
       readonly reserve: readonly Reservation[];
     };
 
-/** One of the nodes that suit; never called with none. */
+/** Chooses one of the suitable nodes; never called without any. */
 export type ChooseNode = (nodes: readonly Node[]) => Node;
 
 export function decideSchedule(state: ScheduleState, choose: ChooseNode): ScheduleAction {
@@ -46,7 +46,7 @@ export function decideSchedule(state: ScheduleState, choose: ChooseNode): Schedu
   const selected = new Set(waiting.map(({ claim }) => claim?.metadata?.annotations?.[selectedNode] ?? ''));
   const feasible = filterNodes(state, waiting);
   if (feasible.length === 0) return unschedulable(state, "node(s) didn't match the pod's volumes, selector or taints");
-  // A claim that was given a node before keeps it while that is possible.
+  // A claim that already has a node keeps it while that is possible.
   const preferred = feasible.filter(({ metadata }) => selected.has(metadata?.name ?? ''));
   if (preferred.length > 0 && selected.size === 1) return { kind: 'none' };
   const node = choose(preferred.length > 0 ? preferred : feasible);
@@ -55,7 +55,7 @@ export function decideSchedule(state: ScheduleState, choose: ChooseNode): Schedu
   return { kind: 'select', nodeName, ...share(state, waiting, node) };
 }
 
-/** A claim that a free volume of the node satisfies takes that; the others are provisioned. */
+/** A claim that a free volume of the node satisfies is bound to it; the others are provisioned. */
 function share(
   state: ScheduleState,
   waiting: readonly PodClaim[],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is known when a pod is to be given a node. */
+/** The input for scheduling a pod. */
 import type {
   CSIDriver,
   CSINode,

@@ -39,7 +39,7 @@ describe('a transport served over HTTP', () => {
     ]);
   });
 
-  it('given a watch, when objects change, then frames arrive while the answer stays open; a client that leaves ends it', async () => {
+  it('given a watch, when objects change, then frames arrive while the answer stays open; a client that disconnects ends it', async () => {
     const { endpoint, server } = await arrange();
     await using _ = endpoint;
     const watch = await open(`${endpoint.url}${secrets}?watch=1`);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * A transport served as real HTTP/1.1 on loopback, so that kubectl, curl and programs in other processes can use a
- * simulated API server. Answers are streamed: a watch frame leaves as soon as it is made, and a client that reads slowly
+ * simulated API server. Answers are streamed: a watch frame is sent as soon as it exists, and a client that reads slowly
  * slows the watch down.
  *
  * Not here: TLS (kubectl and client libraries accept plain HTTP), authentication (the transport sees the headers).
@@ -13,7 +13,7 @@ import type { Transport } from '@csi-sidecars/runtime';
 import type { TransportRequest } from '@csi-sidecars/runtime/internal';
 
 export interface ServeOptions {
-  /** 0 takes a free one. */
+  /** 0 means any free port. */
   readonly port: number;
   /** Default 127.0.0.1. */
   readonly host?: string;
@@ -22,7 +22,7 @@ export interface ServeOptions {
 export interface HttpEndpoint extends AsyncDisposable {
   /** `http://127.0.0.1:40123` */
   readonly url: string;
-  /** Ends all exchanges, watches included, and resolves when the port is free. */
+  /** Ends all exchanges, including watches, and resolves when the port is free. */
   readonly close: () => Promise<void>;
 }
 
@@ -66,7 +66,7 @@ async function exchange(transport: Transport, { request, response, stopping }: E
   try {
     await answer(transport, { request, response, signal: gone.signal });
   } catch {
-    // The transport broke or the client left: what is left to do is to cut the connection.
+    // The transport failed or the client disconnected: only closing the connection remains.
     response.destroy();
   } finally {
     stopping.removeEventListener('abort', abandon);

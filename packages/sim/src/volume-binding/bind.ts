@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Binding in four writes, in this order: the volume's claimRef, the volume's phase, the claim's volumeName, the claim's
- * status. Each is left out when it is done already, so a binding that was interrupted is finished by repeating it.
+ * status. A write that is already done is skipped, so repeating an interrupted binding completes it.
  */
 import {
   persistentVolumeClaims,
@@ -18,7 +18,7 @@ export interface Pair {
   readonly volume: PersistentVolume;
 }
 
-/** Resolves with both as they are stored in the end. */
+/** Resolves with both objects in their final stored state. */
 export async function bind(client: ApiClient, pair: Pair, call: CallOptions): Promise<Pair> {
   let { volume, claim } = pair;
   const referring = withClaimRef(pair);
@@ -41,7 +41,7 @@ export function withClaimRef({ volume, claim }: Pair): PersistentVolume | undefi
   const { name, namespace, uid, resourceVersion } = claim.metadata ?? {};
   if (before !== undefined && before.uid === uid) return undefined;
   const claimRef = { kind: 'PersistentVolumeClaim', apiVersion: 'v1', name, namespace, uid, resourceVersion };
-  // Only a reference that this controller made may be unmade by it.
+  // This controller may only remove references that it made.
   const mark = before === undefined ? { [boundByController]: 'yes' } : {};
   const annotations = { ...volume.metadata?.annotations, ...mark };
   return {
@@ -61,7 +61,7 @@ export function withVolumeName({ volume, claim }: Pair): PersistentVolumeClaim |
   return { ...claim, metadata: { ...claim.metadata, annotations }, spec } as PersistentVolumeClaim;
 }
 
-/** The capacity is written once: later it is the resizer's and kubelet's. */
+/** The capacity is written once; later, resizer and kubelet own it. */
 export function withStatus({ volume, claim }: Pair): PersistentVolumeClaim | undefined {
   const before = claim.status ?? {};
   if (before.phase === 'Bound' && before.capacity !== undefined) return undefined;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What is to be done about a claim. Pure. First match wins:
+ * The next action for a claim. Pure. First match wins:
  *
  * | claim | condition | action |
  * |---|---|---|
- * | bound | names no volume, or one that is gone | lose: ClaimLost |
- * | bound | its volume is reserved for another claim | lose: ClaimMisbound |
- * | bound | else | bind: repeats what may be unfinished |
+ * | bound | names no volume, or one that is gone | mark as lost: ClaimLost |
+ * | bound | its volume is reserved for another claim | mark as lost: ClaimMisbound |
+ * | bound | else | bind: repeats writes that may be missing |
  * | being deleted | | none |
- * | names a volume | it is there and free or reserved for the claim | bind |
+ * | names a volume | it exists and is free or reserved for the claim | bind |
  * | names a volume | else | none: waits for it |
  * | names none | a volume matches | bind |
  * | names none | class waits for a consumer and no node was selected | waitForConsumer |

@@ -43,7 +43,7 @@ export function createVolumeBinding(deps: SimDeps): SimController {
     return volumes.lister.byIndex('claimRef', toKey(claim)).map(toKey);
   }
 
-  /** The claim that it refers to; a volume that is free may suit any claim that waits. */
+  /** The claim that it refers to. A free volume may match any waiting claim. */
   function claimsOfVolume(volume: PersistentVolume): readonly ObjectKey[] {
     const { name = '', namespace } = volume.spec?.claimRef ?? {};
     return name === '' ? waitingClaims().map(toKey) : [toObjectKey(namespace, name)];
@@ -68,7 +68,7 @@ export function createVolumeBinding(deps: SimDeps): SimController {
     return done;
   }
 
-  /** For a consumer a volume is chosen by the scheduler; here only one that is reserved for the claim counts then. */
+  /** With a first consumer the scheduler chooses the volume; then only a volume that is reserved for the claim matches here. */
   function candidates(key: ObjectKey, bindingMode: string | undefined): readonly PersistentVolume[] {
     const reserved = volumes.lister.byIndex('claimRef', key);
     return bindingMode === 'WaitForFirstConsumer'
@@ -148,7 +148,7 @@ export function createVolumeBinding(deps: SimDeps): SimController {
     }
   }
 
-  /** A volume is released for good, so a claim that the cache does not know is looked for on the server first. */
+  /** A release cannot be undone, so a claim that is not in the cache is first read from the server. */
   async function claimOf(volume: PersistentVolume, signal: AbortSignal): Promise<PersistentVolumeClaim | undefined> {
     const { name = '', namespace, uid } = volume.spec?.claimRef ?? {};
     if (name === '') return undefined;

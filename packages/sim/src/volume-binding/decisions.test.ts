@@ -40,7 +40,7 @@ describe('a claim', () => {
     { given: 'being deleted', state: { claim: deleted, storageClass: aClass('Immediate') }, then: 'none' },
     { given: 'naming a free volume', state: { claim: aClaim({ volumeName: 'pv' }), named: aVolume() }, then: 'bind' },
     {
-      given: 'naming the volume of another',
+      given: 'naming the volume of another claim',
       state: { claim: aClaim({ volumeName: 'pv' }), named: others },
       then: 'none',
     },
@@ -94,17 +94,17 @@ describe('a volume', () => {
       then: { kind: 'phase', phase: 'Bound' },
     },
     {
-      given: 'whose claim names none yet',
+      given: 'whose claim names no volume yet',
       state: { volume: taken('Pending'), claim: aClaim() },
       then: { kind: 'none' },
     },
     {
-      given: 'whose claim went elsewhere',
+      given: 'whose claim names another volume',
       state: { volume: taken('Pending'), claim: aClaim({ volumeName: 'x' }) },
       then: { kind: 'unbind' },
     },
     {
-      given: 'provisioned for a claim that went elsewhere',
+      given: 'provisioned for a claim that names another volume',
       state: { volume: taken('Pending', removable, dynamic), claim: aClaim({ volumeName: 'x' }) },
       then: { kind: 'phase', phase: 'Released' },
     },
@@ -115,7 +115,7 @@ describe('a volume', () => {
       then: { kind: 'none' },
     },
     {
-      given: 'released, nobody can delete it',
+      given: 'released, no provisioner can delete it',
       state: { volume: taken('Released', removable), claim: undefined },
       then: { kind: 'fail', message: expect.stringContaining('no deletable volume plugin') as string },
     },
@@ -124,7 +124,7 @@ describe('a volume', () => {
     expect(decideVolume(state)).toEqual(then);
   });
 
-  it('given a reference by the controller, when unbound, then it goes whole; one by a person keeps its name', () => {
+  it('given a reference by the controller, when unbound, then it is removed; one by a user keeps its name', () => {
     const marked = { annotations: { 'pv.kubernetes.io/bound-by-controller': 'yes' } };
     expect(unbound(taken('Pending', {}, marked)).spec).not.toHaveProperty('claimRef');
     expect(unbound(taken('Pending')).spec?.claimRef).toEqual({ name: 'data', namespace: 'app' });
@@ -151,7 +151,7 @@ describe('matching', () => {
     expect(findMatch(aClaim(), volumes)?.metadata?.name).toBe(then);
   });
 
-  it('given a node, then only volumes that it reaches count', () => {
+  it('given a node, then only volumes that it can reach match', () => {
     const term = { matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] };
     const local = sized('m', '2Gi', { nodeAffinity: { required: { nodeSelectorTerms: [term] } } });
     const inZone = (zone: string) => ({ metadata: { name: 'n', labels: { zone } } });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Which volume a claim gets when no provisioner made one for it. Pure. */
+/** Which existing volume a claim is bound to. Pure. */
 import { parseQuantity } from '@csi-sidecars/runtime/testing';
 import type { Node, PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { matchesLabels, matchesNode } from './selectors.ts';
 
-/** Whether the volume says that it is this claim's; the uid is empty when a person wrote the reference. */
+/** Whether the volume refers to this claim; the uid is empty if a user wrote the reference. */
 export function isReservedFor(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   const reference = volume.spec?.claimRef;
   if (reference === undefined) return false;
@@ -15,7 +15,7 @@ export function isReservedFor(volume: PersistentVolume, claim: PersistentVolumeC
 
 /**
  * A volume that is reserved for the claim, else the smallest free one that satisfies it. For a claim that waits for its
- * first consumer, `node` is the node of that consumer, and only volumes that this node can reach count.
+ * first consumer, `node` is the node of that consumer, and only volumes that this node can reach match.
  */
 export function findMatch(
   claim: PersistentVolumeClaim,

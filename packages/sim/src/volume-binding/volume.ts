@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What is to be done about a volume. Pure. First match wins:
+ * The next action for a volume. Pure. First match wins:
  *
  * | claimRef | claim | action |
  * |---|---|---|
@@ -12,7 +12,7 @@
  * | with uid | names another volume | unbind |
  *
  * Reclaim of a Released volume: Retain does nothing; Delete is left to the external provisioner that made the volume; a
- * volume that nobody provisioned cannot be deleted and becomes Failed.
+ * volume that was not provisioned cannot be deleted and becomes Failed.
  */
 import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { boundByController, provisionedBy } from '../annotations.ts';
@@ -61,7 +61,7 @@ function isProvisioned(volume: PersistentVolume): boolean {
   return (volume.metadata?.annotations?.[provisionedBy] ?? '') !== '';
 }
 
-/** The volume without its claim. A reference that a person wrote keeps the name and loses the uid. */
+/** The volume without its claim. A reference that a user wrote keeps the name and loses the uid. */
 export function unbound(volume: PersistentVolume): PersistentVolume {
   const { [boundByController]: ours, ...annotations } = volume.metadata?.annotations ?? {};
   const { claimRef, ...spec } = volume.spec ?? {};

@@ -30,14 +30,14 @@ const full = async (): Promise<never> => {
   throw new Error('no space left on device');
 };
 
-it('given a journal that cannot record the begin, when called, then the call is refused and nothing is done', async () => {
+it('given a journal that cannot record the begin, when called, then the call is refused without an effect', async () => {
   expect(await create({ begin: full })).toEqual({
     outcome: { kind: 'refused', code: 'Internal', message: 'no space left on device' },
     names: [],
   });
 });
 
-it('given a journal that cannot record the end, when called, then the caller hears what happened', async () => {
+it('given a journal that cannot record the end, when called, then the caller still gets the answer', async () => {
   const { outcome, names } = await create({ end: full });
   expect([outcome.kind, names]).toEqual(['answered', ['a']]);
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * One call from arrival to outcome, the same for the program and the model: journal, faults, handler, faults, journal.
- * The caller's deadline plays no part here: what was begun is finished, as the protocol wants it.
+ * The caller's deadline is ignored here: an operation that has begun is finished, as the protocol demands.
  */
 import type { DecodedRequestOf, Method } from '@csi-sidecars/csi';
 import type { Driver } from '../core/driver.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a test does to a driver beside calling it: the same for the model and, through a socket, for the program, so that
+ * How a test controls a driver apart from calling it. The interface is the same for the model and, through a socket, for the program, so that
  * a scenario runs on both.
  */
 import type { Driver } from '../core/driver.ts';
@@ -13,21 +13,21 @@ import type { RecordedCall } from '../journal/journal.ts';
 export interface DriverControl {
   /** Resolves with the rule's id. */
   addFault(rule: FaultRule): Promise<string>;
-  /** Whoever hangs on it goes on. */
+  /** Removes the rule; calls that hang because of it continue. */
   removeFault(id: string): Promise<void>;
   clearFaults(): Promise<void>;
-  /** Lets those who hang now go on; resolves with how many. */
+  /** Lets the calls that hang now continue; resolves with their number. */
   releaseFault(id: string): Promise<number>;
   faults(): Promise<readonly FaultStatus[]>;
   /** Every call so far, oldest first. */
   calls(): Promise<readonly RecordedCall[]>;
-  /** In order of creation; with unfinished records, which callers cannot see. */
+  /** In order of creation, including unfinished records, which callers cannot see. */
   volumes(): Promise<readonly VolumeRecord[]>;
   snapshots(): Promise<readonly SnapshotRecord[]>;
   groups(): Promise<readonly GroupRecord[]>;
-  /** Health as reported from now on; undefined: as the storage sees it. */
+  /** The health that is reported from now on; undefined means the real one. */
   setCondition(volumeId: string, condition: Condition | undefined): Promise<void>;
-  /** From when on a snapshot is ready to use: 0 at once, `Number.MAX_SAFE_INTEGER` never. */
+  /** When a snapshot becomes ready to use: 0 means at once, `Number.MAX_SAFE_INTEGER` never. */
   setSnapshotReadyAt(snapshotId: string, readyAtMs: number): Promise<void>;
 }
 

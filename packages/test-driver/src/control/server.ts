@@ -49,7 +49,7 @@ export async function serveControl(control: DriverControl, path: string): Promis
   };
 }
 
-/** Undefined: there is no such resource. */
+/** Returns undefined if there is no such resource. */
 async function route(control: DriverControl, request: IncomingMessage): Promise<object | undefined> {
   const [kind = '', id = '', part = ''] = (request.url ?? '').slice(1).split('/').map(decodeURIComponent);
   switch (`${request.method} ${kind}${id === '' ? '' : '/id'}${part === '' ? '' : `/${part}`}`) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Where the data is. Every verb can be repeated: what is already done is left alone, what is already gone is fine.
- * Failures are thrown as they come; the services turn them into a status.
+ * The port to the storage of the data. Every method is idempotent: work that is already done is not repeated, and missing data is not
+ * an error. Failures are thrown as they are; the services turn them into a status.
  */
 import type { Condition, Publication, SnapshotRecord, Staging, VolumeRecord } from './records.ts';
 
@@ -22,22 +22,22 @@ export interface Backend {
   deleteVolume(volume: VolumeRecord): Promise<void>;
   /** Brings the data to `volume.capacityBytes`; never shrinks. */
   expandVolume(volume: VolumeRecord): Promise<void>;
-  /** Cuts all of them at one point in time, as far as the medium allows. */
+  /** Takes snapshots of all volumes at one point in time, as far as the medium allows. */
   createSnapshots(cuts: readonly { readonly snapshot: SnapshotRecord; readonly volume: VolumeRecord }[]): Promise<void>;
   deleteSnapshot(snapshot: SnapshotRecord): Promise<void>;
 
   stage(volume: VolumeRecord, staging: Staging): Promise<void>;
   unstage(volume: VolumeRecord, path: string): Promise<void>;
   publish(volume: VolumeRecord, publication: Publication): Promise<void>;
-  /** Cleans a path of this volume, which may be gone already; fails on anything else that is there. */
+  /** Cleans up a path of this volume, which may already be gone; fails if anything else is at the path. */
   unpublish(volumeId: string, path: string): Promise<void>;
-  /** Something else than this volume is at the path. */
+  /** Whether something other than this volume is at the path. */
   isForeign(volumeId: string, path: string): Promise<boolean>;
   /** Lets the file system, if there is one, grow to the size of the device below. */
   growFileSystem(volume: VolumeRecord, path: string): Promise<void>;
   usage(volume: VolumeRecord, path: string): Promise<readonly Usage[]>;
   condition(volume: VolumeRecord): Promise<Condition>;
 
-  /** Removes all data that belongs to none of these: what a crash left behind. */
+  /** Removes all data that belongs to none of these, which a crash left behind. */
   sweep(known: { readonly volumes: ReadonlySet<string>; readonly snapshots: ReadonlySet<string> }): Promise<void>;
 }

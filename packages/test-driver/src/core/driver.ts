@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One driver: its kind, what it remembers, where its data is. Handlers get it as their first parameter. */
+/** One driver: its settings, its records and its storage. Handlers get it as their first parameter. */
 import type { Clock } from '@csi-sidecars/runtime';
 import type { Backend } from './backend.ts';
 import { Locks, type Claim } from './locks.ts';
@@ -18,7 +18,7 @@ export interface Driver {
 export interface Call {
   /** The node whose endpoint was called. */
   readonly nodeId: string;
-  /** Where a test may hold or break a call that has its locks and was found valid. */
+  /** The point where a test may delay or break a call that holds its locks and is valid. */
   readonly underLock: () => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export async function openDriver({ persistence, ...parts }: DriverParts): Promis
 async function removeUnfinished({ store, backend }: Driver): Promise<void> {
   for (const group of store.groups.all()) {
     if (group.phase === 'ready') continue;
-    // The members go first: they are found through their group.
+    // Members are removed first, because they are found through their group.
     for (const member of store.snapshots.all().filter(({ groupId }) => groupId === group.id)) {
       await backend.deleteSnapshot(member);
       await store.snapshots.delete(member.id);
@@ -58,7 +58,7 @@ async function removeUnfinished({ store, backend }: Driver): Promise<void> {
   await backend.sweep({ volumes: ids(store.volumes), snapshots: ids(store.snapshots) });
 }
 
-/** Runs `work` with the locks held; the moment between validation and effect is where faults of kind `during` act. */
+/** Runs `work` with the locks held. Faults of kind `during` act between validation and effect. */
 export async function exclusively<T>(
   { driver, call, claim }: { driver: Driver; call: Call; claim: Claim },
   work: () => Promise<T>,

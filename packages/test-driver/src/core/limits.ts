@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The size limits that bind callers: strings of 128 bytes, maps and mount flags of 4 KiB in total, node ids of 256 bytes;
- * paths may be longer. Real drivers let oversized fields pass until one does not, so this one never does.
+ * paths may be longer. Most real drivers accept larger fields and some refuse them, so this one always refuses them.
  */
 import { refuse } from './refusal.ts';
 
@@ -13,7 +13,7 @@ const ownLimits: Readonly<Record<string, number>> = {
   target_path: Infinity,
   volume_path: Infinity,
 };
-/** What the protocol forbids in names; tab, line feed and carriage return are allowed. */
+/** Characters that the protocol forbids in names; tab, line feed and carriage return are allowed. */
 // oxlint-disable-next-line no-control-regex
 const controlCharacters = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/;
 
@@ -38,7 +38,7 @@ function checkList(field: string, list: readonly unknown[]): void {
   for (const value of list) if (typeof value === 'object' && value !== null) checkLimits(value);
 }
 
-/** A map<string, string> or a message. Messages of strings only are judged as maps too; none comes near the limit. */
+/** A map<string, string> or a message. A message that has only strings is checked like a map too; none comes near the limit. */
 function checkObject(field: string, value: object): void {
   const entries = Object.entries(value);
   if (isMapField(field)) checkTotal(field, entries.flat());

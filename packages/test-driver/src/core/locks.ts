@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * One operation per volume, snapshot, group and name at a time. A caller that comes too early is refused with ABORTED
- * at once instead of being queued: the CSI answer for "operation pending", and what keeps a hung call from collecting
- * others behind it. Readers of a source (snapshot, clone) share.
+ * One operation per volume, snapshot, group and name at a time. A concurrent caller is refused with ABORTED
+ * at once instead of being queued. This is CSI's answer for "operation pending", and it keeps calls from piling up
+ * behind one that hangs. Readers of a source (snapshot, clone) share its lock.
  */
 import { refuse } from './refusal.ts';
 

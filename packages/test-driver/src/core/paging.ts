@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Lists by pages. A token names the last record that was given out, so it survives its deletion and finds newer ones. */
+/** Lists by pages. A token names the last record that was returned, so it stays valid if that record is deleted, and newer records are found. */
 import type { StoredRecord } from './records.ts';
 import { refuse } from './refusal.ts';
 

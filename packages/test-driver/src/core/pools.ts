@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Finite storage. Without pools space has no end and the parameter `kind` has no meaning. Space is taken by records,
- * those in the making included, so that two calls at the same time cannot share the last byte.
+ * Finite storage. Without pools space is unlimited and the parameter `kind` has no meaning. Space is used by records,
+ * including unfinished ones, so that two concurrent calls cannot share the last byte.
  */
 import type { StringMap, VolumeRecord } from './records.ts';
 import { refuse } from './refusal.ts';
@@ -39,11 +39,11 @@ export interface Placement {
 export interface PlacementWish {
   readonly bytes: bigint;
   readonly kind: string | undefined;
-  /** Best first; empty: the driver knows no topology. */
+  /** Best first; empty if the driver has no topology. */
   readonly domains: readonly StringMap[];
 }
 
-/** The first domain with room, and the fullest pool in it that still has room (so that big requests keep fitting). */
+/** The first domain with enough space, and the fullest pool in it that still has enough (so that large requests keep fitting). */
 export function place(settings: Settings, volumes: readonly VolumeRecord[], wish: PlacementWish): Placement {
   if (settings.pools.length === 0) {
     if (wish.kind !== undefined) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the driver remembers. One record is one file of the program's state folder, so a record carries everything that
+ * The driver's records. One record is one file of the program's state folder, so a record carries everything that
  * must change together. Records are values: a change is a new record put into the store.
  *
- * Life of a record: `creating` (intent saved, data in the making, invisible to callers), `ready`, `deleting` (intent
- * saved, data going away, for callers it is gone). A start that finds `creating` or `deleting` finishes the removal.
+ * States of a record: `creating` (intent saved, data being created, invisible to callers), `ready`, `deleting` (intent
+ * saved, data being removed, already gone for callers). A start that finds `creating` or `deleting` finishes the removal.
  */
 export type StringMap = Readonly<Record<string, string>>;
 export type Phase = 'creating' | 'ready' | 'deleting';
 
-/** What a volume is made of: a plain directory, a file system inside a sparse file, or a sparse file as raw device. */
+/** The layout of a volume: a plain directory, a file system inside a sparse file, or a sparse file as raw device. */
 export type Layout = 'directory' | 'filesystem' | 'block';
 
 export interface Access {
@@ -34,7 +34,7 @@ export interface Attachment {
   readonly nodeId: string;
   readonly readonly: boolean;
   readonly access: Access;
-  /** What ControllerPublishVolume answered; the node side demands it back unchanged. */
+  /** The answer of ControllerPublishVolume; the node side requires it unchanged. */
   readonly publishContext: StringMap;
 }
 
@@ -65,7 +65,7 @@ export interface VolumeRecord extends StoredRecord {
   readonly lifecycle: 'persistent' | 'ephemeral';
   readonly layout: Layout;
   readonly capacityBytes: bigint;
-  /** As asked for at creation: what a repeated CreateVolume is compared with. */
+  /** The values requested at creation, with which a repeated CreateVolume is compared. */
   readonly created: {
     readonly accesses: readonly Access[];
     readonly parameters: StringMap;
@@ -74,12 +74,12 @@ export interface VolumeRecord extends StoredRecord {
   };
   readonly mutableParameters: StringMap;
   readonly pool: string | undefined;
-  /** The one topology domain that the volume lives in; undefined: reachable from everywhere. */
+  /** The one topology domain that the volume lives in; undefined means reachable from everywhere. */
   readonly segments: StringMap | undefined;
   readonly attachments: readonly Attachment[];
   readonly stagings: readonly Staging[];
   readonly publications: readonly Publication[];
-  /** Set by hand through the control interface; hides what the back end reports. */
+  /** Set through the control interface; replaces what the back end reports. */
   readonly condition: Condition | undefined;
 }
 

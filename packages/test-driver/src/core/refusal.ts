@@ -15,7 +15,7 @@ export function refuse(code: Exclude<CodeName, 'OK'>, message: string): never {
   throw new Refusal(code, message);
 }
 
-/** What a caller sees of anything thrown: a plain failure (a full disk, a failed mount) is INTERNAL. */
+/** The status that a caller gets for an exception: a plain failure (a full disk, a failed mount) is INTERNAL. */
 export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const message = error instanceof Error ? error.message : String(error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What kind of driver this is. The default offers everything; tests take capabilities away, or name ones that nobody
- * knows (a number), to see how callers cope.
+ * The settings of the driver. By default it offers everything; tests remove capabilities, or add unknown ones
+ * (a number), to see how callers handle that.
  */
 import type {
   ControllerServiceCapability_RPC_Type,
@@ -27,7 +27,7 @@ export interface NodeSettings {
   readonly maxVolumes: number;
 }
 
-/** Finite storage of one kind, in one topology domain or in all. */
+/** Finite storage of one kind, in one topology domain or in all of them. */
 export interface Pool {
   readonly kind: string;
   readonly totalBytes: bigint;
@@ -39,16 +39,16 @@ export interface Settings {
   readonly vendorVersion: string;
   readonly manifest: StringMap;
   readonly capabilities: Capabilities;
-  /** The nodes that exist; `any`: attaching works to whatever node a test makes up. */
+  /** The nodes that exist; with `any`, volumes can be attached to any node that a test names. */
   readonly nodes: readonly NodeSettings[] | 'any';
   readonly pools: readonly Pool[];
   readonly defaultVolumeBytes: bigint;
   readonly maxVolumeBytes: bigint;
-  /** Keys that ControllerModifyVolume and `mutable_parameters` accept; `any`: all of them. */
+  /** Keys that ControllerModifyVolume and `mutable_parameters` accept; `any` means all. */
   readonly mutableParameters: readonly string[] | 'any';
-  /** How long a snapshot stays not ready after it was cut. */
+  /** How long a snapshot stays not ready after it was taken. */
   readonly snapshotProcessingMs: number;
-  /** Added to every publish context, to see that it arrives on the node unchanged. */
+  /** Added to every publish context, to check that it arrives on the node unchanged. */
   readonly publishContext: StringMap;
 }
 

@@ -6,9 +6,9 @@ import { refuse } from './refusal.ts';
 import type { Settings } from './settings.ts';
 
 export interface Range {
-  /** 0: no wish. */
+  /** 0 means no lower limit. */
   readonly requiredBytes: bigint;
-  /** 0: no limit. */
+  /** 0 means no upper limit. */
   readonly limitBytes: bigint;
 }
 
@@ -31,11 +31,11 @@ export function fits(range: Range, bytes: bigint): boolean {
 export interface Wish {
   readonly range: Range;
   readonly layout: Layout;
-  /** What the content needs at least. */
+  /** The minimum size that the content needs. */
   readonly atLeastBytes: bigint;
 }
 
-/** The size of a volume to be made or expanded. */
+/** The size of a volume that is created or expanded. */
 export function chooseSize(settings: Settings, { range, layout, atLeastBytes }: Wish): bigint {
   const wanted = range.requiredBytes > 0n ? range.requiredBytes : preferred(settings, range);
   const bytes = roundUp(layout, wanted > atLeastBytes ? wanted : atLeastBytes);

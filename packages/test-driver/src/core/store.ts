@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * All records, in memory and behind a `Persistence`. A change is seen by other calls at once (so that two calls cannot
- * both take the last byte of a pool) and its promise settles when it is durable; a change that cannot be made durable
- * is taken back. Callers hold the lock of the record they change.
+ * both use the last byte of a pool), and its promise settles when it is durable; a change that cannot be made durable
+ * is reverted. Callers hold the lock of the record they change.
  */
 import type { GroupRecord, SnapshotRecord, StoredRecord, VolumeRecord } from './records.ts';
 
@@ -13,7 +13,7 @@ export interface Records {
 }
 export type RecordKind = keyof Records;
 
-/** Where records live. Every call is atomic and durable when it resolves. */
+/** The storage of records. Every call is atomic, and durable when it resolves. */
 export interface Persistence {
   load<K extends RecordKind>(kind: K): Promise<readonly Records[K][]>;
   save<K extends RecordKind>(kind: K, record: Records[K]): Promise<void>;
@@ -36,7 +36,7 @@ export class Table<T extends StoredRecord> {
     return this.#byId.get(id);
   }
 
-  /** The record if callers may know of it. */
+  /** The record, if it is visible to callers. */
   ready(id: string): T | undefined {
     const record = this.#byId.get(id);
     return record?.phase === 'ready' ? record : undefined;
@@ -68,7 +68,7 @@ export class Table<T extends StoredRecord> {
     }
   }
 
-  /** Unlike `put`, memory follows the disk: until it is durable the record still holds its name and its space. */
+  /** Unlike with `put`, memory changes after the disk: until the removal is durable, the record keeps its name and its space. */
   async delete(id: string): Promise<void> {
     await this.#remove(id);
     const record = this.#byId.get(id);
@@ -90,7 +90,7 @@ export interface Store {
   readonly volumes: Table<VolumeRecord>;
   readonly snapshots: Table<SnapshotRecord>;
   readonly groups: Table<GroupRecord>;
-  /** The next place in lists. */
+  /** The next position in lists. */
   nextOrder(): number;
 }
 

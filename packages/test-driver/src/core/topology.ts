@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Where a volume goes. The driver's domains are the distinct segment sets of its nodes; a volume lives in exactly one of
- * them. Preferred terms are tried first to last, then requisite ones; only a request without requisite may end up
- * anywhere else.
+ * Placement of a volume. The driver's domains are the distinct segment sets of its nodes; a volume is in exactly one of
+ * them. Preferred terms are tried in order, then requisite ones; only a request without requisite may be placed
+ * in any other domain.
  */
 import type { TopologyRequirement } from '@csi-sidecars/csi';
 import type { StringMap } from './records.ts';
@@ -13,7 +13,7 @@ export function hasTopology(settings: Settings): boolean {
   return settings.capabilities.plugin.includes('VOLUME_ACCESSIBILITY_CONSTRAINTS');
 }
 
-/** Empty when the driver knows no topology: its volumes are reachable from everywhere. */
+/** Empty if the driver has no topology: its volumes are reachable from everywhere. */
 export function domainsOf(settings: Settings): readonly StringMap[] {
   if (!hasTopology(settings) || settings.nodes === 'any') return [];
   const distinct = new Map<string, StringMap>();
@@ -23,7 +23,7 @@ export function domainsOf(settings: Settings): readonly StringMap[] {
   return [...distinct.values()];
 }
 
-/** Whether a domain lies inside a term; a term that names fewer keys is wider. */
+/** Whether a domain lies inside a term; a term with fewer keys is wider. */
 export function matches(term: StringMap, domain: StringMap): boolean {
   return Object.entries(term).every(([key, value]) => domain[key] === value);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Programs of the system, run without a shell. A failure carries what the program said. */
+/** Runs programs of the system without a shell. A failure contains the program's output. */
 import { execFile } from 'node:child_process';
 
 export interface Command {
   readonly program: string;
   readonly args: readonly string[];
-  /** Exit codes that are answers, not failures. */
+  /** Exit codes that do not count as failures. */
   readonly accept?: readonly number[];
 }
 

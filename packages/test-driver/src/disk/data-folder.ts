@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The data itself, without mounts: per volume and per snapshot one folder that holds either `data` (a directory) or
- * `image` (a sparse file). A folder is made aside and renamed into place, so that what is there is complete; copies share
+ * `image` (a sparse file). A folder is created under another name and then renamed, so that every folder in place is complete; copies share
  * blocks where the file system can (reflink).
  */
 import { chmod, mkdir, open, rename, rm, stat, truncate } from 'node:fs/promises';
@@ -33,7 +33,7 @@ export class DataFolder {
     return join(this.folderOf('snapshots', snapshot.id), partOf(snapshot.layout));
   }
 
-  /** The id a path relative to this folder belongs to, as a file name. */
+  /** The id (as a file name) to which a path relative to this folder belongs. */
   static volumeNameOf(origin: string): string | undefined {
     return /^volumes\/([^/]+)\//.exec(origin)?.[1];
   }
@@ -69,7 +69,7 @@ export class DataFolder {
     await rm(this.folderOf(holder, id), { recursive: true, force: true });
   }
 
-  /** What is there and belongs to none of the known ids, as folders. */
+  /** The folders that belong to none of the known ids. */
   async strangers(holder: Holder, known: ReadonlySet<string>): Promise<readonly string[]> {
     const names = new Set([...known].map(fileName));
     const found = await namesIn(join(this.path, holder));

@@ -4,23 +4,23 @@ import { stat } from 'node:fs/promises';
 import { run } from './command.ts';
 import { loopDevices } from './mount-table.ts';
 
-/** The device of an image, attached if it was not. */
+/** The device of an image, which is attached if necessary. */
 export async function attach(image: string): Promise<string> {
   const [attached] = await loopDevices(image);
   return attached ?? (await run({ program: 'losetup', args: ['--find', '--show', image] }));
 }
 
-/** All devices of a file, or of the files in a folder. One still mounted goes when its last user does. */
+/** Detaches all devices of a file, or of the files in a folder. A mounted device disappears with its last user. */
 export async function detach(path: string): Promise<void> {
   for (const device of await loopDevices(path)) await run({ program: 'losetup', args: ['--detach', device] });
 }
 
-/** The device takes notice that its image has grown. */
+/** Makes the device notice that its image has grown. */
 export async function followSize(device: string): Promise<void> {
   await run({ program: 'losetup', args: ['--set-capacity', device] });
 }
 
-/** Undefined: there is none. */
+/** Undefined if there is none. */
 export async function fileSystemOn(device: string): Promise<string | undefined> {
   const nothingFound = 2;
   const type = await run({
@@ -31,7 +31,7 @@ export async function fileSystemOn(device: string): Promise<string | undefined> 
   return type === '' ? undefined : type;
 }
 
-/** Formats a device that holds nothing; data that is no file system is not ours to destroy. */
+/** Formats an empty device; data that is not a file system is never overwritten. */
 export async function ensureFileSystem(device: string, image: string, wanted: string): Promise<string> {
   const held = await fileSystemOn(device);
   if (held !== undefined) return held;
@@ -41,7 +41,7 @@ export async function ensureFileSystem(device: string, image: string, wanted: st
   return type;
 }
 
-/** While it is mounted. The kernel wants CAP_SYS_RESOURCE for this with ext4. */
+/** Grows a mounted file system. For ext4 the kernel requires CAP_SYS_RESOURCE. */
 export async function growMounted(device: string, path: string): Promise<void> {
   const type = await fileSystemOn(device);
   if (type === 'xfs') await run({ program: 'xfs_growfs', args: [path] });
@@ -49,7 +49,7 @@ export async function growMounted(device: string, path: string): Promise<void> {
   else throw new Error(`a file system of type ${type} cannot grow`);
 }
 
-/** Before it is mounted: content that came from a smaller source. XFS grows only while mounted. */
+/** Grows a file system before it is mounted, for content from a smaller source. XFS grows only while mounted. */
 export async function growUnmounted(device: string, type: string): Promise<void> {
   if (!isExt(type) || (await extBytes(device)) >= (await deviceBytes(device))) return;
   const corrected = 1;
@@ -69,6 +69,6 @@ async function extBytes(device: string): Promise<bigint> {
 
 async function deviceBytes(device: string): Promise<bigint> {
   const bytes = BigInt(await run({ program: 'blockdev', args: ['--getsize64', device] }));
-  const largestBlock = 4096n; // a file system does not use a last block that is not whole
+  const largestBlock = 4096n; // a file system does not use an incomplete last block
   return bytes - (bytes % largestBlock);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The storage of the program: data in a folder, brought to paths by mounts. */
+/** The storage of the program: data in a folder, mounted at paths. */
 import { rm, stat, statfs } from 'node:fs/promises';
 import type { Backend, Usage } from '../core/backend.ts';
 import type { Condition, VolumeRecord } from '../core/records.ts';
@@ -66,7 +66,7 @@ async function usageOf(folder: DataFolder, volume: VolumeRecord, path: string): 
     };
     return [bytes, inodes];
   }
-  // A directory has the size it was asked for, and what the file system below has left.
+  // A directory reports its requested size, and the free space of the file system below it.
   const used = BigInt(
     (await run({ program: 'du', args: ['-s', '--block-size=1', folder.dataOf(volume)] })).split('\t')[0] ?? '0',
   );

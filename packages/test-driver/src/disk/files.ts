@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/** File system idioms: writes that a crash cannot tear, names that cannot leave their folder, absence as a value. */
+/** File system idioms: atomic writes, names that cannot leave their folder, absence as a value. */
 import { lstat, open, readdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Ids of ephemeral volumes come from outside. */
+/** The ids of ephemeral volumes come from outside and may contain any character. */
 export function fileName(id: string): string {
   return encodeURIComponent(id).replace(/^\./, '%2E');
 }
 
-/** What written data outlives: the driver, or the machine as well. */
+/** What written data survives: the end of the driver, or of the machine as well. */
 export type Durability = 'process' | 'machine';
 
 export interface AtomicWrite {
@@ -17,7 +17,7 @@ export interface AtomicWrite {
   readonly durability: Durability;
 }
 
-/** The content is there completely or not at all. */
+/** Writes the content completely or not at all. */
 export async function writeAtomically({ path, text, durability }: AtomicWrite): Promise<void> {
   const temporary = `${path}.tmp`;
   const file = await open(temporary, 'w', 0o600);
@@ -31,9 +31,9 @@ export async function writeAtomically({ path, text, durability }: AtomicWrite): 
   await syncFolder(dirname(path), durability);
 }
 
-/** Makes renames and removals in it durable. */
+/** Makes renames and removals in the folder durable. */
 export async function syncFolder(path: string, durability: Durability): Promise<void> {
-  if (durability === 'process') return; // the kernel has it
+  if (durability === 'process') return; // the kernel keeps it
   const folder = await open(path, 'r');
   try {
     await folder.sync();
@@ -46,12 +46,12 @@ export async function exists(path: string): Promise<boolean> {
   return (await orAbsent(lstat(path))) !== undefined;
 }
 
-/** Names in a folder; a folder that is not there has none. */
+/** Names in a folder; none if the folder does not exist. */
 export async function namesIn(path: string): Promise<readonly string[]> {
   return (await orAbsent(readdir(path))) ?? [];
 }
 
-/** Undefined when what was looked for is not there. */
+/** Undefined if the file does not exist. */
 export async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Copies of live volumes. A file system is frozen, so that its image is one point in time; a device has its cache written
- * out, so that what was written before is in the copy. A directory is copied as it is.
+ * Copies of volumes in use. A file system is frozen, so that its image shows one point in time; a device has its cache written
+ * out, so that all earlier writes are in the copy. A directory is copied as it is.
  */
 import type { VolumeRecord } from '../core/records.ts';
 import { run } from './command.ts';
@@ -19,7 +19,7 @@ export async function whileFrozen(
   volumes: readonly VolumeRecord[],
   work: () => Promise<void>,
 ): Promise<void> {
-  // Thaws in any case, all of them, even if one fails to.
+  // Thaws all of them in any case, even if one fails.
   await using frozen = new AsyncDisposableStack();
   for (const volume of volumes) {
     if (volume.layout === 'block') await flush(folder.dataOf(volume));
@@ -32,7 +32,7 @@ export async function whileFrozen(
   await work();
 }
 
-/** After a start: a freeze outlives the driver that began it. */
+/** Runs after a start, because a freeze outlives the driver that began it. */
 export async function thawAll(mounted: OwnMounts): Promise<void> {
   const images = (await mounted.list()).filter(({ source }) => source.startsWith('/dev/loop'));
   await Promise.allSettled(images.map(async ({ path }) => await thaw(path))); // fails when not frozen: the normal case

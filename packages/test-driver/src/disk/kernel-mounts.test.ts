@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** With the kernel: bind mounts, loop devices, file systems. Needs root and free loop devices. */
+/** Tests with the real kernel: bind mounts, loop devices, file systems. They need root and free loop devices. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { lstat, mkdir, open, readdir, stat, statfs } from 'node:fs/promises';
@@ -24,7 +24,7 @@ const mayGrowExt4 =
 const fileSystems = ['ext4', 'xfs'] as const;
 const hasProgram = (name: string): boolean =>
   (process.env['PATH'] ?? '').split(':').some((folder) => existsSync(join(folder, name)));
-/** What a test may need of the machine. */
+/** The machine's abilities that a test may need. */
 const able = {
   root: process.getuid?.() === 0,
   'loop-devices': existsSync('/dev/loop-control'),
@@ -36,7 +36,7 @@ const isAble = able.root && able['loop-devices'];
 const canMake = (type: (typeof fileSystems)[number]): boolean => isAble && able[type];
 const canGrow = (type: (typeof fileSystems)[number]): boolean =>
   canMake(type) && (type !== 'ext4' || able['growing-ext4']);
-/** What somebody has said that this machine cannot have: `CSI_SIDECARS_NOT_APPLICABLE=xfs,growing-ext4`. */
+/** Abilities that the user declared impossible on this machine: `CSI_SIDECARS_NOT_APPLICABLE=xfs,growing-ext4`. */
 const notApplicable = new Set((process.env['CSI_SIDECARS_NOT_APPLICABLE'] ?? '').split(','));
 const mib = 1024 ** 2;
 const undo: (() => Promise<void>)[] = [];
@@ -50,7 +50,7 @@ interface OnNode {
   readonly call: <M extends Method>(method: M, request: RequestOf<M>) => Promise<ResponseOf<M>>;
   readonly codeOf: <M extends Method>(method: M, request: RequestOf<M>) => Promise<string>;
   readonly create: (name: string, more: CreateVolumeRequestInput) => Promise<string>;
-  /** Brings a volume to `<folder>/<name>`. */
+  /** Publishes a volume at `<folder>/<name>`. */
   readonly use: (id: string, use: Use) => Promise<string>;
   readonly leave: (id: string, name: string) => Promise<void>;
   readonly restart: () => Promise<void>;
@@ -62,14 +62,14 @@ interface Use {
   readonly readonly?: boolean;
 }
 
-/** No attaching: these tests are about the node. */
+/** The driver has no attach: these tests are about the node. */
 async function onNode(flags: readonly string[] = []): Promise<OnNode> {
   const { path: folder, [Symbol.asyncDispose]: remove } = await temporaryFolder();
   undo.push(
     async () => await remove(),
     async () => cleanUp(folder),
   );
-  // A relative folder must do as well: loop devices are found by the absolute path of their file.
+  // A relative folder must work too: loop devices are found by the absolute path of their file.
   const state = `--statedir=${relative(process.cwd(), folder)}/state`;
   const options = { folder, flags: ['--mounts=kernel', '--enable-attach=false', state, ...flags] };
   let program = await runProgram(options);
@@ -108,7 +108,7 @@ async function onNode(flags: readonly string[] = []): Promise<OnNode> {
   };
 }
 
-/** What a failed test left, so that it fails alone. */
+/** Removes what a failed test left behind, so that later tests do not fail too. */
 function cleanUp(folder: string): void {
   for (const path of mountsBelow(folder).toReversed()) execFileSync('umount', ['--lazy', path]);
   for (const device of devicesBelow(folder)) execFileSync('losetup', ['--detach', device]);
@@ -126,7 +126,7 @@ function devicesBelow(folder: string): string[] {
   return list.split('\n').flatMap((line) => (line.includes(` ${folder}/`) ? [line.split(' ')[0]!] : []));
 }
 
-/** Nothing of the driver's is left in the kernel. */
+/** The driver has left nothing in the kernel. */
 function traces(folder: string): object {
   return { mounts: mountsBelow(folder), devices: devicesBelow(folder) };
 }
@@ -207,7 +207,7 @@ describe.runIf(isAble)('directories', () => {
     await expect(lstat(target_path)).rejects.toThrow('ENOENT');
   });
 
-  it('given mounts that a reboot took away, when asked, then the condition says so; when staged and published again, then they are back', async () => {
+  it('given mounts that a reboot removed, when asked for stats, then the condition reports it; when staged and published again, then they are restored', async () => {
     const node = await onNode();
     const id = await node.create('a', {});
     const target = await node.use(id, { name: 'one', access: mount() });
@@ -225,8 +225,8 @@ describe.runIf(isAble)('directories', () => {
   });
 });
 
-describe.runIf(isAble)('whom it belongs to', () => {
-  it('given a mount group, when used by a file that was there and one that comes, then both belong to the group', async () => {
+describe.runIf(isAble)('ownership', () => {
+  it('given a mount group, then an existing file and a new file both belong to the group', async () => {
     const node = await onNode();
     const access = { mount: { volume_mount_group: '4711' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
     const id = await node.create('a', { volume_capabilities: [access] });
@@ -335,7 +335,7 @@ describe.runIf(isAble)('file systems in images', () => {
     expect(() => execFileSync('fsfreeze', ['--unfreeze', target], { stdio: 'pipe' })).toThrow('Invalid argument');
   });
 
-  it('given a volume of a device that holds data but no file system, when staged as one, then it is refused and the data is there', async () => {
+  it('given a volume of a device that holds data but no file system, when staged as a file system, then it is refused and the data is kept', async () => {
     const node = await onNode();
     const source = await node.create('raw', { volume_capabilities: [block()], ...size(64) });
     const device = await node.use(source, { name: 'raw', access: block() });
@@ -371,7 +371,7 @@ describe.runIf(isAble)('devices', () => {
     expect(await node.codeOf('/csi.v1.Controller/DeleteVolume', { volume_id: id })).toBe('OK');
   });
 
-  it('given a device under write, when a snapshot is taken, then it has what was written before', async () => {
+  it('given a device that is being written, when a snapshot is taken, then it contains all earlier writes', async () => {
     const node = await onNode();
     const id = await node.create('a', { volume_capabilities: [block()], ...size(8) });
     const device = await node.use(id, { name: 'one', access: block() });

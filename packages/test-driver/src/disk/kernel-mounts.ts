@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * With root: bind mounts for directories, loop devices for images. The kernel's mount table is the truth about what is
+ * Mounts with root: bind mounts for directories, loop devices for images. The kernel's mount table decides what is
  * mounted, not our records: after a crash or a reboot the two differ, and the repeated call makes them agree.
  */
 import { lstat, mkdir, open, realpath, rmdir, unlink } from 'node:fs/promises';
@@ -30,7 +30,7 @@ export function kernelMounts(folder: DataFolder): Mounts {
       await followSize(device);
       const type = await ensureFileSystem(device, data, access.fsType);
       await growUnmounted(device, type);
-      // A copy of an XFS file system has the identity of its source, which may be mounted too.
+      // A copy of an XFS file system has the UUID of its source, which may be mounted too.
       const flags = [...access.mountFlags, ...(type === 'xfs' ? ['nouuid'] : [])];
       const options = flags.length > 0 ? ['-o', flags.join(',')] : [];
       await run({ program: 'mount', args: ['-t', type, ...options, device, path] });
@@ -121,7 +121,7 @@ export function kernelMounts(folder: DataFolder): Mounts {
   };
 }
 
-/** What a bind mount takes from a publication; repeating it changes nothing. */
+/** Applies the mount options of a publication to a bind mount; repeating it changes nothing. */
 async function remount(target: string, { readonly, access }: Publication): Promise<void> {
   const locked = readonly || access.mode.endsWith('READER_ONLY');
   const flags = [...(locked ? ['ro'] : []), ...access.mountFlags.filter((flag) => bindFlags.includes(flag))];
@@ -129,7 +129,7 @@ async function remount(target: string, { readonly, access }: Publication): Promi
   await run({ program: 'mount', args: ['-o', ['remount', 'bind', ...flags].join(','), target] });
 }
 
-/** Delegated by kubelet with VOLUME_MOUNT_GROUP: what is there and what will be belongs to the pod's group. */
+/** Delegated by kubelet with VOLUME_MOUNT_GROUP: existing and future files belong to the pod's group. */
 async function giveToGroup(path: string, { mountGroup }: Access): Promise<void> {
   if (mountGroup === '') return;
   await run({ program: 'chgrp', args: ['--recursive', '--no-dereference', mountGroup, path] });
@@ -145,12 +145,12 @@ async function unmount(path: string): Promise<void> {
   await run({ program: 'umount', args: [path] });
 }
 
-/** Whoever still has files open keeps them; nobody else finds them. */
+/** Processes that have files open keep them; the path is gone for all others. */
 async function unmountLazily(path: string): Promise<void> {
   await run({ program: 'umount', args: ['--lazy', path] });
 }
 
-/** Never recursive: what is not empty is somebody's data. */
+/** Never recursive: a folder that is not empty contains data. */
 async function removePlace(target: string): Promise<void> {
   const found = await orAbsent(lstat(target));
   if (found?.isDirectory() === true) await rmdir(target);

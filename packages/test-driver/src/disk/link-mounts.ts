@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Without root: a published volume is a symbolic link to its data. No staging, no devices, nothing read-only; enough for
- * everything that only reads and writes below a path.
+ * Mounts without root: a published volume is a symbolic link to its data. There is no staging, no device and no read-only mount; it suffices for
+ * tests that only read and write below a path.
  */
 import { lstat, readlink, symlink, unlink } from 'node:fs/promises';
 import type { DataFolder } from './data-folder.ts';

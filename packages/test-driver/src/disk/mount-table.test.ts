@@ -27,12 +27,12 @@ it('given escapes and optional fields, when parsed, then path and options are ri
   expect(mountAt(table, '/pods/a')?.fsType).toBe('xfs');
 });
 
-it('given two mounts on one path, when asked, then the upper one', () => {
+it('given two mounts on one path, then the upper one is returned', () => {
   expect(mountAt(table, '/pods/d')?.root).toBe('/other');
   expect(mountAt(table, '/pods')).toBeUndefined();
 });
 
-it('given a folder on a file system of its own, when asked what is ours, then bind mounts below it, also deleted ones, and nothing of the same name elsewhere', async () => {
+it('given a folder on a file system of its own, when asked which mounts are ours, then bind mounts below it, also deleted ones, and nothing of the same name elsewhere', async () => {
   const origins = ['/pods/a', '/pods/b', '/pods/c', '/pods/d', '/state dir'].map(
     async (path) => await originIn('/state dir/drv', table, mountAt(table, path)!),
   );

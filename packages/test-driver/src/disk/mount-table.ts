@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What is mounted where, from /proc/self/mountinfo, and what of it is ours: a bind mount of a folder below the data
- * folder, or anything on a loop device whose file is below it. Read anew for every question, since others mount too.
+ * The mount table from /proc/self/mountinfo, and which mounts are ours: a bind mount of a folder below the data
+ * folder, or anything on a loop device whose file is below it. It is read again for every query, because other programs mount too.
  */
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -60,7 +60,7 @@ function mountOf(table: readonly MountEntry[], path: string): MountEntry | undef
     );
 }
 
-/** Where in our folder the mounted thing lives, as a path relative to it; undefined: it is not ours. */
+/** The path of the mounted folder or file, relative to our data folder; undefined if it is not ours. */
 export async function originIn(
   folder: string,
   table: readonly MountEntry[],
@@ -82,7 +82,7 @@ function inside(folder: string, path: string): string | undefined {
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
 }
 
-/** The file behind a loop device; undefined: it is none, or free. */
+/** The file behind a loop device; undefined if it is not a loop device, or free. */
 export async function backingFile(device: string): Promise<string | undefined> {
   const name = /^\/dev\/(loop\d+)$/.exec(device)?.[1];
   if (name === undefined) return undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Which of our volumes is mounted where, by the kernel's account. */
+/** Which of our volumes is mounted where, according to the kernel. */
 import { lstat, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DataFolder } from './data-folder.ts';
@@ -14,16 +14,16 @@ export type Held =
 export interface OwnMount {
   readonly path: string;
   readonly source: string;
-  /** Below the data folder. */
+  /** A path below the data folder. */
   readonly origin: string;
 }
 
 export interface OwnMounts {
-  /** What is mounted at a place. */
+  /** What is mounted at a path. */
   at(place: string): Promise<Held>;
-  /** Whether this volume is mounted at a path, which may lead over links or to nowhere. */
+  /** Whether this volume is mounted at a path, which may contain links or not exist. */
   holds(volumeId: string, path: string): Promise<boolean>;
-  /** Something else than this volume is at the place, mounted or lying there. */
+  /** Whether something other than this volume is at the path, mounted or as a file. */
   isForeign(volumeId: string, place: string): Promise<boolean>;
   list(): Promise<readonly OwnMount[]>;
 }

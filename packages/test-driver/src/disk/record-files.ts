@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * One record, one file: `<folder>/<kind>/<id>.json`, replaced atomically, so a change costs the same however many
- * records there are, and a test may write one by hand before the driver starts. Sizes are decimal strings.
+ * records exist, and a test may write one by hand before the driver starts. Sizes are decimal strings.
  */
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Persistence, RecordKind, Records } from '../core/store.ts';
 import { fileName, namesIn, syncFolder, writeAtomically, type Durability } from './files.ts';
 
-/** All fields that are `bigint`, of records and of settings. */
+/** All fields of records and settings that are `bigint`. */
 const sizeFields: readonly string[] = [
   'capacityBytes',
   'sizeBytes',

@@ -9,7 +9,7 @@ const attach = '/csi.v1.Controller/ControllerPublishVolume';
 const stats = '/csi.v1.Node/NodeGetVolumeStats';
 const failing = { kind: 'fail', code: 'Internal' } as const;
 
-describe('which calls a rule meets', () => {
+describe('which calls a rule matches', () => {
   const rows: { given: string; rule: Omit<FaultRule, 'action'>; meets: string[] }[] = [
     { given: 'nothing', rule: {}, meets: ['create a', 'create b', 'attach', 'stats'] },
     { given: 'a short method', rule: { method: 'CreateVolume' }, meets: ['create a', 'create b'] },
@@ -21,7 +21,7 @@ describe('which calls a rule meets', () => {
     { given: 'a secret', rule: { secret: { key: 'token' } }, meets: ['create a', 'create b'] },
     { given: 'the value of a secret', rule: { secret: { key: 'token', value: 'bad' } }, meets: ['create b'] },
   ];
-  it.each(rows)('given a rule with $given, when called, then it meets $meets', async ({ rule, meets }) => {
+  it.each(rows)('given a rule with $given, when called, then it matches $meets', async ({ rule, meets }) => {
     const { model } = bench();
     const channel = model.channel({ nodeId: 'node-2' });
     const limits = { timeoutMs: 1000 };
@@ -37,7 +37,7 @@ describe('which calls a rule meets', () => {
 });
 
 describe('when and how often a rule acts', () => {
-  it('given skip and times, when called, then it passes the first, meets the next and lets the rest pass', async () => {
+  it('given skip and times, when called, then it skips the first, affects the next and skips the rest', async () => {
     const { model, codeOf } = bench();
     model.faults.add({
       method: 'Probe',
@@ -65,7 +65,7 @@ describe('when and how often a rule acts', () => {
     },
   );
 
-  it('given a request that is refused anyway, when a rule waits for the effect, then it is not met', async () => {
+  it('given a request that is refused anyway, when a rule acts at the effect, then the rule is not applied', async () => {
     const { model, codeOf } = bench();
     model.faults.add({ method: 'CreateVolume', at: 'during', action: failing });
     expect(await codeOf(create, newVolume(''))).toBe('InvalidArgument');
@@ -85,7 +85,7 @@ describe('when and how often a rule acts', () => {
     expect(code).toBe('Internal');
   });
 
-  it('given callers that hang, when released, then these go on and later ones hang; when removed, then all go on', async () => {
+  it('given callers that hang, when released, then these continue and later ones hang; when the rule is removed, then all continue', async () => {
     const { model, codeOf } = bench();
     const id = model.faults.add({ method: 'CreateVolume', action: { kind: 'hang' } });
     const first = [codeOf(create, newVolume('a')), codeOf(create, newVolume('b'))];
@@ -101,8 +101,8 @@ describe('when and how often a rule acts', () => {
   });
 });
 
-describe('answers that are wrong', () => {
-  it('[csi-spec#20] given an answer without its id or its volume, when called, then the caller gets it so and the volume exists', async () => {
+describe('wrong answers', () => {
+  it('[csi-spec#20] given an answer without its id or its volume, when called, then the caller gets this answer, and the volume exists', async () => {
     const { model, call } = bench();
     model.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'answer', unset: ['volume.volume_id'] } });
     model.faults.add({ method: 'CreateVolume', skip: 1, times: 1, action: { kind: 'answer', unset: ['volume'] } });
@@ -111,7 +111,7 @@ describe('answers that are wrong', () => {
     expect((await call(create, newVolume('a'))).volume?.volume_id).toBe(model.volumes()[0]!.id);
   });
 
-  it('given fields to set, when called, then nested ones replace and the rest stays, and the driver itself remembers the truth', async () => {
+  it('given fields to set, when called, then nested fields are replaced and the rest stays, and the driver keeps the real values', async () => {
     const { model, call } = bench();
     const set = { volume: { capacity_bytes: '0', volume_context: { 'ke/y': 'x' } } };
     model.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'answer', set } });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The rules in force, how often each has acted, and who hangs on them. */
+/** The active rules, how often each was applied, and which calls hang because of them. */
 import type { Clock } from '@csi-sidecars/runtime';
 import { refuse } from '../core/refusal.ts';
 import { matchesRule, patched, type FaultAction, type FaultRule, type FaultSubject, type Moment } from './rules.ts';
 
-/** Thrown through a call that will get no answer. */
+/** Thrown inside a call that will get no answer. */
 export class Interruption extends Error {
   override readonly name = 'Interruption';
   readonly kind: 'drop' | 'crash';
@@ -45,7 +45,7 @@ export class FaultBox {
     return id;
   }
 
-  /** Whoever hangs on it goes on. */
+  /** Removes the rule; calls that hang because of it continue. */
   remove(id: string): boolean {
     this.release(id);
     return this.#entries.delete(id);
@@ -55,7 +55,7 @@ export class FaultBox {
     for (const id of this.#entries.keys()) this.remove(id);
   }
 
-  /** Lets those who hang now go on; later calls hang again. Returns how many. */
+  /** Lets the calls that hang now continue; later calls hang again. Returns their number. */
   release(id: string): number {
     const hanging = [...(this.#entries.get(id)?.hanging ?? [])];
     for (const go of hanging) go();
@@ -66,7 +66,7 @@ export class FaultBox {
     return [...this.#entries.values()].map(({ hanging, ...entry }) => ({ ...entry, hanging: hanging.size }));
   }
 
-  /** Acts at one moment of a call; throws a `Refusal` or an `Interruption` when a rule ends the call. */
+  /** Applies the rules at one moment of a call; throws a `Refusal` or an `Interruption` if a rule ends the call. */
   async strike(at: Moment, subject: FaultSubject): Promise<void> {
     for (const entry of this.#due(
       subject,
@@ -76,7 +76,7 @@ export class FaultBox {
     }
   }
 
-  /** The answer as the rules want it. */
+  /** The answer after the rules have changed it. */
   answer(response: object, subject: FaultSubject): object {
     return this.#due(subject, ({ action }) => action.kind === 'answer').reduce(
       (answer, { rule }) => patched(answer, rule.action as Extract<FaultAction, { readonly kind: 'answer' }>),
@@ -84,7 +84,7 @@ export class FaultBox {
     );
   }
 
-  /** Counts as it goes: the rules that act now. */
+  /** Returns the rules that apply now, and counts them. */
   #due(subject: FaultSubject, concerns: (rule: FaultRule) => boolean): Entry[] {
     return [...this.#entries.values()].filter((entry) => {
       const { rule } = entry;

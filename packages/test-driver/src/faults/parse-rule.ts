@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A rule from outside. A misspelt field would be a fault that never strikes, so everything unknown is refused. */
+/** Parses a rule from outside. A misspelt field would make a fault that never happens, so unknown fields are refused. */
 import { codeNames } from '@csi-sidecars/csi';
 import { methods } from '../services/handlers.ts';
 import type { FaultAction, FaultRule } from './rules.ts';

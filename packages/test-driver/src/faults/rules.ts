@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Fault rules: which calls, when in the call, how often, and what goes wrong. All of it is data, so that it travels
- * through the control socket. All rules that match a call act on it, in the order they were added.
+ * Fault rules: which calls they match, when in the call, how often, and what goes wrong. A rule is plain data, so that it can be sent
+ * through the control socket. All rules that match a call are applied to it, in the order in which they were added.
  *
  * | at     | moment                                                                                        |
  * |--------|-----------------------------------------------------------------------------------------------|
  * | before | the call is in the journal, nothing else has happened                                         |
- * | during | it was found valid and holds its locks (others get ABORTED), nothing is done yet              |
- * | after  | it is done and durable, its locks are free, the caller has no answer yet                      |
+ * | during | the call is valid and holds its locks (others get ABORTED), nothing is done yet               |
+ * | after  | the effect is durable, the locks are free, the caller has no answer yet                       |
  */
 import type { CodeName } from '@csi-sidecars/csi';
 
@@ -23,30 +23,30 @@ export type FaultAction =
   /** The driver dies as by kill -9. */
   | { readonly kind: 'crash' }
   /**
-   * The call is done but answered differently: fields of `set` replace those of the answer (nested messages are merged),
+   * The call is executed but answered differently: fields of `set` replace those of the answer (nested messages are merged),
    * then the dotted paths of `unset` are removed.
    */
   | { readonly kind: 'answer'; readonly set?: object; readonly unset?: readonly string[] };
 
 export interface FaultRule {
-  /** Short or full method name; absent: every method. */
+  /** Short or full method name; absent means every method. */
   readonly method?: string;
-  /** A volume, snapshot or group that the call names by id or by name; absent: any. */
+  /** A volume, snapshot or group that the call names by id or by name; absent means any. */
   readonly volume?: string;
-  /** The node that is to be attached or detached, or of a call to the node service; absent: any. */
+  /** The node to attach to or detach from, or the node of a call to the node service; absent means any. */
   readonly nodeId?: string;
-  /** A secret that the call carries, with this value if one is given; absent: whatever secrets. */
+  /** A secret that the call carries, with this value if one is given; absent means any secrets. */
   readonly secret?: { readonly key: string; readonly value?: string };
-  /** That many matching calls pass first. */
+  /** The number of matching calls that pass before the rule applies. */
   readonly skip?: number;
-  /** Then it acts so many times; absent: always, but a crash only once. */
+  /** The number of calls to which it then applies; absent means all, or one for a crash. */
   readonly times?: number;
-  /** Absent: `before`; an `answer` always changes what is sent. */
+  /** Absent means `before`; an `answer` always changes the answer that is sent. */
   readonly at?: Moment;
   readonly action: FaultAction;
 }
 
-/** What rules look at. */
+/** The parts of a call that rules examine. */
 export interface FaultSubject {
   readonly method: string;
   readonly request: object;
@@ -83,7 +83,7 @@ function carries(secrets: unknown, wanted: { readonly key: string; readonly valu
   return value !== undefined && (wanted.value === undefined || value === wanted.value);
 }
 
-/** `set` over `answer`, message by message; lists and maps with other keys included are replaced as they are given. */
+/** Merges `set` into `answer`, message by message; lists and maps, even with other keys, are replaced completely. */
 export function patched(answer: object, action: Extract<FaultAction, { readonly kind: 'answer' }>): object {
   const result = merged(answer, action.set ?? {});
   for (const path of action.unset ?? []) unset(result, path.split('.'));
@@ -99,7 +99,7 @@ function merged(base: object, patch: object): Record<string, unknown> {
   return result;
 }
 
-/** Messages on the way are copied: the answer may share them with the driver's records. */
+/** Messages on the path are copied, because the answer may share them with the driver's records. */
 function unset(message: Record<string, unknown>, [field, ...rest]: readonly string[]): void {
   if (field === undefined) return;
   const inner = message[field];

@@ -6,9 +6,9 @@
  *     {"kind":"begin","seq":1,"at":"...","method":"/csi.v1.Controller/CreateVolume","peer":"...","nodeId":"...","request":{}}
  *     {"kind":"end","seq":1,"at":"...","outcome":{"kind":"answered","response":{}}}
  *
- * A begin of a call that changes something is safe before its effect: from a kill -9, and with durability `machine` from a
- * power cut as well; ends and queries are not worth a flush. Lines keep the order of arrival. Numbers go on where an earlier run stopped. Values of secrets are
- * replaced unless asked for.
+ * The begin of a call that changes something is durable before its effect: it survives a kill -9, and with durability `machine` a
+ * power cut as well. Ends and queries are not flushed. Lines keep the order of arrival. Numbers continue where an earlier run stopped.
+ * Values of secrets are replaced unless the settings keep them.
  */
 import { open, readFile, type FileHandle } from 'node:fs/promises';
 import type { Clock } from '@csi-sidecars/runtime';
@@ -27,7 +27,7 @@ export interface FileJournal extends Journal {
   close(): Promise<void>;
 }
 
-/** Calls that change nothing: their lines need not be safe. */
+/** Calls that change nothing: their lines need not be durable. */
 const query = /\/(Probe|Get|List|Validate|ControllerGet|GroupControllerGet|NodeGet)/;
 
 export async function openFileJournal({ path, clock, driver, ...options }: FileJournalOptions): Promise<FileJournal> {
@@ -36,7 +36,7 @@ export async function openFileJournal({ path, clock, driver, ...options }: FileJ
   const append = appender(file, options.durability);
   const at = (): string => new Date(clock.nowMs()).toISOString();
   let lastSeq = lastSeqIn(before);
-  // A line that a crash cut short ends here.
+  // Ends a line that a crash cut short.
   if (before !== '' && !before.endsWith('\n')) await file.appendFile('\n');
   await append({ kind: 'start', at: at(), pid: process.pid, driver }, 'safe');
   return {
@@ -55,7 +55,7 @@ export async function openFileJournal({ path, clock, driver, ...options }: FileJ
   };
 }
 
-/** Numbers only grow, so the last one is the highest. */
+/** Numbers only increase, so the last one is the highest. */
 function lastSeqIn(text: string): number {
   let seq = 0;
   for (const match of text.matchAll(/^\{"kind":"begin","seq":(\d+),/gm)) seq = Number(match[1]);
@@ -70,7 +70,7 @@ function withoutSecrets({ request }: IncomingCall): object {
 
 type Append = (line: object, wish: 'safe' | 'soon') => Promise<void>;
 
-/** Lines that come while one batch is written make up the next: many callers share one flush. */
+/** Lines that arrive while a batch is written form the next one: many callers share one flush. */
 function appender(file: FileHandle, durability: Durability): Append {
   let waiting: { text: string; safe: boolean } = { text: '', safe: false };
   let next: Promise<void> | undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The record of calls: what came in, in which order, and how it ended. A begin is recorded before any effect. */
+/** The record of calls: which calls arrived, in which order, and how they ended. A begin is recorded before any effect. */
 import type { CodeName, Method } from '@csi-sidecars/csi';
 
 export interface IncomingCall {
@@ -20,12 +20,12 @@ export interface RecordedCall extends IncomingCall {
   readonly seq: number;
   readonly beganAtMs: number;
   readonly endedAtMs: number | undefined;
-  /** Undefined while it runs, and for ever when the driver died meanwhile. */
+  /** Undefined while the call runs, and for ever if the driver died during it. */
   readonly outcome: Outcome | undefined;
 }
 
 export interface Journal {
-  /** Resolves when the line is safe; the number orders calls. */
+  /** Resolves when the line is durable; the number gives the order of calls. */
   begin(call: IncomingCall): Promise<number>;
   end(seq: number, outcome: Outcome): Promise<void>;
 }

@@ -17,7 +17,7 @@ export class MemoryJournal implements Journal {
     return this.#calls;
   }
 
-  /** Later numbers go on where the forgotten ones ended. */
+  /** Forgets all calls; later numbers continue after the last one. */
   forget(): void {
     this.#calls = [];
   }

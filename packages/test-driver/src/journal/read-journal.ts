@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A journal file as a list of calls, for tests beside the program. A torn last line is left out. */
+/** Reads a journal file as a list of calls, for tests that run the program. An incomplete last line is skipped. */
 import { readFile } from 'node:fs/promises';
 import { orAbsent } from '../disk/files.ts';
 import type { IncomingCall, Outcome, RecordedCall } from './journal.ts';
@@ -9,7 +9,7 @@ type Line =
   | ({ readonly kind: 'begin'; readonly seq: number; readonly at: string } & IncomingCall)
   | { readonly kind: 'end'; readonly seq: number; readonly at: string; readonly outcome: Outcome };
 
-/** Oldest first; no file, no calls. */
+/** Oldest first; empty if there is no file. */
 export async function readJournal(path: string): Promise<readonly RecordedCall[]> {
   const text = (await orAbsent(readFile(path, 'utf8'))) ?? '';
   const calls = new Map<number, RecordedCall>();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The client's end of the model. Messages pass through the real encoding, so a test sees exactly what the wire would
- * bring. A deadline or an aborted signal ends the caller's wait, not the operation.
+ * The client's end of the model. Messages pass through the real encoding, so a test sees exactly what a real connection would
+ * deliver. A deadline or an aborted signal ends the caller's wait, not the operation.
  */
 import { CsiError } from '@csi-sidecars/csi';
 import { codecOf } from '@csi-sidecars/csi/testing';
@@ -10,9 +10,9 @@ import type { Clock } from '@csi-sidecars/runtime';
 import type { IncomingCall, Outcome } from '../journal/journal.ts';
 
 export interface ChannelOptions {
-  /** Who calls, for the record. */
+  /** The name of the caller in the record of calls. */
   readonly peer?: string;
-  /** The node whose endpoint this is; only the node service cares. */
+  /** The node whose endpoint this is; only the node service uses it. */
   readonly nodeId?: string;
   /** `end`, the default: a crash or a dropped connection is final for this channel. */
   readonly lossPolicy?: 'end' | 'reconnect';
@@ -83,7 +83,7 @@ export function modelChannel(server: ModelServer, options: ChannelOptions = {}):
   };
 }
 
-/** Calls `end` when the wait is over for another reason than the answer; the returned function lets go. */
+/** Calls `end` when the wait ends for another reason than the answer; the returned function stops watching. */
 type Watch = (end: (error: Error) => void) => () => void;
 
 async function waitFor<T>(work: Promise<T>, watches: readonly Watch[]): Promise<T> {

@@ -2,7 +2,7 @@
 import type { DriverFacts } from '@csi-sidecars/csi';
 import type { Settings } from '../core/settings.ts';
 
-/** What a controller learns of a driver with these settings when it starts. */
+/** What a controller learns at start-up about a driver with these settings. */
 export function factsOf({ name, capabilities }: Pick<Settings, 'name' | 'capabilities'>): DriverFacts {
   return {
     name,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The storage of the model: contents are texts, mounts are map entries, and both outlive the driver as a disk and a
- * kernel do. Every verb is one atomic step, and every run of the driver has its own connection: cut in a crash, what is
- * left of the old run can no longer change anything.
+ * The storage of the model: contents are texts, mounts are map entries, and both outlive the driver, like a disk and a
+ * kernel. Every method is one atomic step, and every run of the driver has its own connection. A crash cuts this connection, so that the
+ * old run can no longer change anything.
  */
 import type { Backend, Content } from '../core/backend.ts';
 import type { VolumeRecord } from '../core/records.ts';
@@ -19,7 +19,7 @@ export class MemoryDisk {
     snapshots: new Map(),
     groups: new Map(),
   };
-  /** Volume or snapshot id -> what is written there. */
+  /** Volume or snapshot id -> content. */
   readonly contents: Map<string, string> = new Map();
   readonly sizes: Map<string, bigint> = new Map();
   /** Path -> what is mounted there. */
@@ -123,13 +123,13 @@ function sourceOf(content: Exclude<Content, { readonly kind: 'empty' }>): Pick<V
 export interface DiskConnection {
   readonly persistence: Persistence;
   readonly backend: Backend;
-  /** What is under way fails from here on. */
+  /** Operations in progress fail from now on. */
   readonly cut: () => void;
 }
 
 type Verb = (...args: never[]) => Promise<unknown>;
 
-/** The same verbs, refused once the link is down. */
+/** The same methods, which fail once the connection is cut. */
 function guarded<T extends object>(port: T, link: { readonly up: boolean }): T {
   const verbs = Object.entries(port as Record<string, Verb>).map(([name, verb]) => {
     const guardedVerb: Verb = async (...args) => {

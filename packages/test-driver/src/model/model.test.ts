@@ -33,7 +33,7 @@ describe('the record of calls', () => {
 });
 
 describe('limits of a call', () => {
-  it('[csi-spec#17] given a call that times out, when the operation ends later, then it took effect and a repeat finds it', async () => {
+  it('[csi-spec#17] given a call that times out, when the operation ends later, then it has taken effect and a repeated call finds the result', async () => {
     const { model, channel, clock, call } = bench();
     model.faults.add({ method: 'CreateVolume', times: 1, at: 'during', action: { kind: 'delay', ms: 5000 } });
     const first = codeOf(channel.call(create, newVolume('a'), { timeoutMs: 1000 }));
@@ -48,7 +48,7 @@ describe('limits of a call', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('given an aborted signal, when the call waits, then the caller gets Canceled and the operation goes on', async () => {
+  it('given an aborted signal, when the call waits, then the caller gets Canceled and the operation continues', async () => {
     const { model, channel } = bench();
     const rule = model.faults.add({ method: 'CreateVolume', action: { kind: 'hang' } });
     const abort = new AbortController();
@@ -63,7 +63,7 @@ describe('limits of a call', () => {
 });
 
 describe('a crash', () => {
-  it('given a crash before doing, when started again, then nothing was done', async () => {
+  it('given a crash before the effect, when started again, then nothing was done', async () => {
     const { model, codeOf } = bench();
     model.faults.add({ method: 'CreateVolume', action: { kind: 'crash' } });
     expect(await codeOf(create, newVolume('a'))).toBe('Unavailable');
@@ -73,7 +73,7 @@ describe('a crash', () => {
     expect(await codeOf(create, newVolume('a'))).toBe('OK');
   });
 
-  it('given a crash after doing and before answering, when repeated, then the same volume is answered', async () => {
+  it('given a crash after the effect and before the answer, when repeated, then the same volume is returned', async () => {
     const { model, call, codeOf } = bench();
     model.faults.add({ method: 'CreateVolume', at: 'after', action: { kind: 'crash' } });
     expect(await codeOf(create, newVolume('a'))).toBe('Unavailable');
@@ -82,7 +82,7 @@ describe('a crash', () => {
     expect(model.volumes().map(({ id }) => id)).toEqual([volume!.volume_id]);
   });
 
-  it('given a call that hangs when the driver crashes, when it is let go, then it changes nothing and has no outcome', async () => {
+  it('given a call that hangs when the driver crashes, when it is released, then it changes nothing and has no outcome', async () => {
     const { model, call } = bench();
     const rule = model.faults.add({ method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'hang' } });
     const hanging = codeOf(call(create, newVolume('a')));
@@ -104,7 +104,7 @@ describe('a crash', () => {
     expect(await codeOf(channel.call(create, newVolume('a'), { timeoutMs: 1000 }))).toBe('Unavailable');
   });
 
-  it('given a dropped connection, when another caller has its own, then only the one that called loses it', async () => {
+  it('given a dropped connection, when another caller has its own, then only the affected caller loses its connection', async () => {
     const { model } = bench();
     const [one, other] = [model.channel(), model.channel()];
     model.faults.add({ method: 'CreateVolume', at: 'after', times: 1, action: { kind: 'drop' } });

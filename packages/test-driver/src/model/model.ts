@@ -2,8 +2,8 @@
 /**
  * The driver in process: the real services over a disk in memory, with the program's fault rules and journal.
  *
- * A crash ends every call without an answer and cuts the old run off the disk; `restart` opens a new run over what the
- * disk holds. Time is the given clock's and ids are counted: the same calls give the same answers.
+ * A crash ends every call without an answer and disconnects the old run from the disk; `restart` opens a new run on the same
+ * disk. Time comes from the given clock and ids from a counter: the same calls give the same answers.
  */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { systemClock, type Clock } from '@csi-sidecars/runtime';
@@ -19,7 +19,7 @@ import { MemoryJournal } from '../journal/memory-journal.ts';
 import { modelChannel, type ChannelOptions } from './channel.ts';
 
 export interface DriverModelOptions {
-  /** Absent: a driver that can everything, on any node. */
+  /** By default the driver supports everything, on any node. */
   readonly settings?: Partial<Settings>;
   readonly clock?: Clock;
 }
@@ -31,20 +31,20 @@ export interface DriverModel {
   /** Every call so far, oldest first, secrets included. */
   readonly calls: readonly RecordedCall[];
   forgetCalls(): void;
-  /** As by kill -9. What is on the disk stays, and so do fault rules. */
+  /** Crashes as by kill -9. The content of the disk and the fault rules stay. */
   crash(): void;
-  /** Starts anew over the disk. */
+  /** Starts again with the same disk. */
   restart(): void;
-  /** In order of creation; with unfinished records, which callers cannot see. */
+  /** In order of creation, including unfinished records, which callers cannot see. */
   volumes(): readonly VolumeRecord[];
   snapshots(): readonly SnapshotRecord[];
   groups(): readonly GroupRecord[];
-  /** What is written on a volume or snapshot; undefined: it is not on the disk. */
+  /** The content of a volume or snapshot; undefined if it is not on the disk. */
   read(id: string): string | undefined;
   write(volumeId: string, content: string): void;
   /** Path -> volume id. */
   mounts(): ReadonlyMap<string, string>;
-  /** What the program offers through its socket. */
+  /** The control interface that the program offers through its socket. */
   readonly control: DriverControl;
 }
 
@@ -66,7 +66,7 @@ export function createDriverModel(options: DriverModelOptions = {}): DriverModel
     const death = new AbortController();
     death.signal.addEventListener('abort', cut, { once: true });
     const driver = openDriver({ settings, persistence, backend, clock, newId: (kind) => disk.newId(kind) });
-    driver.catch(() => undefined); // a crash may come first; whoever waits for the driver sees it
+    driver.catch(() => undefined); // a crash may come first; callers that wait for the driver get the error
     return { driver, death };
   }
 
@@ -117,7 +117,7 @@ export function createDriverModel(options: DriverModelOptions = {}): DriverModel
   };
 }
 
-/** A dead driver writes no more lines: calls that were under way stay without outcome. */
+/** A dead driver writes no more lines: calls in progress stay without an outcome. */
 function whileAlive(journal: MemoryJournal, death: AbortSignal): Pick<MemoryJournal, 'begin' | 'end'> {
   return {
     begin: journal.begin,

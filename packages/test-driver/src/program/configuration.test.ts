@@ -9,7 +9,7 @@ import { formatSettings, parseSettings } from './settings-file.ts';
 const own = ['--nodeid=n1'];
 
 describe('flags', () => {
-  it('given Go syntaxes, when parsed, then all mean the same', () => {
+  it('given the forms of Go flags, when parsed, then all mean the same', () => {
     const forms = [['--nodeid=n1'], ['--nodeid', 'n1'], ['-nodeid=n1'], ['-nodeid', 'n1']];
     expect(forms.map((args) => parseFlags(args).nodeid)).toEqual(forms.map(() => ['n1']));
     expect(parseFlags(['--journal-secrets', '--topology=a=b', '--topology', 'c=d'])).toMatchObject({
@@ -39,7 +39,7 @@ describe('flags', () => {
 });
 
 describe('configuration', () => {
-  it('given a node id only, when configured, then everything is offered, on a topology of the node', () => {
+  it('given only a node id, when configured, then everything is offered, with the topology of the node', () => {
     expect(configure(parseFlags(own))).toEqual({
       settings: {
         ...defaultSettings,
@@ -54,7 +54,7 @@ describe('configuration', () => {
     });
   });
 
-  it('given capabilities to leave out and to add, when configured, then they are, with what needs them', () => {
+  it('given capabilities to leave out and to add, when configured, then they are left out and added, with those that depend on them', () => {
     const flags = [
       '--enable-attach=false',
       '--enable-topology=false',
@@ -71,7 +71,7 @@ describe('configuration', () => {
     });
   });
 
-  it('given sizes, pools and further nodes, when configured, then they are as written', () => {
+  it('given sizes, pools and further nodes, when configured, then they have the given values', () => {
     const flags = [
       '--capacity=fast=2Gi',
       '--capacity=slow@zone:a=3G',
@@ -106,7 +106,7 @@ describe('configuration', () => {
 });
 
 describe('the settings file', () => {
-  it('given settings, when written and read, then they are the same and win over flags', () => {
+  it('given settings, when written and read, then they are the same and take precedence over flags', () => {
     const pools = [{ kind: 'fast', totalBytes: 2n ** 60n, segments: { zone: 'a' } }];
     const settings = { name: 'x', pools, maxVolumeBytes: 5n, nodes: 'any' as const };
     const read = parseSettings(formatSettings(settings));

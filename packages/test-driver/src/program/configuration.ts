@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From flags to what the program runs with. Everything wrong is found here, before anything is touched. */
+/** Turns flags into the configuration of the program. Every mistake is found here, before anything is changed. */
 import type { StringMap } from '../core/records.ts';
 import {
   allCapabilities,
@@ -17,7 +17,7 @@ export interface Configuration {
   readonly stateFolder: string;
   readonly durability: Durability;
   readonly mounts: 'kernel' | 'links' | 'auto';
-  /** Socket and the node it belongs to; the first is the driver's own. */
+  /** A socket and the node it belongs to; the first is the driver's own. */
   readonly endpoints: readonly { readonly path: string; readonly nodeId: string }[];
   readonly journal: { readonly path: string | undefined; readonly secrets: 'kept' | 'stripped' };
   readonly faultSocket: string | undefined;

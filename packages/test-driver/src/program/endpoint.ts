@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One CSI endpoint: a unix socket that accepts connections, knows each by name, and can break a single one. */
+/** One CSI endpoint: a unix socket that accepts connections, names each of them, and can break a single one. */
 import { rm } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
@@ -15,7 +15,7 @@ export interface EndpointOptions {
 }
 
 export interface Endpoint {
-  /** No new connections; resolves when calls under way are answered. */
+  /** Accepts no new connections; resolves when calls in progress are answered. */
   close(): Promise<void>;
 }
 

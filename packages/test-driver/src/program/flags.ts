@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The command line, in the spirit of the hostpath driver: Go's syntax (one or two dashes, `=` or the next argument,
+ * The command line, similar to that of the hostpath driver: Go's syntax (one or two dashes, `=` or the next argument,
  * booleans without value), and `--help` that prints the table below.
  */
 export interface FlagHelp {
@@ -45,7 +45,7 @@ export const flagTable: Readonly<Record<FlagName, FlagHelp>> = {
   topology: {
     kind: 'list',
     default: '',
-    help: 'segment key=value of that node; none: topology.<drivername>/node=<id>',
+    help: 'segment key=value of that node; default: topology.<drivername>/node=<id>',
   },
   'max-volumes-per-node': { kind: 'text', default: '0', help: 'attach limit of that node; 0: none' },
   node: {
@@ -55,28 +55,32 @@ export const flagTable: Readonly<Record<FlagName, FlagHelp>> = {
   },
   'node-endpoint': { kind: 'list', default: '', help: 'CSI socket of another node: <id>=<socket>' },
   statedir: { kind: 'text', default: '/csi-data-dir', help: 'volumes, snapshots and records' },
-  fsync: { kind: 'bool', default: 'true', help: 'flush what must last; without it, it survives kill -9 only' },
+  fsync: { kind: 'bool', default: 'true', help: 'flush to disk; without it, records survive kill -9 only' },
   mounts: { kind: 'text', default: 'auto', help: 'kernel (needs root), links, or auto' },
   capacity: { kind: 'list', default: '', help: 'finite storage <kind>[@<topology key>:<value>]=<quantity>' },
   'default-volume-size': { kind: 'text', default: '1Gi', help: 'size of volumes that ask for none' },
   'max-volume-size': { kind: 'text', default: '1Ti', help: 'larger is OUT_OF_RANGE' },
-  'enable-attach': { kind: 'bool', default: 'true', help: 'controller.PUBLISH_UNPUBLISH_VOLUME and what needs it' },
+  'enable-attach': {
+    kind: 'bool',
+    default: 'true',
+    help: 'controller.PUBLISH_UNPUBLISH_VOLUME and capabilities that need it',
+  },
   'enable-topology': { kind: 'bool', default: 'true', help: 'plugin.VOLUME_ACCESSIBILITY_CONSTRAINTS' },
-  without: { kind: 'list', default: '', help: 'a capability to leave out, as controller.LIST_SNAPSHOTS' },
-  with: { kind: 'list', default: '', help: 'a capability to add, a number for one that nobody knows' },
-  'accepted-mutable-parameter-names': { kind: 'list', default: '', help: 'keys that may be modified; none: all' },
+  without: { kind: 'list', default: '', help: 'a capability to leave out, such as controller.LIST_SNAPSHOTS' },
+  with: { kind: 'list', default: '', help: 'a capability to add; a number adds an unknown one' },
+  'accepted-mutable-parameter-names': { kind: 'list', default: '', help: 'keys that may be modified; default: all' },
   'snapshot-processing-ms': { kind: 'text', default: '0', help: 'how long a snapshot is not ready' },
   'publish-context': { kind: 'list', default: '', help: 'key=value added to every publish context' },
   journal: { kind: 'text', default: '', help: 'file of the record of calls; empty: <statedir>/journal.jsonl' },
   'journal-secrets': { kind: 'bool', default: 'false', help: 'keep the values of secrets in it' },
   'fault-socket': { kind: 'text', default: '', help: 'socket of the control interface; empty: none' },
-  settings: { kind: 'text', default: '', help: 'JSON file that overrides what the flags above say of the driver' },
+  settings: { kind: 'text', default: '', help: 'JSON file that overrides the flags above' },
   help: { kind: 'bool', default: 'false', help: 'print this' },
 };
 
 export type Flags = Readonly<Record<FlagName, readonly string[]>>;
 
-/** Every flag with its values, defaults included; lists also split at nothing: repeat the flag. */
+/** Every flag with its values, defaults included. A list is given by repeating its flag; values are never split. */
 export function parseFlags(args: readonly string[]): Flags {
   const given = new Map<FlagName, string[]>();
   for (let index = 0; index < args.length; index += 1) {

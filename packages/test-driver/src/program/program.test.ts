@@ -14,7 +14,7 @@ function call<M extends Method>(channel: CsiChannel, method: M, request: Request
   return channel.call(method, request, { timeoutMs: 60_000 });
 }
 
-/** Each look is a round trip to the program, which goes on meanwhile. */
+/** Each check is a round trip to the program, which continues meanwhile. */
 async function untilHanging(control: DriverControl): Promise<void> {
   while ((await control.faults()).every(({ hanging }) => hanging === 0));
 }
@@ -43,7 +43,7 @@ describe('a process', () => {
     expect(await second.exited).toBe(0);
   });
 
-  it('given kill -9 before the effect, when started again, then the journal holds the call without an end and numbers go on', async () => {
+  it('given kill -9 before the effect, when started again, then the journal holds the call without an end, and numbers continue', async () => {
     await using folder = await temporaryFolder();
     const options = { folder: folder.path, flags: ['--mounts=links'] };
     const first = await startTestDriver(options);
@@ -62,7 +62,7 @@ describe('a process', () => {
     expect(calls[1]!.seq).toBeGreaterThan(calls[0]!.seq);
   });
 
-  it('given wrong flags, when started, then it does not start and says why', async () => {
+  it('given wrong flags, when started, then it does not start and prints the reason', async () => {
     await using folder = await temporaryFolder();
     await expect(startTestDriver({ folder: folder.path, flags: ['--capacity=many'] })).rejects.toThrow(
       '--capacity many is not <kind>[@<key>:<value>]=<quantity>',
@@ -86,7 +86,7 @@ describe('fault rules through the control socket', () => {
     expect(await control.faults()).toEqual([]);
   });
 
-  it('given a rule that drops the connection, when a call meets it, then only its caller loses the connection and the effect stays', async () => {
+  it('given a rule that drops the connection, when a call matches it, then only its caller loses the connection, and the effect stays', async () => {
     await using folder = await temporaryFolder();
     await using program = await runProgram({ folder: folder.path });
     const other = await connect(join(folder.path, 'c.sock'));
@@ -101,7 +101,7 @@ describe('fault rules through the control socket', () => {
     other.close();
   });
 
-  it('given rules that are misspelt, when added, then they are refused and nothing is in force', async () => {
+  it('given rules that are misspelt, when added, then they are refused and no rule is active', async () => {
     await using folder = await temporaryFolder();
     await using program = await runProgram({ folder: folder.path });
     const { control } = program;
@@ -166,7 +166,7 @@ describe('the state folder', () => {
     expect(await readdir(join(state, 'records', 'volumes'))).toEqual([`${id}.json`]);
   });
 
-  it('[hostpath-driver#5] given an ephemeral volume, when published and unpublished, then its path is made in a folder that exists and taken away with its data', async () => {
+  it('[hostpath-driver#5] given an ephemeral volume, when published and unpublished, then its path is created in an existing folder, and removed with its data', async () => {
     await using folder = await temporaryFolder();
     await using program = await runProgram({ folder: folder.path });
     const target = join(folder.path, 'target');
@@ -192,7 +192,7 @@ describe('the state folder', () => {
 });
 
 describe('several nodes', () => {
-  it('[hostpath-driver#13] given two nodes with a socket each, when asked, then each knows who it is and volumes attach to both and to no other', async () => {
+  it('[hostpath-driver#13] given two nodes with a socket each, when called, then each reports its own id, and volumes attach to both and to no other node', async () => {
     await using folder = await temporaryFolder();
     const socket = join(folder.path, 'n2.sock');
     const flags = ['--node=id=node-2,zone=b,max-volumes=3', `--node-endpoint=node-2=${socket}`, '--topology=zone=a'];

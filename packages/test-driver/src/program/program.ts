@@ -2,8 +2,8 @@
 /**
  * The driver as a program: records and data in the state folder, CSI on unix sockets, the control interface beside them.
  *
- * Start: journal, data folder, records (what a crash interrupted is finished or undone), control socket, CSI sockets: who
- * can connect gets answers. Stop: CSI sockets first; calls under way are answered, hanging ones included.
+ * Start: journal, data folder, records (interrupted work is finished or undone), control socket, and CSI sockets last, so that
+ * every caller that can connect gets answers. Stop: CSI sockets first; calls in progress are answered, including hanging ones.
  */
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';

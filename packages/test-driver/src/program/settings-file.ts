@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Settings as a file, sizes as strings of digits: how a test gives a program what it gives a model. */
+/** Settings as a file, with sizes as strings of digits: a test gives the program the same settings as the model. */
 import { formatRecord, parseRecord } from '../disk/record-files.ts';
 import { defaultSettings, type Settings } from '../core/settings.ts';
 
@@ -7,7 +7,7 @@ export function formatSettings(settings: Partial<Settings>): string {
   return formatRecord(settings);
 }
 
-/** A misspelt name would be a setting that never holds, so it is refused. */
+/** A misspelt name would have no effect, so it is refused. */
 export function parseSettings(text: string): Partial<Settings> {
   const settings = parseRecord<Partial<Settings>>(text);
   const unknown = Object.keys(settings).filter((name) => !Object.hasOwn(defaultSettings, name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The program as a child process of a test: where its things are, how it is started, stopped and killed. */
+/** The program as a child process of a test: its files, and how it is started, stopped and killed. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -11,16 +11,16 @@ import type { Settings } from '../core/settings.ts';
 import { formatSettings } from './settings-file.ts';
 
 export interface TestDriverOptions {
-  /** Everything goes below it, so a second start in the same folder goes on where the first ended. Keep it short: a socket path has room for 107 bytes. */
+  /** Everything goes below it, so a second start in the same folder continues where the first ended. Keep the path short: a socket path has at most 107 bytes. */
   readonly folder: string;
   readonly settings?: Partial<Settings>;
-  /** Absent: node-1. */
+  /** Default: node-1. */
   readonly nodeId?: string;
-  /** Absent: `<folder>/csi.sock`. */
+  /** Default: `<folder>/csi.sock`. */
   readonly socket?: string;
   /** CSI sockets of further nodes, by node id. */
   readonly nodeSockets?: Readonly<Record<string, string>>;
-  /** More of the command line. */
+  /** Further command-line flags. */
   readonly flags?: readonly string[];
 }
 
@@ -31,11 +31,11 @@ export interface TestDriverCommand {
   readonly faultSocket: string;
   readonly journalPath: string;
   readonly stateFolder: string;
-  /** Answers once the program listens. */
+  /** The control interface; it answers once the program listens. */
   readonly control: DriverControl;
 }
 
-/** For whoever starts processes himself. Writes the settings file; the program says `listening on ...` on stderr. */
+/** The command, for callers that start the process themselves. Writes the settings file; the program prints `listening on ...` to stderr. */
 export async function testDriverCommand(options: TestDriverOptions): Promise<TestDriverCommand> {
   const { folder, settings = {}, nodeId = 'node-1', nodeSockets = {}, flags = [] } = options;
   const socket = options.socket ?? join(folder, 'csi.sock');
@@ -72,9 +72,9 @@ export interface TestDriver extends TestDriverCommand, AsyncDisposable {
   readonly exited: Promise<number | NodeJS.Signals>;
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>;
-  /** SIGTERM; resolves when it is gone, after answering the calls under way. */
+  /** SIGTERM; resolves when it is gone, after answering the calls in progress. */
   stop(): Promise<void>;
-  /** SIGSTOP: nothing is answered, nothing is lost, until `thaw`. */
+  /** SIGSTOP: calls are not answered, and not lost, until `thaw`. */
   freeze(): void;
   thaw(): void;
 }

@@ -35,12 +35,12 @@ describe('ControllerPublishVolume', () => {
     { given: 'a node in another zone', more: { node_id: 'node-2' }, code: 'FailedPrecondition' },
     { given: 'another access type', more: { volume_capability: block() }, code: 'InvalidArgument' },
     {
-      given: 'a context that lost its odd key',
+      given: 'a context without its unusual key',
       more: { volume_context: { plain: '1', empty: '' } },
       code: 'InvalidArgument',
     },
     {
-      given: 'a context with keys that others added',
+      given: 'a context with keys that Kubernetes added',
       more: { volume_context: { ...parameters, 'storage.kubernetes.io/csiProvisionerIdentity': 'x' } },
       code: 'OK',
     },
@@ -52,7 +52,7 @@ describe('ControllerPublishVolume', () => {
     expect(await attachedTo(driver)).toEqual([code === 'OK' ? ['node-1'] : []]);
   });
 
-  it('given an attached volume, when attached again, then the same context; with other arguments, then AlreadyExists', async () => {
+  it('given an attached volume, when attached again, then the context is the same; with other arguments, then AlreadyExists', async () => {
     const { id, call, codeOf } = await withVolume();
     const first = await call(publish, attach(id));
     expect(await call(publish, attach(id))).toEqual(first);
@@ -89,7 +89,7 @@ describe('ControllerPublishVolume', () => {
     expect(await codeOf(publish, attach(others[1]!, bare))).toBe('OK');
   });
 
-  it('[csi-spec#16] given a driver that cannot attach, when asked to, then Unimplemented', async () => {
+  it('[csi-spec#16] given a driver without attach, when a volume is attached, then Unimplemented', async () => {
     const { id, codeOf } = await withVolume(without('PUBLISH_UNPUBLISH_VOLUME'));
     expect(await codeOf(publish, attach(id))).toBe('Unimplemented');
     expect(await codeOf(unpublish, { volume_id: id })).toBe('Unimplemented');
@@ -113,7 +113,7 @@ describe('ControllerUnpublishVolume', () => {
     expect(await driver.codeOf(unpublish, { volume_id: driver.id, ...request })).toBe(code);
   });
 
-  it('[csi-spec#14] given a driver that has lost sight of the volume, when a fault answers NotFound, then it is still attached: only OK proves detachment', async () => {
+  it('[csi-spec#14] given a fault that answers NotFound, when a volume is detached, then it is still attached: only OK proves detachment', async () => {
     const driver = await withVolume();
     await driver.call(publish, attach(driver.id));
     driver.model.faults.add({

@@ -71,8 +71,8 @@ function requireAttachable(
 }
 
 /**
- * Without node id: from all nodes. A node that still has it staged is cut off, as storage does that fences a lost node;
- * what such a node unmounts later is fine.
+ * Without a node id, the volume is detached from all nodes. A node that still has it staged is cut off, as by storage that fences a lost node;
+ * that node may unmount it later.
  */
 export const controllerUnpublishVolume: Handler<'/csi.v1.Controller/ControllerUnpublishVolume'> = async (
   driver,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Nothing leaks and nothing is lost, whatever write a crash comes before or after. For each flow the writes to records
- * and storage are counted, then the flow is run once per write and side, the driver dies there, starts again over the same
- * disk, and the caller repeats its call, as callers do.
+ * Nothing leaks and nothing is lost if the driver crashes before or after any write. For each flow the writes to records
+ * and storage are counted. Then the flow is run twice per write: the driver dies before or after that write and starts again with the same
+ * disk, and the caller repeats its call.
  */
 import { describe, expect, it } from 'vitest';
 import type { DecodedRequestOf, Method, RequestOf, ResponseInputOf } from '@csi-sidecars/csi';
@@ -16,11 +16,11 @@ import { handle } from './handlers.ts';
 
 interface Trouble {
   readonly write: number;
-  /** The driver dies before or after the write; or only the write fails, as on a full disk. */
+  /** The driver dies before or after the write, or only the write fails, as on a full disk. */
   readonly kind: 'dies before' | 'dies after' | 'fails';
 }
 
-/** A driver over a disk, with trouble at one of its writes. */
+/** A driver with a disk that fails at one of its writes. */
 class World {
   readonly disk: MemoryDisk = new MemoryDisk();
   writes = 0;
@@ -63,7 +63,7 @@ class World {
     return Object.fromEntries(counted) as T;
   }
 
-  /** The disk in terms that do not depend on ids. */
+  /** The content of the disk in a form that does not depend on ids. */
   summary(): object {
     const { records, contents, mounts } = this.disk;
     const nameOf = (id: string): string =>
@@ -105,7 +105,7 @@ function digits(_key: string, value: unknown): unknown {
 
 interface Flow {
   readonly name: string;
-  /** What a failed write leaves when the driver lives on: making undoes itself, removing goes on at the next try. */
+  /** What a failed write leaves behind if the driver keeps running: a creation undoes itself, a removal continues at the next attempt. */
   readonly leaves: 'nothing' | 'intent';
   readonly prepare: (world: World) => Promise<Record<string, string>>;
   readonly act: (world: World, ids: Record<string, string>) => Promise<unknown>;
@@ -288,7 +288,7 @@ async function prepared(flow: Flow): Promise<{ readonly world: World; readonly i
   return { world, ids };
 }
 
-/** Right after a start there is no half of anything. */
+/** Right after a start nothing is incomplete. */
 function requireWhole({ disk: { records, contents } }: World): void {
   const all = [...records.volumes.values(), ...records.snapshots.values(), ...records.groups.values()];
   expect(all.filter(({ phase }) => phase !== 'ready')).toEqual([]);

@@ -10,7 +10,7 @@ const zones: Partial<Settings> = {
 };
 const inZone = (...names: string[]): { segments: { zone: string } }[] => names.map((zone) => ({ segments: { zone } }));
 
-describe('requests that cannot be served', () => {
+describe('refused requests', () => {
   interface Row {
     readonly given: string;
     readonly request: CreateVolumeRequestInput;
@@ -36,7 +36,7 @@ describe('requests that cannot be served', () => {
       code: 'InvalidArgument',
     },
     {
-      given: 'an access mode of tomorrow',
+      given: 'an unknown access mode',
       request: newVolume('a', { volume_capabilities: [mount(99)] }),
       code: 'InvalidArgument',
     },
@@ -56,12 +56,12 @@ describe('requests that cannot be served', () => {
       code: 'InvalidArgument',
     },
     {
-      given: 'a size above what the driver makes',
+      given: 'a size above the maximum of the driver',
       request: newVolume('a', { capacity_range: { required_bytes: (1025n * gib * 1024n).toString() } }),
       code: 'OutOfRange',
     },
     {
-      given: 'a device that cannot have the size in whole sectors',
+      given: 'a device whose size range contains no whole sector',
       request: newVolume('a', {
         volume_capabilities: [block()],
         capacity_range: { required_bytes: '5000', limit_bytes: '6000' },
@@ -79,17 +79,17 @@ describe('requests that cannot be served', () => {
       code: 'NotFound',
     },
     {
-      given: 'a source that names nothing',
+      given: 'a source without an id',
       request: newVolume('a', { volume_content_source: { volume: {} } }),
       code: 'InvalidArgument',
     },
     {
-      given: 'a layout nobody knows',
+      given: 'an unknown layout',
       request: newVolume('a', { parameters: { layout: 'x' } }),
       code: 'InvalidArgument',
     },
     {
-      given: 'a kind where space is not counted',
+      given: 'a kind although the driver has no pools',
       request: newVolume('a', { parameters: { kind: 'fast' } }),
       code: 'InvalidArgument',
     },
@@ -142,7 +142,7 @@ describe('requests that cannot be served', () => {
     },
   ];
   it.each(strict)(
-    '[csi-spec#7] given $given from a caller that may not send it, when created, then InvalidArgument',
+    '[csi-spec#7] given $given without the capability for it, when created, then InvalidArgument',
     async ({ request, settings }) => {
       expect(await bench(settings).codeOf(create, request)).toBe('InvalidArgument');
       expect(await bench().codeOf(create, request)).not.toBe('InvalidArgument');
@@ -182,12 +182,12 @@ describe('the same name again', () => {
       code: 'AlreadyExists',
     },
     {
-      given: 'a topology it is in',
+      given: 'a topology that contains the volume',
       again: { accessibility_requirements: { requisite: inZone('b', 'a') } },
       code: 'OK',
     },
     {
-      given: 'a topology it is not in',
+      given: 'a topology that does not contain the volume',
       again: { accessibility_requirements: { requisite: inZone('b') } },
       code: 'AlreadyExists',
     },
@@ -235,7 +235,7 @@ describe('the same name again', () => {
   });
 });
 
-describe('what is made', () => {
+describe('the created volume', () => {
   it.each([
     { range: null, bytes: gib },
     { range: { required_bytes: '5' }, bytes: 5n },
@@ -247,7 +247,7 @@ describe('what is made', () => {
     expect(volume!.capacity_bytes).toBe(bytes.toString());
   });
 
-  it('[hostpath-driver#3] given a device of an odd size, when created, then it has the next whole number of sectors', async () => {
+  it('[hostpath-driver#3] given a device of an odd size, when created, then its size is rounded up to whole sectors', async () => {
     const sizes = ['1', '4096', '4097'].map(async (required_bytes, index) => {
       const request = newVolume(`a${index}`, { volume_capabilities: [block()], capacity_range: { required_bytes } });
       return (await bench().call(create, request)).volume!.capacity_bytes;
@@ -255,7 +255,7 @@ describe('what is made', () => {
     expect(await Promise.all(sizes)).toEqual(['4096', '4096', '8192']);
   });
 
-  it('given a source that is larger than asked for, when created, then the volume is as large as the source, or refused by its maximum', async () => {
+  it('given a source that is larger than requested, when created, then the volume is as large as the source, or refused by its maximum', async () => {
     const { call, codeOf, createVolume } = bench();
     const source = await createVolume(newVolume('source'));
     const small = { volume_content_source: { volume: { volume_id: source } }, capacity_range: { required_bytes: '1' } };
@@ -264,7 +264,7 @@ describe('what is made', () => {
     expect(await codeOf(create, newVolume('b', tight))).toBe('OutOfRange');
   });
 
-  it('given sources and targets of all layouts, when copied, then images change between device and file system and directories change not', async () => {
+  it('given sources and targets of all layouts, when copied, then images can change between device and file system, and directories cannot', async () => {
     const kinds: Record<string, CreateVolumeRequestInput> = {
       directory: { parameters: { layout: 'directory' } },
       filesystem: { parameters: { layout: 'filesystem' } },
@@ -303,7 +303,7 @@ describe('what is made', () => {
     });
   });
 
-  it('given a snapshot that is not ready, when a volume is made of it, then FailedPrecondition until it is', async () => {
+  it('given a snapshot that is not ready, when a volume is created from it, then FailedPrecondition until it is ready', async () => {
     const { call, codeOf, createVolume, clock } = bench({ snapshotProcessingMs: 1000 });
     const source = await createVolume(newVolume('source'));
     const { snapshot } = await call('/csi.v1.Controller/CreateSnapshot', { name: 's', source_volume_id: source });
@@ -314,7 +314,7 @@ describe('what is made', () => {
   });
 });
 
-describe('where it goes', () => {
+describe('placement', () => {
   const rows: {
     given: string;
     requirement: NonNullable<CreateVolumeRequestInput['accessibility_requirements']> | null;
@@ -345,7 +345,7 @@ describe('where it goes', () => {
     expect(volume!.accessible_topology).toEqual([]);
   });
 
-  it('[csi-spec#13] given pools per zone, when they fill up, then the next zone is taken, and ResourceExhausted at the end', async () => {
+  it('[csi-spec#13] given pools per zone, when they fill up, then the next zone is used, and finally ResourceExhausted is returned', async () => {
     const pools = ['a', 'b'].map((zone) => ({ kind: 'fast', totalBytes: gib, segments: { zone } }));
     const { call, codeOf } = bench({ ...zones, pools });
     const request = { parameters: { kind: 'fast' }, accessibility_requirements: { requisite: inZone('a', 'b') } };
@@ -356,7 +356,7 @@ describe('where it goes', () => {
     expect(await codeOf(create, newVolume('4', { parameters: { kind: 'slow' } }))).toBe('ResourceExhausted');
   });
 
-  it('given the last bytes of a pool, when two calls ask for them at once, then one gets them', async () => {
+  it('given the last bytes of a pool, when two calls request them concurrently, then one succeeds', async () => {
     const { model, codeOf } = bench({ pools: [{ kind: 'fast', totalBytes: gib, segments: undefined }] });
     const codes = await Promise.all(['a', 'b'].map(async (name) => await codeOf(create, newVolume(name))));
     expect(codes.sort()).toEqual(['OK', 'ResourceExhausted']);

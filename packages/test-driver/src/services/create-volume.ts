@@ -2,8 +2,8 @@
 /**
  * CreateVolume. The name is the key: the same request gives the same volume, a different one ALREADY_EXISTS.
  *
- * Order, so that no crash leaks: record `creating` is durable, data is made, record `ready` is durable, answer. A
- * failure in between removes data and record; what cannot be removed now is removed by the next try or the next start.
+ * The order prevents leaks in a crash: record `creating` is durable, data is created, record `ready` is durable, answer. A
+ * failure in between removes data and record; if that fails, the next attempt or the next start removes them.
  */
 import type { CreateVolumeRequest, VolumeContentSource } from '@csi-sidecars/csi';
 import { parseAccesses, sameAccess } from '../core/access.ts';
@@ -68,7 +68,7 @@ function parseSource(message: VolumeContentSource | null): ContentSource {
   return refuse('InvalidArgument', 'volume_content_source names no source');
 }
 
-/** A retry may ask with the range of today for a volume that was made, and perhaps expanded, since. */
+/** The capacity range of a retry may differ after the volume was created, and perhaps expanded. */
 function requireSame({ settings }: Driver, volume: VolumeRecord, { request, accesses, range, source }: Wish): void {
   const { created } = volume;
   const domains = domainsOf(settings);
@@ -130,7 +130,7 @@ async function make(driver: Driver, { request, accesses, range, source }: Wish):
   return await fill(driver, volume, () => backend.createVolume(volume, content));
 }
 
-/** Saves the intent, makes the data, saves the result. */
+/** Saves the intent, creates the data, saves the result. */
 export async function fill(driver: Driver, volume: VolumeRecord, makeData: () => Promise<void>): Promise<VolumeRecord> {
   const { volumes } = driver.store;
   await volumes.put(volume);
@@ -140,7 +140,7 @@ export async function fill(driver: Driver, volume: VolumeRecord, makeData: () =>
     await volumes.put(ready);
     return ready;
   } catch (error) {
-    await discard(driver, volume).catch(() => undefined); // the next try or the next start finds the record
+    await discard(driver, volume).catch(() => undefined); // the next attempt or the next start finds the record
     throw error;
   }
 }
@@ -180,7 +180,7 @@ function sizeOf(content: Content): bigint {
   }
 }
 
-/** An image may change between device and file system, as on any storage that knows blocks only; a directory may not. */
+/** An image may change between device and file system, as on any block storage; a directory may not. */
 function chooseLayout(access: Access, parameter: string | undefined, content: Content): Layout {
   if (parameter !== undefined && parameter !== 'directory' && parameter !== 'filesystem') {
     refuse('InvalidArgument', `parameter layout is ${parameter}, not directory or filesystem`);

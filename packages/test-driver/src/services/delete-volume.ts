@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** DeleteVolume. Unknown is done; in use is refused, since an unmounted volume can be deleted later but not restored. */
+/** DeleteVolume. An unknown volume counts as deleted; a volume in use is refused, because it can be deleted later but not restored. */
 import { exclusively, type Driver } from '../core/driver.ts';
 import type { VolumeRecord } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';
@@ -10,7 +10,7 @@ export const deleteVolume: Handler<'/csi.v1.Controller/DeleteVolume'> = async (d
   const id = request.volume_id;
   if (id === '') refuse('InvalidArgument', 'volume_id is missing');
   const named = driver.store.volumes.get(id);
-  // The name as well: a CreateVolume of the same name must not answer with a volume that is going away.
+  // The name is locked too: a CreateVolume of the same name must not return a volume that is being deleted.
   const exclusive = named === undefined ? [volumeKey(id)] : [volumeKey(id), `volume name ${named.name}`];
   return await exclusively({ driver, call, claim: { exclusive } }, async () => {
     const volume = driver.store.volumes.get(id);
@@ -30,7 +30,7 @@ function requireUnused(volume: VolumeRecord): void {
   if (users.length > 0) refuse('FailedPrecondition', `volume ${volume.id} is in use: ${users.join(', ')}`);
 }
 
-/** Saves the intent, removes the data, then the record. A failure leaves the record `deleting`: the next try goes on. */
+/** Saves the intent, removes the data, then the record. A failure leaves the record `deleting`, and the next attempt continues. */
 export async function removeVolume({ store, backend }: Driver, volume: VolumeRecord): Promise<void> {
   const deleting: VolumeRecord = { ...volume, phase: 'deleting' };
   await store.volumes.put(deleting);

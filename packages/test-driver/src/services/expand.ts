@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Growing a volume: the controller makes the data larger, the node makes the device and the file system follow. Both
- * are asked again after lost answers, so "already large enough" still says that the node has work to do.
+ * Growing a volume: the controller enlarges the data, the node enlarges the device and the file system. Both calls
+ * are repeated after lost answers, so the answer "already large enough" still requires the expansion on the node.
  */
 import { parseAccess } from '../core/access.ts';
 import { exclusively, type Driver } from '../core/driver.ts';

@@ -65,7 +65,7 @@ async function take(driver: Driver, request: CreateVolumeGroupSnapshotRequest): 
     await store.groups.put(ready);
     return ready;
   } catch (error) {
-    await removeGroup(driver, group).catch(() => undefined); // the next try or the next start finds the record
+    await removeGroup(driver, group).catch(() => undefined); // the next attempt or the next start finds the record
     throw error;
   }
 }

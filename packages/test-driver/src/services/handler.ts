@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The shape of a handler: everything it needs comes in, a status other than OK is a thrown `Refusal`. */
+/** The type of a handler: it gets everything it needs as parameters, and throws a `Refusal` for a status other than OK. */
 import type { DecodedRequestOf, Method, ResponseInputOf } from '@csi-sidecars/csi';
 import type { Call, Driver } from '../core/driver.ts';
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { bench, without } from '../../testing/calls.ts';
 import { allCapabilities } from '../index.ts';
 
-it('[hostpath-driver#1] given a driver without any settings, when asked who it is, then it has a name and a version', async () => {
+it('[hostpath-driver#1] given a driver without settings, when GetPluginInfo is called, then it reports a name and a version', async () => {
   expect(await bench().call('/csi.v1.Identity/GetPluginInfo', {})).toEqual({
     name: 'test.csi.example.com',
     vendor_version: '0.1.0',
@@ -21,13 +21,13 @@ it('[csi-spec#1] given a healthy driver, when probed, then ready is absent; a ru
   expect(await codeOf(probe, {})).toBe('FailedPrecondition');
 });
 
-it('[csi-spec#2] given a capability that nobody knows, when asked, then its number is told', async () => {
+it('[csi-spec#2] given an unknown capability, when capabilities are listed, then its number is returned', async () => {
   const { call } = bench({ capabilities: { ...allCapabilities, controller: ['CREATE_DELETE_VOLUME', 4711] } });
   const { capabilities } = await call('/csi.v1.Controller/ControllerGetCapabilities', {});
   expect(capabilities.map(({ rpc }) => rpc!.type)).toEqual(['CREATE_DELETE_VOLUME', 4711]);
 });
 
-it('given a driver without controller or group service, when these are asked, then Unimplemented', async () => {
+it('given a driver without controller or group service, when these are called, then Unimplemented', async () => {
   const { call, codeOf } = bench(without('CONTROLLER_SERVICE', 'GROUP_CONTROLLER_SERVICE', 'ONLINE'));
   const { capabilities } = await call('/csi.v1.Identity/GetPluginCapabilities', {});
   expect(capabilities.map(({ service }) => service?.type)).toEqual(['VOLUME_ACCESSIBILITY_CONSTRAINTS']);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Who the driver is and what it can do. */
+/** The identity service: name, capabilities and readiness of the driver. */
 import type { Handler } from './handler.ts';
 
 export const getPluginInfo: Handler<'/csi.v1.Identity/GetPluginInfo'> = ({ settings }) => ({
@@ -15,7 +15,7 @@ export const getPluginCapabilities: Handler<'/csi.v1.Identity/GetPluginCapabilit
   ],
 });
 
-/** `ready` is left out, which means ready; a fault rule makes it false or an error. */
+/** `ready` is absent, which means ready; a fault rule makes it false or an error. */
 export const probe: Handler<'/csi.v1.Identity/Probe'> = () => ({});
 
 export const controllerGetCapabilities: Handler<'/csi.v1.Controller/ControllerGetCapabilities'> = ({ settings }) => ({

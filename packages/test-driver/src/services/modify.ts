@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Parameters that may change during a volume's life. */
+/** ControllerModifyVolume: parameters that may change after creation. */
 import { exclusively } from '../core/driver.ts';
 import type { StringMap } from '../core/records.ts';
 import { refuse } from '../core/refusal.ts';

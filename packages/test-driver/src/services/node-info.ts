@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a node says about itself and about volumes on it. */
+/** What a node reports about itself and the volumes on it. */
 import { refuse } from '../core/refusal.ts';
 import { knownNode } from '../core/settings.ts';
 import { hasTopology } from '../core/topology.ts';

@@ -46,7 +46,7 @@ export const nodePublishVolume: Handler<'/csi.v1.Node/NodePublishVolume'> = asyn
   });
 };
 
-/** Nobody unpublishes what was never published: an inline volume whose publish failed ends here. */
+/** No caller unpublishes a volume that was never published, so an inline volume whose publish failed is removed here. */
 async function undo(driver: Driver, volume: VolumeRecord, { path }: Publication): Promise<void> {
   const { backend } = driver;
   if (!(await backend.isForeign(volume.id, path))) await backend.unpublish(volume.id, path);
@@ -73,7 +73,7 @@ function requirePublishable(driver: Driver, { request, call, access }: Attempt):
   return volume;
 }
 
-/** The table of repeated publishes: same place and arguments, same place only, another place. */
+/** The table of repeated publishes: same path and arguments, same path only, another path. */
 function requireFree(volume: VolumeRecord, wanted: Publication): Publication | undefined {
   const there = volume.publications.find(({ path }) => path === wanted.path);
   if (there !== undefined) {
@@ -92,8 +92,8 @@ function requireFree(volume: VolumeRecord, wanted: Publication): Publication | u
 }
 
 /**
- * A volume that is unknown was unpublished before (so ends every ephemeral one), or deleted while its node was lost. Both
- * want the path clean; only what is not ours at that path is NOT_FOUND.
+ * An unknown volume was unpublished before (as every ephemeral one in the end), or deleted while its node was lost. Both
+ * need a clean path; only a foreign mount at that path is NOT_FOUND.
  */
 export const nodeUnpublishVolume: Handler<'/csi.v1.Node/NodeUnpublishVolume'> = async (driver, request, call) => {
   const { volume_id: id, target_path: path } = request;

@@ -51,7 +51,7 @@ interface OnNode {
   readonly publishContext: StringMap;
 }
 
-/** Where attaching exists, nothing reaches a node without it, and its context must have arrived unchanged. */
+/** If the driver has attach, a volume must be attached to the node first, and the publish context must arrive unchanged. */
 export function requireAttached({ settings }: Driver, { volume, call, publishContext }: OnNode): void {
   if (!settings.capabilities.controller.includes('PUBLISH_UNPUBLISH_VOLUME')) return;
   const attachment = volume.attachments.find(({ nodeId }) => nodeId === call.nodeId);

@@ -64,7 +64,7 @@ describe('NodeStageVolume', () => {
     expect(model.mounts().size).toBe(code === 'OK' ? 1 : 0);
   });
 
-  it('given a staged volume, when staged again, then it depends on what differs', async () => {
+  it('given a staged volume, when staged again, then the result depends on what differs', async () => {
     const { stageRequest, codeOf } = await staged();
     expect(await codeOf(stage, stageRequest)).toBe('OK');
     expect(await codeOf(stage, { ...stageRequest, staging_target_path: '/other' })).toBe('FailedPrecondition');
@@ -78,7 +78,7 @@ describe('NodeStageVolume', () => {
     expect(await codeOf(stage, stageRequest)).toBe('FailedPrecondition');
   });
 
-  it('given a volume that is published, when unstaged, then FailedPrecondition; afterwards OK, also again and from elsewhere', async () => {
+  it('given a volume that is published, when unstaged, then FailedPrecondition; after its unpublish OK, also repeated and from another path', async () => {
     const { id, publishRequest, codeOf, call, model } = await staged();
     await call(publish, publishRequest);
     const request = { volume_id: id, staging_target_path: '/staging' };
@@ -130,17 +130,20 @@ describe('NodePublishVolume', () => {
       otherPlace: 'FailedPrecondition',
     },
   ];
-  it.each(second)('given $mode, when published a second time, then it depends on place and arguments', async (row) => {
-    const { publishRequest, codeOf, call, model } = await staged(row.mode);
-    await call(publish, publishRequest);
-    expect({
-      mode: row.mode,
-      samePlace: await codeOf(publish, publishRequest),
-      otherArguments: await codeOf(publish, { ...publishRequest, readonly: true }),
-      otherPlace: await codeOf(publish, { ...publishRequest, target_path: '/pod-2' }),
-    }).toEqual(row);
-    expect(model.volumes()[0]!.publications.length).toBe(row.otherPlace === 'OK' ? 2 : 1);
-  });
+  it.each(second)(
+    'given $mode, when published a second time, then the result depends on path and arguments',
+    async (row) => {
+      const { publishRequest, codeOf, call, model } = await staged(row.mode);
+      await call(publish, publishRequest);
+      expect({
+        mode: row.mode,
+        samePlace: await codeOf(publish, publishRequest),
+        otherArguments: await codeOf(publish, { ...publishRequest, readonly: true }),
+        otherPlace: await codeOf(publish, { ...publishRequest, target_path: '/pod-2' }),
+      }).toEqual(row);
+      expect(model.volumes()[0]!.publications.length).toBe(row.otherPlace === 'OK' ? 2 : 1);
+    },
+  );
 
   it('[hostpath-driver#8] given a mount that an earlier run left without record, when published, then it is recorded and can be unpublished', async () => {
     const { id, publishRequest, call, codeOf, model } = await staged();
@@ -155,7 +158,7 @@ describe('NodePublishVolume', () => {
 });
 
 describe('NodeUnpublishVolume', () => {
-  it('given a published volume, when unpublished twice and from a path that was none, then OK and the rest is untouched', async () => {
+  it('given a published volume, when unpublished twice and from an unused path, then OK and the rest is unchanged', async () => {
     const { id, publishRequest, codeOf, call, model } = await staged('SINGLE_NODE_MULTI_WRITER');
     for (const target_path of ['/pod-1', '/pod-2']) await call(publish, { ...publishRequest, target_path });
     for (const target_path of ['/pod-1', '/pod-1', '/pod-3']) {
@@ -175,7 +178,7 @@ describe('NodeUnpublishVolume', () => {
     expect(model.mounts().has('/pod-1')).toBe(true);
   });
 
-  it('[hostpath-driver#7] given a published volume, when deleted, then FailedPrecondition; its lost node is cut off by detaching, and cleans up when it is back', async () => {
+  it('[hostpath-driver#7] given a published volume, when deleted, then FailedPrecondition; detaching cuts its lost node off, and the node cleans up when it is back', async () => {
     const { id, publishRequest, codeOf, call, model } = await staged();
     await call(publish, publishRequest);
     expect(await codeOf(remove, { volume_id: id })).toBe('FailedPrecondition');
@@ -200,8 +203,8 @@ describe('NodeUnpublishVolume', () => {
   });
 });
 
-describe('what a node says', () => {
-  it('[hostpath-driver#10] given a published volume, when asked for stats, then usage and a condition that is normal, or what was set by hand', async () => {
+describe('what a node reports', () => {
+  it('[hostpath-driver#10] given a published volume, when asked for stats, then usage and a condition that is normal, or the one that was set by hand', async () => {
     const { id, publishRequest, call, codeOf, model } = await staged();
     await call(publish, publishRequest);
     model.write(id, 'four');
@@ -221,7 +224,7 @@ describe('what a node says', () => {
     expect(await codeOf(stats, { volume_id: id })).toBe('InvalidArgument');
   });
 
-  it('given a volume the controller expanded, when expanded on the node, then its size; for more or elsewhere it is refused', async () => {
+  it('given a volume the controller expanded, when expanded on the node, then its size is returned; for a larger size or another path it is refused', async () => {
     const { id, publishRequest, call, codeOf } = await staged();
     await call(publish, publishRequest);
     const bytes = (2n * gib).toString();

@@ -19,7 +19,7 @@ async function withVolumes(
 }
 
 describe('snapshots', () => {
-  it('[hostpath-driver#14] given a snapshot, when the volume changes and goes away, then the snapshot keeps what was there', async () => {
+  it('[hostpath-driver#14] given a snapshot, when the volume changes and is deleted, then the snapshot keeps its content', async () => {
     const { a, call, model, createVolume } = await withVolumes();
     model.write(a, 'before');
     const { snapshot } = await call(cut, { name: 's', source_volume_id: a });
@@ -29,7 +29,7 @@ describe('snapshots', () => {
     expect(model.read(await createVolume(newVolume('c', from)))).toBe('before');
   });
 
-  it('given the same name, when cut again, then the same snapshot; of another volume, then AlreadyExists', async () => {
+  it('given the same name, when taken again, then the snapshot is the same; for another volume, then AlreadyExists', async () => {
     const { a, b, call, codeOf } = await withVolumes();
     const first = await call(cut, { name: 's', source_volume_id: a });
     expect(await call(cut, { name: 's', source_volume_id: a })).toEqual(first);
@@ -39,7 +39,7 @@ describe('snapshots', () => {
     expect(await codeOf(cut, { name: 't' })).toBe('InvalidArgument');
   });
 
-  it('given post-processing, when asked while it lasts, then the snapshot is there and not ready, and its time is that of the cut', async () => {
+  it('given post-processing, when listed meanwhile, then the snapshot exists and is not ready, and has the time when it was taken', async () => {
     const { a, call, clock } = await withVolumes({ snapshotProcessingMs: 5000 });
     const cutAtMs = clock.nowMs();
     const { snapshot } = await call(cut, { name: 's', source_volume_id: a });
@@ -61,14 +61,14 @@ describe('snapshots', () => {
     expect(await readiness()).toEqual([true, true, true]);
   });
 
-  it('given a readiness set by hand, when asked, then it holds', async () => {
+  it('given a readiness set by hand, when listed, then it is reported', async () => {
     const { a, call, model } = await withVolumes();
     const { snapshot } = await call(cut, { name: 's', source_volume_id: a });
     await model.control.setSnapshotReadyAt(snapshot!.snapshot_id, Number.MAX_SAFE_INTEGER);
     expect((await call(cut, { name: 's', source_volume_id: a })).snapshot!.ready_to_use).toBe(false);
   });
 
-  it('[csi-spec#15] given unknown ids, when deleted, then OK; when asked for, then NotFound', async () => {
+  it('[csi-spec#15] given unknown ids, when deleted, then OK; when read, then NotFound', async () => {
     const { a, call, codeOf } = await withVolumes();
     expect(await codeOf('/csi.v1.Controller/DeleteVolume', { volume_id: 'nope' })).toBe('OK');
     expect(await codeOf(drop, { snapshot_id: 'nope' })).toBe('OK');
@@ -80,7 +80,7 @@ describe('snapshots', () => {
     expect([await codeOf(drop, id), await codeOf(drop, id), await codeOf(get, id)]).toEqual(['OK', 'OK', 'NotFound']);
   });
 
-  it('given filters, when listed, then all that match and nothing else', async () => {
+  it('given filters, when listed, then exactly the matching snapshots are returned', async () => {
     const { a, b, call } = await withVolumes();
     const of = async (name: string, source: string): Promise<string> =>
       (await call(cut, { name, source_volume_id: source })).snapshot!.snapshot_id;
@@ -96,7 +96,7 @@ describe('snapshots', () => {
 });
 
 describe('group snapshots', () => {
-  it('given volumes, when cut together, then members share group and time, in the order of the request, and repeat gives the same', async () => {
+  it('given volumes, when a group snapshot is taken, then members share group and time, in the order of the request, and a repeated call returns the same', async () => {
     const { a, b, call, codeOf } = await withVolumes({ snapshotProcessingMs: 1000 });
     const request = { name: 'g', source_volume_ids: [b, a], parameters: { p: '1' } };
     const first = await call(cutGroup, request);
@@ -113,7 +113,7 @@ describe('group snapshots', () => {
     expect(await codeOf(cutGroup, { ...request, parameters: {} })).toBe('AlreadyExists');
   });
 
-  it('given a volume that does not exist, when cut together, then NotFound and no member remains', async () => {
+  it('given a volume that does not exist, when a group snapshot is taken, then NotFound and no member remains', async () => {
     const { a, codeOf, model } = await withVolumes();
     expect(await codeOf(cutGroup, { name: 'g', source_volume_ids: [a, 'nope'] })).toBe('NotFound');
     expect(await codeOf(cutGroup, { name: 'g', source_volume_ids: [a, a] })).toBe('InvalidArgument');
@@ -129,7 +129,7 @@ describe('group snapshots', () => {
     expect(model.snapshots().length).toBe(2);
   });
 
-  it('given a list of members that is not the whole, when deleted or asked for, then InvalidArgument; with the whole, then all are gone', async () => {
+  it('given an incomplete list of members, when deleted or read, then InvalidArgument; with the complete list, then all are deleted', async () => {
     const { a, b, call, codeOf, model } = await withVolumes();
     const { group_snapshot } = await call(cutGroup, { name: 'g', source_volume_ids: [a, b] });
     const { group_snapshot_id, snapshots } = group_snapshot!;

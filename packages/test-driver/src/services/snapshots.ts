@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Snapshots of one volume. They are copies: nothing ties their life to the volume's. */
+/** Snapshots of one volume. They are copies and do not depend on their volume. */
 import { exclusively, type Driver } from '../core/driver.ts';
 import { pageOf } from '../core/paging.ts';
 import type { SnapshotRecord, StringMap, VolumeRecord } from '../core/records.ts';
@@ -53,7 +53,7 @@ export const createSnapshot: Handler<'/csi.v1.Controller/CreateSnapshot'> = asyn
   });
 };
 
-/** As for volumes: the intent is durable before there is data, the result before there is an answer. */
+/** As for volumes: the intent is durable before data is created, and the result before the answer. */
 async function take(
   { store, backend }: Driver,
   snapshot: SnapshotRecord,
@@ -66,7 +66,7 @@ async function take(
     await store.snapshots.put(ready);
     return ready;
   } catch (error) {
-    await removeSnapshot({ store, backend }, snapshot).catch(() => undefined); // the next try or start finds the record
+    await removeSnapshot({ store, backend }, snapshot).catch(() => undefined); // the next attempt or start finds the record
     throw error;
   }
 }

@@ -12,7 +12,7 @@ const expand = '/csi.v1.Controller/ControllerExpandVolume';
 const modify = '/csi.v1.Controller/ControllerModifyVolume';
 
 describe('ListVolumes', () => {
-  it('given pages, when volumes come and go in between, then none of the others is missed or told twice', async () => {
+  it('given pages, when volumes are created and deleted in between, then none of the others is missed or listed twice', async () => {
     const { call, createVolume } = bench();
     const ids: string[] = [];
     for (const name of ['a', 'b', 'c', 'd']) ids.push(await createVolume(newVolume(name)));
@@ -21,18 +21,18 @@ describe('ListVolumes', () => {
     const late = await createVolume(newVolume('e'));
     const second = await call(list, { max_entries: 2, starting_token: first.next_token });
     const third = await call(list, { max_entries: 2, starting_token: second.next_token });
-    const told = [first, second, third].map(({ entries }) => entries.map(({ volume }) => volume!.volume_id));
-    expect(told).toEqual([[ids[0], ids[1]], [ids[2], ids[3]], [late]]);
+    const listed = [first, second, third].map(({ entries }) => entries.map(({ volume }) => volume!.volume_id));
+    expect(listed).toEqual([[ids[0], ids[1]], [ids[2], ids[3]], [late]]);
     expect(third.next_token).toBe('');
   });
 
-  it('given exactly a page, when listed, then there is no next one', async () => {
+  it('given exactly one page, when listed, then there is no next page', async () => {
     const { call, createVolume } = bench();
     await createVolume(newVolume('a'));
     expect((await call(list, { max_entries: 1 })).next_token).toBe('');
   });
 
-  it('[csi-spec#10] given a token that is none, when listed, then Aborted', async () => {
+  it('[csi-spec#10] given an invalid token, when listed, then Aborted', async () => {
     const { codeOf } = bench();
     for (const method of [list, '/csi.v1.Controller/ListSnapshots'] as const) {
       expect(await codeOf(method, { starting_token: 'invalid-token' })).toBe('Aborted');
@@ -40,7 +40,7 @@ describe('ListVolumes', () => {
     }
   });
 
-  it('[hostpath-driver#12] given a call that takes for ever, when others are made for other volumes, then they are answered', async () => {
+  it('[hostpath-driver#12] given a call that hangs, when calls are made for other volumes, then they are answered', async () => {
     const { model, call, createVolume } = bench();
     const id = await createVolume(newVolume('a'));
     model.faults.add({ method: 'CreateSnapshot', at: 'during', action: { kind: 'hang' } });
@@ -54,7 +54,7 @@ describe('ListVolumes', () => {
     expect(await hanging).toBe('OK');
   });
 
-  it('[hostpath-driver#9] given a list capability taken away, when asked, then it is not offered and Unimplemented', async () => {
+  it('[hostpath-driver#9] given a list capability that is switched off, then it is not offered, and the call is Unimplemented', async () => {
     const { call, codeOf } = bench(without('LIST_SNAPSHOTS'));
     const { capabilities } = await call('/csi.v1.Controller/ControllerGetCapabilities', {});
     const types = capabilities.map(({ rpc }) => rpc?.type);
@@ -64,7 +64,7 @@ describe('ListVolumes', () => {
 });
 
 describe('ValidateVolumeCapabilities', () => {
-  it('given what the volume can do, when validated, then everything asked for is confirmed; otherwise nothing is, with a reason', async () => {
+  it('given supported capabilities, when validated, then all are confirmed; given an unsupported one, then none is, with a reason', async () => {
     const { call, codeOf, createVolume } = bench();
     const volume_id = await createVolume(newVolume('a', { parameters: { a: '1' } }));
     const request = { volume_id, volume_capabilities: [mount()], parameters: { a: '1' }, volume_context: { a: '1' } };
@@ -98,7 +98,7 @@ describe('GetCapacity', () => {
     { request: { ...inZone('b'), parameters: { kind: 'fast' } }, available: 0n, maximum: 0n },
     { request: inZone('nowhere'), available: 0n, maximum: 0n },
   ])(
-    'given $request, when asked, then $available GiB, in one volume $maximum',
+    'given $request, then $available GiB are available, and $maximum for one volume',
     async ({ request, available, maximum }) => {
       const { call, createVolume } = bench({ nodes: zones, pools });
       await createVolume(newVolume('a', { accessibility_requirements: { requisite: [{ segments: { zone: 'b' } }] } }));
@@ -110,7 +110,7 @@ describe('GetCapacity', () => {
     },
   );
 
-  it('[csi-spec#5] given a rule that removes the maximum, when asked, then it is absent, not 0', async () => {
+  it('[csi-spec#5] given a rule that removes the maximum, then it is absent, not 0', async () => {
     const { model, call } = bench();
     model.faults.add({ method: 'GetCapacity', times: 1, action: { kind: 'answer', unset: ['maximum_volume_size'] } });
     expect((await call(capacity, {})).maximum_volume_size).toBeNull();
@@ -126,7 +126,7 @@ describe('ControllerExpandVolume', () => {
     { given: 'an unknown volume', request: { volume_id: 'nope' }, code: 'NotFound' },
     { given: 'a maximum below its size', request: { capacity_range: { limit_bytes: '1' } }, code: 'OutOfRange' },
     {
-      given: 'more than the driver makes',
+      given: 'more than the maximum of the driver',
       request: { capacity_range: { required_bytes: `${2000n * gib}` } },
       code: 'OutOfRange',
     },
@@ -155,7 +155,7 @@ describe('ControllerExpandVolume', () => {
 });
 
 describe('ControllerModifyVolume', () => {
-  it('given parameters, when modified, then only these change; what is not accepted changes nothing', async () => {
+  it('given parameters, when modified, then only these change; parameters that are not accepted change nothing', async () => {
     const { model, codeOf, createVolume } = bench({ mutableParameters: ['iops', 'tier'] });
     const request = newVolume('a', { mutable_parameters: { iops: '1', tier: 'x' } });
     const volume_id = await createVolume(request);

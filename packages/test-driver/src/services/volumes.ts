@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What can be asked about volumes and space. Reading takes no locks. */
+/** Queries about volumes and space. They take no locks. */
 import { parseAccesses } from '../core/access.ts';
 import { pageOf } from '../core/paging.ts';
 import { freeBytes, poolsFor } from '../core/pools.ts';
@@ -50,7 +50,7 @@ export const controllerGetVolume: Handler<'/csi.v1.Controller/ControllerGetVolum
   return { volume: volumeMessage(volume), status: await statusMessage(driver, volume) };
 };
 
-/** The largest pool decides what one volume can be; all pools together are what is available. */
+/** The largest pool limits the size of one volume; the sum of all pools is the available space. */
 export const getCapacity: Handler<'/csi.v1.Controller/GetCapacity'> = ({ settings, store }, request) => {
   if (request.volume_capabilities.length > 0) parseAccesses(settings, request.volume_capabilities);
   const term = request.accessible_topology?.segments;

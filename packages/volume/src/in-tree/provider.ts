@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What is known about one in-tree volume plugin that a CSI driver replaced. One row per plugin stands in `providers.ts`.
- * A field the source leaves out has Go's zero value afterwards, as upstream's translation library has it.
+ * What is known about one in-tree volume plugin that a CSI driver replaced. `providers.ts` has one row per plugin.
+ * A field that the source omits becomes Go's zero value, as in upstream's translation library.
  */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import type { Result } from '../result.ts';
@@ -27,8 +27,8 @@ export interface InTreeProvider<F extends InTreeField> {
   /** Name of the plugin, as provisioner of a StorageClass and in annotations. */
   readonly plugin: string;
   readonly toCsi: (source: InTreeSource<F>, volume: PersistentVolume) => Result<Omit<CsiSource, 'driver'>>;
-  /** What the modes in the spec mean to the driver; default: what they say. */
+  /** How the access modes of the spec are translated for the driver; by default they stay. */
   readonly toAccessModes?: (modes: readonly string[]) => readonly string[];
-  /** The handle that the driver reports for the volume on this node; default: the translated one. */
+  /** The handle that the driver reports for the volume on this node; by default the translated one. */
   readonly repairHandle?: (handle: string, nodeId: string) => Result<string>;
 }

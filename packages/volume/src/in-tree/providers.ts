@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The in-tree plugins with a CSI driver in their place, by the field of a PersistentVolume they own. */
+/** The in-tree plugins that a CSI driver replaced, by their field of a PersistentVolume. */
 import { ok } from '../result.ts';
 import { awsElasticBlockStore } from './aws.ts';
 import { azureDisk, azureFile } from './azure.ts';
@@ -35,7 +35,7 @@ export const providers: { readonly [F in InTreeField]: InTreeProvider<F> } = {
   },
 };
 
-/** Portworx authorises by a secret named in annotations, and only when both are there. */
+/** Portworx authorises by a secret named in annotations, and only if both exist. */
 function portworxSecret(annotations: Readonly<Record<string, string>>): Pick<CsiSource, 'controllerPublishSecretRef'> {
   const name = annotations['openstorage.io/auth-secret-name'];
   const namespace = annotations['openstorage.io/auth-secret-namespace'];

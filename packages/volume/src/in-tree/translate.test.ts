@@ -282,8 +282,8 @@ describe('other sources', () => {
   });
 });
 
-describe('drivers in the place of a plugin', () => {
-  it('given a driver name, when asked, then the plugin that it replaced', () => {
+describe('drivers that replace a plugin', () => {
+  it('given a driver name, then the plugin that it replaced is returned', () => {
     expect(inTreePluginOf('pd.csi.storage.gke.io')).toBe('kubernetes.io/gce-pd');
     expect(inTreePluginOf('pxd.portworx.com')).toBe('kubernetes.io/portworx-volume');
     expect([replacesPlugin('pd.csi.storage.gke.io'), replacesPlugin('hostpath.csi.k8s.io')]).toEqual([true, false]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * In-tree volumes as the CSI volumes they became. Pure; one PersistentVolume in, what a controller tells the driver out.
+ * Translates in-tree volumes into CSI volumes. Pure: takes a PersistentVolume, returns what a controller sends to the driver.
  *
- * Not here: node affinity and the secrets of the node side, which no controller reads. StorageClasses and the way back
+ * Not here: node affinity and the secrets of the node side, which no controller reads. StorageClasses and the reverse direction
  * (CSI to in-tree) would be further columns of `providers`.
  */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
@@ -10,10 +10,10 @@ import { ok, refuse, type Result } from '../result.ts';
 import type { CsiSource, InTreeField, PersistentVolumeSpec } from './provider.ts';
 import { providers } from './providers.ts';
 
-/** What a driver gets to know about a volume, wherever it is recorded. */
+/** What a driver is given about a volume, wherever it is recorded. */
 export interface CsiVolume {
   readonly csi: CsiSource;
-  /** Of the spec, but for GCE disks: those as the driver can stand them. */
+  /** The access modes of the spec; for GCE disks, modes that the driver supports. */
   readonly accessModes: readonly string[];
   /** Value of the metric label `migrated`: the volume was translated. */
   readonly migrated: boolean;
@@ -31,12 +31,12 @@ export function replacesPlugin(driverName: string): boolean {
   return inTreePluginOf(driverName) !== undefined;
 }
 
-/** The volume belongs to an in-tree plugin with a CSI driver in its place, whichever driver that is. */
+/** The volume belongs to an in-tree plugin that some CSI driver has replaced. */
 export function isInTree({ spec }: PersistentVolume): boolean {
   return fields.some((field) => spec?.[field] !== undefined);
 }
 
-/** The CSI volume of a PersistentVolume; the refusal is the text users find in the status of a VolumeAttachment. */
+/** The CSI volume of a PersistentVolume; the refusal is the text that users see in the status of a VolumeAttachment. */
 export function toCsiVolume(volume: PersistentVolume): Result<CsiVolume> {
   for (const field of fields) {
     const translated = translate(field, volume);
@@ -48,15 +48,15 @@ export function toCsiVolume(volume: PersistentVolume): Result<CsiVolume> {
   return ok({ csi, accessModes, migrated: false });
 }
 
-/** The CSI volume of a spec that stands in the VolumeAttachment itself: its author has translated it already. */
+/** The CSI volume of a spec inside the VolumeAttachment itself: its author has already translated it. */
 export function toInlineCsiVolume({ csi, accessModes = [] }: PersistentVolumeSpec): Result<CsiVolume> {
   if (csi === undefined) return refuse('inline volume spec contains nil CSI source');
   return ok({ csi, accessModes, migrated: false });
 }
 
 /**
- * The handle by which the driver itself reports a translated volume that is on this node. For comparisons only: in
- * requests drivers of translated volumes expect the handle with its gaps.
+ * The handle with which the driver reports a translated volume on this node. For comparisons only: in
+ * requests, drivers of translated volumes expect the handle with its gaps.
  */
 export function repairVolumeHandle({ driver, volumeHandle }: CsiSource, nodeId: string): Result<string> {
   const provider = rows.find((row) => row.driver === driver);

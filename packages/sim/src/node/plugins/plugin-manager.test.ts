@@ -4,7 +4,7 @@ import { csiError, fakeCsiChannel, type FakeCsiChannel } from '@csi-sidecars/csi
 import { csiNodes, nodes, silentLogger } from '@csi-sidecars/runtime';
 import { openGate } from '@csi-sidecars/runtime/internal';
 import { FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
-import { createPluginManager, type PluginWorld } from './plugin-manager.ts';
+import { createPluginManager, type PluginPort } from './plugin-manager.ts';
 import { startSim, type Sim } from '../../sim.ts';
 import type { PluginInfo } from '@csi-sidecars/csi';
 
@@ -16,14 +16,14 @@ let sim: Sim;
 let sockets: Map<string, string>;
 let info: PluginInfo;
 let channel: FakeCsiChannel;
-/** What the plugins were told, and the driver sockets that were connected. */
-let told: [string, boolean, string][];
+/** The notifications that plugins received, and the driver sockets that were connected. */
+let notified: [string, boolean, string][];
 let endpoints: string[];
 
 beforeEach(async () => {
   clock = new FakeClock();
   sockets = new Map();
-  told = [];
+  notified = [];
   endpoints = [];
   info = { type: 'CSIPlugin', name: driver, endpoint: '/plugins/csi.sock', supported_versions: ['1.0.0'] };
   channel = fakeCsiChannel();
@@ -33,11 +33,11 @@ beforeEach(async () => {
     accessible_topology: { segments: { 'example.com/zone': 'a' } },
   });
   channel.answer('/csi.v1.Node/NodeGetCapabilities', {});
-  const world: PluginWorld = {
+  const world: PluginPort = {
     sockets: async () => new Map(sockets),
     dial: (path) => ({
       getInfo: async () => info,
-      notify: async ({ registered, error }) => void told.push([path, registered, error]),
+      notify: async ({ registered, error }) => void notified.push([path, registered, error]),
       close: () => undefined,
     }),
     connect: async (endpoint) => {
@@ -55,7 +55,7 @@ function registered(): readonly unknown[] {
 }
 
 describe('registration of drivers by socket', () => {
-  it('given a socket, when it appears, then its driver is introduced, shown by the API and told so, once', async () => {
+  it('given a socket, when it appears, then its driver is registered, shown by the API and notified, once', async () => {
     sockets.set(socket, '1');
     await clock.advance(5_000);
     expect(endpoints).toEqual(['/plugins/csi.sock']);
@@ -65,10 +65,10 @@ describe('registration of drivers by socket', () => {
     const node = sim.server.objects.get(nodes, { name: 'node-1' })?.metadata;
     expect(node?.annotations?.['csi.volume.kubernetes.io/nodeid']).toBe(`{"${driver}":"id-1"}`);
     expect(node?.labels?.['example.com/zone']).toBe('a');
-    expect(told).toEqual([[socket, true, '']]);
+    expect(notified).toEqual([[socket, true, '']]);
   });
 
-  it('given a registered driver, when its socket goes, then it is unregistered and its topology labels stay', async () => {
+  it('given a registered driver, when its socket is removed, then it is unregistered and its topology labels stay', async () => {
     sockets.set(socket, '1');
     await clock.advance(2_000);
     sockets.clear();
@@ -86,7 +86,7 @@ describe('registration of drivers by socket', () => {
     await clock.advance(2_000);
     sockets.set(socket, '2');
     await clock.advance(2_000);
-    expect([told, registered().length, endpoints.length]).toEqual([
+    expect([notified, registered().length, endpoints.length]).toEqual([
       [
         [socket, true, ''],
         [socket, true, ''],
@@ -118,7 +118,7 @@ describe('registration of drivers by socket', () => {
     info = { ...info, ...change };
     sockets.set(socket, '1');
     await clock.advance(900);
-    expect([told, registered()]).toEqual([[[socket, false, error]], []]);
+    expect([notified, registered()]).toEqual([[[socket, false, error]], []]);
   });
 
   it('given a second socket of the same driver, then it is refused while the first is registered', async () => {
@@ -126,7 +126,7 @@ describe('registration of drivers by socket', () => {
     await clock.advance(2_000);
     sockets.set('/registry/other.sock', '2');
     await clock.advance(1_000);
-    expect(told.at(-1)).toEqual([
+    expect(notified.at(-1)).toEqual([
       '/registry/other.sock',
       false,
       'RegisterPlugin error -- plugin validation failed with err: Another driver with the same name is already registered with a higher supported version',
@@ -134,23 +134,23 @@ describe('registration of drivers by socket', () => {
     expect(registered().length).toBe(1);
   });
 
-  it('given a driver that does not answer, then it is refused, tried again with growing pauses, and taken when it does', async () => {
+  it('given a driver that does not answer, then it is refused, retried with growing pauses, and registered once it answers', async () => {
     channel.answer('/csi.v1.Node/NodeGetInfo', csiError('Unavailable', 'starting'));
     sockets.set(socket, '1');
     await clock.advance(16_000);
-    const refusals = told.length;
-    expect(told.every(([, taken]) => !taken)).toBe(true);
+    const refusals = notified.length;
+    expect(notified.every(([, taken]) => !taken)).toBe(true);
     expect(refusals).toBeGreaterThan(2);
     expect(refusals).toBeLessThan(8);
     channel.answer('/csi.v1.Node/NodeGetInfo', { node_id: 'id-1' });
     await clock.advance(60_000);
-    expect([told.at(-1)?.[1], registered().length]).toEqual([true, 1]);
+    expect([notified.at(-1)?.[1], registered().length]).toEqual([true, 1]);
   });
 
   it('given a manager that ends, then its connections are closed and nothing is left running', async () => {
     const stop = new AbortController();
     const idle = new FakeClock();
-    const world: PluginWorld = {
+    const world: PluginPort = {
       sockets: async () => new Map(),
       dial: () => expect.fail(),
       connect: () => expect.fail(),

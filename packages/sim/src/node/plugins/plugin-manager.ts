@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Kubelet's plugin manager for CSI drivers: each second it compares the sockets of the registration folder with what is
- * registered. First match wins, per socket:
+ * Kubelet's plugin manager for CSI drivers: each second it compares the sockets of the registration folder with the registered
+ * drivers. First match wins, per socket:
  *
  * | socket | condition | action |
  * |---|---|---|
- * | registered | gone, or another of that path | deregister; a new one is registered in the same round |
- * | new | its back-off is not over | none |
+ * | registered | gone, or replaced by another at that path | deregister; a new one is registered in the same round |
+ * | new | its backoff has not ended | none |
  * | new | of another type, or no version 1.x | notify false, back off |
  * | new | its driver is registered by another socket | notify false, back off |
- * | new | driver cannot be introduced to the API | deregister, notify false, back off |
+ * | new | the API refuses the driver's registration | deregister, notify false, back off |
  * | new | else | register, notify true |
  */
 import type { Clock, Logger } from '@csi-sidecars/runtime';
@@ -26,16 +26,16 @@ export interface Registrar {
   readonly close: () => void;
 }
 
-/** The outside world of a plugin manager. */
-export interface PluginWorld {
-  /** Path -> identity of every socket below the registration folder; a re-created socket is another one. */
+/** The port of a plugin manager to sockets and plugins. */
+export interface PluginPort {
+  /** Path -> identity of every socket below the registration folder; a re-created socket has another identity. */
   readonly sockets: () => Promise<ReadonlyMap<string, string>>;
   readonly dial: (socket: string) => Registrar;
   readonly connect: (endpoint: string, signal: AbortSignal) => Promise<CsiChannel>;
 }
 
 export interface PluginManagerDeps {
-  readonly world: PluginWorld;
+  readonly world: PluginPort;
   readonly registrations: Pick<Registrations, 'add' | 'remove'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -75,7 +75,7 @@ export function createPluginManager(deps: PluginManagerDeps): { readonly run: (s
       await registrations.remove(driver.name, signal);
       driver.channel.close();
     }
-    // Only now: what failed is repeated in the next round.
+    // Recorded only now, so that a failure is retried in the next round.
     plugins.delete(path);
   }
 

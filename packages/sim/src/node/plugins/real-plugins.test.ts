@@ -9,18 +9,18 @@ import { silentLogger, systemClock } from '@csi-sidecars/runtime';
 import { realPlugins } from './real-plugins.ts';
 
 describe('plugins on a machine', () => {
-  it('given a registration socket at any depth, then it is found, asked and told over gRPC', async () => {
+  it('given a registration socket at any depth, then it is found, called and notified over gRPC', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'plugins-'));
     mkdirSync(join(folder, 'deep'));
     mkdirSync(join(folder, '.hidden'));
     const path = join(folder, 'deep', 'csi-reg.sock');
-    const told: unknown[] = [];
+    const notifications: unknown[] = [];
     const server = new Server();
     server.addService(registrationService(), {
       GetInfo: (_call: unknown, answer: (error: null, info: object) => void) =>
         answer(null, { type: 'CSIPlugin', name: 'd', endpoint: '/x', supported_versions: ['1.0.0'] }),
       NotifyRegistrationStatus: (call: { request: unknown }, answer: (error: null, nothing: object) => void) => {
-        told.push(call.request);
+        notifications.push(call.request);
         answer(null, {});
       },
     });
@@ -41,7 +41,7 @@ describe('plugins on a machine', () => {
       });
       await registrar.notify({ registered: false, error: 'no' });
       registrar.close();
-      expect(told).toEqual([{ plugin_registered: false, error: 'no' }]);
+      expect(notifications).toEqual([{ plugin_registered: false, error: 'no' }]);
     } finally {
       server.forceShutdown();
       rmSync(folder, { recursive: true, force: true });

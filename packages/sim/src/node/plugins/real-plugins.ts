@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The plugin manager's world as it is on a machine: a folder with sockets, and gRPC over them. */
+/** The plugin manager's port on a real machine: a folder with sockets, and gRPC over them. */
 import { Client, credentials } from '@grpc/grpc-js';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectCsi, type RegistrationMethods } from '@csi-sidecars/csi';
 import { codecOf } from '@csi-sidecars/csi/testing';
 import type { Clock, Logger } from '@csi-sidecars/runtime';
-import type { PluginWorld, Registrar } from './plugin-manager.ts';
+import type { PluginPort, Registrar } from './plugin-manager.ts';
 
 export interface RealPluginsOptions {
-  /** As kubelet's `<root>/plugins_registry`; must exist. */
+  /** The folder, like kubelet's `<root>/plugins_registry`; it must exist. */
   readonly folder: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -19,7 +19,7 @@ const infoTimeoutMs = 1_000;
 const notifyTimeoutMs = 5_000;
 const connectTimeoutMs = 10_000;
 
-export function realPlugins({ folder, clock, logger }: RealPluginsOptions): PluginWorld {
+export function realPlugins({ folder, clock, logger }: RealPluginsOptions): PluginPort {
   return {
     sockets: () => findSockets(folder),
     dial: (socket) => dialRegistrar(socket, clock),
@@ -27,7 +27,7 @@ export function realPlugins({ folder, clock, logger }: RealPluginsOptions): Plug
   };
 }
 
-/** At any depth; what begins with a dot is not looked at. */
+/** Sockets at any depth; names that begin with a dot are ignored. */
 async function findSockets(folder: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   for (const entry of await readdir(folder, { withFileTypes: true })) {

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Finds out which tests reach which mutants, and then runs these tests against each of them. */
+import { basename, dirname } from 'node:path';
+import { runVitest, type SessionPlan } from './process.ts';
+import type { InstrumentedFile, Job, TestRun } from './session-types.ts';
+
+export interface World {
+  readonly root: string;
+  readonly files: readonly InstrumentedFile[];
+  readonly concurrency: number;
+  readonly say: (text: string) => void;
+}
+
+export interface TimedTest {
+  readonly file: string;
+  readonly id: string;
+  readonly ms: number;
+}
+
+export interface Reach {
+  /** Mutant -> tests that execute its code. */
+  readonly tests: ReadonlyMap<number, readonly TimedTest[]>;
+  /** Mutant -> test files that execute its code while they load. */
+  readonly loads: ReadonlyMap<number, readonly { readonly file: string; readonly ms: number }[]>;
+}
+
+export interface Verdict {
+  readonly killedBy: string | undefined;
+  readonly how: string;
+}
+
+const baselineSilentMs = 180_000;
+/** A mutant that takes this long, and several times as long as its tests, hangs. */
+const mutantSilentMs = 10_000;
+const testTimeoutMs = 2_000;
+/** A mutant's tests after the nearest ones are run until they cost this much. */
+const budgetMs = 8_000;
+
+export async function findReach(world: World, tests: readonly string[]): Promise<Reach> {
+  const byTest = new Map<number, TimedTest[]>();
+  const loads = new Map<number, { file: string; ms: number }[]>();
+  const plan: SessionPlan = {
+    root: world.root,
+    files: world.files,
+    testTimeoutMs: 30_000,
+    task: { kind: 'baseline', tests },
+  };
+  let done = 0;
+  await runVitest(
+    plan,
+    () => baselineSilentMs,
+    (line) => {
+      if (line.kind === 'test' && !line.passed) world.say(`left out, fails without a mutant: ${line.file} ${line.id}`);
+      if (line.kind === 'test' && line.passed) {
+        for (const id of line.hits) push(byTest, id, { file: line.file, id: line.id, ms: line.ms });
+      }
+      if (line.kind !== 'file') return;
+      done += 1;
+      for (const id of line.loaded) push(loads, id, { file: line.file, ms: line.ms });
+    },
+  );
+  if (done !== tests.length) throw new Error(`Only ${done} of ${tests.length} test files ran without a mutant`);
+  return { tests: byTest, loads };
+}
+
+function push<V>(map: Map<number, V[]>, key: number, value: V): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else list.push(value);
+}
+
+/** The tests to run for a mutant: those beside its file first, then cheap before dear. */
+export function jobFor(id: number, path: string, reach: Reach): Job | undefined {
+  const covering = reach.tests.get(id) ?? [];
+  const loading = reach.loads.get(id) ?? [];
+  if (covering.length === 0 && loading.length === 0) return undefined;
+  const reload = loading.length > 0;
+  const costs = new Map<string, number>();
+  const ids = new Map<string, string[]>();
+  for (const test of covering) {
+    costs.set(test.file, (costs.get(test.file) ?? 0) + test.ms);
+    ids.set(test.file, [...(ids.get(test.file) ?? []), test.id]);
+  }
+  if (reload) for (const { file, ms } of loading) costs.set(file, ms);
+  const distance = (file: string) => {
+    if (basename(file) === basename(path).replace(/\.ts$/, '.test.ts') && file.includes(dirname(path))) return 0;
+    return dirname(file).endsWith(dirname(path)) ? 1 : 2;
+  };
+  const sorted = [...costs].sort(([a, x], [b, y]) => distance(a) - distance(b) || x - y);
+  let spent = 0;
+  const runs: TestRun[] = [];
+  for (const [file, ms] of sorted) {
+    spent += ms;
+    if (spent > budgetMs && runs.length > 0 && distance(file) > 0) break;
+    runs.push(reload ? { file } : { file, ids: ids.get(file) ?? [] });
+  }
+  return { id, reload, runs, ms: Math.min(spent, budgetMs) };
+}
+
+export async function judgeAll(
+  world: World,
+  jobs: readonly Job[],
+  onVerdict: (id: number, verdict: Verdict) => void,
+): Promise<void> {
+  const waiting = [...jobs];
+  const doubted = new Set<number>();
+  const worker = async (): Promise<void> => {
+    while (waiting.length > 0) await work(waiting.splice(0, 60));
+  };
+  await Promise.all(Array.from({ length: world.concurrency }, worker));
+
+  async function work(batch: readonly Job[]): Promise<void> {
+    let left = [...batch];
+    while (left.length > 0) {
+      const plan: SessionPlan = {
+        root: world.root,
+        files: world.files,
+        testTimeoutMs,
+        task: { kind: 'mutants', jobs: left },
+      };
+      let current: number | undefined;
+      const settle = (id: number, verdict: Verdict) => {
+        left = left.filter((job) => job.id !== id);
+        current = undefined;
+        onVerdict(id, verdict);
+      };
+      const before = left.length;
+      const silentMs = () => mutantSilentMs + 5 * (batch.find(({ id }) => id === current)?.ms ?? mutantSilentMs);
+      const end = await runVitest(plan, silentMs, (line) => {
+        if (line.kind === 'start') current = line.id;
+        if (line.kind === 'verdict') settle(line.id, line);
+        if (line.kind === 'doubtful') {
+          if (doubted.has(line.id)) settle(line.id, doubtful(line.reason));
+          doubted.add(line.id);
+          current = undefined;
+        }
+      });
+      // The process died or hung: the mutant that ran did it, unless it never got that far.
+      if (current !== undefined) settle(current, { killedBy: 'process', how: end === 'silent' ? 'hang' : 'crash' });
+      else if (left.length === before && doubted.size === 0) throw new Error('vitest ended without a verdict');
+    }
+  }
+}
+
+/** Twice in a fresh process: an unhandled rejection fails a run of vitest; a test that fails without the mutant proves nothing. */
+function doubtful(reason: string): Verdict {
+  if (reason === 'unhandled') return { killedBy: 'process', how: 'unhandled' };
+  return { killedBy: undefined, how: 'its test fails without it too' };
+}

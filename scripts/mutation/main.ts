@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * `npm run mutation -- packages/provisioner`: changes the code in small ways, one at a time, and lists the changes that no
+ * test notices. Arguments are beginnings of paths; without one, everything. `--changed`: files that differ from main.
+ * `--fresh`: without the verdicts of earlier runs. Writes docs/reference/mutation.md.
+ */
+import { execFileSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type Group, groups } from './groups.ts';
+import { findReach, jobFor, judgeAll, type Reach, type Verdict, type World } from './judge.ts';
+import { findMutants, type Mutant } from './mutants.ts';
+import { writePage } from './page.ts';
+import { hash, isEquivalent, readEquivalents, readResults, VerdictCache, writeResults } from './records.ts';
+
+const root = join(import.meta.dirname, '../..');
+const { values: options, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: {
+    changed: { type: 'boolean', default: false },
+    fresh: { type: 'boolean', default: false },
+    concurrency: { type: 'string', default: '2' },
+  },
+});
+
+interface MutatedFile {
+  readonly path: string;
+  readonly firstId: number;
+  readonly source: string;
+  readonly mutants: readonly Mutant[];
+  readonly cache: VerdictCache;
+}
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const say = (text: string) => void process.stdout.write(`${text}\n`);
+const changed = options.changed ? changedFiles() : undefined;
+
+for (const group of groups) {
+  const files = filesOf(group).filter(isWanted);
+  if (files.length > 0) await runGroup(group, files);
+}
+writePage(root, readResults(), readEquivalents());
+
+function filesOf(group: Group): readonly string[] {
+  return group.files
+    .flatMap((pattern) => globSync(pattern, { cwd: root }))
+    .filter((path) => !path.endsWith('.test.ts'))
+    .sort();
+}
+
+function isWanted(path: string): boolean {
+  if (changed !== undefined && !changed.has(path)) return false;
+  return wanted.length === 0 || wanted.some((prefix) => path.startsWith(prefix.replace(/\/$/, '')));
+}
+
+function changedFiles(): ReadonlySet<string> {
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+  return new Set(git('diff', '--name-only', git('merge-base', 'main', 'HEAD')).split('\n'));
+}
+
+function sharedFiles(): readonly string[] {
+  return globSync('packages/*/testing/**/*.ts', { cwd: root })
+    .sort()
+    .map((path) => join(root, path));
+}
+
+async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
+  let nextId = 0;
+  const files = paths.map((path): MutatedFile => {
+    const source = read(path);
+    const mutants = findMutants(path, source);
+    const firstId = nextId;
+    nextId += mutants.length;
+    const key = options.fresh ? `${hash(source)} ${Date.now()}` : hash(source, JSON.stringify(mutants));
+    return { path, firstId, source, mutants, cache: new VerdictCache(root, path, key) };
+  });
+  const tests = globSync(`${group.home}/**/*.test.ts`, { cwd: root, exclude: ['**/node_modules/**'] })
+    .sort()
+    .map((path) => join(root, path));
+  const world: World = {
+    root,
+    files: files.map(({ path, firstId }) => ({ path, firstId })),
+    concurrency: Number(options.concurrency),
+    say,
+  };
+  say(`${group.name}: ${nextId} mutants in ${files.length} files, ${tests.length} test files`);
+  const reach = await findReach(world, tests);
+  const verdicts = await judgeFiles(world, files, reach);
+  record(files, verdicts);
+}
+
+async function judgeFiles(
+  world: World,
+  files: readonly MutatedFile[],
+  reach: Reach,
+): Promise<ReadonlyMap<number, Verdict>> {
+  const verdicts = new Map<number, Verdict>();
+  const owners = new Map<number, readonly [MutatedFile, number]>();
+  const hashes = new Map<string, string>();
+  const hashOf = (file: string) => {
+    const known = hashes.get(file) ?? hash(readFileSync(file, 'utf8'));
+    hashes.set(file, known);
+    return known;
+  };
+  const restsOn = (verdict: Verdict, id: number) => {
+    const job = jobFor(id, owners.get(id)![0].path, reach)!;
+    const { killedBy } = verdict;
+    const all = job.runs.map(({ file }) => file);
+    // A survivor may be killed by what the tests share as well.
+    return killedBy === undefined
+      ? hash(...[...all, ...sharedFiles()].map(hashOf))
+      : hash(...[killedBy].flatMap((file) => (file === 'process' ? all : [file])).map(hashOf));
+  };
+  const jobs = files.flatMap((file) =>
+    file.mutants.flatMap(({ index }) => {
+      const id = file.firstId + index;
+      owners.set(id, [file, index]);
+      const job = jobFor(id, file.path, reach);
+      if (job === undefined) {
+        verdicts.set(id, { killedBy: undefined, how: 'no test reaches it' });
+        return [];
+      }
+      const known = file.cache.get(index, (verdict) => restsOn(verdict, id));
+      if (known === undefined) return [job];
+      verdicts.set(id, known);
+      return [];
+    }),
+  );
+  say(`${verdicts.size} known, ${jobs.length} to run`);
+  const started = performance.now();
+  let count = 0;
+  await judgeAll(world, jobs, (id, verdict) => {
+    const [file, index] = owners.get(id)!;
+    verdicts.set(id, verdict);
+    file.cache.set(index, verdict, restsOn(verdict, id));
+    file.cache.save();
+    count += 1;
+    if (count % 100 === 0) say(`${count} of ${jobs.length}, ${Math.round((performance.now() - started) / 1000)} s`);
+  });
+  return verdicts;
+}
+
+function record(files: readonly MutatedFile[], verdicts: ReadonlyMap<number, Verdict>): void {
+  const equivalents = readEquivalents();
+  const results = readResults();
+  for (const { path, firstId, source, mutants } of files) {
+    if (read(path) !== source) {
+      say(`${path} changed during the run: not recorded`);
+      continue;
+    }
+    const alive = mutants.filter(({ index }) => verdicts.get(firstId + index)?.killedBy === undefined);
+    const survivors = alive.filter((mutant) => !isEquivalent(equivalents, path, mutant));
+    for (const { line, mutation, index } of survivors) {
+      say(`${path}:${line} ${mutation} (${verdicts.get(firstId + index)?.how})`);
+    }
+    results[path] = {
+      source: hash(source),
+      date: new Date().toISOString().slice(0, 10),
+      mutants: mutants.length,
+      killed: mutants.length - alive.length,
+      equivalent: alive.length - survivors.length,
+      survivors: survivors.map(({ line, mutation }) => `${line}: ${mutation}`),
+    };
+    say(`${path}: ${mutants.length - alive.length} of ${mutants.length} killed, ${survivors.length} survived`);
+  }
+  writeResults(results);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Writes docs/reference/mutation.md from the results and the list of equivalent mutants. */
+import { globSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { groups } from './groups.ts';
+import type { Equivalent, FileResult, Results } from './records.ts';
+
+const head = `<!-- Written by \`npm run mutation\`. Do not edit. -->
+# Mutation run
+
+\`npm run mutation -- packages/provisioner\` changes the code in small ways, one at a time, and runs the tests that reach the
+changed place. A mutant that no test notices is a survivor: a test is missing, or the code does nothing. The run is not part
+of CI.
+
+What is changed: conditions become true and false; comparison, logical and arithmetic operators are swapped; one side of
+\`&&\`, \`||\` and \`??\` is removed; statements, \`await\`, properties, elements and \`?.\` are removed; constants change; \`some\`,
+\`every\`, \`filter\`, \`find\` lose their meaning. Texts and fields of log lines are left alone.
+
+Score: killed mutants among those that are not equivalent. At least 90 % is wanted in every group.
+`;
+
+function percent({ mutants, killed, equivalent }: Pick<FileResult, 'mutants' | 'killed' | 'equivalent'>): string {
+  return mutants === equivalent ? '-' : `${((100 * killed) / (mutants - equivalent)).toFixed(1)} %`;
+}
+
+/** Markdown tables need the bar escaped. */
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}
+
+function sum(results: readonly FileResult[]) {
+  const total = { mutants: 0, killed: 0, equivalent: 0 };
+  for (const { mutants, killed, equivalent } of results) {
+    total.mutants += mutants;
+    total.killed += killed;
+    total.equivalent += equivalent;
+  }
+  return total;
+}
+
+export function page(
+  files: ReadonlyMap<string, readonly string[]>,
+  results: Results,
+  list: readonly Equivalent[],
+): string {
+  const rows = [...files].map(([name, paths]) => {
+    const ran = paths.flatMap((path) => results[path] ?? []);
+    const total = sum(ran);
+    const dates = ran.map(({ date }) => date).sort();
+    return `| ${name} | ${ran.length} of ${paths.length} | ${total.mutants} | ${total.killed} | ${total.equivalent} | ${percent(total)} | ${dates[0] ?? 'never'} |`;
+  });
+  const survivors = [...files.values()]
+    .flat()
+    .flatMap((path) =>
+      (results[path]?.survivors ?? []).map(
+        (text) => `- \`${path}\`, line ${text.replace(/^(\d+): (.*)$/s, '$1: ``$2``')}`,
+      ),
+    );
+  const equivalents = list.map(
+    ({ file, mutation, reason }) => `| \`${file}\` | \`\` ${cell(mutation)} \`\` | ${cell(reason)} |`,
+  );
+  return [
+    head,
+    '| Group | Files run | Mutants | Killed | Equivalent | Score | Oldest run |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+    '\n## Equivalent mutants\n',
+    'No test can notice these, for the reason given. The list is `scripts/mutation/equivalents.json`.\n',
+    ...(equivalents.length === 0 ? ['None.'] : ['| File | Mutation | Reason |', '|---|---|---|', ...equivalents]),
+    '\n## Survivors\n',
+    ...(survivors.length === 0 ? ['None.'] : survivors),
+    '',
+  ].join('\n');
+}
+
+export function writePage(root: string, results: Results, list: readonly Equivalent[]): void {
+  const files = new Map(
+    groups.map(({ name, files: patterns }) => [
+      name,
+      patterns
+        .flatMap((pattern) => globSync(pattern, { cwd: root }))
+        .filter((path) => !path.endsWith('.test.ts'))
+        .sort(),
+    ]),
+  );
+  writeFileSync(join(root, 'docs/reference/mutation.md'), page(files, results, list));
+}
