@@ -45,7 +45,7 @@ const result = await build({
   target: parseTarget,
   minifySyntax: true,
   minifyWhitespace: true,
-  // Identifiers stay as they are, so functions keep their names. `keepNames` would define the name of every closure anew each
+  // Identifiers stay as they are, so functions keep their names. `keepNames` would define the name of every closure again each
   // time that it is made: measured as 5 % of the CPU time of a busy controller.
   sourcemap: 'linked',
   legalComments: 'none',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generates everything anew and fails when the result differs from what is in the work tree.
+// Generates everything again and fails if the result differs from the work tree.
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `npm run bench -- NAME [options]`: one measurement by name; without a name, what there is. */
+/** `npm run bench -- NAME [options]`: runs one measurement by name; without a name, lists them. */
 import { fork } from 'node:child_process';
 
 const benches: Readonly<Record<string, { readonly file: string; readonly what: string }>> = {
@@ -25,7 +25,7 @@ if (bench === undefined) {
   process.exitCode = name === '' ? 0 : 2;
 } else {
   const child = fork(new URL(bench.file, import.meta.url), args);
-  // A terminal signals both: the child stops in order, this process waits for it.
+  // A terminal signals both processes: the child stops in order, and this process waits for it.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   child.on('exit', (code) => (process.exitCode = code ?? 1));

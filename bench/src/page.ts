@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** bench/README.md: every bench rewrites what is between its own two markers and nothing else. */
+/** bench/README.md: every bench rewrites only the section between its own two markers. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -14,7 +14,7 @@ export interface Patience {
 }
 
 export interface Wait<T> {
-  /** What is waited for, for the message when it does not come. */
+  /** The condition in words, for the message when it is not met in time. */
   readonly what: string;
   readonly timeoutMs?: number;
   /** Undefined, false or an exception mean "not yet"; the last exception is the cause when time is up. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What measuring needs of the suite: control planes, rights, processes.
+// The parts of the suite that benches use: control planes, permissions, processes.
 export { kubeconfigOf } from './accounts/kubeconfig-of.ts';
 export { isServiceAccount, requestsPerVolume, rightOf, tally } from './audit/analyse.ts';
 export type { AuditedRequest } from './audit/read-audit.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Nothing was begun. The message is for people: why, and what they can do; where it was thrown helps nobody. */
+/** The command was refused before it began. The message gives the reason and the remedy; a stack trace would not help. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Watches what becomes of the attachments and volumes of one place, and notes when (monotonic milliseconds of this process). */
+/** Watches the attachments and volumes of one test bed, and records the times of changes (monotonic milliseconds of this process). */
 import { persistentVolumes, volumeAttachments, type VolumeAttachment } from '@csi-sidecars/runtime';
-import type { Place } from '../side-by-side/place.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
 import { anInformer, watching, type Watching } from '../side-by-side/watching.ts';
 import { attach, createVolumes, namesOf } from './fleet.ts';
 
@@ -12,10 +12,10 @@ export interface AttachmentWatch extends Watching {
   readonly releasedVolumes: ReadonlySet<string>;
 }
 
-export async function watchAttachments({ stand, driver }: Place): Promise<AttachmentWatch> {
-  const { clock } = stand;
-  const attachments = anInformer(stand, volumeAttachments);
-  const volumes = anInformer(stand, persistentVolumes);
+export async function watchAttachments({ cluster, driver }: TestBed): Promise<AttachmentWatch> {
+  const { clock } = cluster;
+  const attachments = anInformer(cluster, volumeAttachments);
+  const volumes = anInformer(cluster, persistentVolumes);
   const attachedAtMs = new Map<string, number>();
   const detachedAtMs = new Map<string, number>();
   const releasedVolumes = new Set<string>();
@@ -37,14 +37,14 @@ export async function watchAttachments({ stand, driver }: Place): Promise<Attach
       if (object.spec?.csi?.driver === driver.name) releasedVolumes.add(object.metadata?.name ?? '');
     },
   });
-  return { attachedAtMs, detachedAtMs, releasedVolumes, ...(await watching(stand, [attachments, volumes])) };
+  return { attachedAtMs, detachedAtMs, releasedVolumes, ...(await watching(cluster, [attachments, volumes])) };
 }
 
-/** Attaches one volume; resolves with when it was seen attached. */
-export async function attachOne(place: Place, watch: AttachmentWatch, what: string): Promise<number> {
-  const names = namesOf(place, what, 1);
-  await createVolumes(place, names);
-  await attach(place, names);
+/** Attaches one volume; resolves with the time when it was seen attached. */
+export async function attachOne(bed: TestBed, watch: AttachmentWatch, what: string): Promise<number> {
+  const names = namesOf(bed, what, 1);
+  await createVolumes(bed, names);
+  await attach(bed, names);
   await watch.until(`${what} is attached`, () => names.every((name) => watch.attachedAtMs.has(name)));
   return Math.max(...names.map((name) => watch.attachedAtMs.get(name) ?? NaN));
 }

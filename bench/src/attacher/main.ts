@@ -2,7 +2,7 @@
 /** `npm run bench -- attacher`. */
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
-import type { Place } from '../side-by-side/place.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
 import { memoryOf } from '../side-by-side/process-cost.ts';
 import { runSideBySide } from '../side-by-side/run.ts';
 import { measureStart } from '../side-by-side/start.ts';
@@ -11,7 +11,7 @@ import { attachOne, watchAttachments } from './attachment-watch.ts';
 import { attach, createVolumes, namesOf, nodeIds, registerNodes } from './fleet.ts';
 import { measures, type MeasureId } from './measures.ts';
 import { measureStorm } from './storm.ts';
-import { measureThereAndBack } from './there-and-back.ts';
+import { measureAttachDetach } from './attach-detach.ts';
 
 process.exitCode = await runSideBySide<MeasureId>({
   name: 'attacher',
@@ -22,30 +22,30 @@ process.exitCode = await runSideBySide<MeasureId>({
   measures,
   units: ['attachment', 'detachment', 'released volume'],
   prepare: registerNodes,
-  parts: { start, attachments: measureThereAndBack, storm: measureStorm, leaders },
+  parts: { start, attachments: measureAttachDetach, storm: measureStorm, leaders },
   besideForeign,
 });
 
-async function start(place: Place, { settleMs }: Options, to: Recording<MeasureId>): Promise<void> {
-  await using watch = await watchAttachments(place);
-  const names = namesOf(place, 'waiting', 1);
-  await createVolumes(place, names);
-  await attach(place, names);
+async function start(bed: TestBed, { settleMs }: Options, to: Recording<MeasureId>): Promise<void> {
+  await using watch = await watchAttachments(bed);
+  const names = namesOf(bed, 'waiting', 1);
+  await createVolumes(bed, names);
+  await attach(bed, names);
   const served = (): Promise<void> => watch.until('it is attached', () => watch.attachedAtMs.size === 1);
-  await measureStart(place, { method: 'ControllerPublishVolume', served, settleMs }, to);
+  await measureStart(bed, { method: 'ControllerPublishVolume', served, settleMs }, to);
 }
 
-async function leaders(place: Place, _options: Options, to: Recording<MeasureId>): Promise<void> {
-  await using watch = await watchAttachments(place);
-  await measureTakeOver(place, (what) => attachOne(place, watch, what), to);
+async function leaders(bed: TestBed, _options: Options, to: Recording<MeasureId>): Promise<void> {
+  await using watch = await watchAttachments(bed);
+  await measureTakeOver(bed, (what) => attachOne(bed, watch, what), to);
 }
 
-async function besideForeign(place: Place, { settleMs }: Options, to: Recording<MeasureId>): Promise<void> {
-  const { clock, patience } = place.stand;
-  await using watch = await watchAttachments(place);
-  const { process } = await place.startSidecar();
-  // An attachment shows that all caches are filled.
-  await attachOne(place, watch, 'probe');
+async function besideForeign(bed: TestBed, { settleMs }: Options, to: Recording<MeasureId>): Promise<void> {
+  const { clock, patience } = bed.cluster;
+  await using watch = await watchAttachments(bed);
+  const { process } = await bed.startSidecar();
+  // A finished attachment proves that all caches are filled.
+  await attachOne(bed, watch, 'probe');
   await clock.sleep(settleMs, patience.signal);
   const { rssMib, anonMib } = memoryOf(process.pid);
   to.record('rssForeign', rssMib);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is measured, in the order of the page. */
+/** The measures, in the order of the page. */
 import { count, cpu, mib, ms, percent, perSecond, requests, seconds, type Measures } from '../side-by-side/measures.ts';
 
 export type MeasureId =

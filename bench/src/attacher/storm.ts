@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A driver that takes long to detach has a backlog, ten workers work it off, and then new attachments come: how long these
- * wait, and what they cost those.
+ * A slow driver has a backlog of detachments, which ten workers process, and then new attachments arrive: how long the attachments
+ * wait, and how much they delay the detachments.
  */
 import type { Method } from '@csi-sidecars/csi';
 import type { RecordedCall } from '@csi-sidecars/test-driver';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
-import type { Place } from '../side-by-side/place.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
 import { quantile } from '../runtime/report.ts';
 import { watchAttachments } from './attachment-watch.ts';
 import { attach, createVolumes, detach, namesOf } from './fleet.ts';
@@ -20,24 +20,24 @@ const newAttachments = 50;
 /** After the last deletion; not a multiple of the time of a detachment. */
 const laterMs = 3000;
 
-export async function measureStorm(place: Place, { quick }: Options, to: Recording<MeasureId>): Promise<void> {
-  const { clock, patience } = place.stand;
-  const { control } = place.driver;
-  const leaving = namesOf(place, 'leaving', quick ? 50 : 500);
-  const coming = namesOf(place, 'coming', newAttachments);
-  await using watch = await watchAttachments(place);
-  await createVolumes(place, [...leaving, ...coming]);
-  await place.startSidecar({ workers });
-  await attach(place, leaving);
+export async function measureStorm(bed: TestBed, { quick }: Options, to: Recording<MeasureId>): Promise<void> {
+  const { clock, patience } = bed.cluster;
+  const { control } = bed.driver;
+  const leaving = namesOf(bed, 'leaving', quick ? 50 : 500);
+  const coming = namesOf(bed, 'coming', newAttachments);
+  await using watch = await watchAttachments(bed);
+  await createVolumes(bed, [...leaving, ...coming]);
+  await bed.startSidecar({ workers });
+  await attach(bed, leaving);
   await watch.until('those that will leave are attached', () => watch.attachedAtMs.size === leaving.length);
 
   await control.addFault({ method: 'ControllerUnpublishVolume', action: { kind: 'delay', ms: detachMs } });
   await control.addFault({ method: 'ControllerPublishVolume', action: { kind: 'delay', ms: attachMs } });
   const before = (await control.calls()).length;
   const detachedFromMs = clock.monotonicMs();
-  await detach(place, leaving);
+  await detach(bed, leaving);
   await clock.sleep(laterMs, patience.signal);
-  const acceptedAtMs = await attach(place, coming);
+  const acceptedAtMs = await attach(bed, coming);
   await watch.until('the new ones are attached', () => coming.every((name) => watch.attachedAtMs.has(name)));
   await watch.until('the backlog is worked off', () => leaving.every((name) => watch.detachedAtMs.has(name)));
 
@@ -54,13 +54,13 @@ export async function measureStorm(place: Place, { quick }: Options, to: Recordi
   );
 }
 
-/** Not the comparison with what the driver lists, which is no worker's. */
+/** Calls of workers only, without the comparison with ListVolumes. */
 const workerMethods: ReadonlySet<Method> = new Set<Method>([
   '/csi.v1.Controller/ControllerPublishVolume',
   '/csi.v1.Controller/ControllerUnpublishVolume',
 ]);
 
-/** The driver's clock has milliseconds: a call that begins in the one in which another ends comes after it. */
+/** The driver's clock has milliseconds: a call that begins in the millisecond in which another ends comes after it. */
 function mostAtOnce(calls: readonly RecordedCall[]): number {
   const moments = calls.flatMap(({ beganAtMs, endedAtMs }) => [
     { atMs: beganAtMs, change: 1 },

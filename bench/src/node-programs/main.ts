@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * csi-node-driver-registrar and livenessprobe beside upstream's, and both of ours in one process: what they weigh, idle and
- * while they are asked every second for a minute, and how fast they start. Writes its section of bench/README.md.
+ * csi-node-driver-registrar and livenessprobe beside upstream's, and both of ours in one process: their memory, idle and
+ * during a health check every second for a minute, and how fast they start. Writes its section of bench/README.md.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One program as a process: started, asked for its health again and again, weighed, ended. */
+/** One program as a process: started, checked repeatedly, measured, ended. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { get } from 'node:http';
@@ -10,7 +10,7 @@ import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 export interface Weighed {
   readonly command: string;
   readonly args: readonly string[];
-  /** Of its health checks. */
+  /** The address of its health checks. */
   readonly ports: readonly number[];
   /** One a second. */
   readonly checks: number;
@@ -30,7 +30,7 @@ const settleMs = 3_000;
 
 export async function weigh({ command, args, ports, checks }: Weighed): Promise<Weight> {
   const startedMs = clock.monotonicMs();
-  // The Node.js that runs this comes first, whatever else the machine has.
+  // The Node.js that runs this comes first, whatever other versions the machine has.
   const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}` };
   const child = spawn(command, args, { stdio: 'ignore', env });
   const { pid } = child;

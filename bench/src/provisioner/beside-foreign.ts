@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Memory beside another driver's objects. The controller-manager is down, so nothing marks the claim: here the bench does. */
+/** Memory in a cluster full of another driver's objects. The controller-manager is stopped, so the bench marks the claim itself. */
 import { eventually } from '@csi-sidecars/e2e';
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
-import type { Place } from '../side-by-side/place.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
 import { memoryOf } from '../side-by-side/process-cost.ts';
 import { createClaim } from './claims.ts';
 import type { MeasureId } from './measures.ts';
 
 export async function measureBesideForeign(
-  place: Place,
+  bed: TestBed,
   { settleMs }: Options,
   to: Recording<MeasureId>,
 ): Promise<void> {
-  const { api, clock, patience } = place.stand;
-  const { process } = await place.startSidecar();
-  const { metadata } = await createClaim(place, 'probe');
+  const { api, clock, patience } = bed.cluster;
+  const { process } = await bed.startSidecar();
+  const { metadata } = await createClaim(bed, 'probe');
   const annotations = {
-    'volume.kubernetes.io/storage-provisioner': place.driver.name,
-    'volume.beta.kubernetes.io/storage-provisioner': place.driver.name,
+    'volume.kubernetes.io/storage-provisioner': bed.driver.name,
+    'volume.beta.kubernetes.io/storage-provisioner': bed.driver.name,
   };
-  const ref = { namespace: place.namespace, name: 'probe' };
+  const ref = { namespace: bed.namespace, name: 'probe' };
   await api.patch({ resource: persistentVolumeClaims, ref }, { type: 'merge', body: { metadata: { annotations } } });
-  // A volume shows that all caches are filled.
+  // A finished volume proves that all caches are filled.
   await eventually(patience, {
     what: `a volume beside foreign objects (${process.spec.logFile})`,
     timeoutMs: 120_000,

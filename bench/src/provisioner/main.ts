@@ -2,7 +2,7 @@
 /** `npm run bench -- provisioner`. */
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
-import type { Place } from '../side-by-side/place.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
 import { runSideBySide } from '../side-by-side/run.ts';
 import { measureTakeOver } from '../side-by-side/take-over.ts';
 import { measureBesideForeign } from './beside-foreign.ts';
@@ -24,12 +24,12 @@ process.exitCode = await runSideBySide<MeasureId>({
   besideForeign: measureBesideForeign,
 });
 
-async function leaders(place: Place, _options: Options, to: Recording<MeasureId>): Promise<void> {
-  await using watch = await watchVolumes(place);
+async function leaders(bed: TestBed, _options: Options, to: Recording<MeasureId>): Promise<void> {
+  await using watch = await watchVolumes(bed);
   const serve = async (claim: string): Promise<number> => {
-    await createClaim(place, claim);
+    await createClaim(bed, claim);
     await watch.until(`${claim} is bound`, () => watch.boundAtMs.has(claim));
     return watch.boundAtMs.get(claim) ?? NaN;
   };
-  await measureTakeOver(place, serve, to);
+  await measureTakeOver(bed, serve, to);
 }

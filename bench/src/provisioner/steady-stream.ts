@@ -2,7 +2,7 @@
 /** A start with one claim waiting, then a steady stream of claims and their latency. */
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
-import type { Place } from '../side-by-side/place.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
 import { busyShareSince, processorTimes } from '../side-by-side/machine-load.ts';
 import { measureStart } from '../side-by-side/start.ts';
 import { quantile } from '../runtime/report.ts';
@@ -11,38 +11,38 @@ import type { MeasureId } from './measures.ts';
 import { watchVolumes, type VolumeWatch } from './volume-watch.ts';
 
 const claimsPerSecond = 30;
-/** Of 900 latencies nine are beyond the 99th percentile; of 300 it would be the third worst. */
+/** Nine of 900 latencies are beyond the 99th percentile; with 300 it would be the third worst. */
 const streamSeconds = 30;
 
 export async function measureStartAndStream(
-  place: Place,
+  bed: TestBed,
   { settleMs, quick }: Options,
   to: Recording<MeasureId>,
 ): Promise<void> {
-  await using watch = await watchVolumes(place);
-  await createClaim(place, 'first');
+  await using watch = await watchVolumes(bed);
+  await createClaim(bed, 'first');
   await watch.until('the claim waits for the driver', () => watch.handedOverAtMs.has('first'));
   const served = (): Promise<void> => watch.until('the first claim is bound', () => watch.boundAtMs.has('first'));
-  await measureStart(place, { method: 'CreateVolume', served, settleMs }, to);
-  await stream(place, watch, { count: claimsPerSecond * (quick ? 3 : streamSeconds), to });
+  await measureStart(bed, { method: 'CreateVolume', served, settleMs }, to);
+  await stream(bed, watch, { count: claimsPerSecond * (quick ? 3 : streamSeconds), to });
   // The next ones start on a cluster without them.
-  await deleteClaims(place, [...watch.boundAtMs.keys()]);
+  await deleteClaims(bed, [...watch.boundAtMs.keys()]);
   await watch.until('all volumes are gone', () => watch.goneAtMs.size === watch.boundAtMs.size);
 }
 
 async function stream(
-  place: Place,
+  bed: TestBed,
   watch: VolumeWatch,
   { count, to }: { readonly count: number; readonly to: Recording<MeasureId> },
 ): Promise<void> {
-  const { clock, patience } = place.stand;
+  const { clock, patience } = bed.cluster;
   const acceptedAtMs = new Map<string, number>();
   const creations: Promise<void>[] = [];
   const timesBefore = processorTimes();
   const startMs = clock.monotonicMs();
   for (let n = 0; n < count; n += 1) {
     const name = `streamed-${n}`;
-    creations.push(createClaim(place, name).then(() => void acceptedAtMs.set(name, clock.monotonicMs())));
+    creations.push(createClaim(bed, name).then(() => void acceptedAtMs.set(name, clock.monotonicMs())));
     const nextMs = startMs + ((n + 1) * 1000) / claimsPerSecond;
     await clock.sleep(Math.max(0, nextMs - clock.monotonicMs()), patience.signal);
   }

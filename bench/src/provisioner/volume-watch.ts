@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Watches what becomes of the claims of one place, and notes when (monotonic milliseconds of this process). */
+/** Watches the claims of one test bed, and records the times of changes (monotonic milliseconds of this process). */
 import { persistentVolumeClaims, persistentVolumes, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
-import type { Place } from '../side-by-side/place.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
 import { anInformer, watching, type Watching } from '../side-by-side/watching.ts';
 
 export interface VolumeWatch extends Watching {
-  /** By claim, when the controller-manager handed it to the driver. */
+  /** By claim: when the controller-manager marked it for the driver. */
   readonly handedOverAtMs: ReadonlyMap<string, number>;
   /** By claim. */
   readonly createdAtMs: ReadonlyMap<string, number>;
   readonly boundAtMs: ReadonlyMap<string, number>;
-  /** By claim, volumes that are gone. */
+  /** By claim: volumes that are gone. */
   readonly goneAtMs: ReadonlyMap<string, number>;
 }
 
-export async function watchVolumes({ stand, namespace }: Place): Promise<VolumeWatch> {
-  const { clock } = stand;
-  const claims = anInformer(stand, persistentVolumeClaims, namespace);
-  const volumes = anInformer(stand, persistentVolumes);
+export async function watchVolumes({ cluster, namespace }: TestBed): Promise<VolumeWatch> {
+  const { clock } = cluster;
+  const claims = anInformer(cluster, persistentVolumeClaims, namespace);
+  const volumes = anInformer(cluster, persistentVolumes);
   const handedOverAtMs = new Map<string, number>();
   const createdAtMs = new Map<string, number>();
   const boundAtMs = new Map<string, number>();
@@ -44,5 +44,5 @@ export async function watchVolumes({ stand, namespace }: Place): Promise<VolumeW
     },
   });
 
-  return { handedOverAtMs, createdAtMs, boundAtMs, goneAtMs, ...(await watching(stand, [claims, volumes])) };
+  return { handedOverAtMs, createdAtMs, boundAtMs, goneAtMs, ...(await watching(cluster, [claims, volumes])) };
 }

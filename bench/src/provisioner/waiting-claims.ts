@@ -3,7 +3,7 @@
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
-import type { Place } from '../side-by-side/place.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { isForVolumes, perUnit, untilQuiet } from '../side-by-side/requests.ts';
 import { concurrency, createClaim, deleteClaims } from './claims.ts';
@@ -11,20 +11,20 @@ import type { MeasureId } from './measures.ts';
 import { watchVolumes } from './volume-watch.ts';
 
 export async function measureWaitingClaims(
-  place: Place,
+  bed: TestBed,
   { load: count, settleMs }: Options,
   to: Recording<MeasureId>,
 ): Promise<void> {
-  const { clock, patience } = place.stand;
+  const { clock, patience } = bed.cluster;
   const names = Array.from({ length: count }, (_, n) => `claim-${n}`);
-  await using watch = await watchVolumes(place);
-  await inParallel(names, concurrency, (name) => createClaim(place, name));
+  await using watch = await watchVolumes(bed);
+  await inParallel(names, concurrency, (name) => createClaim(bed, name));
   await watch.until('all claims wait for the driver', () => watch.handedOverAtMs.size === count);
 
   const startMs = clock.monotonicMs();
-  const { process } = await place.startSidecar();
+  const { process } = await bed.startSidecar();
   await watch.until('all claims are bound', () => watch.boundAtMs.size === count);
-  const created = await untilQuiet(place);
+  const created = await untilQuiet(bed);
   const cpuCreated = cpuSeconds(process.pid);
   const sinceStart = (at: ReadonlyMap<string, number>): number => (Math.max(...at.values()) - startMs) / 1000;
   const [volumesTime, boundTime] = [sinceStart(watch.createdAtMs), sinceStart(watch.boundAtMs)];
@@ -37,9 +37,9 @@ export async function measureWaitingClaims(
   to.record('requestsCreated', created.filter(isForVolumes).length / count);
 
   const deleteMs = clock.monotonicMs();
-  await deleteClaims(place, names);
+  await deleteClaims(bed, names);
   await watch.until('all volumes are gone', () => watch.goneAtMs.size === count);
-  const all = await untilQuiet(place);
+  const all = await untilQuiet(bed);
   const deleted = all.slice(created.length);
   to.record('deletedTime', (Math.max(...watch.goneAtMs.values()) - deleteMs) / 1000);
   to.record('cpuDeleted', ((cpuSeconds(process.pid) - cpuCreated) / count) * 1000);

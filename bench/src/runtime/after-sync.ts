@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { blockRows, type Blocks, watchLoop } from './blocks.ts';
 import { connectTo, startServer } from './collections.ts';
 import { startPipeline } from './pipeline.ts';
-import { tell } from './report.ts';
+import { reportRows } from './report.ts';
 
 const count = 50_000;
 const burst = 10_000;
@@ -33,11 +33,11 @@ const inResync = await during(() => sleep(resyncMs * 1.2));
 const relisted = (): boolean => informer.lister.resourceVersion === String(count);
 const inRelist = await during(async () => {
   server.order({ kind: 'expire' });
-  // The server's list does not know the changes, so it brings the first version back.
+  // The server's list does not contain the changes, so it returns the first version again.
   while (!relisted()) await sleep(10);
 });
 const name = `${count.toLocaleString('en')} PVs`;
-tell([
+reportRows([
   ...blockRows(`M4 ${name}, resync`, inResync),
   ...blockRows(`M4 ${name}, burst of ${burst.toLocaleString('en')} changes`, inBurst),
   ...blockRows(`M4 ${name}, relist`, inRelist),

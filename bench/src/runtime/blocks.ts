@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How long the event loop is held up, to the millisecond. */
+/** How long the event loop is blocked, to the millisecond. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Row } from './report.ts';
 

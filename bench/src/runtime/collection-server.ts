@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * A process that serves one large collection over TLS and HTTP/2, as an API server would: pages, streaming lists, changes
- * when its parent says so, and one Lease. Everything is generated before the first request, so that what is measured is the
- * client. Times are in milliseconds since the epoch, with the resolution of the monotonic clock.
+ * on a command of its parent, and one Lease. Everything is generated before the first request, so that only the client is
+ * measured. Times are in milliseconds since the epoch, with the resolution of the monotonic clock.
  *
- * Run as `node collection-server.ts <kind> <count>`; tells its parent the port and the authority's certificate.
+ * Run as `node collection-server.ts <kind> <count>`; reports the port and the authority's certificate to its parent.
  */
 import { createSecureServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
@@ -30,25 +30,25 @@ const authority = createTestAuthority();
 const { cert, key } = authority.issue({ commonName: 'collection server', hosts: ['127.0.0.1'] });
 const server = createSecureServer({ cert, key });
 
-/** What the parent may ask for. */
+/** The commands of the parent. */
 export type Order =
-  /** Of the objects in turn, told to every open watch. Each carries the time when it was sent in its `generateName`. */
+  /** Changes of the objects in turn, sent to every open watch. Each carries the time when it was sent in its `generateName`. */
   | { readonly kind: 'change'; readonly perSecond: number; readonly count: number }
-  /** As many in one piece. */
+  /** This number of changes in one piece. */
   | { readonly kind: 'burst'; readonly count: number }
-  /** Every open watch is told that its version is gone: the client has to list again. */
+  /** Every open watch gets the error that its version is gone: the client has to list again. */
   | { readonly kind: 'expire' }
   /** Answered with `connections`. */
   | { readonly kind: 'connections' };
 
-/** What the parent hears. */
+/** The reports to the parent. */
 export type Report =
   | { readonly kind: 'listening'; readonly port: number; readonly ca: string }
   | { readonly kind: 'connections'; readonly connections: number }
   /** The first request for a Lease. */
   | { readonly kind: 'lease'; readonly atMs: number };
 
-const tell = (report: Report): void => void process.send?.(report);
+const send = (report: Report): void => void process.send?.(report);
 const nowMs = (): number => performance.timeOrigin + performance.now();
 
 const watches = new Set<ServerHttp2Stream>();
@@ -78,7 +78,7 @@ async function serveWatch(stream: ServerHttp2Stream, query: URLSearchParams): Pr
   if (query.has('sendInitialEvents')) {
     for (const chunk of initialEvents) await write(stream, chunk);
   }
-  // Before the client can be synced, and its parent ask for changes.
+  // Prepared before the client is synced and the parent asks for changes.
   watches.add(stream);
   stream.on('close', () => watches.delete(stream));
   if (query.has('sendInitialEvents')) stream.write(endMark);
@@ -95,24 +95,24 @@ function changes(howMany: number): Buffer {
   return Buffer.from(frames.join(''));
 }
 
-async function tellChanges(perSecond: number, total: number): Promise<void> {
+async function sendChanges(perSecond: number, total: number): Promise<void> {
   const batchMs = perSecond < 200 ? 1000 / perSecond : 5;
   const perBatch = Math.max(1, (perSecond * batchMs) / 1000);
   const startMs = performance.now();
   for (let batch = 1; batch <= total / perBatch; batch += 1) {
-    tellAll(changes(perBatch));
+    sendAll(changes(perBatch));
     await sleep(Math.max(0, startMs + batch * batchMs - performance.now()));
   }
 }
 
-function tellAll(chunk: Buffer): void {
+function sendAll(chunk: Buffer): void {
   for (const stream of watches) stream.write(chunk);
 }
 
 let lease: Record<string, unknown> | undefined;
 
 function serveLease(stream: ServerHttp2Stream, method: string): void {
-  if (lease === undefined && method === 'GET') tell({ kind: 'lease', atMs: nowMs() });
+  if (lease === undefined && method === 'GET') send({ kind: 'lease', atMs: nowMs() });
   const body: Buffer[] = [];
   stream.on('data', (chunk: Buffer) => body.push(chunk));
   stream.on('end', () => {
@@ -137,21 +137,21 @@ function write(stream: ServerHttp2Stream, chunk: Buffer): Promise<void> | undefi
 process.on('message', (order: Order) => {
   switch (order.kind) {
     case 'change':
-      void tellChanges(order.perSecond, order.count);
+      void sendChanges(order.perSecond, order.count);
       return;
     case 'burst':
-      tellAll(changes(order.count));
+      sendAll(changes(order.count));
       return;
     case 'expire': {
       const gone = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Expired', code: 410 };
-      tellAll(Buffer.from(`${JSON.stringify({ type: 'ERROR', object: gone })}\n`));
+      sendAll(Buffer.from(`${JSON.stringify({ type: 'ERROR', object: gone })}\n`));
       return;
     }
     case 'connections':
-      server.getConnections((_error, connections) => tell({ kind: 'connections', connections }));
+      server.getConnections((_error, connections) => send({ kind: 'connections', connections }));
   }
 });
 process.on('disconnect', () => process.exit());
 server.listen(0, '127.0.0.1', () => {
-  tell({ kind: 'listening', port: (server.address() as AddressInfo).port, ca: authority.ca });
+  send({ kind: 'listening', port: (server.address() as AddressInfo).port, ca: authority.ca });
 });

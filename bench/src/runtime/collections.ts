@@ -24,7 +24,7 @@ export const resources: Readonly<Record<Kind, Resource>> = {
   Pod: pods,
 };
 
-/** Where a collection is served. */
+/** The address of a served collection. */
 export interface Address {
   readonly port: number;
   readonly ca: string;
@@ -33,7 +33,7 @@ export interface Address {
 export interface CollectionServer extends Disposable {
   readonly address: Address;
   order(order: Order): void;
-  /** The next report of this kind, from now on. */
+  /** Resolves with the next report of this kind. */
   reported<K extends Report['kind']>(kind: K): Promise<Extract<Report, { readonly kind: K }>>;
 }
 
@@ -64,7 +64,7 @@ export interface Connection extends AsyncDisposable {
   readonly client: ApiClient;
 }
 
-/** By TLS and HTTP/2. */
+/** A client over TLS and HTTP/2. */
 export async function connectTo({ port, ca }: Address): Promise<Connection> {
   const deps = { clock: systemClock(), logger: silentLogger, files: systemFiles(), env: {} };
   const connection = await connectCluster(deps, {
@@ -82,7 +82,7 @@ export async function connectTo({ port, ca }: Address): Promise<Connection> {
 export interface Feed {
   readonly kind: Kind;
   readonly count: number;
-  /** After the initial content, as fast as they are taken. */
+  /** Changes after the initial content, as fast as they are read. */
   readonly changes: number;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A controller as small as they get: a lease on a connection of its own, then eight informers on another. Run as
- * `node controller.ts <address as JSON>`; tells its parent when it leads and when all informers are synced.
+ * A minimal controller: a lease on its own connection, then eight informers on another. Run as
+ * `node controller.ts <address as JSON>`; reports to its parent when it leads and when all informers are synced.
  */
 import { createEventRecorder, noMetrics, silentLogger, systemClock, systemRandom } from '@csi-sidecars/runtime';
 import { createElectionMetrics, createLeaderElector } from '@csi-sidecars/runtime/internal';

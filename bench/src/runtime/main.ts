@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the runtime costs. Every measurement runs in a process of its own, most of them several times; prints a table beside
- * the budgets, writes it into its section of bench/README.md, asserts nothing.
+ * The cost of the runtime. Every measurement runs in its own process, most of them several times. It prints a table with
+ * the budgets and writes it into its section of bench/README.md; it asserts nothing.
  */
 import { fork } from 'node:child_process';
 import { cpus } from 'node:os';
 import { rewriteSection } from '../page.ts';
 import { mediansOf, printTable, type Row, tableOf } from './report.ts';
 
-/** Of what is a rate or a latency. Maxima over some seconds are measured once. */
+/** The number of runs for rates and latencies. Maxima over some seconds are measured once. */
 const rounds = 3;
 
 /** The rows of a measurement; undefined when the process died. */

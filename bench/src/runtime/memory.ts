@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * M1: heap bytes per cached object, its key and its place in the cache included. Run as `node --expose-gc memory.ts <kind>
- * <cached|projected>`: what the informer keeps of an object, and of a projection.
+ * M1: heap bytes per cached object, including its key and its share of the cache. Run as `node --expose-gc memory.ts <kind>
+ * <cached|projected>`: for whole objects, and for a projection.
  */
 import { type KubeObject, silentLogger, systemClock, systemRandom, type Transform } from '@csi-sidecars/runtime';
 import { type Informer } from '@csi-sidecars/runtime';
 import { createInformer } from '@csi-sidecars/runtime/internal';
 import { feed, resources } from './collections.ts';
 import type { Kind } from './objects.ts';
-import { type Budget, type Row, tell } from './report.ts';
+import { type Budget, type Row, reportRows } from './report.ts';
 
 const count = 20_000;
 const budgets: Readonly<Record<string, Budget>> = {
@@ -71,7 +71,7 @@ async function synced(objects: number): Promise<Informer<KubeObject>> {
   return informer;
 }
 
-// Another informer of that size first: compiled code is no part of an object.
+// Another informer of that size runs first, so that compiled code is not counted.
 const first = await synced(count);
 const before = heapBytes();
 const kept = await synced(count);
@@ -83,6 +83,6 @@ const row: Row = {
   unit: 'B/object',
   ...(budget && { budget }),
 };
-tell([row]);
+reportRows([row]);
 if (first.lister.size === 0 || kept.lister.size !== count) process.exitCode = 1;
 setImmediate(() => process.exit());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Objects as a cluster that has lived for a while holds them, managedFields included: about 2.7 KB per
+ * Objects as in a cluster that has run for a while, including managedFields: about 2.7 KB per
  * PersistentVolume, 2.1 KB per claim, 1.3 KB per attachment, 4.5 KB per pod. Deterministic: object n is always the same.
  */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a controller puts behind a watch: a cache with two indexes, two handlers that enqueue, a queue and one who takes from it. */
+/** The pipeline of a controller behind a watch: a cache with two indexes, two handlers that enqueue, a queue and one worker. */
 import {
   type ApiClient,
   itemExponential,
@@ -17,7 +17,7 @@ import { createInformer } from '@csi-sidecars/runtime/internal';
 
 export interface Pipeline extends AsyncDisposable {
   readonly informer: Informer<PersistentVolume>;
-  /** Resolves when the last handler was told of this version, with the number of updates it was told of so far. */
+  /** Resolves when the last handler was called for this version, with the number of its update calls so far. */
   updated(resourceVersion: string): Promise<number>;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * M14: what the work queue costs: add/get/done pairs per second, bytes per waiting and per delayed key, and reconciles per second
- * through the workers. Tells numbers, asserts nothing. Run with `--expose-gc`, or the bytes are an upper bound.
+ * M14: the cost of the work queue: add/get/done pairs per second, bytes per waiting and per delayed key, and reconciles per second
+ * through the workers. It reports numbers and asserts nothing. Run with `--expose-gc`, or the bytes are an upper bound.
  */
 import { done, itemExponential, OrderlyStop, silentLogger, systemClock } from '@csi-sidecars/runtime';
 import { createWorkQueue, runWorkers } from '@csi-sidecars/runtime/internal';
 import { type WorkQueue } from '@csi-sidecars/runtime/internal';
-import { type Budget, type Row, tell } from './report.ts';
+import { type Budget, type Row, reportRows } from './report.ts';
 
 const pairs = 1_000_000;
 const throughWorkersAtOnce = 100_000;
@@ -23,7 +23,7 @@ function report(measure: string, value: number, limit: { readonly unit: string; 
   rows.push({ measure: `M14 ${measure}`, value, ...limit });
 }
 
-/** Of a million pairs, in as many rounds as it takes. */
+/** Measures a million pairs, in as many rounds as needed. */
 async function perSecond(pairsPerRound: number, round: () => Promise<void>): Promise<number> {
   const startMs = clock.monotonicMs();
   for (let done = 0; done < pairs; done += pairsPerRound) await round();
@@ -42,7 +42,7 @@ async function deep(depth: number): Promise<void> {
   for (let taken = 0; taken < depth; taken += 1) queue.done((await queue.get()) ?? '');
 }
 
-/** One key at a time, so the queue is always empty. */
+/** Adds one key at a time, so the queue is always empty. */
 async function shallow(): Promise<void> {
   const queue = aQueue();
   for (const key of keys) {
@@ -95,4 +95,4 @@ const failing = bytesPerKey((queue) => {
   for (const key of keys) queue.addRateLimited(key);
 });
 report('memory of a failed key (delay and counter)', failing, { unit: 'B' });
-tell(rows);
+reportRows(rows);

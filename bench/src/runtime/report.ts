@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What was measured. Measurements run in processes of their own and tell their rows to whoever started them. */
+/** The results. Measurements run in separate processes and report their rows to the process that started them. */
 import { median } from '../side-by-side/measures.ts';
 
 export interface Row {
   readonly measure: string;
   readonly value: number;
   readonly unit: string;
-  /** For the reader; nothing is asserted. */
+  /** The budget, for the reader; nothing is asserted. */
   readonly budget?: Budget;
 }
 
 export type Budget = { readonly atMost: number } | { readonly atLeast: number };
 
-export function tell(rows: readonly Row[]): void {
+export function reportRows(rows: readonly Row[]): void {
   if (process.send !== undefined) process.send(rows);
   else printTable(rows);
 }
 
-/** Of several runs of one measurement, row by row. */
+/** The medians of several runs of one measurement, row by row. */
 export function mediansOf(runs: readonly (readonly Row[])[]): readonly Row[] {
   const [first = []] = runs;
   return first.map((row) => ({
@@ -38,7 +38,7 @@ export function printTable(rows: readonly Row[]): void {
   }
 }
 
-/** The same for a page. */
+/** The same table for a page. */
 export function tableOf(rows: readonly Row[]): string {
   const lines = rows.map(
     (row) => `| ${row.measure} | ${show(row.value)} ${row.unit} | ${limit(row)} | ${verdict(row)} |`,
@@ -62,7 +62,7 @@ function show(value: number): string {
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** Of sorted numbers. */
+/** A percentile of sorted numbers. */
 export function quantile(sorted: readonly number[], q: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? NaN;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** M11 and M17: a controller from the start of its process until it works, and the connections it keeps then. */
+/** M11 and M17: a controller from the start of its process until it works, and the connections that it then keeps. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServer } from './collections.ts';
 import type { Started } from './controller.ts';
-import { tell } from './report.ts';
+import { reportRows } from './report.ts';
 
 using server = await startServer('PersistentVolume', 1000);
 const firstLease = server.reported('lease');
@@ -21,7 +21,7 @@ server.order({ kind: 'connections' });
 const { connections } = await counted;
 controller.kill();
 const of = 'a controller, run from sources';
-tell([
+reportRows([
   { measure: 'M11 connections of a leader with 8 informers', value: connections, unit: '', budget: { atMost: 2 } },
   {
     measure: `M17 start of ${of}, to the first request for the lease`,

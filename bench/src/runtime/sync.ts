@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * M4 and M5: the first sync of a large collection over loopback, TLS and HTTP/2, with one index and one handler. Run as
- * `node --expose-gc sync.ts <streamed|listed> <count>`. M3 is this under smaller and smaller heap limits.
+ * `node --expose-gc sync.ts <streamed|listed> <count>`. M3 is this measurement with smaller and smaller heap limits.
  */
 import {
   type PersistentVolume,
@@ -13,7 +13,7 @@ import {
 import { createInformer } from '@csi-sidecars/runtime/internal';
 import { blockRows, watchLoop } from './blocks.ts';
 import { connectTo, startServer } from './collections.ts';
-import { tell } from './report.ts';
+import { reportRows } from './report.ts';
 
 const [mode, countText] = process.argv.slice(2) as ['streamed' | 'listed', string];
 const count = Number(countText);
@@ -31,12 +31,12 @@ const informer = createInformer<PersistentVolume>(
   {
     resource: persistentVolumes,
     indexers: { handle: ({ spec }) => [spec?.csi?.volumeHandle ?? ''] },
-    // The API server pages a list at version 0 only where it has no cache; the bench measures the paged fallback.
+    // The API server pages a list at version 0 only if it has no cache; the bench measures the paged fallback.
     pageSize: 500,
   },
 );
-let told = 0;
-informer.addHandler({ add: () => (told += 1) });
+let added = 0;
+informer.addHandler({ add: () => (added += 1) });
 const stop = new AbortController();
 const loop = watchLoop();
 const cpu = process.cpuUsage();
@@ -49,7 +49,7 @@ const blocks = loop.stop();
 globalThis.gc?.();
 const heapMb = process.memoryUsage().heapUsed / 2 ** 20;
 const name = `${count.toLocaleString('en')} PVs ${mode}`;
-tell([
+reportRows([
   { measure: `M5 ${name}: wall`, value: wallMs, unit: 'ms', budget: { atMost: 3000 } },
   { measure: `M5 ${name}: client CPU`, value: (user + system) / 1000, unit: 'ms', budget: { atMost: 2000 } },
   { measure: `M5 ${name}: peak RSS`, value: process.resourceUsage().maxRSS / 1024, unit: 'MB' },
@@ -58,4 +58,4 @@ tell([
 ]);
 stop.abort();
 await running;
-if (told !== count) process.exitCode = 1;
+if (added !== count) process.exitCode = 1;

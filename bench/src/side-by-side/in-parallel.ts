@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Work on many things at once, but not on all. The first failure ends it. */
+/** Works on many items with bounded concurrency. The first failure ends it. */
 export async function inParallel<T>(
   items: Iterable<T>,
   concurrency: number,
   work: (item: T) => Promise<unknown>,
 ): Promise<void> {
   const rest = Iterator.from(items);
-  // One iterator for all: each takes the next thing that nobody has.
+  // One iterator for all workers: each takes the next item.
   const worker = async (): Promise<void> => {
     for (let next = rest.next(); next.done !== true; next = rest.next()) await work(next.value);
   };

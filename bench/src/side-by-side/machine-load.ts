@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How much of the machine is in use (Linux): where it is all of it, a latency tells of queues and not of a program. */
+/** How much of the machine is in use (Linux): at full load, latencies measure queues and not the program. */
 import { readFileSync } from 'node:fs';
 
 export interface ProcessorTimes {

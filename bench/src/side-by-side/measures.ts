@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The numbers so far. Several of one make and measure become their median. */
+/** The numbers so far. Several values of one implementation and measure become their median. */
 
 export interface Measure {
   readonly title: string;
@@ -20,39 +20,39 @@ export const requests: Scale = { unit: '', digits: 2 };
 export const count: Scale = { unit: '', digits: 0 };
 export const cpu: Scale = { unit: 's', digits: 2 };
 
-/** Those who are compared. */
-export type MakeName = 'ours' | 'upstream';
+/** The names of the compared implementations. */
+export type ImplementationName = 'ours' | 'upstream';
 
 /** Requests per unit, by verb and resource. */
 export type Numbers = ReadonlyMap<string, number>;
 
-/** Where the measurements of one make go. */
+/** Records the measurements of one implementation. */
 export interface Recording<Id extends string> {
   readonly record: (id: Id, value: number) => void;
   readonly recordRequests: (unit: string, perUnit: Numbers) => void;
 }
 
 export interface Results<Id extends string> {
-  readonly recording: (make: MakeName) => Recording<Id>;
-  readonly median: (make: MakeName, id: Id) => number | undefined;
-  /** By kind of request; a kind that a round did not have counts 0 there. */
-  readonly medianRequests: (make: MakeName, unit: string) => Numbers;
+  readonly recording: (implementation: ImplementationName) => Recording<Id>;
+  readonly median: (implementation: ImplementationName, id: Id) => number | undefined;
+  /** By kind of request; a kind that did not occur in a round counts as 0. */
+  readonly medianRequests: (implementation: ImplementationName, unit: string) => Numbers;
 }
 
 export function createResults<Id extends string>(): Results<Id> {
   const values = new Map<string, number[]>();
   const tallies = new Map<string, Numbers[]>();
   return {
-    recording: (make) => ({
-      record: (id, value) => push(values, `${make} ${id}`, value),
-      recordRequests: (unit, perUnit) => push(tallies, `${make} ${unit}`, perUnit),
+    recording: (implementation) => ({
+      record: (id, value) => push(values, `${implementation} ${id}`, value),
+      recordRequests: (unit, perUnit) => push(tallies, `${implementation} ${unit}`, perUnit),
     }),
-    median: (make, id) => {
-      const seen = values.get(`${make} ${id}`);
+    median: (implementation, id) => {
+      const seen = values.get(`${implementation} ${id}`);
       return seen === undefined ? undefined : median(seen);
     },
-    medianRequests: (make, unit) => {
-      const rounds = tallies.get(`${make} ${unit}`) ?? [];
+    medianRequests: (implementation, unit) => {
+      const rounds = tallies.get(`${implementation} ${unit}`) ?? [];
       const kinds = new Set(rounds.flatMap((round) => [...round.keys()]));
       return new Map([...kinds].map((kind) => [kind, median(rounds.map((round) => round.get(kind) ?? 0))]));
     },
@@ -65,7 +65,7 @@ function push<T>(map: Map<string, T[]>, key: string, value: T): void {
   else entry.push(value);
 }
 
-/** Of at least one number; the mean of the middle two of an even number. */
+/** The median of at least one number; for an even count, the mean of the middle two. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The command line of these benches. Every size is bounded, so that a run ends by itself. */
 import { parseArgs } from 'node:util';
-import type { MakeName } from './measures.ts';
+import type { ImplementationName } from './measures.ts';
 
 /** The main size of a bench. */
 export interface Load {
@@ -12,14 +12,14 @@ export interface Load {
 
 export interface Options {
   readonly only: readonly string[];
-  /** Undefined: both, turn and turn about. */
-  readonly make: MakeName | undefined;
+  /** Undefined means both, alternating. */
+  readonly implementation: ImplementationName | undefined;
   readonly rounds: number;
   readonly load: number;
   readonly foreign: number;
-  /** How long a process is left alone before its memory counts as idle. */
+  /** How long a process is idle before its memory is measured. */
   readonly settleMs: number;
-  /** Everything once, with a tenth of the load. */
+  /** One round, with a tenth of the load. */
   readonly quick: boolean;
   /** Only a whole run rewrites the page. */
   readonly writesPage: boolean;
@@ -34,7 +34,7 @@ export interface Choice {
 
 export function usageOf({ name, load, parts }: Choice): string {
   return `usage: UPSTREAM_BIN=<folder> npm run bench -- ${name} [options]
-  --rounds=N    of each make, interleaved (3)
+  --rounds=N    of each implementation, interleaved (3)
   --${`${load.flag}=N`.padEnd(12)}${load.title} (1000)
   --foreign=N   volumes, claims and attachments of another driver, each (10000)
   --only=LIST   of ${parts.join(', ')} (all); bench/README.md stays as it is
@@ -63,8 +63,9 @@ export function parseOptions(argv: readonly string[], { load, parts }: Choice): 
     if (Number.isInteger(value) && value >= from && value <= to) return value;
     throw new Error(`--${name}=${text} is not a number from ${from} to ${to}`);
   };
-  const { only, make } = given;
-  if (make !== undefined && make !== 'ours' && make !== 'upstream') throw new Error(`--make=${make} is neither`);
+  const { only, make: implementation } = given;
+  if (implementation !== undefined && implementation !== 'ours' && implementation !== 'upstream')
+    throw new Error(`--make=${implementation} is neither`);
   return {
     rounds: number('rounds', quick ? 1 : 3, { from: 1, to: 20 }),
     load: number(load.flag, quick ? 100 : 1000, { from: 10, to: 10_000 }),
@@ -72,8 +73,8 @@ export function parseOptions(argv: readonly string[], { load, parts }: Choice): 
     settleMs: quick ? 3000 : 10_000,
     quick,
     only: typeof only === 'string' ? only.split(',').map((text) => partOf(text, parts)) : parts,
-    make,
-    writesPage: !quick && only === undefined && make === undefined,
+    implementation,
+    writesPage: !quick && only === undefined && implementation === undefined,
   };
 }
 

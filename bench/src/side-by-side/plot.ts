@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The results as bars: one group per measure, each group to its own scale. Plain SVG, readable on dark and light pages. */
-import type { MakeName } from './measures.ts';
+/** The results as bars: one group per measure, each with its own scale. Plain SVG, readable on dark and light pages. */
+import type { ImplementationName } from './measures.ts';
 import { measuredIds, show, type Report } from './report.ts';
 
 const width = 760;
@@ -9,13 +9,13 @@ const barsWidth = 230;
 const barHeight = 12;
 const groupHeight = 36;
 const top = 34;
-const colours: Readonly<Record<MakeName, string>> = { ours: '#2563eb', upstream: '#9ca3af' };
+const colours: Readonly<Record<ImplementationName, string>> = { ours: '#2563eb', upstream: '#9ca3af' };
 
 export function toSvg<Id extends string>(report: Report<Id>): string {
-  const { subject, makes, results } = report;
+  const { subject, implementations, results } = report;
   const groups = measuredIds(report);
   const height = top + groups.length * groupHeight + 8;
-  const legend = makes.map(
+  const legend = implementations.map(
     ({ name, version }, index) =>
       rect({ x: 16 + index * 200, y: 12, width: 12, fill: colours[name] }) +
       text(34 + index * 200, 22, `${name} ${version}`),
@@ -23,9 +23,9 @@ export function toSvg<Id extends string>(report: Report<Id>): string {
   const body = groups.map((id, group) => {
     const measure = subject.measures[id];
     const y = top + group * groupHeight;
-    const values = makes.map(({ name }) => results.median(name, id) ?? 0);
+    const values = implementations.map(({ name }) => results.median(name, id) ?? 0);
     const scale = barsWidth / Math.max(...values, Number.MIN_VALUE);
-    const bars = makes.map(({ name }, index) => {
+    const bars = implementations.map(({ name }, index) => {
       const value = values[index] ?? 0;
       const at = y + index * (barHeight + 2);
       const bar = rect({ x: barsFrom, y: at, width: Math.max(1, value * scale), fill: colours[name] });

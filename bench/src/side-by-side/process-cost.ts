@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What one process has cost so far, as the kernel counts it (Linux). */
+/** The CPU time and memory of one process, as the kernel counts them (Linux). */
 import { readFileSync } from 'node:fs';
 
 /** USER_HZ: fixed at 100 wherever Linux exports it. */

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The results as a page section: what was compared, a table of measures, tables of requests. Markdown, readable as text. */
+/** The results as a page section: the setting, a table of measures, tables of requests. Markdown, readable as text. */
 import type { Measure, Results } from './measures.ts';
-import type { Make } from './makes.ts';
+import type { Implementation } from './implementations.ts';
 import type { Options } from './options.ts';
 import type { Subject } from './subject.ts';
 
 export interface Report<Id extends string> {
   readonly subject: Subject<Id>;
-  readonly makes: readonly Make[];
+  readonly implementations: readonly Implementation[];
   readonly results: Results<Id>;
   readonly options: Options;
-  /** What else is worth naming: Kubernetes, Node.js, driver, machine. */
+  /** The versions of Kubernetes, Node.js and driver, and the machine. */
   readonly setting: Readonly<Record<string, string>>;
 }
 
 export function toMarkdown<Id extends string>(report: Report<Id>): string {
-  const { subject, makes, options, setting } = report;
-  const versions = makes.map(({ name, version }) => `${name} ${version}`).join(', ');
+  const { subject, implementations, options, setting } = report;
+  const versions = implementations.map(({ name, version }) => `${name} ${version}`).join(', ');
   const others = Object.entries(setting).map(([name, value]) => `${name} ${value}`);
   const sizes = `${options.load} ${subject.load.title}, ${options.foreign} foreign objects of each kind`;
   return [
@@ -27,28 +27,28 @@ export function toMarkdown<Id extends string>(report: Report<Id>): string {
 }
 
 /** Those that were measured. */
-export function measuredIds<Id extends string>({ subject, makes, results }: Report<Id>): readonly Id[] {
+export function measuredIds<Id extends string>({ subject, implementations, results }: Report<Id>): readonly Id[] {
   const ids = Object.keys(subject.measures) as Id[];
-  return ids.filter((id) => makes.some(({ name }) => results.median(name, id) !== undefined));
+  return ids.filter((id) => implementations.some(({ name }) => results.median(name, id) !== undefined));
 }
 
 function measureTable<Id extends string>(report: Report<Id>): string {
-  const { subject, makes, results } = report;
+  const { subject, implementations, results } = report;
   const rows = measuredIds(report).map((id) => {
     const measure = subject.measures[id];
-    const values = makes.map(({ name }) => results.median(name, id));
+    const values = implementations.map(({ name }) => results.median(name, id));
     return [measure.title, ...values.map((value) => show(value, measure)), ratio(values)];
   });
-  return table(['', ...makes.map(({ name }) => name), 'ours / upstream'], rows);
+  return table(['', ...implementations.map(({ name }) => name), 'ours / upstream'], rows);
 }
 
-/** None where nothing was counted. */
-function requestTable<Id extends string>({ makes, results }: Report<Id>, unit: string): readonly string[] {
-  const columns = makes.map(({ name }) => results.medianRequests(name, unit));
+/** Empty if nothing was counted. */
+function requestTable<Id extends string>({ implementations, results }: Report<Id>, unit: string): readonly string[] {
+  const columns = implementations.map(({ name }) => results.medianRequests(name, unit));
   const kinds = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort();
   if (kinds.length === 0) return [];
   const shown = kinds.map((kind) => [kind, ...columns.map((column) => (column.get(kind) ?? 0).toFixed(2))]);
-  return [table([`requests per ${unit}`, ...makes.map(({ name }) => name)], shown)];
+  return [table([`requests per ${unit}`, ...implementations.map(({ name }) => name)], shown)];
 }
 
 export function show(value: number | undefined, { digits, unit }: Measure): string {

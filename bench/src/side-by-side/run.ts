@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Ours and upstream's program, turn and turn about, on one real control plane with one kind of driver. Prints tables and
+ * Runs our program and upstream's alternately, on one real control plane with one kind of driver. Prints tables and
  * rewrites its section of bench/README.md; asserts nothing. Ctrl-C stops everything in order.
  */
 import { spawnSync } from 'node:child_process';
@@ -10,13 +10,13 @@ import { basename, join } from 'node:path';
 import { describe, Interrupted, onInterrupt, type Environment } from '@csi-sidecars/e2e';
 import { plotsFolder, rewriteSection } from '../page.ts';
 import { createForeignObjects } from './foreign-objects.ts';
-import { findMakes, type Make } from './makes.ts';
+import { findImplementations, type Implementation } from './implementations.ts';
 import { createResults } from './measures.ts';
 import { parseOptions, usageOf, type Options } from './options.ts';
-import { openPlace } from './place.ts';
+import { openTestBed } from './test-bed.ts';
 import { toSvg } from './plot.ts';
 import { toMarkdown, type Report } from './report.ts';
-import { openStand, type Stand } from './stand.ts';
+import { openBenchCluster, type BenchCluster } from './bench-cluster.ts';
 import type { Part, Subject } from './subject.ts';
 
 const foreign = 'foreign';
@@ -44,31 +44,33 @@ export async function runSideBySide<Id extends string>(subject: Subject<Id>): Pr
 async function measureAll<Id extends string>(subject: Subject<Id>, options: Options): Promise<void> {
   const { name, program, prepare, parts, besideForeign } = subject;
   const env: Environment = process.env;
-  const makes = findMakes(program, env).filter(({ name: make }) => options.make === undefined || options.make === make);
+  const implementations = findImplementations(program, env).filter(
+    ({ name: implementation }) => options.implementation === undefined || options.implementation === implementation,
+  );
   await using stack = new AsyncDisposableStack();
-  const stand = await openStand({ name, env, signal: onInterrupt() }, stack);
+  const cluster = await openBenchCluster({ name, env, signal: onInterrupt() }, stack);
   const results = createResults<Id>();
-  const measure = async (make: Make, what: string, part: Part<Id>): Promise<void> => {
-    const startMs = stand.clock.monotonicMs();
-    await using place = await openPlace(stand, what, { make, subject });
-    await prepare(place);
-    await part(place, options, results.recording(make.name));
-    const seconds = (stand.clock.monotonicMs() - startMs) / 1000;
-    process.stderr.write(`${what} ${make.name}: ${seconds.toFixed(1)} s\n`);
+  const measure = async (implementation: Implementation, what: string, part: Part<Id>): Promise<void> => {
+    const startMs = cluster.clock.monotonicMs();
+    await using bed = await openTestBed(cluster, what, { implementation, subject });
+    await prepare(bed);
+    await part(bed, options, results.recording(implementation.name));
+    const seconds = (cluster.clock.monotonicMs() - startMs) / 1000;
+    process.stderr.write(`${what} ${implementation.name}: ${seconds.toFixed(1)} s\n`);
   };
 
   const eachRound = Object.entries(parts).filter(([part]) => options.only.includes(part));
   for (let round = 1; round <= options.rounds; round += 1) {
     for (const [part, work] of eachRound) {
-      for (const make of makes) await measure(make, `${part}-${round}`, work);
+      for (const implementation of implementations) await measure(implementation, `${part}-${round}`, work);
     }
   }
   if (options.only.includes(foreign)) {
-    await stand.controlPlane.components.get('kube-controller-manager')?.stop();
-    await createForeignObjects(stand, options.foreign);
-    for (const make of makes) await measure(make, foreign, besideForeign);
+    await cluster.controlPlane.components.get('kube-controller-manager')?.stop();
+    await createForeignObjects(cluster, options.foreign);
+    for (const implementation of implementations) await measure(implementation, foreign, besideForeign);
   }
-  publish({ subject, makes, results, options, setting: settingOf(stand) });
+  publish({ subject, implementations, results, options, setting: settingOf(cluster) });
 }
 
 function publish<Id extends string>(report: Report<Id>): void {
@@ -81,7 +83,7 @@ function publish<Id extends string>(report: Report<Id>): void {
   rewriteSection(name, `${markdown}\n\n![The same as bars](plots/${name}.svg)`);
 }
 
-function settingOf({ kubernetes, env }: Stand): Readonly<Record<string, string>> {
+function settingOf({ kubernetes, env }: BenchCluster): Readonly<Record<string, string>> {
   const machine = cpus();
   return {
     Kubernetes: kubernetes,

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { eventually } from '@csi-sidecars/e2e';
 import type { Recording } from './measures.ts';
 import type { Options } from './options.ts';
-import type { Place } from './place.ts';
+import type { TestBed } from './test-bed.ts';
 import { cpuSeconds, memoryOf } from './process-cost.ts';
 
 export interface FirstWork {
-  /** The call that the waiting work leads to. */
+  /** The call that the waiting work causes. */
   readonly method: string;
   readonly served: () => Promise<void>;
 }
@@ -16,17 +16,17 @@ export interface FirstWork {
 export type StartMeasure = 'startLease' | 'startCall' | 'rssIdle' | 'anonIdle' | 'cpuStart';
 
 export async function measureStart(
-  place: Place,
+  bed: TestBed,
   { method, served, settleMs }: FirstWork & Pick<Options, 'settleMs'>,
   to: Recording<StartMeasure>,
 ): Promise<void> {
-  const { clock, patience } = place.stand;
-  const { process, spawnedAtMs } = await place.startSidecar();
+  const { clock, patience } = bed.cluster;
+  const { process, spawnedAtMs } = await bed.startSidecar();
   await served();
-  const lease = place.requests().find(({ resource }) => resource === 'leases');
+  const lease = bed.requests().find(({ resource }) => resource === 'leases');
   const leaseAtMs = lease?.receivedAtMs;
   if (leaseAtMs !== undefined) to.record('startLease', leaseAtMs - spawnedAtMs);
-  const callAtMs = await firstCallAtMs(place, method);
+  const callAtMs = await firstCallAtMs(bed, method);
   if (callAtMs !== undefined) to.record('startCall', callAtMs - spawnedAtMs);
 
   await clock.sleep(settleMs, patience.signal);
@@ -36,17 +36,17 @@ export async function measureStart(
   to.record('cpuStart', cpuSeconds(process.pid));
 }
 
-/** Our driver has a journal; of the hostpath driver there is the log. Undefined of any other. */
-async function firstCallAtMs({ driver, stand }: Place, method: string): Promise<number | undefined> {
-  const foreign = (stand.env['CSI_DRIVER_BIN'] ?? '') !== '';
+/** Read from the journal of our driver, or from the log of the hostpath driver. Undefined for any other driver. */
+async function firstCallAtMs({ driver, cluster }: TestBed, method: string): Promise<number | undefined> {
+  const foreign = (cluster.env['CSI_DRIVER_BIN'] ?? '') !== '';
   if (!foreign) {
     const calls = await driver.control.calls();
     return calls.find((call) => call.method.endsWith(`/${method}`))?.beganAtMs;
   }
-  return await eventually(stand.patience, {
+  return await eventually(cluster.patience, {
     what: 'the driver has written its log',
     timeoutMs: 5000,
-    check: () => klogTimeMs(readFileSync(driver.process.logFile, 'utf8'), method, stand.clock.nowMs()),
+    check: () => klogTimeMs(readFileSync(driver.process.logFile, 'utf8'), method, cluster.clock.nowMs()),
   }).catch(() => undefined);
 }
 

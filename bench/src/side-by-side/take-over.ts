@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * An idle leader and a standby with default lease times: how long new work waits once the leader is gone, after SIGTERM and
- * after SIGKILL. Each replica has a host name, so an identity, of its own.
+ * after SIGKILL. Each replica has its own host name, and so its own identity.
  */
 import { eventually } from '@csi-sidecars/e2e';
 import { leases, type Lease } from '@csi-sidecars/runtime';
 import type { Recording } from './measures.ts';
-import type { Place, Sidecar } from './place.ts';
+import type { TestBed, Sidecar } from './test-bed.ts';
 
-/** Creates work of that name; resolves with when it was done, in monotonic milliseconds. */
+/** Creates work with that name; resolves with the time when it was done, in monotonic milliseconds. */
 export type Serve = (name: string) => Promise<number>;
 
 export async function measureTakeOver(
-  place: Place,
+  bed: TestBed,
   serve: Serve,
   to: Recording<'takeOverTerm' | 'takeOverKill'>,
 ): Promise<void> {
-  const first = await place.startSidecar({ host: 'replica-a' });
-  await untilLed(place, 'replica-a');
-  const second = await standby(place, 'replica-b');
-  to.record('takeOverTerm', await secondsWithout(place, serve, { leader: first, signal: 'SIGTERM' }));
-  await untilLed(place, 'replica-b');
-  await standby(place, 'replica-c');
-  to.record('takeOverKill', await secondsWithout(place, serve, { leader: second, signal: 'SIGKILL' }));
+  const first = await bed.startSidecar({ host: 'replica-a' });
+  await untilLed(bed, 'replica-a');
+  const second = await standby(bed, 'replica-b');
+  to.record('takeOverTerm', await secondsWithout(bed, serve, { leader: first, signal: 'SIGTERM' }));
+  await untilLed(bed, 'replica-b');
+  await standby(bed, 'replica-c');
+  to.record('takeOverKill', await secondsWithout(bed, serve, { leader: second, signal: 'SIGKILL' }));
 }
 
 async function secondsWithout(
-  { stand: { clock } }: Place,
+  { cluster: { clock } }: TestBed,
   serve: Serve,
   { leader, signal }: { readonly leader: Sidecar; readonly signal: 'SIGTERM' | 'SIGKILL' },
 ): Promise<number> {
@@ -36,31 +36,31 @@ async function secondsWithout(
   return ((await serve(`after-${signal.toLowerCase()}`)) - goneMs) / 1000;
 }
 
-/** A replica that has asked for the lease and did not get it. */
-async function standby(place: Place, host: string): Promise<Sidecar> {
-  const before = place.requests().length;
-  const sidecar = await place.startSidecar({ host });
+/** A replica that has requested the lease and did not get it. */
+async function standby(bed: TestBed, host: string): Promise<Sidecar> {
+  const before = bed.requests().length;
+  const sidecar = await bed.startSidecar({ host });
   const { process } = sidecar;
-  // The leader only updates its lease, at most it reads it after a conflict; who begins reads it.
-  await eventually(place.stand.patience, {
+  // The leader updates its lease and reads it only after a conflict; a new replica begins by reading it.
+  await eventually(bed.cluster.patience, {
     what: `${host} asks for the lease (${process.spec.logFile})`,
     check: () =>
-      place
+      bed
         .requests()
         .slice(before)
         .some(({ resource, verb }) => resource === 'leases' && verb === 'get'),
   });
-  await place.stand.clock.sleep(retryMs, place.stand.patience.signal);
+  await bed.cluster.clock.sleep(retryMs, bed.cluster.patience.signal);
   return sidecar;
 }
 
-/** The default period between attempts: both programs have settled then. */
+/** The default period between attempts, after which both programs are idle. */
 const retryMs = 5000;
 
-export async function untilLed({ stand, namespace }: Place, host: string): Promise<void> {
+export async function untilLed({ cluster, namespace }: TestBed, host: string): Promise<void> {
   const leads = ({ spec }: Lease): boolean => spec?.holderIdentity?.includes(host) === true;
-  await eventually(stand.patience, {
+  await eventually(cluster.patience, {
     what: `${host} leads`,
-    check: async () => (await stand.api.list(leases, { namespace })).items.some(leads),
+    check: async () => (await cluster.api.list(leases, { namespace })).items.some(leads),
   });
 }

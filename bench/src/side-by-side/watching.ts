@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Informers of the bench's own, to see what becomes of its objects. */
+/** Informers of the bench itself, to observe its objects. */
 import { eventually } from '@csi-sidecars/e2e';
 import { silentLogger, systemRandom, type KubeObject, type Resource } from '@csi-sidecars/runtime';
 import { type Informer } from '@csi-sidecars/runtime';
 import { createInformer } from '@csi-sidecars/runtime/internal';
-import type { Stand } from './stand.ts';
+import type { BenchCluster } from './bench-cluster.ts';
 
 export interface Watching extends AsyncDisposable {
   until(what: string, check: () => boolean): Promise<void>;
 }
 
-/** Longer than anything sensible takes: a run must end. */
+/** Longer than any expected duration, so that a run always ends. */
 const patienceMs = 240_000;
 
 export function anInformer<T extends KubeObject>(
-  { api: client, clock }: Stand,
+  { api: client, clock }: BenchCluster,
   resource: Resource<T>,
   namespace?: string,
 ): Informer<T> {
@@ -24,7 +24,7 @@ export function anInformer<T extends KubeObject>(
 
 /** Runs them until disposed; resolves when they are synced. */
 export async function watching(
-  { patience }: Stand,
+  { patience }: BenchCluster,
   informers: readonly Pick<Informer<KubeObject>, 'run' | 'whenSynced'>[],
 ): Promise<Watching> {
   const stop = new AbortController();

@@ -62,7 +62,7 @@ export function rightsUnused(rules: readonly PolicyRule[], requests: readonly Au
   return [...rightsGranted(rules)].filter((right) => !used.has(right)).sort();
 }
 
-/** Any other verb on secrets than `get` would show that a program reads more of them than it was told to. */
+/** A verb on secrets other than `get` would show that a program reads more secrets than the configured ones. */
 export function secretAccess(requests: readonly AuditedRequest[]): readonly AuditedRequest[] {
   return requests.filter(({ group, resource, verb }) => group === '' && resource === 'secrets' && verb !== 'get');
 }

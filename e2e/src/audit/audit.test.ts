@@ -68,7 +68,7 @@ describe('reading', () => {
     expect(readAudit(log).requests.map(({ code }) => code)).toEqual([200, 403]);
   });
 
-  it('given patches, then their kind is told as far as the body tells it', () => {
+  it('given patches, then their kind is reported as far as the body shows it', () => {
     const patch = (requestObject: unknown, query = ''): void =>
       appendFileSync(log, line({ verb: 'patch', requestObject, requestURI: `/x${query}` }));
     patch([{ op: 'test' }]);
@@ -111,7 +111,7 @@ describe('questions', () => {
     expect(refused([early, elsewhere, requestOf({ resource: 'pods', namespace: 'one' })])).toEqual([elsewhere]);
   });
 
-  it('given rules and requests, then the rights that nobody used are listed', () => {
+  it('given rules and requests, then the unused permissions are listed', () => {
     const rules = [{ apiGroups: ['storage.k8s.io'], resources: ['storageclasses'], verbs: ['list', 'watch'] }];
     const requests = [requestOf({ verb: 'list', group: 'storage.k8s.io', resource: 'storageclasses' })];
     expect(rightsUnused(rules, requests)).toEqual(['watch storageclasses.storage.k8s.io']);

@@ -15,7 +15,7 @@ export interface AuditedRequest {
   readonly namespace: string;
   readonly name: string;
   readonly code: number;
-  /** Only for patches of ServiceAccounts, and only where the body tells (see `patchKindOf`). */
+  /** Only for patches of ServiceAccounts, and only if the body shows it (see `patchKindOf`). */
   readonly patch: PatchKind | undefined;
   readonly uri: string;
   /** Wall clock of the API server when the request arrived. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the server adds to, or refuses because of, the state of the cluster. */
+/** Admission: fields that the server adds, and requests that it refuses, depending on the state of the cluster. */
 import assert from 'node:assert/strict';
 import { namespaces, persistentVolumeClaims, persistentVolumes, secrets, storageClasses } from '@csi-sidecars/runtime';
 import { aClass, aVolume } from './samples.ts';

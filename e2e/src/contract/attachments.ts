@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What attachers ask: finalizers by value, patches that name a UID, the status of an attachment, and its end. */
+/** The requests of attachers: finalizers by value, patches that name a UID, the status of an attachment, and its end. */
 import assert from 'node:assert/strict';
 import { persistentVolumes, volumeAttachments, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { anAttachment, aVolume } from './samples.ts';
@@ -81,7 +81,7 @@ export const attachmentChecks: readonly ContractCheck[] = [
     name: 'a JSON patch of finalizers tests what it builds on: absent, or the one at its place',
     async run(client, env) {
       const ref = { name: env.name('finalizer-by-place') };
-      // Of a kind that no controller adds finalizers to.
+      // A kind to which no controller adds finalizers.
       await client.create(volumeAttachments, anAttachment(ref.name));
       const target = { resource: volumeAttachments, ref };
       const path = '/metadata/finalizers';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is different for kinds that a CustomResourceDefinition brought. */
+/** The differences of kinds that a CustomResourceDefinition defines. */
 import assert from 'node:assert/strict';
 import { isNotFound, type ApiClient, type KubeObject, type Resource } from '@csi-sidecars/runtime';
 import { refused } from './expectations.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What clients learn about the server before they use it. */
+/** Discovery: what clients learn about the server before they use it. */
 import assert from 'node:assert/strict';
 import { refused } from './expectations.ts';
 import type { ContractCheck } from './check.ts';
@@ -40,7 +40,7 @@ export const discoveryChecks: readonly ContractCheck[] = [
     },
   },
   {
-    name: 'the version is told, and a group that is not served is 404 without a Status',
+    name: 'the version is reported, and a group that is not served is 404 without a Status',
     async run(client) {
       const version = (await client.raw('/version')) as { readonly major: string; readonly gitVersion: string };
       assert.equal(version.major, '1');

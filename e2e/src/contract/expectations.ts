@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What checks say about answers. */
+/** Assertions about answers, for the checks. */
 import assert from 'node:assert/strict';
 import { ApiError } from '@csi-sidecars/runtime';
 

@@ -100,7 +100,7 @@ export const objectChecks: readonly ContractCheck[] = [
     },
   },
   {
-    name: 'an update of a lease that is gone creates it anew, an update of a class does not',
+    name: 'an update of a deleted lease creates it again, an update of a deleted class does not',
     async run(client, env) {
       const lease = await client.create(leases, aLease(env, env.name('recreated')));
       const ref = { namespace: env.namespace, name: lease.metadata?.name ?? '' };

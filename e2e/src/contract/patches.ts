@@ -93,8 +93,8 @@ export const patchChecks: readonly ContractCheck[] = [
     name: 'a strategic merge patch merges owner references by uid and replaces atomic lists',
     async run(client, env) {
       const name = env.name('strategic-lists');
-      const owner = (uid: string, kind: string) => ({ apiVersion: 'v1', kind, name: 'nobody', uid });
-      // Of an unknown kind, so that no garbage collector acts on it.
+      const owner = (uid: string, kind: string) => ({ apiVersion: 'v1', kind, name: 'absent', uid });
+      // The kind is unknown, so that no garbage collector acts on it.
       const created = { ...aVolume(name), metadata: { name, ownerReferences: [owner('1', 'X')] } };
       await client.create(persistentVolumes, created);
       const target = { resource: persistentVolumes, ref: { name } };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the server refuses, defaults and normalises, as far as volumes depend on it. */
+/** Validation, defaults and normalisation by the server, as far as volumes depend on them. */
 import assert from 'node:assert/strict';
 import {
   csiNodes,

@@ -73,7 +73,7 @@ export type ComponentName =
   | 'containerd'
   | 'kubelet';
 
-/** Of a control plane without a node. */
+/** The value for a control plane without a node. */
 export type LocalComponentName = Exclude<ComponentName, 'containerd' | 'kubelet'>;
 
 /** This machine as a node, with a mount table of its own. */
@@ -85,7 +85,7 @@ export interface RealNode {
   readonly podLogs: string;
   /** Where this process finds a path of the node, volumes that are mounted included. */
   pathOf(path: string): string;
-  /** What is mounted for pods and by drivers. */
+  /** The mounts for pods and of drivers. */
   volumeMounts(): readonly string[];
   /** The processes of a container of a running pod, the first one first; `containerd://...` as in the pod's status. */
   processesOf(containerId: string): readonly number[];

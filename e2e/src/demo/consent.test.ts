@@ -40,12 +40,12 @@ it('given --yes, then file, context and server are shown, and it is agreed', asy
   expect(shown.slice(0, 3)).toEqual([`kubeconfig  ${good}`, 'context     mine', 'server      https://b:2']);
 });
 
-it('given nobody who can be asked, then it is shown and not agreed', async () => {
+it('given no terminal, then the cluster is shown, and consent is not given', async () => {
   const { path, shown } = await ask([], { KUBECONFIG: good });
   expect([path, shown[2], shown.at(-1)]).toEqual([
     undefined,
     'server      https://b:2',
-    'Nobody can be asked here; answer with --yes.',
+    'There is no terminal to ask on; answer with --yes.',
   ]);
 });
 

@@ -8,7 +8,7 @@ import { readKubeconfig } from '@csi-sidecars/runtime/internal';
 import { Refusal } from '../refusal.ts';
 import type { DemoOptions } from './options.ts';
 
-/** The kubeconfig file to use, or undefined when the answer was no (also when nobody can be asked). */
+/** The kubeconfig file to use, or undefined when the answer was no (also without a terminal). */
 export async function agreedKubeconfig(
   { kubeconfig, consent }: DemoOptions,
   env: Readonly<Record<string, string | undefined>>,
@@ -26,7 +26,7 @@ export async function agreedKubeconfig(
   print('In this cluster a namespace, a StorageClass, a claim and a volume object will be created and deleted again.');
   if (consent === 'given') return path;
   if (!process.stdin.isTTY) {
-    print('Nobody can be asked here; answer with --yes.');
+    print('There is no terminal to ask on; answer with --yes.');
     return undefined;
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });

@@ -23,8 +23,8 @@ const titleWidth = 26;
 export function createDisplay(clock: Clock, screen: Screen): Display {
   const terminal = screen.isTTY === true;
   const seconds = (sinceMs: number): string => `${((clock.monotonicMs() - sinceMs) / 1000).toFixed(1)} s`;
-  const result = (mark: string, title: string, told: string): void => {
-    screen.write(`${terminal ? '\r\u001b[2K' : ''}${mark} ${title.padEnd(titleWidth)} ${told}\n`);
+  const result = (mark: string, title: string, text: string): void => {
+    screen.write(`${terminal ? '\r\u001b[2K' : ''}${mark} ${title.padEnd(titleWidth)} ${text}\n`);
   };
   return {
     line: (text) => void screen.write(`${text}\n`),

@@ -14,7 +14,13 @@ import { createDisplay, type Display } from './display.ts';
 import { type DemoOptions, parseDemoOptions, usage } from './options.ts';
 import { show } from './show.ts';
 import { showNode } from './show-node.ts';
-import { embeddedStage, openDemoWorld, ownClusterStage, type Stage, type StageOptions } from './stage.ts';
+import {
+  embeddedCluster,
+  openDemoWorld,
+  ownCluster,
+  type DemoCluster,
+  type DemoClusterOptions,
+} from './demo-cluster.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -57,9 +63,9 @@ async function demonstrate(options: DemoOptions): Promise<number> {
   const startedMs = clock.monotonicMs();
   try {
     await using cleanUp = new AsyncDisposableStack();
-    const stageOptions: StageOptions = { clock, folder, namespace, systemChanges: options.systemChanges };
-    if (controlPlane === 'node') await playOnNode({ display, signal }, stageOptions, cleanUp);
-    else await playOnStage({ display, signal, kubeconfig }, { ...stageOptions, controlPlane }, cleanUp);
+    const clusterOptions: DemoClusterOptions = { clock, folder, namespace, systemChanges: options.systemChanges };
+    if (controlPlane === 'node') await playOnNode({ display, signal }, clusterOptions, cleanUp);
+    else await playOnStage({ display, signal, kubeconfig }, { ...clusterOptions, controlPlane }, cleanUp);
     display.line(`Done in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s.`);
     rmSync(folder, { recursive: true, force: true });
     return 0;
@@ -80,17 +86,17 @@ interface Performance {
 /** Driver and csi-provisioner as processes beside a control plane, or beside the user's own cluster. */
 async function playOnStage(
   { display, signal, kubeconfig }: Performance & { readonly kubeconfig: string | undefined },
-  { controlPlane, ...stageOptions }: StageOptions & { readonly controlPlane: 'sim' | 'local' | 'kubeconfig' },
+  { controlPlane, ...clusterOptions }: DemoClusterOptions & { readonly controlPlane: 'sim' | 'local' | 'kubeconfig' },
   cleanUp: AsyncDisposableStack,
 ): Promise<void> {
-  const { clock, folder, namespace } = stageOptions;
+  const { clock, folder, namespace } = clusterOptions;
   const patience = { clock, factor: 1, signal };
-  const stage = await display.step(
+  const cluster = await display.step(
     'control plane',
-    (): Promise<Stage> =>
+    (): Promise<DemoCluster> =>
       controlPlane === 'kubeconfig'
-        ? ownClusterStage(kubeconfig ?? '', stageOptions, cleanUp)
-        : embeddedStage(controlPlane, stageOptions, cleanUp),
+        ? ownCluster(kubeconfig ?? '', clusterOptions, cleanUp)
+        : embeddedCluster(controlPlane, clusterOptions, cleanUp),
     ({ describe }) => `${controlPlane}, ${describe}`,
   );
   const driver = await display.step(
@@ -109,16 +115,16 @@ async function playOnStage(
   );
   await display.step(
     'csi-provisioner',
-    () => stage.startProvisioner(driver),
+    () => cluster.startProvisioner(driver),
     ({ pid }) => `process ${pid}`,
   );
-  await show({ stage, driver, dataFolder: folder, namespace, display, patience });
+  await show({ cluster, driver, dataFolder: folder, namespace, display, patience });
 }
 
 /** Everything in pods on a real kubelet. */
 async function playOnNode(
   { display, signal }: Performance,
-  options: StageOptions,
+  options: DemoClusterOptions,
   cleanUp: AsyncDisposableStack,
 ): Promise<void> {
   const world = await display.step(

@@ -9,10 +9,10 @@ import { createCalls, deletedIds } from '../driver/calls.ts';
 import { eventually, type Patience } from '../eventually.ts';
 import { aClaim, aStorageClass } from '../scenarios/objects.ts';
 import type { Display } from './display.ts';
-import type { Stage } from './stage.ts';
+import type { DemoCluster } from './demo-cluster.ts';
 
 export interface Show {
-  readonly stage: Stage;
+  readonly cluster: DemoCluster;
   readonly driver: DriverInstance;
   /** Where the driver keeps its data. */
   readonly dataFolder: string;
@@ -24,8 +24,8 @@ export interface Show {
 const claimName = 'data';
 const size = '64Mi';
 
-export async function show({ stage, driver, dataFolder, namespace, display, patience }: Show): Promise<void> {
-  const { api } = stage;
+export async function show({ cluster, driver, dataFolder, namespace, display, patience }: Show): Promise<void> {
+  const { api } = cluster;
   const className = `${namespace}-class`;
   const until = <T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> =>
     eventually(patience, { what, check });

@@ -77,7 +77,7 @@ async function prepareDriver(ctx: ScenarioContext, { settings, flags = [] }: Dri
   const lifecycle = { podInfoOnMount: true, volumeLifecycleModes: ['Persistent', 'Ephemeral'] };
   await ctx.create(csiDrivers, aCsiDriver(driverName, { attachRequired: true, ...lifecycle }));
   const ports = await freePorts(['registrar', 'livenessprobe']);
-  // What comes before the flags is how it would be started here.
+  // The words before the flags are the command that starts it on this machine.
   const placement = { nodeName: node.name, kubeletRoot: node.kubeletRoot, folder, args: args.slice(1), ports };
   await ctx.eventually('kubelet has its folder for registrations', () => existsSync(registrationFolder(node)));
   return { node, driver, placement };

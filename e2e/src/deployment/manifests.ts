@@ -2,7 +2,7 @@
 /**
  * The pods of a CSI driver as a cluster has them: driver, registrar and livenessprobe on the node, each controller sidecar in a
  * pod of its own that shares the driver's socket. Arguments and probes are those of the hostpath driver's deployment; beyond it the
- * sidecars have a root file system that nobody can write to and no privileges. There is no pod network, so everything listens on
+ * sidecars have a read-only root file system and no privileges. There is no pod network, so everything listens on
  * the machine's loopback, and in-cluster settings name the API server there.
  */
 import type { Pod } from '@csi-sidecars/runtime';
@@ -65,7 +65,7 @@ export function registrarPod(name: string, placement: DriverPlacement): Pod {
 
 export interface ControllerPlacement extends Pick<DriverPlacement, 'nodeName' | 'folder'> {
   readonly serviceAccountName: string;
-  /** Of the API server. */
+  /** The address of the API server. */
   readonly server: URL;
 }
 

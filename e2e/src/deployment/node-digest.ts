@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What somebody reads first when a scenario with real pods has failed: pods, events, last words of containers, and of kubelet. */
+/** A summary for a failed scenario with real pods: pods, events, and the last lines of containers and of kubelet. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { events, pods, type Event, type Pod } from '@csi-sidecars/runtime';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What containers write, from the files that kubelet keeps: `<folder of the pod>/<container>/<start>.log`, CRI's format. */
+/** The output of containers, from the files that kubelet keeps: `<folder of the pod>/<container>/<start>.log`, CRI's format. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RealNode } from '../control-planes/control-plane.ts';

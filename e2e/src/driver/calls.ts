@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What scenarios ask a recorded call. */
+/** Queries on recorded calls, for scenarios. */
 import type { CreateVolumeRequest, DecodedRequestOf, Method } from '@csi-sidecars/csi';
 import type { RecordedCall } from '@csi-sidecars/test-driver';
 import type { DriverDoor } from './driver.ts';

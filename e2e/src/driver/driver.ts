@@ -16,23 +16,23 @@ import { supervise, type SupervisedProcess } from '../processes/supervised-proce
 import { eventually, type Patience } from '../eventually.ts';
 import type { Environment } from '../tools/locate.ts';
 
-/** What a running driver is known by, wherever it runs. */
+/** How a running driver is addressed, wherever it runs. */
 export interface DriverDoor {
   /** The name in GetPluginInfo. */
   readonly name: string;
   readonly socket: string;
-  /** Of a foreign driver every call fails: scenarios that use it need `driver-journal` or `driver-faults`. */
+  /** With a foreign driver every call of it fails: scenarios that use it need `driver-journal` or `driver-faults`. */
   readonly control: DriverControl;
 }
 
 export interface DriverInstance extends DriverDoor {
-  /** Of one of its nodes, if these were named. */
+  /** The socket of one of its nodes, if these were named. */
   socketOf(nodeId: string): string;
   readonly process: SupervisedProcess;
 }
 
 export interface DriverOptions {
-  /** What our driver is like (needs `driver-settings`); its name is not for choice. By default it has no topology. */
+  /** Settings of our driver (needs `driver-settings`), except its name. By default it has no topology. */
   readonly settings?: Partial<Omit<Settings, 'name'>>;
   /** Ids of the nodes that there are, each with a socket of its own (needs `driver-settings`). */
   readonly nodes?: readonly string[];

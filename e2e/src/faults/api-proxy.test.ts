@@ -46,7 +46,7 @@ describe('a proxy in front of a control plane', () => {
     expect([(await get(proxy)).status, (await get(proxy)).status]).toEqual([503, 200]);
   });
 
-  it('given a cut, then nobody listens; when healed, then it listens on the same port', async () => {
+  it('given a cut, then connections are refused; when healed, then it listens on the same port', async () => {
     await using proxy = await startApiProxy(controlPlane, clock);
     const { url } = proxy;
     await proxy.cut();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What goes wrong between one program and the API server: a proxy on loopback in front of a control plane. A program
+ * Faults between one program and the API server: a proxy on loopback in front of a control plane. A program
  * behind it can be cut off alone, and chosen requests can fail, hang or come late; the program's own credentials are passed on.
  */
 import type { Clock, Transport } from '@csi-sidecars/runtime';
@@ -14,7 +14,7 @@ export interface ApiProxy extends AsyncDisposable {
   readonly url: string;
   /** The first rule that matches a request and is not used up applies. */
   addRule(rule: FaultRule): void;
-  /** Nobody listens any more and open watches break, until `heal`. */
+  /** Connections are refused and open watches break, until `heal`. */
   cut(): Promise<void>;
   heal(): Promise<void>;
   /** Every request that came in, oldest first. */

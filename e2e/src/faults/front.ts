@@ -11,7 +11,7 @@ import { createServer as createTlsServer } from 'node:tls';
 
 export interface Front {
   readonly port: number;
-  /** Nobody listens any more, and what was open breaks. */
+  /** Connections are refused, and open ones break. */
   close(): Promise<void>;
   open(): Promise<void>;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What h2spec found, and what the page about it lists. */
+/** The results of h2spec, and the exceptions that the page lists. */
 
 export interface H2specResult {
   readonly passed: number;

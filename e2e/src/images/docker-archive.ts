@@ -11,7 +11,7 @@ export interface Image {
   /** For example `example.com/name:tag`. */
   readonly reference: string;
   readonly layers: readonly Layer[];
-  /** Empty: whoever runs the image says what. */
+  /** If empty, the command is given when the image is run. */
   readonly entrypoint: readonly string[];
   readonly env?: readonly string[];
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What our images are made of: one layer with Node.js and its libraries, the same in all, and one with the program. No shell,
+ * The layers of our images: one layer with Node.js and its libraries, the same in all, and one with the program. No shell,
  * no package manager. The images of tests have a layer with programs of this machine in between.
  */
 import { execFileSync } from 'node:child_process';
@@ -44,7 +44,7 @@ export function programLayer({ name, origin, command, args }: Program): Layer {
   ]);
 }
 
-/** What the test driver runs to mount, format and copy. */
+/** The programs that the test driver runs to mount, format and copy. */
 export function storageToolsLayer(): Layer {
   const devices = ['mount', 'umount', 'losetup', 'blkid', 'blockdev', 'fsfreeze'];
   const fileSystems = ['mkfs.ext4', 'e2fsck', 'resize2fs', 'dumpe2fs', 'mkfs.xfs', 'xfs_growfs'];

@@ -13,7 +13,7 @@ export function whereIs(program: string): string | undefined {
   return folders.map((folder) => join(folder, program)).find(isExecutable);
 }
 
-/** At the place that `PATH` says, so that nobody has to be told. */
+/** Installed in a folder of `PATH`, so that no configuration is needed. */
 export function machineProgram(program: string): readonly TarEntry[] {
   const path = whereIs(program);
   if (path === undefined) throw new Error(`${program} is needed in an image and not on this machine`);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a bundle is made of besides our code, from what the bundler wrote down: the licences of the libraries for people, and
+ * The contents of a bundle besides our code, from the bundler's metadata: the licences of the libraries for people, and
  * their names and versions as a CycloneDX document for tools. Both are documents of an image.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { repositoryRoot } from '../processes/program.ts';
 export interface Library {
   readonly name: string;
   readonly version: string;
-  /** As its package.json says it: an SPDX expression. */
+  /** The licence from its package.json: an SPDX expression. */
   readonly license: string;
   /** Empty where the package brings none. */
   readonly licenseText: string;

@@ -25,7 +25,7 @@ export interface EmulatedNodeOptions {
   readonly root?: string;
 }
 
-/** Not kubelet's five minutes: scenarios wait for what the controller-manager learns from it. */
+/** Shorter than kubelet's five minutes, because scenarios wait until the controller-manager learns the status. */
 const statusReportMs = 5000;
 
 const make = async (path: string): Promise<void> => void (await mkdir(path, { recursive: true }));
@@ -52,7 +52,7 @@ export async function addEmulatedNodes(
       { name, drivers: [driver], statusReportMs, ...(root !== undefined && { root, folders: { make } }) },
     ),
   );
-  // Not the scenario's own signal: after a failure the nodes must still unmount what they mounted.
+  // The scenario's own signal is not used: after a failure the nodes must still unmount their volumes.
   const life = linkSignals([]);
   const runs = emulators.map((emulator) => emulator.run(life.signal));
   const running = Promise.all([...runs, informers.start(life.signal)]).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is mounted below a folder, by the kernel's own table (where there is one). */
+/** The mounts below a folder, from the kernel's table (if there is one). */
 import { readFileSync } from 'node:fs';
 
 const mountPoint = 4;

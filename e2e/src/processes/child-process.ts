@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * One foreign process: started, watched, signalled by pid, stopped, its end recorded. Output goes straight into a file,
+ * One foreign process: started, watched, signalled by pid, stopped, its end recorded. Output is written directly to a file,
  * so nothing is lost when this process is slow or dies. Every child has its own process group: Ctrl-C in a terminal
  * reaches the suite only, which then stops its children in order. Whatever still runs when the suite exits is killed.
  */
@@ -28,7 +28,7 @@ export interface Exit {
 export interface ChildProcess {
   readonly spec: ProcessSpec;
   readonly pid: number;
-  /** Set as soon as the process is known to be gone. */
+  /** Set as soon as the end of the process is detected. */
   readonly exit: Exit | undefined;
   /** Resolves when the process is gone; never rejects. */
   readonly exited: Promise<Exit>;

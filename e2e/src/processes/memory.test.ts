@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { memoryOf } from './memory.ts';
 
 it.runIf(process.platform === 'linux')(
-  'given a running process, then its memory is known; given none, nothing is',
+  'given a running process, then its memory is known; given none, then nothing is',
   () => {
     const memory = memoryOf(process.pid);
     expect(memory?.anonymousKiB).toBeGreaterThan(1000);

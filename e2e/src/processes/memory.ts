@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a running process takes, by the kernel's account (Linux; elsewhere nothing is known). */
+/** The memory of a running process as the kernel reports it (Linux; unknown elsewhere). */
 import { readFileSync } from 'node:fs';
 
 export interface Memory {
-  /** The most that was ever resident, program text included. */
+  /** The maximum of resident memory so far, including program text. */
   readonly maxResidentKiB: number;
-  /** Resident now and the process's own: what it would cost a second time. */
+  /** Resident memory that is not shared: the cost of a second process. */
   readonly anonymousKiB: number;
 }
 

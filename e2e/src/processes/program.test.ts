@@ -18,7 +18,7 @@ it('given nothing built, then the program runs from source', () => {
   });
 });
 
-it('given a bundle, then it runs what ships', () => {
+it('given a bundle, then the bundle runs', () => {
   mkdirSync(join(root, 'dist', 'bin'), { recursive: true });
   writeFileSync(join(root, 'dist', 'bin', 'csi-provisioner'), '');
   expect(findProgram('csi-provisioner', {}, root)).toMatchObject({

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Which file is run under a program's name: upstream's when `UPSTREAM_BIN` names a folder, else ours as it ships
- * (`dist/bin`), else ours from source. What was chosen is shown, so that a stale bundle is not tested unknowingly.
+ * (`dist/bin`), else ours from source. The choice is printed, so that a stale bundle is not tested unknowingly.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ export function findProgram(name: ProgramName, env: Environment, root: string = 
     return { name, origin: 'upstream', command, args: [] };
   }
   const built = join(root, 'dist', 'bin', name);
-  // Through this very Node.js, whatever `node` is in PATH.
+  // Run by the current Node.js, whatever `node` is in PATH.
   if (existsSync(built)) return { name, origin: 'built', command: process.execPath, args: [built] };
   return { name, origin: 'source', command: process.execPath, args: [sourceOf(name, root)] };
 }

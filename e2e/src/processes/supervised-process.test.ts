@@ -9,7 +9,7 @@ import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { supervise } from './supervised-process.ts';
 
 let folder: string;
-/** Every life announces itself here, so that a test can wait for it. */
+/** Every run writes a line here, so that a test can wait for it. */
 let announcements: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'supervise-test-'));
@@ -25,7 +25,7 @@ const spec = (end: string): Parameters<typeof supervise>[0] => ({
   logFile: join(folder, 'sh.log'),
 });
 
-it('given a process that is killed, then it runs again, and how it ended is on record', async () => {
+it('given a process that is killed, then it runs again, and its end is recorded', async () => {
   const clock = new FakeClock();
   await using child = await supervise(spec('exec sleep 60'), clock);
   await readFile(announcements);
@@ -54,7 +54,7 @@ it('given a process that was stopped, then it stays down until it is started', a
   expect(child.exits).toHaveLength(1);
 });
 
-it('given a process that ended by itself, when stopped between two lives, then there is no other life', async () => {
+it('given a process that ended by itself, when stopped between two runs, then it is not started again', async () => {
   const clock = new FakeClock();
   const child = await supervise(spec('exit 7'), clock);
   await readFile(announcements);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * A process that is kept running, as a kubelet keeps a container: whenever it ends, however it ends, it is started again
- * at once. Every end is recorded. Scenarios kill, freeze and stop it through this; `stop` is the only end that lasts.
+ * at once. Every end is recorded. Scenarios kill, freeze and stop it here; only after `stop` it stays down.
  */
 import type { Clock } from '@csi-sidecars/runtime';
 import { startProcess, type ChildProcess, type Exit, type ProcessSpec } from './child-process.ts';
 
-/** A kubelet would back off; here only so much that a program that cannot start does not eat a core. */
+/** A kubelet would back off; here the pause only prevents that a program that cannot start uses a whole core. */
 const restartDelayMs = 200;
 
 export interface SupervisedProcess extends AsyncDisposable {
   readonly name: string;
   readonly logFile: string;
-  /** Undefined while it is between two lives, or stopped. */
+  /** Undefined between two runs, or when stopped. */
   readonly pid: number | undefined;
-  /** One per life that has ended, oldest first. */
+  /** One per run that has ended, oldest first. */
   readonly exits: readonly Exit[];
-  /** Does nothing between two lives. */
+  /** Does nothing between two runs. */
   signal(signal: NodeJS.Signals): void;
-  /** SIGKILL; resolves when that life has ended. It comes back by itself. */
+  /** SIGKILL; resolves when that run has ended. The process is started again. */
   kill(): Promise<void>;
-  /** SIGTERM and stays down until `start`. Resolves with how the last life ended. */
+  /** SIGTERM and stays down until `start`. Resolves with the end of the last run. */
   stop(): Promise<Exit | undefined>;
   /** SIGKILL and stays down until `start`: the machine is gone, not only the container. */
   destroy(): Promise<void>;
@@ -36,7 +36,7 @@ export async function supervise(spec: ProcessSpec, clock: Clock): Promise<Superv
   const keepRunning = async (first: ChildProcess): Promise<void> => {
     for (let current = first; ;) {
       child = current;
-      // Asked to stop while this life was beginning.
+      // A stop was requested while this run was starting.
       exits.push(await (wanted ? current.exited : current.stop()));
       child = undefined;
       if (wanted) await clock.sleep(restartDelayMs);

@@ -76,7 +76,7 @@ it('given a need beyond the profile, then it is a role and a binding of their ow
 it.each<{ subject: RbacSubject; used: readonly UsedRule[]; inReserve: RegExp }>([
   { subject: 'external-attacher', used: attacherRules, inReserve: /^$/ },
   { subject: 'external-resizer', used: resizerRules, inReserve: /^$/ },
-  // Not used yet: the sweep for orphaned snapshot finalizers, storage capacity.
+  // These are not used yet: the sweep for orphaned snapshot finalizers, and storage capacity.
   {
     subject: 'external-provisioner',
     used: provisionerRules,

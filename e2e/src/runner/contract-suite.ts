@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The API contract suite on a control plane, through the product's own client: kubeconfig, credentials, transport. Over each
+ * The API contract suite on a control plane, through the product's own client: kubeconfig, credentials, transport. It runs over each
  * protocol that the server speaks, because programs behind proxies get HTTP/1.1.
  */
 import {
@@ -28,7 +28,7 @@ const protocols = [
 
 export async function runContractSuite({ controlPlane, clock, signal }: ContractSuiteDeps): Promise<readonly Result[]> {
   const results: Result[] = [];
-  // Without TLS nothing can be negotiated, and HTTP/1.1 is all there is.
+  // Without TLS the protocol cannot be negotiated, so only HTTP/1.1 is possible.
   const spoken = controlPlane.caFile === undefined ? protocols.slice(1) : protocols;
   for (const { name: protocol, prefix, env } of spoken) {
     const deps = { clock, env, files: systemFiles(), logger: silentLogger };

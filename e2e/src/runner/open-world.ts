@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Everything a run stands on: folders, a control plane, the programs to test. Taken away by the given stack. */
+/** Opens the resources of a run: folders, a control plane, the programs to test. The given stack disposes of them. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -16,7 +16,7 @@ it('given nothing, then everything runs on the first control plane with upstream
   });
 });
 
-it('given UPSTREAM_BIN, then upstream is meant, unless ours is asked for', () => {
+it('given UPSTREAM_BIN, then the programs of upstream run, unless ours are selected', () => {
   const env = { UPSTREAM_BIN: '/somewhere' };
   expect(parseOptions(['--control-plane=local'], env).programs).toBe('upstream');
   expect(parseOptions(['--programs=ours'], env).programs).toBe('ours');
@@ -33,7 +33,7 @@ it.each([
   expect(() => parseOptions(args, {})).toThrow(text);
 });
 
-it('given a selection, then ids and prefixes count, and one that selects nothing is an error', () => {
+it('given a selection, then ids and prefixes select scenarios, and one that selects nothing is an error', () => {
   const all = [{ id: 'P-01' }, { id: 'P-02' }, { id: 'H-01' }];
   const ids = (only: string[] | undefined): string[] => select(all, only).map(({ id }) => id);
   expect(ids(undefined)).toEqual(['P-01', 'P-02', 'H-01']);
@@ -42,7 +42,7 @@ it('given a selection, then ids and prefixes count, and one that selects nothing
   expect(() => ids(['X-99'])).toThrow('no such scenario');
 });
 
-it('given a seed as a flag or in the environment, then the flag wins', () => {
+it('given a seed as a flag or in the environment, then the flag is used', () => {
   expect(parseOptions([], { E2E_SEED: '7' }).seed).toBe(7);
   expect(parseOptions(['--seed=8'], { E2E_SEED: '7' }).seed).toBe(8);
 });

@@ -8,15 +8,15 @@ import type { Environment } from '../tools/locate.ts';
 
 export interface RunnerOptions {
   readonly controlPlane: ControlPlaneName;
-  /** Ids; absent: all. */
+  /** Ids; absent means all. */
   readonly only: readonly string[] | undefined;
   readonly rbac: RbacProfile;
   /** `upstream`: those in the folder that `UPSTREAM_BIN` names. */
   readonly programs: 'ours' | 'upstream';
   readonly concurrency: number;
-  /** Needs whose absence is a failure and not a reason to leave a scenario out. */
+  /** Needs whose absence is a failure, not a reason to skip a scenario. */
   readonly require: readonly string[];
-  /** Decides what scenarios leave to chance; absent: a new one. */
+  /** The seed of all random decisions; by default a new one. */
   readonly seed: number | undefined;
   readonly list: boolean;
   readonly systemChanges: 'refused' | 'allowed';
@@ -87,7 +87,7 @@ export function select<S extends { readonly id: string }>(all: readonly S[], onl
   return chosen;
 }
 
-/** Of the folder and the file that a run leaves. */
+/** The name of the folder and of the file that a run leaves. */
 export function reportName({ controlPlane, rbac }: Pick<RunnerOptions, 'controlPlane' | 'rbac'>): string {
   return `e2e-${controlPlane}${rbac === 'stock' ? '' : `-${rbac}`}`;
 }

@@ -24,7 +24,7 @@ it('given results of every kind, then each has its line', () => {
   ]);
 });
 
-it('given results, then what is not applicable is counted and nothing is counted twice', () => {
+it('given results, then results that are not applicable are counted, and nothing is counted twice', () => {
   const counts = countsOf(results);
   expect(counts).toEqual({ passed: 1, failed: 1, skipped: 0, notApplicable: 1, improvements: 1 });
   expect(summaryOf(counts)).toBe('1 passed, 1 failed, 1 not applicable, 1 failed by upstream as known');

@@ -6,11 +6,11 @@ import type { Result } from './result.ts';
 export interface Counts {
   readonly passed: number;
   readonly failed: number;
-  /** Nothing is left out by choice. */
+  /** Always 0: scenarios are never skipped by choice. */
   readonly skipped: 0;
-  /** Needs something that is not here. */
+  /** The scenario needs something that is not available. */
   readonly notApplicable: number;
-  /** Failed by upstream's program, as is known. */
+  /** Known failures of upstream's program. */
   readonly improvements: number;
 }
 

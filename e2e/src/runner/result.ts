@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How one thing that was looked at turned out. */
+/** The result of one scenario or check. */
 import type { Memory } from '../processes/memory.ts';
 import type { Need } from '../scenarios/needs.ts';
 
@@ -8,17 +8,17 @@ export interface Result {
   readonly title: string;
   readonly outcome: Outcome;
   readonly ranMs: number;
-  /** What the scenario has measured. */
+  /** The measurements of the scenario. */
   readonly notes?: readonly string[];
-  /** Of the programs under test, at the end. */
+  /** The memory of the programs under test, at the end. */
   readonly memory?: Readonly<Record<string, Memory>>;
 }
 
 export type Outcome =
-  /** `half`: what the driver saw could not be looked at. */
+  /** `half`: the driver's side could not be checked. */
   | { readonly kind: 'passed'; readonly seen?: 'half' }
-  /** `details`: what surrounds the error, for people. */
+  /** `details`: the context of the error, for people. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly details?: string }
-  /** Upstream's program fails it, as the scenario says it does. */
+  /** Upstream's program fails the scenario in the way that the scenario documents. */
   | { readonly kind: 'improvement'; readonly over: string; readonly error: unknown }
   | { readonly kind: 'not applicable'; readonly missing: readonly Need[] };

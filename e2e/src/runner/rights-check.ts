@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * X-01 and X-02 as far as this run goes: from the audit log, that no program under test was refused anything but what is
- * known to be harmless, and that none asked for Secrets in bulk. What each was asked for is left in `rights.json`: rights
+ * X-01 and X-02 for this run: checks in the audit log that no request of a program under test was refused, except known harmless
+ * ones, and that no program requested Secrets in bulk. Writes `rights.json`: permissions
  * that were granted and never used, shapes of requests, requests per account.
  */
 import { writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ import type { Result } from './result.ts';
 const ids = { minimal: 'X-01', stock: 'X-02' } as const;
 
 /**
- * An API server that has just started refuses everybody until it has read the roles, so refusals of scenarios that restart it
+ * An API server that has just started refuses all requests until it has read the roles, so refusals in scenarios that restart it
  * prove nothing.
  */
 function isTelling(scenarios: readonly Scenario[]): (request: AuditedRequest) => boolean {

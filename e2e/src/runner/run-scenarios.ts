@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Runs scenarios: side by side those that may, the others alone afterwards. Each gets its own world, ends with the leak
- * check, and on failure leaves artifacts. What cannot run here is a result as well.
+ * Runs scenarios: first in parallel, then the serial ones alone. Each gets its own environment, ends with the leak
+ * check, and leaves artifacts on failure. A scenario that cannot run here also gives a result.
  */
 import { withDeadline } from '@csi-sidecars/runtime';
 import { describeExit } from '../processes/child-process.ts';
@@ -15,9 +15,9 @@ import type { Outcome, Result } from './result.ts';
 
 export interface RunOptions {
   readonly scenarios: readonly Scenario[];
-  /** Of scenarios that are not serial. */
+  /** The number of scenarios that run in parallel, serial ones excepted. */
   readonly concurrency: number;
-  /** Called as results come in. */
+  /** Called with each result. */
   readonly onResult: (result: Result) => void;
   readonly signal: AbortSignal;
 }
@@ -63,7 +63,7 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
         return await play(ctx, scenario);
       } catch (error) {
         const read = await saveArtifacts(ctx, error);
-        // Whoever has interrupted it wants to know nothing more.
+        // After an interrupt, further results are not printed.
         if (!parent.aborted) details = read;
         throw error;
       } finally {

@@ -8,9 +8,9 @@ import { apiServer } from './availability/api-server.ts';
 import { clientGo } from './availability/client-go.ts';
 import { leaders } from './availability/leaders.ts';
 import { attachmentChaos } from './chaos/attachments.ts';
-import { attachmentMakes } from './chaos/attachment-makes.ts';
+import { attachmentMixedImplementations } from './chaos/attachment-mixed-implementations.ts';
 import { chaos } from './chaos/chaos.ts';
-import { makes } from './chaos/makes.ts';
+import { mixedImplementations } from './chaos/mixed-implementations.ts';
 import { disturbances } from './node/disturbances.ts';
 import { registration } from './node/registration.ts';
 import { nodeVolumes } from './node/volumes.ts';
@@ -47,8 +47,8 @@ export const allScenarios: readonly Scenario[] = [
   ...secrecy,
   ...chaos,
   ...attachmentChaos,
-  ...makes,
-  ...attachmentMakes,
+  ...mixedImplementations,
+  ...attachmentMixedImplementations,
   ...inCluster,
   ...nodeVolumes,
   ...registration,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a failed scenario leaves for people, beside the logs that lie in its folder anyway: objects, events, calls, requests. */
+/** Files that a failed scenario leaves for people, besides the logs in its folder: objects, events, calls, requests. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dump } from 'js-yaml';
@@ -22,7 +22,7 @@ import type { ScenarioContext } from './context.ts';
 const inNamespace: readonly Resource[] = [persistentVolumeClaims, pods, events, leases];
 const clusterWide: readonly Resource[] = [persistentVolumes, volumeAttachments, storageClasses];
 
-/** Resolves with what is worth reading at once, if there is more to it than the error. */
+/** Resolves with the most important lines, if there are any besides the error. */
 export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promise<string | undefined> {
   const save = (file: string, content: string): void => writeFileSync(join(ctx.folder, file), content);
   save('error.txt', `${describe(error)}\n`);
@@ -66,7 +66,7 @@ function lines(entries: readonly unknown[]): string {
   return entries.map((entry) => `${stringifyJson(entry)}\n`).join('');
 }
 
-/** One artifact that cannot be had must not hide the others. */
+/** One artifact that cannot be collected must not prevent the others. */
 async function attempt(
   save: (file: string, content: string) => void,
   file: string,

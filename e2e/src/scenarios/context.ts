@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The world of one scenario: a namespace, a driver with a name of its own, programs with the rights under test, and the
- * administrator's eyes. Everything is made on request and taken away at the end, in reverse order.
+ * The environment of one scenario: a namespace, a driver with its own name, programs with the permissions under test, and a client
+ * with all permissions. Everything is created on request and removed at the end, in reverse order.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,19 +25,19 @@ import { aCsiDriver } from './objects.ts';
 import { createSidecars, type SidecarOptions, type Sidecars } from './sidecars.ts';
 import type { World } from './world.ts';
 
-/** All that its world is made of. */
+/** The parts of the environment. */
 export interface ScenarioId {
   /** For example `P-01`. */
   readonly id: string;
 }
 
-/** Where a scenario lives. */
+/** The namespace of a scenario. */
 export function namespaceOf({ id }: ScenarioId): string {
   return id.toLowerCase();
 }
 
 export interface AnnouncedDriverOptions extends DriverOptions {
-  /** What its CSIDriver says. By default volumes are mounted without being attached: else somebody must attach them. */
+  /** Its CSIDriver object. By default volumes are mounted without being attached; otherwise a program must attach them. */
   readonly csiDriver?: Partial<CSIDriver['spec']>;
 }
 
@@ -52,39 +52,39 @@ export interface ScenarioContext {
   /** For sockets, data and mounts; a short path. */
   readonly scratch: string;
   readonly driver: DriverInstance;
-  /** Undefined when the scenario has started none. */
+  /** Undefined if the scenario has started none. */
   readonly startedDriver: DriverDoor | undefined;
   /** A driver that was started elsewhere, for example in a pod. */
   useDriver(door: DriverDoor): void;
   startDriver(options?: AnnouncedDriverOptions): Promise<DriverInstance>;
   /**
-   * Looks at the driver's side of things, if the driver tells: a foreign one does not, and then the result says that this
-   * half was not seen.
+   * Checks the driver's side if the driver supports it: a foreign one does not, and then the result records that this
+   * half was not checked.
    */
   onDriver(look: () => Promise<void>): Promise<void>;
-  /** Whether something could not be looked at. */
+  /** Whether something could not be checked. */
   readonly halfSeen: boolean;
   readonly sidecars: readonly SupervisedProcess[];
   startSidecar(name: ControllerName, options?: SidecarOptions): Promise<SupervisedProcess>;
   startProvisioner(options?: SidecarOptions): Promise<SupervisedProcess>;
   startAttacher(options?: SidecarOptions): Promise<SupervisedProcess>;
   startResizer(options?: SidecarOptions): Promise<SupervisedProcess>;
-  /** The ServiceAccount that a sidecar would be given, with the rights of the profile. */
+  /** The ServiceAccount of a sidecar, with the permissions of the profile. */
   accountFor(name: ControllerName): Promise<ServiceAccountRef>;
-  /** Rights beyond the profile, named by what needs them. */
+  /** Permissions beyond the profile, named by the feature that needs them. */
   grant(name: ControllerName, need: string, rules: readonly PolicyRule[]): Promise<void>;
   /** A name for something cluster-wide, distinct from other scenarios'. */
   nameOf(what: string): string;
-  /** Namespaced objects go into the scenario's namespace; what is cluster-wide is deleted at the end. */
+  /** Namespaced objects are created in the scenario's namespace; cluster-wide ones are deleted at the end. */
   create<T extends KubeObject>(resource: Resource<T>, object: T): Promise<T>;
-  /** Deletes something, in the scenario's namespace or cluster-wide; it may be gone already. */
+  /** Deletes an object, in the scenario's namespace or cluster-wide; it may already be gone. */
   remove(resource: Resource, name: string): Promise<void>;
   eventually<T>(what: string, check: Wait<T>['check'], timeoutMs?: number): Promise<T>;
   consistently(window: Window): Promise<void>;
-  /** A number or two for people, beside the result. */
+  /** Adds numbers for people to the result. */
   note(text: string): void;
   readonly notes: readonly string[];
-  /** For what a scenario opens itself. */
+  /** Disposes of resources that a scenario opens itself. */
   readonly cleanUp: AsyncDisposableStack;
 }
 
@@ -102,7 +102,7 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
   let sidecars: Sidecars | undefined;
 
   await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-  // Not waited for: it takes the controller-manager seconds, and nobody else uses the name.
+  // The scenario does not wait for this: it takes the controller-manager seconds, and the name is not used again.
   cleanUp.defer(() => deleteIfThere(api, namespaces, { name: namespace }));
 
   let halfSeen = false;

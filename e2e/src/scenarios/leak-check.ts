@@ -2,7 +2,7 @@
 /**
  * The end of every scenario: its user deletes the pods and the claims that are left, and then nothing of the driver may
  * remain - no volume object, no attachment, no mount, no finalizer that holds a claim, no volume or snapshot in the storage.
- * Volumes with policy Retain are for the scenario itself to take away.
+ * The scenario itself must remove volumes with policy Retain.
  */
 import {
   persistentVolumeClaims,

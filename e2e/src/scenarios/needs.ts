@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a scenario may need: of the control plane, of the driver, of the machine. */
+/** The requirements that a scenario may have on control plane, driver and machine. */
 import type { Capability } from '../control-planes/control-plane.ts';
 
-/** What the driver or the machine must offer, beside the control plane. */
+/** Requirements on the driver or the machine. */
 export type WorldNeed =
-  /** The driver can be told to fail, hang, crash; not so with a foreign one (`CSI_DRIVER_BIN`). */
+  /** The driver can be made to fail, hang or crash; a foreign one (`CSI_DRIVER_BIN`) cannot. */
   | 'driver-faults'
   /** The driver keeps a record of calls. */
   | 'driver-journal'
@@ -15,6 +15,6 @@ export type WorldNeed =
   /** A process can be given mounts that only it sees: root may do that. */
   | 'private-mounts'
   /** Upstream's programs are there beside ours (`UPSTREAM_BIN`). */
-  | 'both-makes';
+  | 'both-implementations';
 
 export type Need = Capability | WorldNeed;

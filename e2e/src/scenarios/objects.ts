@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The objects that scenarios create, complete but for what a scenario is about. */
+/** Builders of the objects that scenarios create, complete by default. */
 import type {
   CSIDriver,
   PersistentVolume,
@@ -42,7 +42,7 @@ export function aClaim(
 
 type VolumeSpec = NonNullable<PersistentVolume['spec']>;
 
-/** Made by hand, for a volume of the storage that outlives it. */
+/** A PersistentVolume created by hand, for a volume of the storage that outlives it. */
 export function aVolume(
   name: string,
   csi: NonNullable<VolumeSpec['csi']>,
@@ -68,7 +68,7 @@ export interface WantedAttachment {
   readonly nodeName: string;
 }
 
-/** As the attach/detach controller asks for it. */
+/** An attachment as the attach/detach controller creates it. */
 export function anAttachment(name: string, { attacher, volumeName, nodeName }: WantedAttachment): VolumeAttachment {
   return {
     apiVersion: 'storage.k8s.io/v1',
@@ -78,7 +78,7 @@ export function anAttachment(name: string, { attacher, volumeName, nodeName }: W
   };
 }
 
-/** A pod that only has to be scheduled: its claim is what counts. */
+/** A pod that only has to be scheduled: only its claim matters. */
 export function aPod(name: string, claimName: string, spec: Parts<NonNullable<Pod['spec']>> = {}): Pod {
   return {
     apiVersion: 'v1',

@@ -6,14 +6,14 @@ import { eventually } from '../eventually.ts';
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
-/** Creates it, and takes it away at the end of the scenario if nobody has. */
+/** Creates the pod, and removes it at the end of the scenario if it still exists. */
 export async function startPod(ctx: ScenarioContext, pod: Pod): Promise<void> {
   const created = await ctx.create(pods, pod);
   const name = created.metadata?.name ?? '';
   ctx.cleanUp.defer(() => endPod(atAnyTime(ctx), name));
 }
 
-/** Also after Ctrl-C a pod is waited for: whoever mounts for it must not go before it. */
+/** A pod is awaited even after Ctrl-C: the processes that mount for it must not end before it. */
 function atAnyTime(ctx: ScenarioContext): Ending {
   const { api, namespace } = ctx;
   const { clock, timeFactor: factor } = ctx.world;
@@ -41,7 +41,7 @@ export async function untilReady(ctx: ScenarioContext, name: string): Promise<Po
 
 export interface PodWait {
   readonly name: string;
-  /** What it should do, for the message: "pod x runs". */
+  /** The condition in words, for the message: "pod x runs". */
   readonly what: string;
   readonly check: (pod: Pod) => boolean | undefined;
   readonly timeoutMs?: number | undefined;
@@ -64,7 +64,7 @@ export async function getPod({ api, namespace }: ScenarioContext, name: string):
 
 type Ending = Pick<ScenarioContext, 'api' | 'namespace' | 'remove' | 'eventually'>;
 
-/** Resolves when kubelet has let go of it: no container, nothing mounted. It may be gone already. */
+/** Resolves when kubelet has released the pod: no container, nothing mounted. It may already be gone. */
 export async function endPod(ctx: Ending, name: string): Promise<void> {
   const { api, namespace } = ctx;
   await ctx.remove(pods, name);

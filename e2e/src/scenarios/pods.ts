@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Pods of scenarios on emulated nodes: they run as soon as their volume is mounted, and go when it is unmounted. */
+/** Pods of scenarios on emulated nodes: they run as soon as their volume is mounted, and are removed when it is unmounted. */
 import assert from 'node:assert/strict';
 import { pods } from '@csi-sidecars/runtime';
 import type { NodeEmulator } from '@csi-sidecars/sim';
@@ -9,24 +9,24 @@ import { aPod } from './objects.ts';
 export interface PodOptions {
   readonly name: string;
   readonly node: Pick<NodeEmulator, 'name'>;
-  /** Absent: `claim`. */
+  /** Default: `claim`. */
   readonly claim?: string;
 }
 
-/** Left to the scheduler, which has no choice. */
+/** A node selector: the scheduler has only one choice. */
 export async function createPod(ctx: ScenarioContext, { name, node, claim = 'claim' }: PodOptions): Promise<void> {
   const nodeSelector = { 'kubernetes.io/hostname': node.name };
   await ctx.create(pods, aPod(name, claim, { nodeSelector, terminationGracePeriodSeconds: 30 }));
 }
 
-/** Of the only volume that is mounted there. */
+/** The path of the only volume that is mounted there. */
 export function mountedAt(node: Pick<NodeEmulator, 'mounts'>): string {
   const [path] = [...node.mounts().values()].flat();
   assert.ok(path !== undefined, 'a running pod has its volume mounted');
   return path;
 }
 
-/** Without a word to its node: as when nobody believes that the node comes back. */
+/** Deletes the pod without waiting for its node, as for a node that will not come back. */
 export async function deletePod(ctx: ScenarioContext, name: string): Promise<void> {
   await ctx.api.delete(pods, { namespace: ctx.namespace, name }, { gracePeriodSeconds: 0 });
 }

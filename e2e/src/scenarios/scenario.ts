@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a scenario is: a numbered promise about the whole product, run against a real driver and some control plane. It
- * says what it needs; where a need is missing it is listed as not applicable, never silently skipped. It talks to the
- * Kubernetes API, to the driver's control door and to the processes, and asserts outcomes and driver calls, never logs of
- * ours. Not tied to a test runner.
+ * A scenario is a numbered promise about the whole product, run against a real driver and some control plane. It
+ * declares its needs; if one is missing, it is listed as not applicable, never silently skipped. It uses the
+ * Kubernetes API, the driver's control interface and the processes, and asserts outcomes and driver calls, never our own
+ * logs. It is not tied to a test runner.
  */
 import type { ScenarioContext } from './context.ts';
 import type { Need } from './needs.ts';
@@ -13,11 +13,11 @@ export interface Scenario {
   readonly id: string;
   readonly title: string;
   readonly needs: readonly Need[];
-  /** Disturbs what others use too (the control plane, the machine's cores): runs alone. */
+  /** Disturbs resources that others use too (the control plane, the machine's cores), so it runs alone. */
   readonly serial?: true;
-  /** The programs under test may end in it and be started again; otherwise an end is a failure. */
+  /** The programs under test may end and be started again; without this, an end is a failure. */
   readonly restarts?: true;
-  /** How upstream's program fails it, always or sometimes: then the scenario is a listed improvement of ours. */
+  /** How upstream's program fails it, always or sometimes. The scenario is then a listed improvement of ours. */
   readonly upstream?: string;
   run(ctx: ScenarioContext): Promise<void>;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The programs under test of one scenario: each runs with a kubeconfig made of a bound token of a ServiceAccount that has
+ * The programs under test of one scenario: each runs with a kubeconfig with a bound token of a ServiceAccount that has
  * the rules of the chosen profile, and with nothing else in its environment.
  */
 import { join } from 'node:path';
@@ -15,15 +15,15 @@ import type { Environment } from '../tools/locate.ts';
 import { underHostName, type World } from './world.ts';
 
 export interface SidecarOptions {
-  /** Beside the connection settings, which every program gets. */
+  /** Arguments in addition to the connection settings, which every program gets. */
   readonly args?: readonly string[];
-  /** One of several: gets its own host name, so its own identity (needs `host-names`). */
+  /** The name of a replica: it gets its own host name, and so its own identity (needs `host-names`). */
   readonly replica?: string;
-  /** In place of the control plane's address. */
+  /** Address of the API server instead of the control plane's. */
   readonly server?: string;
-  /** In place of those under test (needs `both-makes`). */
-  readonly make?: 'ours' | 'upstream';
-  /** How it finds and convinces the API server, in place of a kubeconfig. */
+  /** The implementation to run instead of the one under test (needs `both-implementations`). */
+  readonly implementation?: 'ours' | 'upstream';
+  /** Address and credentials for the API server, instead of a kubeconfig. */
   readonly connect?: (account: ServiceAccountRef) => Promise<Connection>;
 }
 
@@ -36,11 +36,11 @@ export interface Connection {
 
 export interface Sidecars {
   readonly started: readonly SupervisedProcess[];
-  /** Waits for nothing: a sidecar connects when it can. */
+  /** Does not wait: a sidecar connects when it can. */
   start(name: ControllerName, options?: SidecarOptions): Promise<SupervisedProcess>;
-  /** Its ServiceAccount, with the rights of the profile. */
+  /** Its ServiceAccount, with the permissions of the profile. */
   accountFor(name: ControllerName): Promise<ServiceAccountRef>;
-  /** Rights beyond the profile, named by what needs them. */
+  /** Permissions beyond the profile, named by the feature that needs them. */
   grant(name: ControllerName, need: string, rules: readonly PolicyRule[]): Promise<void>;
 }
 
@@ -50,12 +50,12 @@ export interface SidecarsDeps {
   readonly driverName: string;
   readonly socket: string;
   readonly logs: string;
-  /** For kubeconfigs. */
+  /** Folder for kubeconfigs. */
   readonly scratch: string;
   readonly cleanUp: AsyncDisposableStack;
 }
 
-/** The file with the rights of each. */
+/** The file with the permissions of each program. */
 export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
   'csi-provisioner': 'external-provisioner',
   'csi-attacher': 'external-attacher',
@@ -85,7 +85,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
   return {
     started,
     accountFor,
-    start: async (name, { args = [], replica, server, make, connect } = {}) => {
+    start: async (name, { args = [], replica, server, implementation, connect } = {}) => {
       const id = replica === undefined ? name : `${name}-${replica}`;
       const account = await accountFor(name);
       const byKubeconfig = async (): Promise<Connection> => {
@@ -93,7 +93,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
         return { before: [], args: [`--kubeconfig=${path}`], env: { POD_NAMESPACE: namespace } };
       };
       const connection = await (connect ?? byKubeconfig)(account);
-      const program = findProgram(name, ofMake(world, make));
+      const program = findProgram(name, ofImplementation(world, implementation));
       const asReplica = replica === undefined ? [] : underHostName(replica);
       const command = [...asReplica, ...connection.before, program.command, ...program.args];
       const line = [...command, ...connection.args, `--csi-address=unix://${socket}`, '-v=5', ...args];
@@ -115,8 +115,11 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
   };
 }
 
-function ofMake({ env, upstream = '' }: World, make: SidecarOptions['make']): Environment {
-  switch (make) {
+function ofImplementation(
+  { env, upstream = '' }: World,
+  implementation: SidecarOptions['implementation'],
+): Environment {
+  switch (implementation) {
     case undefined:
       return env;
     case 'ours':

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What all scenarios of one run share, and what that offers. */
+/** The resources that all scenarios of one run share, and the needs that they meet. */
 import { spawnSync } from 'node:child_process';
 import type { ApiClient, Clock } from '@csi-sidecars/runtime';
 import type { ControlPlane } from '../control-planes/control-plane.ts';
@@ -10,48 +10,48 @@ import type { Need, WorldNeed } from './needs.ts';
 
 export interface World {
   readonly controlPlane: ControlPlane;
-  /** With all rights. */
+  /** A client with all permissions. */
   readonly api: ApiClient;
   readonly clock: Clock;
   readonly rbac: RbacProfile;
-  /** Where the programs under test come from. */
+  /** The origin of the programs under test. */
   readonly programs: Program['origin'];
   readonly env: Environment;
-  /** The folder of upstream's programs, whatever is under test; undefined: there are none. */
+  /** The folder of upstream's programs, whatever is under test; undefined if there are none. */
   readonly upstream: string | undefined;
-  /** Whatever is left to chance is decided by it. */
+  /** The seed of all random decisions. */
   readonly seed: number;
-  /** What scenarios leave for people goes below this folder. */
+  /** The folder for files that scenarios leave for people. */
   readonly reports: string;
-  /** A short path: sockets have a limit of about a hundred letters. */
+  /** A short path, because the path of a socket may have about a hundred characters. */
   readonly scratch: string;
-  /** Limits of waits are multiplied by it. */
+  /** The factor by which time limits of waits are multiplied. */
   readonly timeFactor: number;
   readonly has: ReadonlySet<Need>;
 }
 
-/** What driver and machine offer, beside the control plane. */
+/** The needs that driver and machine meet. */
 export function worldNeedsMet(env: Environment): readonly WorldNeed[] {
   const foreignDriver = (env['CSI_DRIVER_BIN'] ?? '') !== '';
   const needs: WorldNeed[] = foreignDriver ? [] : ['driver-faults', 'driver-journal', 'driver-settings'];
   if (works(underHostName('probe'))) needs.push('host-names');
   if (works(withAccountFolder(import.meta.dirname))) needs.push('private-mounts');
-  if ((env['UPSTREAM_BIN'] ?? '') !== '') needs.push('both-makes');
+  if ((env['UPSTREAM_BIN'] ?? '') !== '') needs.push('both-implementations');
   return needs;
 }
 
-/** A command of its own in front of a program that gives it another host name. */
+/** A command in front of a program that gives it another host name. */
 export function underHostName(name: string): readonly string[] {
   return ['unshare', ...namespaces, 'sh', '-c', `hostname ${name} && exec "$@"`, 'sh'];
 }
 
 /**
- * The same for a program that finds this folder where pods find their ServiceAccount's. It sees changes of the folder; nobody
- * else sees the mount. A real folder at that place, as in a pod, is hidden and not touched.
+ * The command for a program that finds this folder at the path of a pod's ServiceAccount. The program sees changes of the folder; no
+ * other process sees the mount. A real folder at that path, as in a pod, is hidden and not changed.
  */
 export function withAccountFolder(folder: string): readonly string[] {
-  const place = '/var/run/secrets/kubernetes.io/serviceaccount';
-  const script = `mount -t tmpfs tmpfs /var/run/ && mkdir -p ${place} && mount --bind "$1" ${place} && shift && exec "$@"`;
+  const path = '/var/run/secrets/kubernetes.io/serviceaccount';
+  const script = `mount -t tmpfs tmpfs /var/run/ && mkdir -p ${path} && mount --bind "$1" ${path} && shift && exec "$@"`;
   return ['unshare', '--mount', 'sh', '-c', script, 'sh', folder];
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The stories of csi-attacher: what the attach/detach controller, users and the driver do. */
+/** The flows of csi-attacher: actions of the attach/detach controller, of users and of the driver. */
 import { csiNodes, persistentVolumes, secrets, volumeAttachments, type PersistentVolume } from '@csi-sidecars/runtime';
 import type { Flow } from './flows.ts';
 import { attacher } from './programs.ts';
@@ -56,7 +56,7 @@ async function prepareAttached(world: World): Promise<void> {
   await untilAttached(world);
 }
 
-/** The storage does it by itself. */
+/** The storage detaches the volume by itself. */
 async function detachBehindEverybody({ driver }: World): Promise<void> {
   const request = { volume_id: driver.volumes()[0]?.id ?? '', node_id: nodeIdOf(one) };
   await driver.channel().call('/csi.v1.Controller/ControllerUnpublishVolume', request, call);

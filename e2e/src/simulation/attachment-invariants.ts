@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What must hold of attachments. Each breach is a sentence.
+ * Invariants of attachments. Each violation is reported as a sentence.
  *
- * At every step: no volume is attached to two nodes; whatever the driver has attached, the API leads to: a VolumeAttachment
- * that cannot go, of a PersistentVolume that cannot go.
- * When quiet: a VolumeAttachment is attached and the driver has it so, or the other way round; nothing is on its way out.
+ * At every step: no volume is attached to two nodes; for every volume that the driver has attached there is a VolumeAttachment
+ * with a finalizer, of a PersistentVolume with a finalizer.
+ * When quiet: VolumeAttachments and the driver agree about what is attached; nothing is being deleted.
  */
 import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import type { FakeApiServer } from '@csi-sidecars/runtime/testing';
@@ -45,7 +45,7 @@ export function unguardedAttachments(stage: Stage): readonly string[] {
 }
 
 export function unsettledAttachments(stage: Stage): readonly string[] {
-  // Of a driver that cannot attach nobody looks after them.
+  // If the driver cannot attach, no program maintains them.
   if (!stage.driver.settings.capabilities.controller.includes('PUBLISH_UNPUBLISH_VOLUME')) return [];
   const attached = new Set(attachedIn(stage).map(({ volume, nodeId }) => `${volume} on ${nodeId}`));
   const breaches: string[] = [];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Every write and every call of every flow, and every trouble that it can meet: in the end it is as if nothing had happened.
- * Points are found by a run without trouble, so a write that is new is a point that is new.
+ * Tests every fault at every write and every call of every flow: the final state equals that of a run without faults.
+ * The points are found by a run without faults, so a new write is a new point.
  */
 import { describe, expect, it } from 'vitest';
 import type { Flow } from './flows.ts';
@@ -10,7 +10,7 @@ import { troublesOf } from './trouble.ts';
 
 const limitMs = 30_000;
 
-/** `file`: of the test, for those who want to see one point again. */
+/** `file`: the test file, for the command that repeats one point. */
 export async function describePoints(flows: readonly Flow[], file: string): Promise<void> {
   for (const flow of flows) {
     const calm = await runFlow(flow);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The stories whose every write and call is put to the test. A flow is what users and the driver do; nothing in it knows of
- * crashes. `openWindows` names the points at which the provisioner's page admits a leak: there, and only there, one volume
+ * The flows whose every write and call is tested with faults. A flow is a sequence of actions of users and the driver, independent of
+ * crashes. `openWindows` names the points at which the provisioner's page documents a possible leak: only there one volume
  * may be left behind.
  */
 import type { PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
@@ -15,11 +15,11 @@ export interface Flow {
   readonly program?: SidecarProgram;
   /** One node in each. Default none. */
   readonly zones?: readonly string[];
-  /** Nodes that the driver attaches volumes to. Default none: it cannot. */
+  /** Nodes to which the driver attaches volumes. Default none: the driver cannot attach. */
   readonly attachTo?: readonly string[];
   /** The driver expands volumes. Default no. */
   readonly expands?: boolean;
-  /** Undisturbed, and no part of the enumeration. */
+  /** The preparation, which runs without faults and is not enumerated. */
   readonly prepare: (world: World) => Promise<void> | void;
   readonly act: (world: World) => Promise<void>;
   /** Names of points without their number, e.g. `crash after CreateVolume`. Default none. */
@@ -40,7 +40,7 @@ export function addClass(world: World, storageClass: Partial<StorageClass> = {})
 
 export const lateBinding: Partial<StorageClass> = { volumeBindingMode: 'WaitForFirstConsumer' };
 
-/** One that uses the claim of its own name. */
+/** A pod that uses the claim of the same name. */
 export async function createPod({ sim }: World, name: string): Promise<void> {
   const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: name } }];
   const pod: Pod = {
@@ -55,7 +55,7 @@ async function createAndBind(world: World, spec?: Partial<PersistentVolumeClaim[
   if (!(await world.until(() => world.isBound('data')))) throw new Error('the claim was never bound');
 }
 
-/** The user deletes the claim while the driver makes the volume. */
+/** The user deletes the claim while the driver creates the volume. */
 async function deleteWhileCreating(world: World): Promise<void> {
   await world.createClaim('data');
   await world.until(() => world.driver.calls.some(({ method }) => method.endsWith('/CreateVolume')), 60_000);

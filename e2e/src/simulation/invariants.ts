@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What must hold at every step, and what must hold once things are quiet. Each breach is a sentence.
+ * Invariants that must hold at every step, and others that must hold once nothing happens any more. Each violation is reported as a sentence.
  *
  * At every step: a claim has at most one volume in the driver; a volume that has a PersistentVolume has one until it is
  * deleted; DeleteVolume is called for volumes that are Released, or that were never recorded.
@@ -54,7 +54,7 @@ export function createStepChecks({ server, driver }: Stage): StepChecks {
 }
 
 export interface QuietState {
-  /** Volumes in the driver that nothing in the API leads to. */
+  /** Volumes in the driver without an object in the API. */
   readonly leaked: readonly string[];
   readonly breaches: readonly string[];
 }

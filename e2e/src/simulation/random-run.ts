@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A random story: users create and delete claims, two replicas elect a leader, and for a few minutes everything goes wrong at
- * random: troubles at writes and calls (those of the election included), slow and failing drivers, watches that end, a history
- * that is forgotten, processes that die or are told to stop. Then all is well again, and what must hold when things are quiet
- * is checked. Every other story has two zones, and claims that wait for a pod.
+ * A random run: users create and delete claims, two replicas elect a leader, and for a few minutes faults happen at
+ * random: failing writes and calls (including those of the election), slow and failing drivers, watches that end, a history
+ * that is compacted, processes that die or are stopped. Then the faults end, and the invariants of a quiet system
+ * are checked. Every other run has two zones, and claims that wait for a pod.
  *
- * At every step, besides what `invariants.ts` checks: only who holds the Lease begins a write or a call, and no two calls of
+ * At every step, in addition to `invariants.ts`: only the holder of the Lease begins a write or a call, and no two calls of
  * a process about one volume overlap.
  *
- * The seed decides everything, so a seed is a story that can be told again.
+ * The seed decides everything, so a run can be repeated with its seed.
  */
 import { persistentVolumes, pods, type Random } from '@csi-sidecars/runtime';
 import { seededRandom } from '@csi-sidecars/runtime/testing';
@@ -20,18 +20,18 @@ import { createWorld, namespace } from './world.ts';
 
 export interface RandomEnding {
   readonly breaches: readonly string[];
-  /** Volumes that nothing leads to although no open window explains it. */
+  /** Volumes without an object in the API that no open window explains. */
   readonly leaked: readonly string[];
   /**
-   * The windows that the page admits: the claim was deleted with neither provisioning finalizer nor PersistentVolume, and a process that had
-   * asked for the volume died before it was recorded.
+   * The windows that the page documents: the claim was deleted with neither provisioning finalizer nor PersistentVolume, and a process that had
+   * requested the volume died before it was recorded.
    */
   readonly admitted: readonly string[];
   readonly trace: readonly string[];
 }
 
 const troubleRate = 0.08;
-const mayhemMs = 180_000;
+const disruptionMs = 180_000;
 const quietSteps = 11;
 const stepLimit = 80;
 
@@ -66,7 +66,7 @@ export async function runRandom(seed: number): Promise<RandomEnding> {
   const uids = new Map<string, string>();
   const unprotected = new Set<string>();
   let next = 0;
-  while (clock.monotonicMs() < mayhemMs) {
+  while (clock.monotonicMs() < disruptionMs) {
     await act();
     await clock.advance(random.next() * 12_000);
   }
@@ -96,7 +96,7 @@ export async function runRandom(seed: number): Promise<RandomEnding> {
     return sim.server.objects.get(persistentVolumes, { name: volume }) !== undefined;
   }
 
-  /** The driver has no room for a volume that it was never asked for: else its answer would be a lie. */
+  /** The driver reports a lack of space only for a volume that was not requested before; otherwise its answer would be wrong. */
   function exhaust(): void {
     const asked = new Set(driver.calls.map(({ request }) => ('name' in request ? request.name : '')));
     const volume = [...uids.values()].map((uid) => `pvc-${uid}`).find((name) => !asked.has(name));
@@ -139,7 +139,7 @@ export async function runRandom(seed: number): Promise<RandomEnding> {
     } else if (roll < 0.9) {
       const at = random.next() < 0.5 ? 'before' : 'after';
       const code = pick(random, ['Aborted', 'Internal', 'Unavailable', 'DeadlineExceeded'] as const);
-      // After the commit only answers that leave the outcome open: a driver that says no must not have said yes.
+      // After the effect only ambiguous answers are possible: a final error would contradict the effect.
       const action = { kind: 'fail', code: at === 'before' ? code : 'DeadlineExceeded' } as const;
       note(`a call fails ${at} it is done: ${action.code}`);
       driver.faults.add({ at, times: 1, action });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Random stories. `SIMULATION_SEEDS=1000-1999` runs others than usual; one seed runs alone and prints its trace.
+ * Random runs. `SIMULATION_SEEDS=1000-1999` selects other seeds; a single seed prints its trace.
  */
 import { describe, expect, it } from 'vitest';
 import { runRandom } from './random-run.ts';
@@ -15,7 +15,7 @@ const seeds = [...regressions, ...Array.from({ length: last - first + 1 }, (_, i
 
 describe('random stories', () => {
   it.each(seeds)(
-    'given seed %i, when all is quiet again, then nothing is lost and nothing is left',
+    'given seed %i, when the faults have ended, then nothing is lost and nothing is left',
     { timeout: 30_000 },
     async (seed) => {
       const { breaches, leaked, trace } = await runRandom(seed);

@@ -12,16 +12,16 @@ export interface ReplicaOptions {
   readonly random: Random;
   readonly note: (line: string) => void;
   readonly decide: (operation: Operation) => readonly [string, Trouble] | undefined;
-  /** What the process had asked the driver for. */
+  /** The calls of the process to the driver. */
   readonly onDeath: (requested: ReadonlySet<string>) => void;
 }
 
 export interface Replica {
-  /** What must never happen in a process. */
+  /** Violations that must never happen in a process. */
   readonly defects: readonly string[];
-  /** As by kill -9. */
+  /** Ends the process as by kill -9. */
   kill(): void;
-  /** As by SIGTERM: it finishes its calls and gives the Lease back. */
+  /** Ends the process as by SIGTERM: it finishes its calls and releases the Lease. */
   askToStop(): void;
   stop(): void;
 }
@@ -87,11 +87,11 @@ export function keepReplica(world: World, { name, random, note, decide, onDeath 
       );
   }
 
-  /** Events about what was done may come late; the election's own writes are how one becomes the holder. */
+  /** Exempt are events, which may be written late, and the election's own writes, with which a process becomes the holder. */
   function confirmLeader(identity: string, { name: operation }: Operation): void {
     if (operation.endsWith(' leases') || operation.endsWith(' events')) return;
     const holder = sim.server.objects.get(leases, { namespace, name: leaseName })?.spec?.holderIdentity;
-    if (holder !== identity) defects.push(`${name}: ${operation} while the Lease is held by ${holder ?? 'nobody'}`);
+    if (holder !== identity) defects.push(`${name}: ${operation} while the Lease is held by ${holder ?? 'no process'}`);
   }
 
   function later(): void {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * One run of a flow, with trouble at one of its writes and calls or with none. A process that dies is started again; the run
- * ends when nothing was written or called for so long that nothing will be.
+ * One run of a flow, with a fault at one of its writes or calls, or without. A process that dies is started again; the run
+ * ends when no write or call has happened for so long that none will follow.
  */
 import { seededRandom } from '@csi-sidecars/runtime/testing';
 import type { Flow } from './flows.ts';
@@ -12,7 +12,7 @@ import type { Operation, Trouble } from './trouble.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface Strike {
-  /** Of the operation, counted from the first one after the preparation. */
+  /** Number of the operation, counted from the first one after the preparation. */
   readonly index: number;
   readonly trouble: Trouble;
 }
@@ -37,7 +37,7 @@ export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
   let isArmed = false;
   let steps = 0;
   const keeper = keepRunning(world, program, (operation, details) => {
-    // It is asked for ever, and changes nothing.
+    // This call is repeated for ever and changes nothing.
     if (operation.name === 'ListVolumes') return undefined;
     steps += 1;
     if (operation.name === 'DeleteVolume') world.checks.beforeDeleteVolume(String(details['volume_id']));
@@ -68,7 +68,7 @@ interface Keeper {
   stop(): void;
 }
 
-/** One process at a time, for as long as the world is there. */
+/** Runs one process at a time, until the simulation ends. */
 function keepRunning(
   world: World,
   program: SidecarProgram,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * One process of a sidecar in the simulation: the real loops, client, caches and events over the world's API server and
- * driver. It starts with an empty memory and can die at any moment. Which sidecar it is is said by its program.
+ * driver. It starts with an empty memory and can die at any moment. Its program determines which sidecar it is.
  *
- * Guarantees: what a dead process had not sent never takes effect, and what it was waiting for never reaches it.
+ * Guarantees: a request that a dead process had not sent never takes effect, and no answer reaches a dead process.
  */
 import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
 import {
@@ -27,29 +27,29 @@ export interface ProcessDeps {
   readonly random: Random;
   readonly transport: Transport;
   readonly driver: DriverModel;
-  /** Asked before each write and each call. */
+  /** Called before each write and each call. */
   readonly onOperation: (operation: Operation, details: Readonly<Record<string, unknown>>) => Trouble | undefined;
-  /** Faults of the API server that belong to the story, not to the process. */
+  /** Faults of the API server that belong to the flow, not to the process. */
   readonly faultAt: (target: FaultTarget) => Fault | undefined;
-  /** After each write and each call that took effect. */
+  /** Called after each write and each call that took effect. */
   readonly afterOperation: () => void;
   readonly crashDriver: () => void;
-  /** Two calls of this process about one volume overlap, which must never be. */
+  /** Called if two calls of this process about one volume overlap, which must never happen. */
   readonly onOverlap: (volume: string) => void;
 }
 
 export interface SidecarProcess {
-  /** Aborts when it dies, for whatever reason. */
+  /** Aborts when the process dies, for any reason. */
   readonly death: AbortSignal;
   readonly kill: (why: string) => void;
   readonly client: ApiClient;
-  /** Names of the volumes it asked for, whatever became of them. */
+  /** Names of the volumes that it requested, whatever happened to them. */
   readonly requested: ReadonlySet<string>;
-  /** The work of a leader: until the signal aborts. Rejects with a defect. */
+  /** Works as a leader until the signal aborts. Rejects with a defect. */
   readonly work: (signal: AbortSignal, gate?: StartGate) => Promise<void>;
 }
 
-/** What a sidecar is given. */
+/** The ports of a sidecar. */
 export interface Parts extends ControllerPorts {
   readonly client: ApiClient;
   readonly channel: CsiChannel;
@@ -78,7 +78,7 @@ export function startProcess(program: SidecarProgram, deps: ProcessDeps): Sideca
       const trouble = deps.onOperation({ kind: 'write', name }, { volume: target.name });
       if (trouble?.kind === 'answer') return trouble.fault;
       if (trouble?.kind !== 'crash') return undefined;
-      // The server takes a request in the turn in which it is sent: the process dies right after that turn.
+      // The server accepts a request in the turn in which it is sent: the process dies right after that turn.
       if (trouble.moment === 'before') kill('crash before a write');
       else queueMicrotask(() => kill('crash after a write'));
       return { kind: 'hang', point: trouble.moment };
@@ -140,7 +140,7 @@ export function startProcess(program: SidecarProgram, deps: ProcessDeps): Sideca
   return { death, kill, client, requested, work };
 }
 
-/** The name of the volume that a call is about: its own, or that of the handle as far as the driver knows it. */
+/** The name of the volume that a call is about: from the request, or the name that the driver has for the handle. */
 function volumeOf(driver: DriverModel, details: Readonly<Record<string, unknown>>): string {
   const handle = details['volume_id'];
   if (typeof handle !== 'string') return String(details['name']);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What can go wrong at one write to the API server, or at one call to the driver. */
+/** The faults at one write to the API server, or at one call to the driver. */
 import type { Fault } from '@csi-sidecars/runtime/testing';
 
-/** `before`: it never took effect. `after`: it did, and nobody heard of it. */
+/** `before`: the operation had no effect. `after`: it took effect, but the answer was lost. */
 export type Moment = 'before' | 'after';
 
 export type Trouble =
-  /** The process is gone, as by kill -9. */
+  /** The process dies, as by kill -9. */
   | { readonly kind: 'crash'; readonly moment: Moment }
-  /** The driver is gone, and with its connection the sidecar. Only at calls. */
+  /** The driver dies, and the sidecar with the lost connection. Only at calls. */
   | { readonly kind: 'driverCrash'; readonly moment: Moment }
-  /** The API server's answer is not the one that was hoped for. Only at writes. */
+  /** The API server answers with an error. Only at writes. */
   | { readonly kind: 'answer'; readonly fault: Fault };
 
 export type OperationKind = 'write' | 'call';
@@ -41,7 +41,7 @@ const anywhere: Readonly<Record<string, Trouble>> = {
   'crash after': { kind: 'crash', moment: 'after' },
 };
 
-/** All troubles that an operation can meet, by name. */
+/** All faults that an operation can have, by name. */
 export function troublesOf({ kind }: Operation): readonly (readonly [string, Trouble])[] {
   return Object.entries({ ...anywhere, ...(kind === 'write' ? atWrites : atCalls) });
 }

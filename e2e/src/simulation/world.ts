@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What outlives a process: the simulated cluster, the driver's model, virtual time, and the checks that hold at every step.
- * Users act on it by `sim.client` and wait by `until`.
+ * Everything that outlives a process: the simulated cluster, the driver's model, virtual time, and the checks at every step.
+ * Users act with `sim.client` and wait with `until`.
  */
 import {
   persistentVolumeClaims,
@@ -35,7 +35,7 @@ export interface WorldOptions {
   readonly seed?: number;
 }
 
-/** What the driver calls a node. */
+/** The driver's id of a node. */
 export function nodeIdOf(name: string): string {
   return `id-${name}`;
 }
@@ -45,7 +45,7 @@ export interface World {
   readonly sim: Sim;
   readonly driver: DriverModel;
   readonly checks: StepChecks;
-  /** Of the API server, towards the provisioner. */
+  /** Faults of the API server towards the provisioner. */
   readonly apiFaults: FaultRule[];
   readonly faultAt: (target: FaultTarget) => Fault | undefined;
   /** The driver dies and is started again a little later. */
@@ -55,9 +55,9 @@ export interface World {
   deleteClaim(name: string): Promise<void>;
   claim(name: string): PersistentVolumeClaim | undefined;
   isBound(name: string): boolean;
-  /** Lets time pass until it is so; false when it never is. */
+  /** Advances time until the condition holds; false if it never does. */
   until(condition: () => boolean, limitMs?: number): Promise<boolean>;
-  /** What a user sees: objects and volumes, without what differs from run to run. */
+  /** The visible result: objects and volumes, without fields that differ from run to run. */
   endState(): readonly string[];
   stop(): Promise<void>;
 }
@@ -170,7 +170,7 @@ export function createWorld({ zones = [], attachTo = [], expands = false, seed =
           return { volume: name, ...known, ...rest, phase: status?.phase };
         }),
         ...server.objects.list(volumeAttachments).map(({ metadata, spec, status }) => {
-          // Its name is made of volume and node, so it says nothing more.
+          // Its name is derived from volume and node, so it adds no information.
           const { finalizers, annotations } = metadata ?? {};
           return { attachment: spec, finalizers, annotations: inOrder(annotations), status };
         }),
@@ -191,7 +191,7 @@ export function createWorld({ zones = [], attachTo = [], expands = false, seed =
   };
 }
 
-/** Which zone was chosen is chance; that all agree on it is not: zones are numbered in the order in which they appear. */
+/** Which zone was chosen is random, but all objects must agree on it: zones are numbered in the order in which they appear. */
 function withZonesInOrder(text: string, zones: readonly string[]): string {
   const seen = zones.filter((zone) => text.includes(zone)).toSorted((a, b) => text.indexOf(a) - text.indexOf(b));
   return seen.reduce((result, zone, index) => result.replaceAll(zone, `<zone ${index + 1}>`), text);

@@ -34,9 +34,9 @@ export function directTransport({ server, caFile, client }: DirectTarget): Direc
 
   const transport: Transport = ({ method, path, headers, body, signal }) => {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    // Without a length of its own a body would be sent in chunks.
+    // Without a content length the body would be sent in chunks.
     const length = body === undefined ? {} : { 'content-length': body.byteLength };
-    // Without the signal: it would end up at the socket, and end that one after others have begun to use it.
+    // The signal is not passed on: it would abort the socket even after other requests have begun to use it.
     const outgoing = open(`${server}${path}`, { method, agent, headers: { ...headers, ...length } }, resolve);
     outgoing.once('error', (cause) => reject(toTransportError(cause, signal)));
     endWith(outgoing, signal);

@@ -69,7 +69,7 @@ describe('ensureTools', () => {
     expect(existsSync(lock)).toBe(false);
   });
 
-  it('given somebody else who builds, then it waits for the result and builds nothing', async () => {
+  it('given another process that builds, then it waits for the result and builds nothing', async () => {
     const clock = new FakeClock();
     const world = deps({ clock });
     const lock = lockOf('etcd');

@@ -12,20 +12,20 @@ const pollMs = 200;
 export interface FolderLock {
   readonly path: string;
   readonly clock: Clock;
-  /** Called once when somebody else holds the lock. */
+  /** Called once if another process holds the lock. */
   readonly onWait: (holder: number) => void;
 }
 
 export async function withFolderLock<T>({ path, clock, onWait }: FolderLock, work: () => Promise<T>): Promise<T> {
-  let told = false;
+  let reported = false;
   while (!acquire(path)) {
     const holder = holderOf(path);
     if (holder !== undefined && !isAlive(holder)) {
       rmSync(path, { force: true });
       continue;
     }
-    if (!told && holder !== undefined) onWait(holder);
-    told = true;
+    if (!reported && holder !== undefined) onWait(holder);
+    reported = true;
     await clock.sleep(pollMs);
   }
   try {

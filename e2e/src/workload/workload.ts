@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a container would do with a volume: write data that cannot be there by accident, make it durable, and check it later. */
+/** The workload of a container on a volume: write unique data, make it durable, and check it later. */
 import { createHash, randomBytes } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -2,7 +2,7 @@
 import { type ApiClient, ApiError } from '@csi-sidecars/runtime';
 
 /**
- * Whether the cluster serves VolumeAttributesClass in storage.k8s.io/v1. `unknown` when discovery failed: the gate then
+ * Whether the cluster serves VolumeAttributesClass in storage.k8s.io/v1. `unknown` if discovery failed: the gate then
  * stays as it is. A missing group version is an answer, not a failure.
  */
 export async function attributesClassSupport(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The process dies before and after every write and every call of a story, once each, and another one goes on. In the
- * end every volume is recorded or gone, every provisioning finalizer is off, and what should be deleted is. Where the page of the
- * provisioner states that a window stays open, the test states it too: no other point may leak.
+ * The process dies before and after every write and every call of a sequence, once each, and another process continues. In the
+ * end every volume is recorded or gone, every provisioning finalizer is removed, and everything that should be deleted is. Where the
+ * page of the provisioner documents an open window, the test states it too: no other point may leak.
  */
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import type { ProvisioningProtection } from './settings.ts';
 
 interface Story {
   readonly prepare: (p: Fixture) => void;
-  /** What a user does right after the crash. */
+  /** The user's action right after the crash. */
   readonly meanwhile?: (p: Fixture) => void;
 }
 interface End {
@@ -26,11 +26,11 @@ interface End {
 
 interface Run {
   readonly story: Story;
-  /** Of --provisioning-protection. */
+  /** The value of --provisioning-protection. */
   readonly mode: ProvisioningProtection;
 }
 
-/** One run of the story; the process dies at the point, if there is such a point. */
+/** One run of the sequence; the process dies at the point, if there is such a point. */
 async function run({ story, mode }: Run, point: number): Promise<End | undefined> {
   const settings = { provisioningProtection: mode };
   let passed = 0;
@@ -103,7 +103,7 @@ describe('a crash at every point', () => {
     expect(ends).toEqual(ends.map(({ point }) => ({ point, ...oneEach })));
   });
 
-  it('given a claim deleted right after, when provisioned, then nothing is left, but for the windows of the first call', async () => {
+  it('given a claim deleted right after, when provisioned, then nothing is left, except in the windows of the first call', async () => {
     const ends = await everyPoint(thenDelete(provision));
     expect(ends.filter(({ leaked }) => leaked > 0).map(({ point }) => point)).toEqual([
       'after /csi.v1.Controller/CreateVolume',

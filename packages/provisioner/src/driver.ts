@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the driver said about itself at start-up, and what follows from it. */
+/** The data that the driver reported at start-up, and what follows from it. */
 import type { DriverFacts } from '@csi-sidecars/csi';
 import { inTreePluginOf } from '@csi-sidecars/volume';
 
@@ -8,7 +8,7 @@ export function isKnownProvisioner(driverName: string, provisioner: string | und
   return provisioner !== undefined && (provisioner === driverName || provisioner === inTreePluginOf(driverName));
 }
 
-/** What is missing to create or delete volumes at all; undefined when nothing is. */
+/** The capability that is missing to create or delete volumes; undefined if none is. */
 export function missingCapability(driver: DriverFacts): string | undefined {
   const lacks = 'CSI driver does not support dynamic provisioning:';
   if (!driver.pluginCapabilities.has('CONTROLLER_SERVICE')) {

@@ -4,7 +4,7 @@ import { realArgumentLists } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { provisionerProgram } from './flags.ts';
 
-it('given the real argument lists of csi-provisioner, then each is accepted but for gates that upstream removed', () => {
+it('given the real argument lists of csi-provisioner, then each is accepted except for gates that upstream removed', () => {
   const lists = realArgumentLists('external-provisioner');
   expect(lists.length).toBeGreaterThan(0);
   const refused = lists.flatMap((list): readonly string[] => {

@@ -45,7 +45,7 @@ export interface ProvisionerValues extends StandardValues, RetryValues {
   readonly 'node-deployment-max-delay': number;
   readonly 'controller-publish-readonly': boolean;
   readonly 'prevent-volume-mode-conversion': boolean;
-  /** Ours. One of `protections` in read-settings.ts. */
+  /** Our own flag. One of `protections` in read-settings.ts. */
   readonly 'provisioning-protection': string;
   readonly 'feature-gates': GateSettings;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What claims and PersistentVolumes say in the same way. */
+/** Metadata that claims and PersistentVolumes have in common. */
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { annotations } from './names.ts';
 
@@ -11,7 +11,7 @@ interface Classed extends KubeObject {
   readonly spec?: { readonly storageClassName?: string };
 }
 
-/** The beta annotation wins over the field. Empty: none. */
+/** The beta annotation takes precedence over the field. Empty means none. */
 export function classNameOf(object: Classed): string {
   return annotationsOf(object)[annotations.betaStorageClass] ?? object.spec?.storageClassName ?? '';
 }

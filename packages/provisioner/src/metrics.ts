@@ -67,7 +67,7 @@ export function createProvisionerMetrics(metrics: Metrics): ProvisionerMetrics {
   };
 }
 
-/** The fields alone, without the beta annotation and dataSourceRef: dashboards know these series. */
+/** Uses only the fields, without the beta annotation and dataSourceRef, as in upstream's series. */
 function ofClaim(claim: PersistentVolumeClaim): Labels {
   return { class: claim.spec?.storageClassName ?? '', source: claim.spec?.dataSource?.kind ?? '' };
 }

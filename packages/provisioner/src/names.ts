@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Names that stand in API objects. Spelled as upstream spells them; only the provisioning finalizers are ours. */
+/** Names in API objects, in upstream's spelling; only the provisioning finalizers are ours. */
 import { isDnsSubdomain } from '@csi-sidecars/volume';
 
 export const annotations = {
@@ -28,11 +28,11 @@ export function provisioningFinalizer(driverName: string): string {
   return `provisioning-protection.provisioner.storage.kubernetes.io/${driverName}`;
 }
 
-/** What version 0.1 wrote in its place, whatever the driver. */
+/** The finalizer of version 0.1, which was the same for every driver. */
 export const unnamedProvisioningFinalizer = 'provisioner.storage.kubernetes.io/provisioning-protection';
 
 /**
- * Why the API server would refuse finalizers and PersistentVolumes of this driver; undefined when it takes them. Its rule for
+ * Why the API server would refuse finalizers and PersistentVolumes of this driver; undefined if it accepts them. Its rule for
  * `spec.csi.driver` is narrower than its rule for finalizers, so a driver whose volumes can be recorded has a valid finalizer.
  */
 export function refusedDriverName(driverName: string): string | undefined {
@@ -42,8 +42,8 @@ export function refusedDriverName(driverName: string): string | undefined {
     : `CSI driver name ${JSON.stringify(driverName)} is not a DNS subdomain of at most 63 characters: no PersistentVolume can name it`;
 }
 
-/** In the volume attributes: which process made the volume. */
+/** Key in the volume attributes: which process created the volume. */
 export const identityAttribute = 'storage.kubernetes.io/csiProvisionerIdentity';
 
-/** Class parameters that begin so are for us and never reach the driver. */
+/** Class parameters with this prefix are for us and never reach the driver. */
 export const reservedPrefix = 'csi.storage.k8s.io/';

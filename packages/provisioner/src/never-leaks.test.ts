@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Whatever the driver answers, whatever the API server refuses, whenever users delete and processes restart or die:
- * when things are quiet there is one record per volume, no finalizer is left, and deleted claims are gone.
+ * once nothing happens any more, there is one record per volume, no finalizer is left, and deleted claims are gone.
  */
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
@@ -47,7 +47,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant('refuse' as const),
       method,
       code: fc.constantFrom('Internal', 'DeadlineExceeded', 'Aborted', 'InvalidArgument', 'ResourceExhausted'),
-      // An error after the deed is what a final code must not hide: only ambiguous ones may come then.
+      // After the effect, a final error would hide the volume, so only ambiguous errors are generated then.
       at: fc.constantFrom('before' as const, 'after' as const),
     })
     .map((rule) =>
@@ -59,7 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     kind: fc.constant('slow' as const),
     method,
     ms: fc.constantFrom(500, 9_000, 12_000, 45_000),
-    // Not before its locks: a driver that begins with a request after its caller is gone cannot be helped.
+    // Faults act once the driver holds its locks: a driver that begins a request after its caller has gone is outside the guarantees.
     at: fc.constantFrom('during' as const, 'after' as const),
   }),
   fc.constant({ kind: 'small' as const }),
@@ -75,7 +75,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 /**
  * A claim that vanishes while its first answer is open, or before the finalizer could be written, cannot be protected any more:
- * with a restart on top that is one of the windows which the page of the provisioner states. With `always` there is none.
+ * together with a restart, that is one of the windows that the page of the provisioner documents. With `always` there is none.
  */
 function mayDelete(p: Fixture, name: string, mode: Mode): boolean {
   if (mode === 'always') return p.claim(name) !== undefined;
@@ -126,20 +126,20 @@ async function take(p: Fixture, next: Step, mode: Mode): Promise<Fixture> {
   }
 }
 
-/** A driver does not refuse a request as impossible that it has carried out before. */
+/** A driver does not refuse a request that it has executed before. */
 function consistent(steps: readonly Step[]): readonly Step[] {
   const mayHideVolume = steps.some((next) => next.kind === 'slow' || (next.kind === 'refuse' && next.at === 'after'));
   const isConclusive = (next: Step): boolean =>
     next.kind === 'refuse' && (next.code === 'InvalidArgument' || next.code === 'ResourceExhausted');
   const likely = mayHideVolume ? steps.filter((next) => !isConclusive(next)) : steps;
-  // The other window that the page states: a crash while the deletion of a volume that was too small goes on.
+  // The other window that the page documents: a crash during the deletion of a volume that was too small.
   return steps.some(({ kind }) => kind === 'crash') ? likely.filter(({ kind }) => kind !== 'small') : likely;
 }
 
 type Mode = 'ambiguous' | 'always';
 
 it.each(['ambiguous', 'always'] as const)(
-  'given --provisioning-protection=%s and any story of failures, deletions, restarts and crashes, when things are quiet, then nothing is lost or leaked',
+  'given --provisioning-protection=%s and any sequence of failures, deletions, restarts and crashes, when it has ended, then nothing is lost or leaked',
   async (mode) => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }).map(consistent), async (steps) => {

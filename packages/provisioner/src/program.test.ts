@@ -29,7 +29,7 @@ function run({ handlers = {}, ...options }: RunOptions = {}): Promise<DrivenProg
 }
 
 describe('the start', () => {
-  it('given a claim, then the driver is asked what it is and can, and the volume is made and saved', async () => {
+  it('given a claim, then the driver is called for its name and capabilities, and the volume is created and saved', async () => {
     await using provisioner = await run({ seed: [aClass(), aClaim()] });
     const { server } = provisioner.world;
     await vi.waitFor(() => expect(server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })).toBeDefined());
@@ -54,7 +54,7 @@ describe('the start', () => {
     expect(provisioner.calls()).toEqual(started.slice(0, 2));
   });
 
-  it('given a driver without controller, then its controller is asked all the same', async () => {
+  it('given a driver without controller service, then its controller capabilities are still requested', async () => {
     await using provisioner = await run({
       handlers: { '/csi.v1.Identity/GetPluginCapabilities': () => ({ capabilities: [] }) },
     });
@@ -78,7 +78,7 @@ describe('the election', () => {
   const args = ['--leader-election', '--leader-election-namespace=ns'];
   const leaseRef = { namespace: 'ns', name: 'test-csi-example-com' };
 
-  it('given a signal during CreateVolume, then that is finished and saved before the lease is released', async () => {
+  it('given a signal during CreateVolume, then the call is finished and its volume saved before the lease is released', async () => {
     const answer = Promise.withResolvers<object>();
     const handlers: Handlers = { '/csi.v1.Controller/CreateVolume': () => answer.promise };
     await using provisioner = await run({ args, handlers, seed: [aClass(), aClaim()] });
@@ -96,7 +96,7 @@ describe('the election', () => {
     expect(server.objects.get(leases, leaseRef)?.spec?.holderIdentity).toBe('');
   });
 
-  it('given another leader, then only the lease is asked for after the start', async () => {
+  it('given another leader, then only the lease is requested after start-up', async () => {
     const spec: Lease['spec'] = {
       holderIdentity: 'pod-2',
       leaseDurationSeconds: 15,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** csi-provisioner as a program: what is its own between the first argument and the exit code. */
+/** csi-provisioner as a program: the parts between its arguments and its exit code that are its own. */
 import { type DriverFacts, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import { createEventRecorder, type EventRecorder, type LeadingWork } from '@csi-sidecars/runtime';
 import {
@@ -23,7 +23,7 @@ type Context = SidecarContext<ProvisionerValues, ProvisionerGate>;
 
 export function runProvisioner(deps: ProgramDeps): Promise<number> {
   return runSidecar<ProvisionerValues, ProvisionerGate>(deps, provisionerProgram, {
-    // Upstream ends through its fatal logger wherever its library does not end first.
+    // As upstream, whose fatal logger ends the process unless its library ends it first.
     start: { gateExitCode: exitCodes.fatal },
     httpExitCode: exitCodes.fatal,
     clientExitCode: exitCodes.fatal,
@@ -45,7 +45,7 @@ export function runProvisioner(deps: ProgramDeps): Promise<number> {
   });
 }
 
-/** What is missing does not stop the start; it fails each attempt, with an event that names it. */
+/** A missing capability does not prevent the start; each attempt fails with an event that names it. */
 async function askDriver({ channel, name, started, signal }: Context): Promise<DriverFacts> {
   const call = { timeoutMs: started.values.timeout, signal };
   return await orExit(
@@ -75,7 +75,7 @@ async function featuresOf({ started, client, log, signal }: Context): Promise<Pr
   };
 }
 
-/** Written into the attributes of every volume: which process made it. */
+/** Identifies this process in the attributes of every volume that it creates. */
 function identityOf({ clock, random, name }: Context): string {
   return `${Math.trunc(clock.nowMs())}-${Math.trunc(random.next() * 10_000)}-${name}`;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * csi-provisioner as a list of loops over shared caches. Knows no process, no flags, no socket. A CreateVolume that is cut off by
+ * csi-provisioner as a list of loops over shared caches. It does not depend on a process, flags or a socket. A claim whose CreateVolume is cut off by
  * the end of the process is protected before its reconcile ends.
  */
 import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';

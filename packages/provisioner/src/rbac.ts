@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the program uses: never a verb more than upstream's stock roles give, but for what those forgot. What leader election
- * uses is the runtime's.
+ * The permissions that the program uses: no verb beyond upstream's stock roles, except those that the roles lack. The permissions of leader
+ * election are in the runtime.
  */
 import type { UsedRule } from '@csi-sidecars/runtime';
 

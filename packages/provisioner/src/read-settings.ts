@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From flags to settings: what is refused here ends the program before anything is connected. */
+/** Turns flags into settings. A command line that is refused here ends the program before any connection. */
 import type { ProvisionerValues } from './flags.ts';
 import type { ProvisionerSettings, ProvisioningProtection } from './settings.ts';
 

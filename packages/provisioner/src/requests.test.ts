@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a volume costs the API server when nothing goes wrong: the numbers are promises. */
+/** The number of API requests per volume without failures, which the page promises. */
 import { persistentVolumes } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { aClaim, aClass } from '../testing/builders.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What an operator reads in the log, with upstream's levels and words. */
+/** Log lines for operators, with upstream's levels and words. */
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aVolume, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../testing/provisioner-fixture.ts';
@@ -48,7 +48,7 @@ describe('claims', () => {
     expect(linesOf(p, line.message)).toEqual([{ kind: 'info', ...line }]);
   });
 
-  it('[provisioner#L1] given a volume that exists, or a class of another provisioner, when stopped, then one line says why', async () => {
+  it('[provisioner#L1] given a volume that exists, or a class of another provisioner, when stopped, then one line gives the reason', async () => {
     const existing = await aProvisioner({ seed: [aClass(), aClaim(), aVolume({ phase: 'Available' })] });
     expect(linesOf(existing, 'PersistentVolume already')).toMatchObject([{ kind: 'info', level: 4, facts }]);
     const foreign = await aProvisioner({ seed: [aClass({ provisioner: 'other' }), aClaim()] });
@@ -80,7 +80,7 @@ describe('volumes', () => {
     );
   });
 
-  it('[provisioner#L3] given an attachment, when the deletion is postponed, then the line is no error', async () => {
+  it('[provisioner#L3] given an attachment, when the deletion is postponed, then the line is not an error', async () => {
     const controller = ['CREATE_DELETE_VOLUME', 'PUBLISH_UNPUBLISH_VOLUME'] as const;
     const p = await aProvisioner({ controller, seed: [aVolume(), attachment] });
     expect(p.logger.lines.filter(({ kind }) => kind !== 'info')).toEqual([]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the command line decides, after parsing: plain data that every loop may read. */
+/** The settings of the command line after parsing: plain data that every loop may read. */
 import type { LoopSettings } from '@csi-sidecars/runtime';
 
 /** When a claim gets the provisioning finalizer: before its first CreateVolume, after an ambiguous answer, or never. */
@@ -7,7 +7,7 @@ export type ProvisioningProtection = 'always' | 'ambiguous' | 'off';
 
 export interface ProvisionerSettings extends LoopSettings {
   readonly volumeNamePrefix: string;
-  /** Undefined: the claim's UID unchanged. */
+  /** Undefined means the claim's UID unchanged. */
   readonly volumeNameUuidLength: number | undefined;
   /** Deadline of one CSI call. */
   readonly timeoutMs: number;
@@ -15,7 +15,7 @@ export interface ProvisionerSettings extends LoopSettings {
   readonly immediateTopology: boolean;
   readonly extraCreateMetadata: boolean;
   readonly controllerPublishReadonly: boolean;
-  /** Empty: none. */
+  /** Empty means none. */
   readonly defaultFsType: string;
   readonly provisioningProtection: ProvisioningProtection;
   /** Written into the attributes of every volume. */

@@ -39,7 +39,7 @@ describe('what is kept', () => {
     expect(keep(watchedVolumes(driverName), aVolume(facts)) !== undefined).toBe(verdict === 'kept');
   });
 
-  it('given a volume, when kept, then with what the loops read and nothing else, and again the same', () => {
+  it('given a volume, when kept, then only with the fields that the loops read, and the same when kept again', () => {
     const large = aVolume({
       annotations: { [annotations.provisionedBy]: driverName, note: 'long' },
       spec: {
@@ -68,7 +68,7 @@ describe('what is kept', () => {
     expect(keep(watchedVolumes(driverName), trimmed ?? large)).toEqual(trimmed);
   });
 
-  it('given nodes, CSINodes and attachments, when kept, then labels, our keys, and who ties what to whom', () => {
+  it('given nodes, CSINodes and attachments, when kept, then only labels, our keys, and the names of volume and node', () => {
     const metadata = { name: 'n1', uid: 'u', resourceVersion: '3', annotations: { long: 'text' } };
     const identity = { name: 'n1', uid: 'u', resourceVersion: '3' };
     const labels = { zone: 'z1' };
@@ -98,7 +98,7 @@ describe('what is kept', () => {
   });
 });
 
-it('given a cluster full of foreign objects, when synced, then no queue has any work', async () => {
+it('given a cluster full of objects of other drivers, when synced, then no queue has any work', async () => {
   const foreign = Array.from({ length: 200 }, (_, index) => [
     aClaim({ name: `claim-${index}`, annotations: theirs }),
     aVolume({ name: `pv-${index}`, annotations: { [annotations.provisionedBy]: 'other' } }),

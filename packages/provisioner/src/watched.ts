@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the provisioner watches, and how little of it is kept. A filter drops what no row of any loop reads before it is
+ * The watches of the provisioner, and the parts of objects that are kept. A filter drops everything that no loop reads before it is
  * stored, so objects of other drivers cost neither memory nor queue work.
  *
  * | kind | kept | as |
  * |---|---|---|
  * | claim | ours without a volume name; any with our provisioning finalizer | it is: claims are updated by PUT |
- * | PersistentVolume | ours | the fields the loops read: it is only ever patched |
- * | VolumeAttachment | of PersistentVolumes | who ties which volume to which node |
+ * | PersistentVolume | ours | the fields the loops read: it is only patched |
+ * | VolumeAttachment | of PersistentVolumes | the names of volume and node |
  * | Node | all | labels |
  * | CSINode | all | our driver's entry |
  * | StorageClass | all | it is |
@@ -37,14 +37,14 @@ import { annotations } from './names.ts';
 import { annotationsOf } from './metadata.ts';
 import { isOurs as isOurVolume } from './volume/volume.ts';
 
-/** Everything is looked at again this often, whatever was missed. */
+/** The resync period, after which every object is examined again. */
 const resyncMs = 15 * 60_000;
 
 export interface Watched {
   readonly claims: InformerOptions<PersistentVolumeClaim>;
   readonly volumes: InformerOptions<PersistentVolume>;
   readonly classes: InformerOptions<StorageClass>;
-  /** Undefined: the driver does not attach. */
+  /** Undefined if the driver does not attach. */
   readonly attachments: InformerOptions<VolumeAttachment> | undefined;
   /** These two are undefined without topology. */
   readonly nodes: InformerOptions<Node> | undefined;
@@ -128,7 +128,7 @@ export function watchedCsiNodes(driverName: string): InformerOptions<CSINode> {
 }
 
 function trimDriver({ name, nodeID, topologyKeys }: NodeDriver): NodeDriver {
-  // Without any key the server sends null.
+  // The server sends null if there are no keys.
   return { name, nodeID, topologyKeys: topologyKeys ?? [] };
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Objects and facts for tests: complete and valid by default, so that a test names only what it is about. */
+/** Builders for tests: complete and valid by default, so that a test names only the fields that it is about. */
 import { aDriver, driverName } from '@csi-sidecars/csi/testing';
 import type { CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { annotations, provisioningFinalizer, volumeFinalizer } from '../src/names.ts';
@@ -93,7 +93,7 @@ export interface VolumeFacts {
   readonly spec?: Partial<NonNullable<PersistentVolume['spec']>>;
 }
 
-/** Released, with reclaim policy Delete and our finalizer: to be deleted. */
+/** A PersistentVolume that is to be deleted: Released, with reclaim policy Delete and our finalizer. */
 export function aVolume(facts: VolumeFacts = {}): PersistentVolume {
   const { name = 'pvc-uid-data' } = facts;
   return {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** States of the claim loop for the tests of its table: a live claim of which nothing is known, and what to change. */
+/** States of the claim loop for the tests of its table: by default a live claim without an entry in memory; options change it. */
 import type { Volume } from '@csi-sidecars/csi';
 import type { StorageClass } from '@csi-sidecars/runtime';
 import { aClaim, aClass, aDriver, type ClaimFacts, someSettings } from './builders.ts';
@@ -59,9 +59,9 @@ export const unreached = { row: 'O1', kind: 'ambiguous', message: 'no connection
 export const malformed = { row: 'O6', kind: 'malformed', message: 'odd' } as const;
 export const tooSmall = { row: 'O8', kind: 'tooSmall', message: 'small', volumeId: 'v1' } as const;
 
-/** A state, with short names for what memory and planning say. */
+/** A state, with short names for memory and plan. */
 export interface StateFacts extends Partial<ClaimState> {
-  /** Default: what `pinned` says, else nothing. */
+  /** Default: the entry of `pinned`, else nothing. */
   readonly remembers?: Entry['kind'] | 'none';
   readonly pinned?: Pinned;
   readonly planned?: PlanAnswer;
@@ -106,7 +106,7 @@ function memoryOf(kind: Entry['kind'] | 'none', sent: Pinned): ClaimState['memor
   }
 }
 
-/** `protect`, or for an end `done, Warning: text, failure`. */
+/** `protect`, or for a conclusion `done, Warning: text, failure`. */
 export function show(action: Action): string {
   if (action.kind === 'reschedule') return `reschedule, ${action.protection} finalizer`;
   if (action.kind === 'giveUp') return `giveUp, ${action.answer}`;

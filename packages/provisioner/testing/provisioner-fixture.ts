@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The whole provisioner, its real loops, caches and client, between a fake API server and the driver's model, in virtual
- * time. Nothing binds or releases by itself: a test plays the PV controller where it needs one.
+ * time. There is no PV controller: a test binds and releases claims itself if it needs that.
  */
 import {
   createEventRecorder,
@@ -28,18 +28,18 @@ import { aClass, driverName, someSettings } from './builders.ts';
 
 export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'>> {
   readonly settings?: Partial<ProvisionerSettings>;
-  /** Controller capabilities; by default those that matter here, without attachment. */
+  /** Controller capabilities; by default those for creating and deleting volumes, without attachment. */
   readonly controller?: readonly (typeof allCapabilities.controller)[number][];
   /** `off`, the default: without the topology capability. */
   readonly topology?: 'on' | 'off';
   readonly model?: Partial<Settings>;
-  /** Put into the API server before anything starts. */
+  /** Objects that are in the API server before the provisioner starts. */
   readonly seed?: readonly KubeObject[];
-  /** Default: what `rbac.ts` asks for, and nothing more. */
+  /** Default: exactly the rules of `rbac.ts`. */
   readonly rules?: readonly AccessRule[];
   /** `written` to the API server by the real recorder. Default `lines`. */
   readonly events?: 'lines' | 'written';
-  /** A world that outlived the process that worked on it. */
+  /** The environment of an earlier process. */
   readonly world?: World;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the API server records: every finished request as metadata, and for patches of ServiceAccounts their body as
+ * The audit policy of the API server: every finished request as metadata, and for patches of ServiceAccounts their body as
  * well, because the kind of a patch shows nowhere else. No policy line ever records a Secret's content.
  */
 export const auditPolicy: object = {

@@ -7,7 +7,7 @@ import { isReady, type ComponentPlan } from './components.ts';
 
 const pollMs = 50;
 const readyWithinMs = 60_000;
-/** The API server waits for open watches before it goes; nobody here needs that. */
+/** The API server waits for open watches before it ends; the suite does not need that. */
 const graceMs = 5000;
 
 export interface LocalComponent extends Component {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Free loopback ports, distinct because all are held at once. Whoever gets them must bind soon. */
+/** Free loopback ports, distinct because all are held at once. The caller must bind them soon. */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 

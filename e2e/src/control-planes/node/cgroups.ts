@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * One control group for everything that runs on the node, in every hierarchy that the machine has (version 1) or in the one
- * (version 2): `system` for kubelet, containerd and its shims, `kubepods` below it by kubelet. So whoever belongs to the node is
- * known without asking, also when kubelet and containerd are gone.
+ * (version 2): `system` for kubelet, containerd and its shims, `kubepods` below it by kubelet. So every process of the node is
+ * known directly, even when kubelet and containerd are gone.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface NodeCgroups {
-  /** As kubelet names it: `/csi-sidecars-123`. */
+  /** The name in kubelet's form: `/csi-sidecars-123`. */
   readonly name: string;
   /** The command in front of a program that is to be in `system`. */
   readonly enter: readonly string[];
@@ -60,7 +60,7 @@ function basesOf(name: string): readonly string[] {
   return (isUnified() ? [root] : hierarchies()).map((hierarchy) => join(hierarchy, name));
 }
 
-/** Of version 1: one folder per mounted hierarchy; runc also uses one of version 2 where it is mounted beside them. */
+/** Control groups of version 1 have one folder per mounted hierarchy; runc also uses one of version 2 where it is mounted beside them. */
 function hierarchies(): readonly string[] {
   return readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')

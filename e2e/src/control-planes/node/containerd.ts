@@ -10,7 +10,7 @@ import { host } from '../local/layout.ts';
 
 export interface ContainerdOptions {
   readonly work: string;
-  /** Of its metrics, by which one knows that it serves. */
+  /** The address of its metrics, which answer once it serves. */
   readonly port: number;
   readonly shim: string;
   readonly runc: string;

@@ -18,7 +18,7 @@ export function kubeletRoot(work: string): string {
   return join(work, 'kubelet');
 }
 
-/** What containers write, a folder per pod. */
+/** The output of containers, one folder per pod. */
 export function podLogs(work: string): string {
   return join(work, 'pods');
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Loop devices over files below a folder, and those over such devices (kubelet holds a block volume by one of its own). By inode:
- * the path that the kernel tells is the one in the mount table of whoever made the device.
+ * the path that the kernel reports is the one in the mount table of the process that created the device.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync, type Stats } from 'node:fs';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 
 interface LoopDevice {
   readonly name: string;
-  /** Of what it is over: device and inode. */
+  /** Device and inode of the file behind it. */
   readonly over: string;
 }
 

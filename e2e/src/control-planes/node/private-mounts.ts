@@ -13,7 +13,7 @@ export interface PrivateMounts {
   readonly enter: readonly string[];
   /** Where this process finds a path as it is in there, volumes that are mounted included. */
   pathOf(path: string): string;
-  /** What is mounted below the work folder, by the kernel's table. */
+  /** The mounts below the work folder, from the kernel's table. */
   mounts(): readonly string[];
   /** The mounts go when the last process in there has gone as well. */
   close(): Promise<void>;

@@ -27,7 +27,7 @@ import { kubeletPlan, kubeletRoot, podLogs } from './kubelet.ts';
 import { noteKernelSettings } from './kernel-settings.ts';
 import { checkConsent, checkMachine } from './machine.ts';
 import { createPrivateMounts, type PrivateMounts } from './private-mounts.ts';
-import { abandonedPlaces, killAll, placePrefix, remainsOf, removeAll, type NodePlace } from './remains.ts';
+import { abandonedNodes, killAll, workFolderPrefix, leftoversOf, removeAll, type NodeResources } from './leftovers.ts';
 
 export interface NodeOptions {
   readonly clock: Clock;
@@ -55,8 +55,8 @@ export async function startNode({ clock, folder, env }: NodeOptions): Promise<Co
     { transport: local.admin, clock, logger: silentLogger },
     { userAgent: 'csi-sidecars-e2e', qps: -1, burst: 0 },
   );
-  const { place, mounts } = await openPlace({ clock, folder }, opening);
-  const { work, cgroups } = place;
+  const { resources, mounts } = await openResources({ clock, folder }, opening);
+  const { work, cgroups } = resources;
   const component = (plan: ComponentPlan, program: string): LocalComponent => {
     const [command, ...before] = [...cgroups.enter, ...mounts.enter, program];
     const logFile = join(folder, 'logs', `${plan.name}.log`);
@@ -103,61 +103,61 @@ export async function startNode({ clock, folder, env }: NodeOptions): Promise<Co
 }
 
 /** Folder, control group and mount table; together they are all that can be left. */
-async function openPlace(
+async function openResources(
   { clock, folder }: Pick<NodeOptions, 'clock' | 'folder'>,
   stack: AsyncDisposableStack,
-): Promise<{ readonly place: NodePlace; readonly mounts: PrivateMounts }> {
-  const work = mkdtempSync(join(tmpdir(), placePrefix(process.pid)));
+): Promise<{ readonly resources: NodeResources; readonly mounts: PrivateMounts }> {
+  const work = mkdtempSync(join(tmpdir(), workFolderPrefix(process.pid)));
   noteKernelSettings(work);
-  const place: NodePlace = { work, cgroups: createCgroups(basename(work)) };
-  const inHaste = (): void => removeInHaste(place);
+  const resources: NodeResources = { work, cgroups: createCgroups(basename(work)) };
+  const inHaste = (): void => removeInHaste(resources);
   process.on('exit', inHaste);
   stack.defer(async () => {
-    await removeByForce(place, clock);
+    await removeByForce(resources, clock);
     process.off('exit', inHaste);
-    const left = [...remainsOf(place), ...place.cgroups.folders()];
+    const left = [...leftoversOf(resources), ...resources.cgroups.folders()];
     if (left.length > 0) throw new Error(`the node could not be taken away:\n${left.join('\n')}`);
   });
   const logFile = join(folder, 'logs', 'mounts.log');
-  const mounts = await createPrivateMounts({ clock, work, logFile, before: place.cgroups.enter });
+  const mounts = await createPrivateMounts({ clock, work, logFile, before: resources.cgroups.enter });
   stack.defer(async () => {
     const left = mounts.mounts();
     await mounts.close();
-    // Only this table's holder was still to go.
-    const remains = [...left.map((path) => `mount ${path}`), ...remainsOf(place)];
-    if (remains.length > 0) throw new Error(`the node left behind:\n${remains.join('\n')}`);
+    // Only the holder of this mount table was still running.
+    const leftovers = [...left.map((path) => `mount ${path}`), ...leftoversOf(resources)];
+    if (leftovers.length > 0) throw new Error(`the node left behind:\n${leftovers.join('\n')}`);
   });
-  return { place, mounts };
+  return { resources, mounts };
 }
 
 /** While this process exits: nothing can be waited for, and what cannot be had now is for the next run. */
-function removeInHaste(place: NodePlace): void {
-  killAll(place);
+function removeInHaste(resources: NodeResources): void {
+  killAll(resources);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, hasteMs);
   try {
-    removeAll(place);
+    removeAll(resources);
   } catch {
-    process.stderr.write(`node: something is left in ${place.work}; the next run takes it away\n`);
+    process.stderr.write(`node: something is left in ${resources.work}; the next run removes it\n`);
   }
 }
 
 async function removeAbandoned(clock: Clock): Promise<void> {
-  for (const abandoned of abandonedPlaces()) {
+  for (const abandoned of abandonedNodes()) {
     process.stderr.write(`node: taking away what a run that was killed has left (${abandoned.work})\n`);
     await removeByForce(abandoned, clock);
   }
 }
 
-async function removeByForce(place: NodePlace, clock: Clock): Promise<void> {
+async function removeByForce(resources: NodeResources, clock: Clock): Promise<void> {
   const patience = { clock, factor: 1, signal: new AbortController().signal };
   await eventually(patience, {
-    what: `the processes below ${place.cgroups.name} are gone`,
+    what: `the processes below ${resources.cgroups.name} are gone`,
     check: () => {
-      killAll(place);
-      return place.cgroups.processes().length === 0;
+      killAll(resources);
+      return resources.cgroups.processes().length === 0;
     },
   });
-  removeAll(place);
+  removeAll(resources);
 }
 
 interface Readiness {

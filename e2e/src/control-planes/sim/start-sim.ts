@@ -33,13 +33,13 @@ export async function startSimControlPlane({ clock, folder }: SimControlPlaneOpt
   opening.defer(() => front.close());
 
   const server = `https://127.0.0.1:${front.port}`;
-  // Whoever has no token is the administrator of the simulation.
+  // A client without a token is the administrator of the simulation.
   const credentials = { kind: 'none' } as const;
   const adminKubeconfig = writeKubeconfig(join(folder, 'admin.kubeconfig'), { server, caFile, credentials });
   const apiServer: Component = {
     name: 'kube-apiserver',
     pid: process.pid,
-    // There is no process to end: nobody listens, and connections break. What is stored stays.
+    // There is no process to end: connections are refused and broken. Stored objects stay.
     kill: () => front.close(),
     stop: () => front.close(),
     start: () => front.open(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a pod with an attachable volume needs: nodes that mount, the driver, both sidecars and a bound claim. */
+/** Prepares everything that a pod with an attachable volume needs: nodes that mount, the driver, both sidecars and a bound claim. */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import type { NodeEmulator } from '@csi-sidecars/sim';
 import type { DriverInstance } from '../../driver/driver.ts';

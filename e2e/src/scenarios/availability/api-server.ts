@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** H-04, H-06 and H-07: the API server is away, forgets, or has had enough. */
+/** H-04, H-06 and H-07: the API server is down, has compacted its history, or throttles. */
 import assert from 'node:assert/strict';
 import { createCalls } from '../../driver/calls.ts';
 import { startApiProxy } from '../../faults/api-proxy.ts';
@@ -13,7 +13,7 @@ const needs: readonly Need[] = ['driver-faults', 'driver-journal'];
 export const apiServer: readonly Scenario[] = [
   {
     id: 'H-04',
-    title: 'the API server is away for some seconds under load: nobody ends, nothing is done twice',
+    title: 'the API server is away for some seconds under load: no process ends, and no operation is done twice',
     needs: [...needs, 'api-server-control'],
     serial: true,
     run: async (ctx) => {
@@ -53,7 +53,7 @@ export const apiServer: readonly Scenario[] = [
       await proxy.cut();
       await createClaims(ctx, className, 5);
       await controlPlane.compact();
-      // Its watch cache would still know what etcd has forgotten.
+      // Its watch cache would still contain what etcd has compacted.
       const server = controlPlane.components.get('kube-apiserver');
       await server?.stop();
       await server?.start();
@@ -65,7 +65,7 @@ export const apiServer: readonly Scenario[] = [
   },
   {
     id: 'H-07',
-    title: 'the API server answers 429 with Retry-After, then 500: asked again at its pace, without a crash',
+    title: 'the API server answers 429 with Retry-After, then 500: requests are retried at its pace, without a crash',
     needs,
     serial: true,
     run: async (ctx) => {
@@ -96,7 +96,7 @@ export const apiServer: readonly Scenario[] = [
 
       await assertConverged(ctx, 11);
 
-      // Per claim an event and the volume object, each asked every three seconds, and then with backoff.
+      // Per claim an event and the volume object, each retried every three seconds, and then with backoff.
       assert.ok(during.length <= 250, `${during.length} requests in 20 s`);
     },
   },

@@ -26,7 +26,7 @@ export async function assertConverged(ctx: ScenarioContext, count: number): Prom
   assert.equal(new Set(volumes.map(({ name }) => name)).size, count);
 }
 
-/** Some calls are under way or done, but not all. */
+/** Some calls are in progress or done, but not all. */
 export async function untilInFlight(ctx: ScenarioContext): Promise<void> {
   await ctx.eventually('some volumes are being created', async () => (await createCalls(ctx.driver)).length >= 5);
 }

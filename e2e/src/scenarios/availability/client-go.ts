@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Z-04: our Lease in the hands of client-go. The other candidate is kube-scheduler, which elects its leader with client-go's
- * own code; that its work has nothing to do with ours does not matter for the Lease.
+ * Z-04: our Lease shared with client-go. The other candidate is kube-scheduler, which elects its leader with client-go's
+ * own code; for the Lease it does not matter that it does other work.
  */
 import assert from 'node:assert/strict';
 import { leases } from '@csi-sidecars/runtime';
@@ -16,7 +16,7 @@ import { holderOf, leaseMs, renewMs, retryMs, startReplica, takeOverMs } from '.
 
 const program = 'csi-provisioner';
 const ourName = 'replica-a';
-/** Both sides release what they hold when they are asked to go. */
+/** Both sides release the Lease when they are stopped. */
 const releaseMs = 2.2 * retryMs + 2000;
 
 export const clientGo: readonly Scenario[] = [
@@ -80,7 +80,7 @@ async function untilHeld(
   await ctx.eventually(`the Lease is ${by}`, async () => (await sideOf(ctx)) === by, timeoutMs);
 }
 
-/** Long enough for two tries of the other. */
+/** Long enough for two attempts of the other candidate. */
 async function stays(ctx: ScenarioContext, side: Side): Promise<void> {
   await ctx.consistently({
     forMs: 2.5 * retryMs,

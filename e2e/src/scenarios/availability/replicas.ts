@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Several replicas of one sidecar on one machine, each with a host name of its own, and who of them leads. */
+/** Several replicas of one sidecar on one machine, each with its own host name, and which of them leads. */
 import type { Method } from '@csi-sidecars/csi';
 import { leases } from '@csi-sidecars/runtime';
 import { callsOf } from '../../driver/calls.ts';
@@ -9,11 +9,11 @@ import { leaseNameOf } from '../../rbac/profiles.ts';
 import type { ScenarioContext } from '../context.ts';
 import { subjects } from '../sidecars.ts';
 
-/** Short, so that a take-over takes seconds; the proportions are those of the defaults. */
+/** Short lease times, so that a take-over takes seconds; the proportions are those of the defaults. */
 export const leaseMs = 6000;
 export const renewMs = 4000;
 export const retryMs = 2000;
-/** How long a take-over may take after the leader is gone for good. */
+/** How long a take-over may take after the leader has ended. */
 export const takeOverMs: number = leaseMs + 2.2 * retryMs + 2000;
 
 export interface Replica {
@@ -23,13 +23,13 @@ export interface Replica {
 }
 
 export interface ReplicaOptions {
-  /** Absent: csi-provisioner. */
+  /** Default: csi-provisioner. */
   readonly program?: ControllerName;
   readonly args?: readonly string[];
   /** Addresses of the API server by replica, in place of the control plane's own. */
   readonly servers?: Readonly<Record<string, string>>;
-  /** By replica, in place of what is under test. */
-  readonly makes?: Readonly<Record<string, 'ours' | 'upstream'>>;
+  /** The implementation by replica, instead of the one under test. */
+  readonly implementations?: Readonly<Record<string, 'ours' | 'upstream'>>;
 }
 
 export async function startReplicas(ctx: ScenarioContext, options: ReplicaOptions = {}): Promise<readonly Replica[]> {
@@ -47,7 +47,7 @@ export async function startReplica(
     program = 'csi-provisioner',
     args = [],
     servers = {},
-    makes = {},
+    implementations = {},
   }: ReplicaOptions & { readonly name: string },
 ): Promise<SupervisedProcess> {
   const election = [
@@ -58,12 +58,12 @@ export async function startReplica(
     `--leader-election-retry-period=${retryMs}ms`,
   ];
   const server = servers[name];
-  const make = makes[name];
+  const implementation = implementations[name];
   return await ctx.startSidecar(program, {
     replica: name,
     args: [...election, ...args],
     ...(server !== undefined && { server }),
-    ...(make !== undefined && { make }),
+    ...(implementation !== undefined && { implementation }),
   });
 }
 
@@ -82,7 +82,7 @@ export async function takeTurns(ctx: ScenarioContext, replicas: readonly Replica
   return { from: leader.name, goneMs };
 }
 
-/** Of the driver, than there are now: work goes on. */
+/** Waits until the driver has received so many more calls than now, as proof that work continues. */
 export async function untilMoreCalls(ctx: ScenarioContext, method: Method, more: number): Promise<void> {
   const count = async (): Promise<number> => (await callsOf(ctx.driver, method)).length;
   const before = await count();
@@ -91,7 +91,7 @@ export async function untilMoreCalls(ctx: ScenarioContext, method: Method, more:
 
 const justBegunMs = 200;
 
-/** A call has only just begun: who is killed now leaves it to the other. */
+/** Waits until a call has just begun: a leader that is killed now leaves it to the other replica. */
 export async function untilCallBegins(ctx: ScenarioContext, method: Method): Promise<void> {
   await ctx.eventually(`a call of ${method} begins`, async () => {
     const sinceMs = ctx.world.clock.nowMs() - justBegunMs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Z-07: volumes move among nodes while everybody is killed, at moments that the run's seed decides (`--seed` repeats them). One
- * node is lost and declared out of service, another is deleted. No two nodes ever have a volume, by the driver's own journal.
+ * Z-07: volumes move among nodes while all programs are killed, at moments that the run's seed decides (`--seed` repeats them). One
+ * node is lost and declared out of service, another is deleted. According to the driver's journal, no two nodes ever have the same volume.
  */
 import assert from 'node:assert/strict';
 import {
@@ -22,11 +22,11 @@ import { aClaim, aPod } from '../objects.ts';
 import type { Scenario } from '../scenario.ts';
 import { holdingsOf } from './holders.ts';
 import { planKills } from './kills.ts';
-import { createMayhem, share } from './mayhem.ts';
+import { createDisruption, share } from './disruption.ts';
 import { deleteClaimsInsistently, insist, unlessThere } from './volumes.ts';
 
 const volumes = 300;
-/** Of the twenty: while volumes are attached, while they move, and while they are detached. */
+/** How the twenty kills are divided: while volumes are attached, while they move, and while they are detached. */
 const kills = { attaching: 7, moving: 7 } as const;
 const convergeMs = 180_000;
 
@@ -57,14 +57,14 @@ export const attachmentChaos: readonly Scenario[] = [
       const random = seededRandom(ctx.world.seed);
       const plan = planKills(random);
       const methods = ['ControllerPublishVolume', 'ControllerUnpublishVolume'];
-      // A kill takes a while, and is to hit calls all the same.
-      const mayhem = createMayhem(ctx, { sidecar, methods, slowness: 3 });
+      // A kill takes a while, and must still hit calls.
+      const disruption = createDisruption(ctx, { sidecar, methods, slowness: 3 });
       const fleetOfPods = createPods(ctx);
 
-      await mayhem.disturb(plan.slice(0, kills.attaching), (part) =>
+      await disruption.disturb(plan.slice(0, kills.attaching), (part) =>
         fleetOfPods.place(share(names, part), (index) => fleet.nodes[index % 5]!),
       );
-      await mayhem.calm();
+      await disruption.calm();
       await fleetOfPods.untilAllRun();
 
       const toMove = plan.slice(kills.attaching, kills.attaching + kills.moving);
@@ -75,33 +75,33 @@ export const attachmentChaos: readonly Scenario[] = [
         await insist(ctx, [lost.name], () => ctx.api.patch(target, { type: 'strategic', body }));
         await fleetOfPods.move(fleetOfPods.on(lost), (index) => [one, two, three][index % 3]!, 'forced');
       };
-      await mayhem.disturb(toMove.slice(0, 1), lose);
-      await mayhem.disturb(toMove.slice(1), async (part) => {
+      await disruption.disturb(toMove.slice(0, 1), lose);
+      await disruption.disturb(toMove.slice(1), async (part) => {
         const staying = [one, two, three, deleted];
         await fleetOfPods.move(share(names, part), (index) => staying[(index + 1) % staying.length]!, 'graceful');
       });
-      await mayhem.calm();
+      await disruption.calm();
       await fleetOfPods.untilAllRun();
 
       const toEnd = plan.slice(kills.attaching + kills.moving);
-      await mayhem.disturb(toEnd.slice(0, 1), async () => {
+      await disruption.disturb(toEnd.slice(0, 1), async () => {
         await fleetOfPods.end(fleetOfPods.on(deleted));
         await deleteNode(ctx, deleted);
       });
-      await mayhem.disturb(toEnd.slice(1), async (part) => {
+      await disruption.disturb(toEnd.slice(1), async (part) => {
         await fleetOfPods.end(share(names, part));
       });
-      await mayhem.calm();
+      await disruption.calm();
       await untilNoneAttached(ctx);
 
       const [published, unpublished] = [await publishCalls(ctx.driver), await unpublishCalls(ctx.driver)];
       const { early, ...holdings } = holdingsOf({ published, unpublished });
       assert.deepEqual(holdings, { breaches: [], left: [] });
-      ctx.note(await mayhem.assertHits());
+      ctx.note(await disruption.assertHits());
       ctx.note(
         `seed ${ctx.world.seed}: ${published.length} attachments and ${unpublished.length} detachments asked for`,
       );
-      // The attach/detach controller takes a volume whose detachment has failed for one that is free.
+      // The attach/detach controller treats a volume whose detachment has failed as free.
       ctx.note(`${early.length} times a volume was asked for that another node might have: the driver decides`);
       lost.thaw();
       await deleteClaimsInsistently(ctx, names);
@@ -125,12 +125,12 @@ interface Pods {
   place(names: readonly string[], choose: Choose): Promise<void>;
   move(names: readonly string[], choose: Choose, how: 'graceful' | 'forced'): Promise<void>;
   end(names: readonly string[]): Promise<void>;
-  /** Volumes whose pod is there. */
+  /** Volumes whose pod exists. */
   on(node: NodeEmulator): readonly string[];
   untilAllRun(): Promise<void>;
 }
 
-/** One pod for each volume; asks until the API server, which may be away, has taken what it was asked. */
+/** Creates one pod for each volume; retries until the API server, which may be down, has accepted it. */
 function createPods(ctx: ScenarioContext): Pods {
   const { api, namespace } = ctx;
   const places = new Map<string, NodeEmulator>();
@@ -178,7 +178,7 @@ function createPods(ctx: ScenarioContext): Pods {
   };
 }
 
-/** While its volumes are still being detached; nothing is mounted on it any more. */
+/** Removes the node while its volumes are still being detached; nothing is mounted on it any more. */
 async function deleteNode(ctx: ScenarioContext, node: NodeEmulator): Promise<void> {
   const { name } = node;
   const slow = { method: 'ControllerUnpublishVolume', nodeId: nodeIdOf(name), at: 'during' } as const;

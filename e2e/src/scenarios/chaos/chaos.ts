@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Z-01: everybody is killed, again and again, at moments that the run's seed decides (`--seed` repeats them). */
+/** Z-01: all programs are killed repeatedly, at moments that the run's seed decides (`--seed` repeats them). */
 import { seededRandom } from '@csi-sidecars/runtime/testing';
 import { createClass } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { planKills } from './kills.ts';
-import { createMayhem, share } from './mayhem.ts';
+import { createDisruption, share } from './disruption.ts';
 import {
   assertOneVolumeEach,
   createClaimsInsistently,
@@ -13,7 +13,7 @@ import {
 } from './volumes.ts';
 
 const claims = 200;
-/** Of the twenty; the others come while the claims are deleted. */
+/** The kills among the twenty that happen during creation; the others happen while the claims are deleted. */
 const killsWhileCreating = 12;
 
 export const chaos: readonly Scenario[] = [
@@ -37,18 +37,20 @@ export const chaos: readonly Scenario[] = [
       const className = await createClass(ctx);
       const names = Array.from({ length: claims }, (_, index) => `claim-${index}`);
       const plan = planKills(seededRandom(ctx.world.seed));
-      const mayhem = createMayhem(ctx, { sidecar, methods: ['CreateVolume', 'DeleteVolume'] });
+      const disruption = createDisruption(ctx, { sidecar, methods: ['CreateVolume', 'DeleteVolume'] });
 
-      await mayhem.disturb(plan.slice(0, killsWhileCreating), (part) =>
+      await disruption.disturb(plan.slice(0, killsWhileCreating), (part) =>
         createClaimsInsistently(ctx, className, share(names, part)),
       );
-      await mayhem.calm();
+      await disruption.calm();
       await assertOneVolumeEach(ctx, claims);
-      await mayhem.disturb(plan.slice(killsWhileCreating), (part) => deleteClaimsInsistently(ctx, share(names, part)));
-      await mayhem.calm();
+      await disruption.disturb(plan.slice(killsWhileCreating), (part) =>
+        deleteClaimsInsistently(ctx, share(names, part)),
+      );
+      await disruption.calm();
       await untilNothingIsLeft(ctx);
 
-      ctx.note(await mayhem.assertHits());
+      ctx.note(await disruption.assertHits());
     },
   },
 ];

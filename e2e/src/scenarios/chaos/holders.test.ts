@@ -21,13 +21,13 @@ const unpublish = (node: string, times: Times, outcome: Outcome = answered): Unp
 const fine = { breaches: [], early: [], left: [] };
 const meeting = { volume: 'volume', holder: 'a', other: 'b' };
 
-it('given a volume that moves, then nobody had it twice and nobody has it in the end', () => {
+it('given a volume that moves, then no two nodes had it at a time, and no node has it in the end', () => {
   const published = [publish('a', [1, 2]), publish('b', [4, 5])];
   const unpublished = [unpublish('a', [3, 4]), unpublish('b', [6, 7])];
   expect(holdingsOf({ published, unpublished })).toEqual(fine);
 });
 
-it('given a second node while nobody has tried to detach the first, then both had it', () => {
+it('given a second node before the first is detached, then both had it', () => {
   const published = [publish('a', [1, 2]), publish('b', [4, 5])];
   const unpublished = [unpublish('a', [6, 7]), unpublish('b', [8, 9])];
   expect(holdingsOf({ published, unpublished })).toEqual({
@@ -37,7 +37,7 @@ it('given a second node while nobody has tried to detach the first, then both ha
   });
 });
 
-it('given a second node while the first is being detached, then it was asked for early, and no more is known', () => {
+it('given a second node while the first is being detached, then the second call came early, and nothing more is certain', () => {
   const published = [publish('a', [1, 2]), publish('b', [4, 6])];
   const unpublished = [unpublish('a', [3]), unpublish('a', [7, 8]), unpublish('b', [9, 10])];
   expect(holdingsOf({ published, unpublished })).toEqual({ ...fine, early: [{ ...meeting, atMs: 4 }] });

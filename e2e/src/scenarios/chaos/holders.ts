@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who had a volume attached, by the driver's journal.
+ * Which nodes had a volume attached, according to the driver's journal.
  *
  * For certain: from the answer that it is attached to a node until the next call that is to detach it from there. Two nodes at
- * once are a breach. Perhaps: from the first call that is to attach it (unless it was refused) until the answer that it is
- * detached. Who asks for another node meanwhile asks early, and leaves it to the driver to refuse, as CSI demands of it. Pure.
+ * once are a violation. Possibly: from the first call that is to attach it (unless it was refused) until the answer that it is
+ * detached. A call for another node in the meantime is early: the driver has to refuse it, as CSI demands. Pure.
  */
 import type { PublishCall, UnpublishCall } from '../../driver/calls.ts';
 
 export interface Meeting {
   readonly volume: string;
-  /** Has it, or may have it. */
+  /** The node that has the volume, or may have it. */
   readonly holder: string;
-  /** Gets it, or is to get it. */
+  /** The node that gets the volume, or should get it. */
   readonly other: string;
   readonly atMs: number;
 }
@@ -20,9 +20,9 @@ export interface Meeting {
 export interface Holdings {
   /** Two nodes had the volume for certain. */
   readonly breaches: readonly Meeting[];
-  /** A node was to get the volume that another might have. */
+  /** A call should attach the volume to a node while another node might have it. */
   readonly early: readonly Meeting[];
-  /** Volumes that somebody may still have. */
+  /** Volumes that a node may still have. */
   readonly left: readonly string[];
 }
 
@@ -38,7 +38,7 @@ interface Moment {
   readonly what: What;
   readonly volume: string;
   readonly node: string;
-  /** Of the call. */
+  /** The outcome of the call. */
   readonly beganAtMs: number;
 }
 
@@ -59,7 +59,7 @@ export function holdingsOf(calls: AttachCalls): Holdings {
         mayHave.set(node, beganAtMs);
         break;
       case 'attached':
-        // Not if it was to be detached since the call began: then nobody knows which came last.
+        // Unless a detach was requested since the call began: then it is unknown which came last.
         if (mayHave.get(node) !== beganAtMs) break;
         breaches.push(...othersThan(moment, has));
         has.set(node, beganAtMs);
@@ -87,7 +87,7 @@ function othersThan({ volume, node, atMs }: Moment, holders: Holders): readonly 
 
 const order: readonly What[] = ['detached', 'detach', 'attach', 'attached'];
 
-/** As they happened; in the same millisecond what takes away comes first. */
+/** In order of time; in the same millisecond, detaches come first. */
 function momentsOf({ published, unpublished }: AttachCalls): readonly Moment[] {
   const moments = [
     ...published

@@ -12,7 +12,7 @@ it('given a seed, then the plan is the same every time: twenty kills of three vi
   expect(new Set(plan.map(({ victim }) => victim)).size).toBe(3);
 });
 
-it('given a killed driver, then it has hit what began in that life and never ended', () => {
+it('given a killed driver, then it has hit the calls that began in that run and never ended', () => {
   const kills = [
     { victim: 'driver', atMs: 100, goneMs: 101 },
     { victim: 'driver', atMs: 200, goneMs: 201 },
@@ -21,7 +21,7 @@ it('given a killed driver, then it has hit what began in that life and never end
   expect(callsHit(kills, calls).map((hit) => hit.map(({ seq }) => seq))).toEqual([[1], [3]]);
 });
 
-it('given another victim, then it has hit what a living driver was doing while it died', () => {
+it('given another victim, then it has hit the calls that a running driver was executing at that time', () => {
   const kills = [
     { victim: 'driver', atMs: 100, goneMs: 101 },
     { victim: 'sidecar', atMs: 200, goneMs: 202 },

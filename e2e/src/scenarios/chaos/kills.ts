@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who is killed, in which order, and when: all of it decided by a seed. What a kill has hit is read from the driver's
- * journal afterwards. A killed driver leaves calls that began and never ended; of another victim the calls are told that
- * were under way when it died.
+ * Which process is killed, in which order, and when, is decided by a seed. The calls that a kill has hit are read from the driver's
+ * journal afterwards. A killed driver leaves calls that began and never ended; for another victim, the calls are those that
+ * were in progress when it died.
  */
 import type { Random } from '@csi-sidecars/runtime';
 import type { RecordedCall } from '@csi-sidecars/test-driver';
@@ -11,7 +11,7 @@ export type Victim = 'driver' | 'sidecar' | 'kube-apiserver';
 
 export interface PlannedKill {
   readonly victim: Victim;
-  /** After the work was given that it is to disturb. */
+  /** The delay after the start of the work that the kill should disturb. */
   readonly afterMs: number;
   /** How long the driver takes from then on: before a call has its effect, and after. */
   readonly delays: { readonly beforeMs: number; readonly afterMs: number };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What must be true of many claims whatever happened to those who made their volumes. */
+/** Assertions about many claims that must hold whatever happened to the processes that created their volumes. */
 import assert from 'node:assert/strict';
 import {
   isAlreadyExists,
@@ -14,7 +14,7 @@ import { createClaim } from '../provisioner/steps.ts';
 
 const convergeMs = 120_000;
 
-/** Asks until the API server, which may be away, has taken each. */
+/** Retries until the API server, which may be down, has accepted each. */
 export async function createClaimsInsistently(
   ctx: ScenarioContext,
   className: string,
@@ -58,7 +58,7 @@ export async function assertOneVolumeEach(ctx: ScenarioContext, count: number): 
 }
 
 /**
- * No pair of calls could have made two volumes for one claim: whatever was asked again was asked in the same words, under
+ * No two calls can have created two volumes for one claim: repeated calls had the same arguments, under
  * the claim's own name, and was answered with the same volume.
  */
 async function assertRepeatable(ctx: ScenarioContext, names: ReadonlySet<string>): Promise<void> {
@@ -88,7 +88,7 @@ export async function untilNothingIsLeft(ctx: ScenarioContext): Promise<void> {
   );
 }
 
-/** Works on each until the API server, which may be away, has taken it. */
+/** Retries each until the API server, which may be down, has accepted it. */
 export async function insist(
   ctx: ScenarioContext,
   names: readonly string[],
@@ -108,7 +108,7 @@ export async function insist(
   );
 }
 
-/** An answer that never came may have been a yes. */
+/** A call without an answer may have succeeded. */
 export async function unlessThere(creation: Promise<unknown>): Promise<void> {
   try {
     await creation;

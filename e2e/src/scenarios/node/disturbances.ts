@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** N-: parts of the node are killed or hang while a pod writes: it writes on, and pods started right afterwards mount. */
+/** N-: parts of the node are killed or hang while a pod writes: it continues to write, and pods started right afterwards mount. */
 import assert from 'node:assert/strict';
 import { deployAll, isRegistered, nodePodName, untilRegistered, type Deployment } from '../../deployment/deploy.ts';
 import { containerOf, endPod, getPod, untilPod } from '../pod-life.ts';
@@ -10,7 +10,7 @@ import { createClaim, createClass } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { lastSaid, reads, startUser, untilSaid, writes, writesAllTheTime } from './user-steps.ts';
 
-/** What a cluster's users may have to wait for registration after it was disturbed. */
+/** How long the users of a cluster may have to wait for registration after a disturbance. */
 const registeredWithinMs = 10_000;
 
 export const disturbances: readonly Scenario[] = [
@@ -86,7 +86,7 @@ export const disturbances: readonly Scenario[] = [
 
       await driver.control.addFault({ method: 'Probe', action: { kind: 'hang' } });
       await ctx.eventually('/healthz fails', async () => (await request(health)).status !== 200);
-      // Five failures, two seconds apart, and what a driver is given to end.
+      // Five failures, two seconds apart, and the grace period of a driver.
       await untilRestarted(ctx, 'driver', 60_000);
       await ctx.eventually('/healthz answers', async () => (await request(health)).status === 200);
 
@@ -104,7 +104,7 @@ async function deployWithWriter(ctx: ScenarioContext): Promise<Deployment> {
   return deployment;
 }
 
-/** A claim made just now is provisioned, attached, mounted, unmounted and mounted again. */
+/** A new claim is provisioned, attached, mounted, unmounted and mounted again. */
 async function mountsAgain(ctx: ScenarioContext): Promise<void> {
   await createClaim(ctx, ctx.nameOf('class'), { name: 'later' });
   await startUser(ctx, { name: 'later', volume: claimed('later'), script: writes('/data/file') });

@@ -41,7 +41,11 @@ export const registration: readonly Scenario[] = [
       const ids = JSON.parse(metadata?.annotations?.[nodeIdAnnotation] ?? '{}') as Readonly<Record<string, string>>;
       assert.equal(ids[driverName], node.name);
       assert.equal(metadata?.labels?.[key], node.name);
-      assert.equal(lstatSync(socketOf(ctx, { node })).mode & 0o777, 0o700, 'nobody else registers in its name');
+      assert.equal(
+        lstatSync(socketOf(ctx, { node })).mode & 0o777,
+        0o700,
+        'other users cannot use the registration socket',
+      );
     },
   },
   {
@@ -86,22 +90,22 @@ export const registration: readonly Scenario[] = [
   },
   {
     id: 'N-07',
-    title: 'kubelet refuses the registration: the registrar exits 1 and says why',
+    title: 'kubelet refuses the registration: the registrar exits 1 and logs the reason',
     needs: ['kubelet'],
     run: async (ctx) => {
       const { node, placement } = await deployDriverOnly(ctx);
       const pod = registrarPod('registrar', placement);
       const [container] = pod.spec!.containers;
-      const elsewhere = `${placement.folder}/nobody.sock`;
+      const elsewhere = `${placement.folder}/unserved.sock`;
       const args = container!.args!.map((arg) => arg.replace(`${placement.folder}/csi.sock`, elsewhere));
       await startPod(ctx, { ...pod, spec: { ...pod.spec, containers: [{ ...container!, args }] } });
-      // A socket that nobody serves is left behind: the next registrar would replace it, kubelet tries it in vain.
+      // A socket without a server is left behind: the next registrar would replace it, and kubelet dials it without success.
       ctx.cleanUp.defer(() => rmSync(socketOf(ctx, { node }), { force: true }));
 
       const ended = await untilPod(ctx, { name: 'registrar', what: 'fails', check: phaseIs('Failed') });
       assert.equal(containerOf(ended, registrar).state?.terminated?.exitCode, 1);
       const output = outputOf(node, `${ctx.namespace}_registrar`, registrar);
-      assert.match(output, /Registration process failed with error.*nobody\.sock/s);
+      assert.match(output, /Registration process failed with error.*unserved\.sock/s);
       assert.equal(await isRegistered(ctx), false);
     },
   },
@@ -119,7 +123,7 @@ async function untilForgotten(ctx: ScenarioContext): Promise<void> {
   await ctx.eventually('CSINode has forgotten the driver', async () => !(await isRegistered(ctx)));
 }
 
-/** A socket file without anybody behind it, as a process leaves it that was killed. */
+/** A socket file without a server, as a killed process leaves it. */
 async function leaveStaleSocket(path: string): Promise<void> {
   const server = createServer();
   server.listen(`${path}.tmp`);

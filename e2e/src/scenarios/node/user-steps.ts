@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What scenarios do with user pods: start one, wait until its script has said something, end it. */
+/** Steps of scenarios with user pods: start one, wait for output of its script, end it. */
 import { nodeOf } from '../../deployment/deploy.ts';
 import { getPod, startPod } from '../pod-life.ts';
 import { outputOf } from '../../deployment/pod-output.ts';
@@ -27,7 +27,7 @@ export async function startUser(ctx: ScenarioContext, pod: UserPod): Promise<voi
   await startPod(ctx, aUserPod(pod));
 }
 
-/** What the last line with this word says; fails when the pod does. */
+/** The rest of the last line with this word; fails if the pod fails. */
 export async function untilSaid(ctx: ScenarioContext, pod: string, word: string): Promise<string> {
   return await ctx.eventually(
     `pod ${pod} says ${word}`,

@@ -73,7 +73,7 @@ export const nodeVolumes: readonly Scenario[] = [
   },
   {
     id: 'M-03',
-    title: 'an inline ephemeral volume lives and dies with its pod, and nobody provisions or attaches it',
+    title: 'an inline ephemeral volume is created and removed with its pod, without being provisioned or attached',
     needs: ['kubelet'],
     run: async (ctx) => {
       const { driver } = await deployAll(ctx);
@@ -145,7 +145,7 @@ export const nodeVolumes: readonly Scenario[] = [
         (await driver.control.volumes()).map(({ id }) => id),
         [kept.spec?.csi?.volumeHandle],
       );
-      // What is kept is for its administrator to take away.
+      // The scenario acts as the administrator and removes the volume that is kept.
       const name = kept.metadata?.name ?? '';
       const spec = { persistentVolumeReclaimPolicy: 'Delete' };
       await ctx.api.patch({ resource: persistentVolumes, ref: { name } }, { type: 'merge', body: { spec } });

@@ -144,7 +144,7 @@ export const basics: readonly Scenario[] = [
   },
   {
     id: 'P-27',
-    title: 'a volume that somebody made by hand is bound without CreateVolume and deleted by its policy',
+    title: 'a volume that was created by hand is bound without CreateVolume and deleted by its policy',
     needs: [],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
@@ -155,7 +155,7 @@ export const basics: readonly Scenario[] = [
       const policy = { persistentVolumeReclaimPolicy: 'Delete', storageClassName: className };
       await ctx.create(persistentVolumes, {
         ...aVolume(name, csi, policy),
-        // Without it the controller-manager looks for a plugin of its own and gives the volume up as Failed.
+        // Without it the controller-manager looks for a plugin of its own and marks the volume as Failed.
         metadata: { name, annotations: { [provisionedBy]: ctx.driverName } },
       });
       await createClaim(ctx, className, { spec: { volumeName: name } });

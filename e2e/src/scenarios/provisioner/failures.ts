@@ -10,7 +10,7 @@ import { createClaim, createClass, deleteClaim, eventsOf, untilBound, untilEvent
 
 const needs = ['driver-faults', 'driver-journal'] as const;
 
-/** The claim is bound to the one volume there is, and every attempt asked for it by the same name. */
+/** The claim is bound to the only volume, and every attempt used the same name. */
 async function assertOneVolume(ctx: ScenarioContext, driver: DriverInstance, attempts: number): Promise<void> {
   const { claim, volume } = await untilBound(ctx);
   const calls = await createCalls(driver);
@@ -66,7 +66,7 @@ export const failures: readonly Scenario[] = [
   },
   {
     id: 'P-11',
-    title: 'CreateVolume times out and the claim is deleted meanwhile: asked until answered, then cleaned up',
+    title: 'CreateVolume times out and the claim is deleted meanwhile: retried until answered, then cleaned up',
     needs,
     run: async (ctx) => {
       const driver = await ctx.startDriver();
@@ -89,7 +89,7 @@ export const failures: readonly Scenario[] = [
   },
   {
     id: 'P-12',
-    title: 'a refusal is told to the user and repeated with growing pauses; an infeasible one is left alone',
+    title: 'a refusal is reported to the user and retried with growing pauses; an infeasible request is not retried',
     needs,
     run: async (ctx) => {
       const driver = await ctx.startDriver();
@@ -106,7 +106,7 @@ export const failures: readonly Scenario[] = [
       await assertOneVolume(ctx, driver, 4);
       const began = (await createCalls(driver)).map(({ beganAtMs }) => beganAtMs);
       const pauses = began.slice(1).map((at, index) => at - began[index]!);
-      // Longer by what a busy machine adds, and never shorter: so they are not compared with each other.
+      // A busy machine makes the pauses longer and never shorter, so they are not compared with each other.
       const wanted = [1, 2, 4].map((factor) => factor * retryStartMs);
       assert.ok(
         pauses.every((pause, index) => pause >= wanted[index]!),

@@ -10,7 +10,7 @@ import type { Scenario } from '../scenario.ts';
 import { createClaim, createClass } from './steps.ts';
 
 const claims = 200;
-/** One volume object and two events; whatever is more is waste. */
+/** One volume object and two events; more writes would be unnecessary. */
 const writesPerClaim = 3;
 
 export const load: readonly Scenario[] = [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** P-18 to P-20: what a claim and its class make of a CreateVolume request. */
+/** P-18 to P-20: how a claim and its class determine a CreateVolume request. */
 import assert from 'node:assert/strict';
 import { type PolicyRule, secrets, volumeAttributesClasses } from '@csi-sidecars/runtime';
 import { createCalls } from '../../driver/calls.ts';
@@ -65,13 +65,13 @@ export const requests: readonly Scenario[] = [
         apiVersion: 'v1',
         kind: 'Secret',
         metadata: { name: 'claim-credentials' },
-        stringData: { user: 'somebody', password: 'pässword' },
+        stringData: { user: 'storage-user', password: 'pässword' },
       });
       const { volume } = await untilBound(ctx);
 
       const [call, ...others] = await createCalls(driver);
       assert.deepEqual(others, []);
-      assert.deepEqual(call?.request.secrets, { user: 'somebody', password: 'pässword' });
+      assert.deepEqual(call?.request.secrets, { user: 'storage-user', password: 'pässword' });
       assert.deepEqual(call?.request.parameters, {});
       const prefix = 'volume.kubernetes.io/provisioner-deletion-secret';
       assert.equal(volume.metadata?.annotations?.[`${prefix}-name`], 'claim-credentials');

@@ -32,7 +32,7 @@ async function twoZones(ctx: ScenarioContext): Promise<TwoZones> {
   return { a, b, nodes: [a, b].map((id) => ({ id, segments: { [zoneKey]: id }, maxVolumes: 0 })) };
 }
 
-/** Only these nodes, although other scenarios' are in the cluster too. */
+/** Restricts the claim to these nodes, because those of other scenarios are in the cluster too. */
 function onNodes(names: readonly string[]): object {
   const expression = { key: 'kubernetes.io/hostname', operator: 'In', values: names };
   return {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Z-03: what a pod is given instead of a kubeconfig, and that its token changes under the running program. */
+/** Z-03: in-cluster settings instead of a kubeconfig, with a token that changes while the program runs. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { leases } from '@csi-sidecars/runtime';
@@ -49,13 +49,13 @@ export const inCluster: readonly Scenario[] = [
 
       await assertConverged(ctx, 5 + 2 * rotations);
       assert.deepEqual(await eventsOf(ctx, 'ProvisioningFailed'), []);
-      // The Lease is where the namespace file says.
+      // The Lease is in the namespace of the namespace file.
       await api.get(leases, { namespace: ctx.namespace, name: leaseNameOf('external-provisioner', ctx.driverName) });
     },
   },
 ];
 
-/** The API server remembers for some seconds that a token was good. */
+/** The API server caches the validity of a token for some seconds. */
 async function untilRefused(ctx: ScenarioContext, token: string): Promise<void> {
   const { server, caFile } = ctx.world.controlPlane;
   using direct = directTransport({ server, caFile });

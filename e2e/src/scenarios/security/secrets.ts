@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** what is in a Secret reaches the driver and nothing else. */
+/** the content of a Secret reaches only the driver. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { events, persistentVolumeClaims, persistentVolumes, secrets } from '@csi-sidecars/runtime';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What single fields of a claim mean. The loop, the cache's filter and the planner read them through here. */
+/** The meaning of single fields of a claim, for the loop, the cache's filter and the planner. */
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { type Result, toVolumeName } from '@csi-sidecars/volume';
 import { isKnownProvisioner } from '../driver.ts';
@@ -15,32 +15,32 @@ export function uidOf(claim: PersistentVolumeClaim): ClaimUid {
   return (claim.metadata?.uid ?? '') as ClaimUid;
 }
 
-/** The GA annotation wins over the beta one, even with a foreign value. Undefined: no provisioner was asked. */
+/** The GA annotation takes precedence over the beta one, even if it names another driver. Undefined if the claim names no provisioner. */
 function provisionerOf(claim: PersistentVolumeClaim): string | undefined {
   const all = annotationsOf(claim);
   return all[annotations.storageProvisioner] ?? all[annotations.betaStorageProvisioner];
 }
 
-/** The PV controller asks this driver, by its own name or for the in-tree plugin that was migrated to it. */
+/** The PV controller requests this driver, by its own name or by the in-tree plugin that was migrated to it. */
 export function isOurs(claim: PersistentVolumeClaim, driverName: string): boolean {
   const provisioner = provisionerOf(claim);
   const isAsked = provisioner === driverName || annotationsOf(claim)[annotations.migratedTo] === driverName;
   return isAsked && isKnownProvisioner(driverName, provisioner);
 }
 
-/** Empty: immediate binding as far as topology is concerned. */
+/** Empty means immediate binding as far as topology is concerned. */
 export function selectedNodeOf(claim: PersistentVolumeClaim): string {
   const all = annotationsOf(claim);
   return all[annotations.selectedNode] ?? all[annotations.alphaSelectedNode] ?? '';
 }
 
-/** A class that binds late has a node before anybody provisions; the alpha annotation does not count here. */
+/** A class that binds late gets a node before provisioning begins; the alpha annotation is ignored here. */
 export function waitsForNode(claim: PersistentVolumeClaim, storageClass: StorageClass): boolean {
   const hasNode = (annotationsOf(claim)[annotations.selectedNode] ?? '') !== '';
   return storageClass.volumeBindingMode === 'WaitForFirstConsumer' && !hasNode;
 }
 
-/** Also an empty annotation: it can be given back. */
+/** True for an empty annotation as well: it can be removed. */
 export function hasSelectedNode(claim: PersistentVolumeClaim): boolean {
   return Object.hasOwn(annotationsOf(claim), annotations.selectedNode);
 }
@@ -49,7 +49,7 @@ export function isBlock(claim: PersistentVolumeClaim): boolean {
   return claim.spec?.volumeMode === 'Block';
 }
 
-/** CreateVolume's name for the claim, and that of its PersistentVolume. */
+/** The name in CreateVolume for the claim, which is also that of its PersistentVolume. */
 export function volumeNameFor(uid: ClaimUid, settings: ProvisionerSettings): Result<string> {
   return toVolumeName(uid, { prefix: settings.volumeNamePrefix, uuidLength: settings.volumeNameUuidLength });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The ends of a run, and what comes before an end: protecting a claim, taking its protection off, giving it up. */
+/** The conclusions of a run, and the steps before them: protecting a claim, removing its protection, giving it up. */
 import { done, type Outcome, retry, retryWithin } from '@csi-sidecars/runtime';
 import { type Answer, keptForMs } from './deletion.ts';
 import * as messages from './messages.ts';
@@ -9,7 +9,7 @@ export function conclude(row: Row, outcome: Outcome): Conclusion {
   return { row, kind: 'conclude', outcome, events: [], driverEvents: [], counts: 'no' };
 }
 
-/** Not tried again by itself. Counted as a failed attempt, as upstream does. */
+/** Not retried by itself. Counted as a failed attempt, as upstream does. */
 export function stop(row: Row, message?: string): Conclusion {
   const events = message === undefined ? [] : [messages.failed(message)];
   return { ...conclude(row, done), events, counts: 'failure' };
@@ -18,11 +18,11 @@ export function stop(row: Row, message?: string): Conclusion {
 export interface Failure {
   readonly row: Row;
   readonly message: string;
-  /** Undefined: the driver was not reached. */
+  /** Undefined if the driver was not reached. */
   readonly answer: Answer | undefined;
 }
 
-/** Tried again with the claim's backoff, with an event. A claim that waits for its end waits no longer than its bound. */
+/** Retried with the claim's backoff, with an event. A deleted claim does not wait beyond its bound. */
 export function fail(s: ClaimState, context: ClaimContext, failure: Failure): Action {
   const { row, message, answer } = failure;
   const cause = new Error(message);
@@ -47,7 +47,7 @@ export function fail(s: ClaimState, context: ClaimContext, failure: Failure): Ac
   };
 }
 
-/** As upstream: memory replays the call until the driver says no. A single no may hide a volume, the third one in a row counts. */
+/** As upstream, the call is repeated from memory until the driver refuses. A single refusal may hide a volume; the third one in a row counts. */
 function goneFailure(s: ClaimState, end: Conclusion, answer: Answer | undefined): Action {
   if (answer === 'final' && keptForMs([...(s.deletion?.answers ?? []), answer]) !== undefined) {
     return s.memory.kind === 'none' ? { ...end, row: 'C39', outcome: done } : { row: 'C39', kind: 'settle' };
@@ -62,10 +62,10 @@ export function isOverdue(s: ClaimState, { settings }: ClaimContext): boolean {
   return boundMs !== undefined && s.deletion.forMs >= boundMs;
 }
 
-/** The claim has waited long enough: its backoff may be minutes. */
+/** The claim has waited long enough, although its backoff may be minutes. */
 const writeAgainMs = 10_000;
 
-/** C37, C38: the finalizer of a claim that is given up was written, or could not be. */
+/** C37, C38: the finalizer of a claim that is given up was removed, or could not be. */
 export function givenUp(s: ClaimState, context: ClaimContext): Conclusion {
   if (s.givingUp !== 'done') {
     return { ...retryWrite('C38', s, 'remove'), outcome: retryWithin(writeAgainMs, notWritten(s, 'remove')) };
@@ -86,7 +86,7 @@ export function isOutstanding({ memory, isProtected }: ClaimState): boolean {
   return memory.kind === 'none' ? isProtected : memory.kind !== 'settled';
 }
 
-/** The claim could not be updated. No event: the next run writes again. */
+/** The claim could not be updated. There is no event, because the next run writes again. */
 export function retryWrite(row: Row, s: ClaimState, which: 'add' | 'remove'): Conclusion {
   return conclude(row, retry(notWritten(s, which)));
 }
@@ -104,6 +104,6 @@ export function finishSettled(s: ClaimState, end: Conclusion, refusedBy?: string
   if (!isRemembered) return { row, kind: 'settle', ...(refusedBy === undefined ? {} : { refusedBy }) };
   if (!isProtected) return end;
   if (unprotecting === 'untried') return { row, kind: 'unprotect' };
-  // The finalizer could not be taken off: the next run tries again. The events of this run are sent all the same.
+  // The finalizer could not be removed: the next run tries again. The events of this run are still sent.
   return { ...end, outcome: retryWrite(row, s, 'remove').outcome };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a claim wants its volume to be filled from. dataSource wins over dataSourceRef. Snapshots and claims are sources
- * that this provisioner does not restore yet, and so is whatever is in another namespace; any other kind is left to a populator.
+ * The source of a claim's data. dataSource takes precedence over dataSourceRef. Snapshots and claims are sources
+ * that this provisioner does not support yet, nor any source in another namespace; any other kind is left to a populator.
  */
 import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One line per row of the claim table, from the answer on: what is known, and the one thing that is done next. */
+/** One line per row of the claim table, from the answer on: the state, and the next action. */
 import { describe, expect, it } from 'vitest';
 import {
   attempted,
@@ -35,7 +35,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 'C23',
-    given: 'final, finalizer still on',
+    given: 'final, finalizer still there',
     state: state({ ...attempted, created: final, remembers: 'settled' }, protection),
     next: 'unprotect',
   },
@@ -95,7 +95,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 'C26',
-    given: 'reschedule, deleting',
+    given: 'reschedule, claim being deleted',
     state: state({ ...attempted, created: full, remembers: 'settled' }, { ...settling, node: 'n' }),
     next: 'unprotect',
   },
@@ -113,19 +113,19 @@ const rows: readonly Row[] = [
   },
   {
     row: 'C27',
-    given: 'ambiguous, deleting without the finalizer',
+    given: 'ambiguous, being deleted without the finalizer',
     state: state({ ...attempted, created: ambiguous }, { deleting: 'yes' }),
     next: 'retry, Warning: late, failure, open answer',
   },
   {
     row: 'C27',
-    given: 'ambiguous, deleting with the finalizer',
+    given: 'ambiguous, being deleted with the finalizer',
     state: state({ ...attempted, created: ambiguous }, settling),
     next: `retry, Warning: late${kept}, failure, open answer`,
   },
   {
     row: 'C27',
-    given: 'the driver not reached, deleting, after three answers',
+    given: 'the driver not reached, claim being deleted, after three answers',
     state: state(
       { ...attempted, created: unreached, answers: ['final', 'open', 'final'], deletedForMs: 299_000 },
       settling,
@@ -134,7 +134,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 'C27',
-    given: 'ambiguous, gone, again and again',
+    given: 'ambiguous, claim gone, repeatedly',
     state: state({
       ...attempted,
       created: ambiguous,
@@ -221,7 +221,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 'C37',
-    given: 'given up, the call may be going on',
+    given: 'given up, the call may still be running',
     state: state({ ...attempted, created: ambiguous, givingUp: 'done' }, { deleting: 'yes' }),
     next: `retry, Warning: ${givenUp}, failure, given up`,
   },
@@ -361,7 +361,7 @@ const rows: readonly Row[] = [
 ];
 
 describe('a claim without a bound', () => {
-  it('[provisioner#P9] given --provisioning-protection=always, when any number of answers came, then the claim is kept, and the event says how to give it up', () => {
+  it('[provisioner#P9] given --provisioning-protection=always, after any number of answers, then the claim is kept, and the event says how to give it up', () => {
     const always = { ...context, settings: { ...context.settings, provisioningProtection: 'always' as const } };
     const given = state(
       { ...attempted, created: ambiguous, answers: ['open', 'open', 'open'], deletedForMs: 9e9 },

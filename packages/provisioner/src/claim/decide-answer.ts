@@ -42,7 +42,7 @@ function refused(row: Row, message: string): Conclusion {
   return { ...conclude(row, retry(new Error(message))), events, counts: 'failure' };
 }
 
-/** The outcome is known. A claim that is gone needs no further try and no event. */
+/** The outcome is known. A claim that is gone needs no further attempt and no event. */
 function settled(s: ClaimState, end: Conclusion, refusedBy?: string): Action {
   return finishSettled(s, s.presence === 'gone' ? { ...end, events: [], outcome: done } : end, refusedBy);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One line per row of the claim table, up to the call: what is known, and the one thing that is done next. */
+/** One line per row of the claim table, up to the call: the state, and the next action. */
 import { describe, expect, it } from 'vitest';
 import { aClass, type ClaimFacts, driverName } from '../../testing/builders.ts';
 import {
@@ -32,7 +32,7 @@ const rows: readonly Row[] = [
   { row: 'C3', given: 'settled with finalizer', state: state({ remembers: 'settled' }, protection), next: 'unprotect' },
   {
     row: 'C3',
-    given: 'settled, finalizer stays',
+    given: 'settled, finalizer still there',
     state: state({ remembers: 'settled', unprotecting: 'failed' }, protection),
     next: 'retry',
   },
@@ -83,7 +83,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 'C12',
-    given: 'class of another',
+    given: 'class of another provisioner',
     state: state({ storageClass: aClass({ provisioner: 'other' }) }),
     next: 'done, failure',
   },
@@ -383,7 +383,7 @@ describe('--provisioning-protection', () => {
     expect(nextOf('always', state({ ...announced, protecting: 'refused', presence: 'gone' }))).toBe('C5 done');
   });
 
-  it('[provisioner#P8] given always, when a claim is deleted before its first call, then no volume is made for it', () => {
+  it('[provisioner#P8] given always, when a claim is deleted before its first call, then no volume is created for it', () => {
     expect(nextOf('always', state({}, { deleting: 'yes' }))).toBe('C40 done');
     expect(nextOf('always', state({ pinned }, { deleting: 'yes' }))).toBe('C13 announce');
   });
@@ -404,7 +404,7 @@ describe('--provisioning-protection', () => {
 });
 
 describe('what a repeated call sends', () => {
-  it('given a secret that changed, when repeated, then everything but the secret is as it was', () => {
+  it('given a secret that changed, when the request is repeated, then only the secret differs', () => {
     const request = { name: 'pvc-uid-data', secrets: { key: 'old' }, parameters: { size: 'big' } };
     const given = state(
       {

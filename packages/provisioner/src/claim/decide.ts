@@ -22,7 +22,7 @@ export function decide(s: ClaimState, context: ClaimContext): Action {
   return beforeAttempt(s, context) ?? towardsCall(s, context);
 }
 
-/** Whether there is anything to attempt. Undefined: yes. */
+/** The conclusion if there is nothing to attempt; undefined otherwise. */
 function beforeAttempt(s: ClaimState, context: ClaimContext): Action | undefined {
   const { memory } = s;
   if (memory.kind === 'saving') return whileSaving(s, context);
@@ -53,7 +53,7 @@ function whileSaving(s: ClaimState, context: ClaimContext): Action {
   return conclude('C2', requeueAfter(Math.max(saveBoundMs - s.deletion.forMs, lookAgainMs)));
 }
 
-/** A volume may exist, no request is pinned, and a volume is wanted no more. */
+/** A volume may exist, no request is pinned, and a volume is no longer wanted. */
 function mustSettle(s: ClaimState, { driver }: ClaimContext): boolean {
   if (!isOutstanding(s) || s.memory.kind === 'pinned') return false;
   return s.presence !== 'live' || !isOurs(s.claim, driver.name) || (s.claim.spec?.volumeName ?? '') !== '';
@@ -107,7 +107,7 @@ function canPlan(s: ClaimState, context: ClaimContext): Action | undefined {
   }
 }
 
-/** A retry would fail in the same way, so the claim waits for a change. One that may have a volume goes on all the same. */
+/** A retry would fail in the same way, so the claim waits for a change. A claim that may have a volume is still retried. */
 function untilChanged(s: ClaimState, failure: Action): Action {
   return failure.kind === 'conclude' && !isOutstanding(s) ? { ...failure, outcome: done } : failure;
 }
@@ -127,7 +127,7 @@ function planned(s: ClaimState, context: ClaimContext): Action {
   return readFirst(s, context, plan) ?? firstCall(s, context, plan);
 }
 
-/** C19, C20: what only the API server knows. Undefined: all is there. */
+/** C19, C20: reads of objects that are not cached. Undefined once all are read. */
 function readFirst(s: ClaimState, context: ClaimContext, plan: Plan): Action | undefined {
   const refuse = (row: Row, message: string): Action => fail(s, context, { row, message, answer: 'open' });
   const reference = plan.secrets.provisioner;
@@ -169,7 +169,7 @@ function toRequest(s: ClaimState, plan: Plan): CreateVolumeRequestInput {
   };
 }
 
-/** C19, C21, C22 for a call that is repeated: the same arguments, but the secret as it is now. */
+/** C19, C21, C22 for a repeated call: the same arguments, but the current secret. */
 function repeatCall(s: ClaimState, context: ClaimContext, pinned: Pinned): Action {
   if (s.announced === 'no' && s.presence !== 'gone') return { row: 'C13', kind: 'announce' };
   const reference = pinned.plan.secrets.provisioner;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * How long a claim that is being deleted is kept when nothing settles whether a volume was created for it. The claim is given
+ * How long a claim that is being deleted is kept if no answer settles whether a volume was created for it. The claim is given
  * up once this process has had three answers in a row since it saw the deletion, and the deletion is old enough.
  *
  * An answer is `final` when CreateVolume failed with a code that Kubernetes takes as final, else `open`: a deadline that
- * passed, a volume that cannot be recorded or deleted, or whatever kept the call from being made. A call that never reached
+ * passed, a volume that cannot be recorded or deleted, or a failure that prevented the call. A call that never reached
  * the driver is no answer.
  */
 import type { Clock, PersistentVolumeClaim } from '@csi-sidecars/runtime';
@@ -12,9 +12,9 @@ import type { Clock, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 export type Answer = 'final' | 'open';
 
 export interface Deletion {
-  /** When this process saw the deletion first, by the monotonic clock. */
+  /** When this process first saw the deletion, by the monotonic clock. */
   readonly seenMs: number;
-  /** The last ones, at most `countedAnswers`. */
+  /** The last answers, at most `countedAnswers`. */
   readonly answers: readonly Answer[];
 }
 
@@ -22,7 +22,7 @@ export const countedAnswers = 3;
 const afterFinalAnswersMs = 60_000;
 const afterOpenAnswersMs = 5 * 60_000;
 
-/** What is known of the deletion now. The monotonic clock corrects a wall clock that is behind that of the API server. */
+/** The current state of the deletion. The monotonic clock corrects a wall clock that is behind that of the API server. */
 export function deletionOf(
   clock: Pick<Clock, 'nowMs' | 'monotonicMs'>,
   claim: PersistentVolumeClaim,
@@ -36,7 +36,7 @@ export function deletionOf(
   return { seenMs, answers, forMs };
 }
 
-/** How old the deletion must be for the claim to be given up after these answers. Undefined: there are too few. */
+/** How old the deletion must be for the claim to be given up after these answers. Undefined if there are too few. */
 export function keptForMs(answers: readonly Answer[]): number | undefined {
   const last = answers.slice(-countedAnswers);
   if (last.length < countedAnswers) return undefined;

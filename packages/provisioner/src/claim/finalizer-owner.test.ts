@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A csi-provisioner works for claims that its own driver protected, and leaves those of other drivers alone. */
+/** A csi-provisioner works on claims that its own driver protected, and ignores those of other drivers. */
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, type ClaimFacts, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';

@@ -13,7 +13,7 @@ const givenUp =
 const givenUpCount = (p: Fixture): number | undefined =>
   p.metrics.value('csi_sidecars_provisioning_given_up_total', { class: 'fast', source: '' });
 
-/** The claim is protected, and the driver says nothing else from then on. */
+/** The claim is protected, and the driver gives only this answer from then on. */
 async function unsettled(code: Code, options: FixtureOptions = {}): Promise<Fixture> {
   const p = await aProvisioner({ seed: [aClass()], ...options });
   p.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'DeadlineExceeded' } });
@@ -38,7 +38,7 @@ function aDeleted(clock: Fixture['clock'], agoMs: number): PersistentVolumeClaim
 }
 
 describe('a deleted claim without a conclusive answer', () => {
-  it('[provisioner#P7] given a claim that backed off for long, when it is deleted, then the next call is made at once and the backoff begins again', async () => {
+  it('[provisioner#P7] given a claim that backed off for long, when it is deleted, then the next call is made at once and the backoff starts again', async () => {
     const p = await unsettled('Internal');
     await p.clock.advance(200_000);
     const before = p.calls().length;
@@ -47,7 +47,7 @@ describe('a deleted claim without a conclusive answer', () => {
     expect(p.calls().length - before).toBe(3);
   });
 
-  it('[provisioner#P7] given Internal for ever, when the claim is deleted, then it is let go after one minute, with one Warning and one count', async () => {
+  it('[provisioner#P7] given Internal for ever, when the claim is deleted, then it is given up after one minute, with one Warning and one count', async () => {
     const p = await unsettled('Internal');
     p.deleteClaim();
     expect(await secondsUntilGone(p)).toBe(60);
@@ -58,7 +58,7 @@ describe('a deleted claim without a conclusive answer', () => {
     expect([p.calls().length, p.events.length]).toEqual([calls, events]);
   });
 
-  it('[provisioner#P7] given DeadlineExceeded for ever, when the claim is deleted, then it is let go after five minutes, and memory goes on without events', async () => {
+  it('[provisioner#P7] given DeadlineExceeded for ever, when the claim is deleted, then it is given up after five minutes, and calls from memory continue without events', async () => {
     const p = await unsettled('DeadlineExceeded');
     p.deleteClaim();
     expect(await secondsUntilGone(p)).toBe(300);
@@ -78,7 +78,7 @@ describe('a deleted claim without a conclusive answer', () => {
     { code: 'DeadlineExceeded', ago: '1h', agoMs: 3_600_000, calls: 3, seconds: 4 },
     { code: 'Internal', ago: '50s', agoMs: 50_000, calls: 4, seconds: 10 },
   ] as const)(
-    '[provisioner#P7] given a restart and a claim that was deleted $ago before, when the driver says $code, then it takes $calls calls to let it go',
+    '[provisioner#P7] given a restart and a claim that was deleted $ago before, when the driver answers $code, then it takes $calls calls to give it up',
     async ({ code, agoMs, calls, seconds }) => {
       const p = await aProvisioner({ seed: [aClass()] });
       p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code } });
@@ -88,7 +88,7 @@ describe('a deleted claim without a conclusive answer', () => {
     },
   );
 
-  it('[provisioner#P7] given a clock that is an hour behind the API server, when the claim is deleted, then it is let go after one minute all the same', async () => {
+  it('[provisioner#P7] given a clock that is an hour behind the API server, when the claim is deleted, then it is still given up after one minute', async () => {
     const p = await aProvisioner({ seed: [aClass()] });
     p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'Internal' } });
     p.server.seed(aDeleted(p.clock, -3_600_000));
@@ -96,7 +96,7 @@ describe('a deleted claim without a conclusive answer', () => {
     expect(await secondsUntilGone(p)).toBe(60);
   });
 
-  it('[provisioner#P7] given the class is gone after a restart, when the claim was deleted long ago, then it is let go without a call', async () => {
+  it('[provisioner#P7] given the class is gone after a restart, when the claim was deleted long ago, then it is given up without a call', async () => {
     const p = await aProvisioner({ seed: [] });
     p.server.seed(aDeleted(p.clock, 3_600_000));
     await p.settle();
@@ -104,7 +104,7 @@ describe('a deleted claim without a conclusive answer', () => {
     expect([p.calls(), givenUpCount(p)]).toEqual([[], 1]);
   });
 
-  it('[provisioner#P7] given the secret is gone after a restart, when the claim was deleted long ago, then it is let go without a call', async () => {
+  it('[provisioner#P7] given the secret is gone after a restart, when the claim was deleted long ago, then it is given up without a call', async () => {
     const parameters = {
       'csi.storage.k8s.io/provisioner-secret-name': 's',
       'csi.storage.k8s.io/provisioner-secret-namespace': 'ns',
@@ -116,7 +116,7 @@ describe('a deleted claim without a conclusive answer', () => {
     expect([p.calls(), givenUpCount(p)]).toEqual([[], 1]);
   });
 
-  it('[provisioner#P7] given the finalizer cannot be taken off at first, when retried, then it is taken off and reported once', async () => {
+  it('[provisioner#P7] given the finalizer cannot be removed at first, when retried, then it is removed and reported once', async () => {
     const p = await unsettled('Internal');
     p.deleteClaim();
     await p.settle();
@@ -139,7 +139,7 @@ describe('a deleted claim without a conclusive answer', () => {
     expect([p.claim(), p.volume()?.spec?.claimRef?.uid, givenUpCount(p)]).toEqual([undefined, 'uid-data', undefined]);
   });
 
-  it('[provisioner#P7] given PersistentVolumes that cannot be saved, when the claim is deleted, then it is let go after five minutes, and the volume is saved later', async () => {
+  it('[provisioner#P7] given PersistentVolumes that cannot be saved, when the claim is deleted, then it is given up after five minutes, and the volume is saved later', async () => {
     const p = await aProvisioner({ seed: [aClass()] });
     p.faults.push({
       when: ({ verb, resource }) => verb === 'create' && resource === 'persistentvolumes',
@@ -187,7 +187,7 @@ describe('--provisioning-protection=off', () => {
     }
   });
 
-  it('[provisioner#P10] given a finalizer of an earlier process and no conclusive answer, when the claim is deleted, then it is let go as well', async () => {
+  it('[provisioner#P10] given a finalizer of an earlier process and no conclusive answer, when the claim is deleted, then it is given up as well', async () => {
     const p = await aProvisioner({ seed: [aClass()], ...off });
     p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'Internal' } });
     p.server.seed(aClaim({ protection: 'on' }));

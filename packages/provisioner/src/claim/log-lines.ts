@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the log says of a run, with upstream's levels and words. Failures are logged by the workers, with the retry. */
+/** Log lines of a run, with upstream's levels and words. Failures are logged by the workers, with the retry. */
 import type { Facts, Logger } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
 import type { ClaimState, Conclusion } from './state.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The claim loop assembled: what it watches, what wakes it, and what a run leaves behind. */
+/** The claim loop: its watches, the changes that wake it, and the effects at the end of a run. */
 import {
   type Change,
   type Clock,
@@ -33,13 +33,13 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       forget: (uid) => {
         if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
       },
-      // A deleted claim waits for its outcome only: what was tried before its deletion is no reason to wait longer.
+      // A deleted claim only waits for its outcome: attempts before its deletion must not delay the next one.
       endsFailures: isNewlyDeleted,
     },
     wakes: {
       claims: (change) => (change.current !== undefined && matters(change) ? uidOf(change.current) : undefined),
-      // The claims that name a new class waited for it, or were impossible with the class of that name before. Upstream's claims find
-      // it with their next try, up to five minutes later.
+      // Claims that name a new class waited for it, or were refused with the earlier class of that name. Upstream's claims find
+      // it with their next retry, up to five minutes later.
       classes: ({ previous, current }, caches) =>
         previous === undefined
           ? caches.claims
@@ -50,7 +50,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
     },
     sources: [deps.claims.source],
     observe: (caches, uid) => observe({ context: deps, memory, clock }, caches, uid),
-    // A call takes time, and the deletion is older after it.
+    // After a call the deletion is older, so it is observed again.
     observeAgain: (_caches, _uid, { claim, deletion }) =>
       deletion === undefined ? {} : { deletion: deletionOf(clock, claim, deletion) },
     decide: (state) => decide(state, deps),
@@ -79,7 +79,7 @@ function conclude(deps: ClaimDeps, { concluded, durationMs, logger }: EndedRun<C
 }
 
 /**
- * A claim that appeared, a change that can matter, and the resync. Our own finalizer and binding results are no reason: they
+ * Enqueues new claims, relevant changes and the resync. Changes of our own finalizer and of the binding are ignored: they
  * would start the next attempt at once, whatever the backoff.
  */
 function matters(change: Change<PersistentVolumeClaim>): boolean {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the process remembers of a claim from one run to the next, in one place. It is lost with the process; the provisioning
- * finalizer on the claim is what survives.
+ * The memory of a claim from one run to the next. It is lost with the process; only the provisioning
+ * finalizer on the claim survives.
  *
- * | entry | it says | made when | left when |
+ * | entry | meaning | begins when | ends when |
  * |---|---|---|---|
- * | pinned | a CreateVolume may be going on; it is repeated as it was sent | before CreateVolume is sent | the answer is final, or the volume is made |
+ * | pinned | a CreateVolume may still be running; it is repeated unchanged | before CreateVolume is sent | the answer is final, or the volume is created |
  * | open | a volume may exist; the next request is planned from the caches | a final answer that does not settle | an answer settles, or a new request is pinned |
- * | saving | the volume exists, its PersistentVolume is not saved | its first save failed | it is saved, or has to be made again |
- * | settled | no volume exists without a record | the outcome is final | the finalizer is off, and the class may be tried again |
+ * | saving | the volume exists, its PersistentVolume is not saved | its first save failed | it is saved, or has to be built again |
+ * | settled | no volume exists without a record | the outcome is final | the finalizer is removed, and the class may be tried again |
  */
 import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
 import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
@@ -23,25 +23,25 @@ export interface Pinned {
   /** With the secret values and attributes of the last call. */
   readonly request: CreateVolumeRequestInput;
   /**
-   * A deletion that may still be going on. Until it is over the volume must not be asked for again: the answer could be
-   * the very volume that is about to vanish.
+   * A deletion that may still be running. Until it has ended, CreateVolume must not be called again: its answer could be
+   * the volume that is about to disappear.
    */
   readonly deleting?: TooSmall;
 }
 
-/** The class called the claim impossible: the same request is not sent again before this time, unless the class changes. */
+/** The driver refused the claim with this class: the same request is not sent again before this time, unless the class changes. */
 export interface Refusal {
   readonly untilMs: number;
   readonly classUid: string;
 }
 
 interface Remembered {
-  /** As it was at the last attempt: for when the cache has it no longer. */
+  /** The claim at the last attempt, for use when it has left the cache. */
   readonly claim: PersistentVolumeClaim;
 }
 
 interface Outstanding extends Remembered {
-  /** Undefined: the deletion of the claim has not been seen. */
+  /** Undefined if the deletion of the claim has not been seen. */
   readonly deletion: Deletion | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface ClaimMemory {
   delete(uid: ClaimUid): void;
   /** Counts one more answer since the deletion of the claim was seen. */
   answered(claim: PersistentVolumeClaim, deletion: Deletion, answer: Answer): void;
-  /** What waits to be saved under this PersistentVolume name. */
+  /** The PersistentVolume of this name that waits to be saved. */
   savingByName(volumeName: string): Saving | undefined;
   /** The names of all PersistentVolumes that wait to be saved. */
   savingNames(): readonly string[];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Texts that users see on claims. Those of upstream are spelled as upstream spells them. */
+/** Texts that users see on claims. Upstream's texts keep upstream's spelling. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
 import { provisioningFinalizer } from '../names.ts';
 
@@ -51,11 +51,11 @@ export interface FinalizerFacts {
   readonly driverName: string;
   /** The volume that may exist. */
   readonly volumeName: string;
-  /** There is no bound on how long a deleted claim is kept. */
+  /** With `always`, a deleted claim is kept without a bound. */
   readonly isEndless: boolean;
 }
 
-/** Why a claim that is being deleted stays, and what a person can do about it: appended to its failures. */
+/** The reason why a deleted claim stays, and the remedy: appended to the messages of its failures. */
 export const whileSettling = (message: string, { driverName, volumeName, isEndless }: FinalizerFacts): string =>
   `${message}; finalizer ${provisioningFinalizer(driverName)} keeps the claim ${isEndless ? '' : 'for some minutes '}until it is known whether volume ${volumeName} was created; to give that volume up, remove this finalizer`;
 

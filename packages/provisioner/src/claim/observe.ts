@@ -25,7 +25,7 @@ export interface ObserveDeps {
   readonly clock: Clock;
 }
 
-/** Undefined: neither the cache nor memory knows the claim. */
+/** Undefined if neither the cache nor memory has the claim. */
 export function observe(
   { context, memory, clock }: ObserveDeps,
   caches: Caches<ClaimLoop>,
@@ -55,12 +55,12 @@ export function observe(
     infeasibleForMs,
     plan: planning(context, claim, clusterOf(context, caches)),
     ...nothingLearned,
-    // A run that begins with an unfinished deletion begins where the one before it ended.
+    // A run with an unfinished deletion continues where the previous run ended.
     created: entry?.kind === 'pinned' ? entry.pinned.deleting : undefined,
   };
 }
 
-/** How long the class's refusal still holds. A class that was made again has another UID. */
+/** How long the refusal of the class still holds. A class that was created again has another UID. */
 function refusedForMs(clock: Clock, entry: Entry | undefined, storageClass: StorageClass | undefined): number {
   if (entry?.kind !== 'settled' || entry.refusal === undefined || storageClass === undefined) return 0;
   if (entry.refusal.classUid !== (storageClass.metadata?.uid ?? '')) return 0;
@@ -71,7 +71,7 @@ function rememberedDeletion(entry: Entry | undefined): Deletion | undefined {
   return entry === undefined || entry.kind === 'settled' ? undefined : entry.deletion;
 }
 
-/** Planned once for each purpose, so that what is read in the run belongs to the request that is sent. */
+/** Planned once for each purpose, so that everything read in the run belongs to the request that is sent. */
 function planning(
   context: ClaimContext,
   claim: PersistentVolumeClaim,
@@ -87,7 +87,7 @@ function planning(
   };
 }
 
-/** Undefined: topology is not supported. */
+/** Undefined if topology is not supported. */
 function clusterOf(
   { supportsTopology }: ClaimContext,
   { nodes, csiNodes }: Caches<ClaimLoop>,
@@ -110,7 +110,7 @@ function volumeOf(
   { uid, volumeName }: { readonly uid: ClaimUid; readonly volumeName: string },
 ): Observed['volume'] {
   const own = volumes.get(toObjectKey(undefined, volumeName));
-  // A PersistentVolume made before the name flags were changed still is this claim's.
+  // A PersistentVolume that was created before the name flags changed still belongs to this claim.
   const usual = volumes.get(toObjectKey(undefined, `pvc-${uid}`));
   for (const volume of [own, usual]) {
     const owner = volume?.spec?.claimRef;

@@ -23,7 +23,7 @@ const rowOf = (code: ErrorCode | undefined, facts: Partial<ErrorFacts> = {}): st
   toErrorOutcome({ code, message: 'm', isAnswer: true, mayReschedule: false, wasUnsettled: false, ...facts }).row;
 
 describe('errors of CreateVolume', () => {
-  it('given every code, when judged, then the table holds', () => {
+  it('given every code, when judged, then the outcome is that of the table', () => {
     const found = codeNames.filter((code) => code !== 'OK').map((code) => [code, outcome(code)]);
     expect(Object.fromEntries(found)).toEqual({
       Canceled: 'ambiguous',
@@ -63,7 +63,7 @@ describe('errors of CreateVolume', () => {
     expect(outcome('Internal', { mayReschedule: true })).toBe('final');
   });
 
-  it('[provisioner#57] given a failure that is no gRPC status, when judged, then ambiguous, whatever its text', () => {
+  it('[provisioner#57] given a failure that is not a gRPC status, when judged, then ambiguous, whatever its text', () => {
     expect(outcome(undefined)).toBe('ambiguous');
     expect(outcome('Code(77)')).toBe('final');
   });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What CreateVolume's answer means: rows O1 to O9 of the provisioner's page. Not here: what is done about it.
+ * The meaning of CreateVolume's answer: rows O1 to O9 of the provisioner's page. Not here: the reaction to it.
  *
- * `isSettled` says whether, as far as this answer tells, no volume of our name exists or comes to exist without us knowing.
+ * `isSettled`: according to this answer, no unrecorded volume of our name exists or will exist.
  */
 import type { Code, Volume } from '@csi-sidecars/csi';
 import type { Plan } from './plan.ts';
@@ -26,12 +26,12 @@ export interface TooSmall {
 }
 
 /**
- * `inconclusive`: as good as final for a first call. After an ambiguous one it proves nothing: a driver may say it without
- * having looked for the volume, or because it found it.
+ * `inconclusive`: final for a first call. After an ambiguous answer it proves nothing: a driver may return it without
+ * having looked for the volume, or because it found the volume.
  */
 type Verdict = 'final' | 'inconclusive' | 'infeasible' | 'exhausted' | 'ambiguous';
 
-/** The closed union is the table: a new code name does not compile until somebody decides here. */
+/** The closed union is the table: a new code name does not compile until it has an entry here. */
 const verdicts: Readonly<Record<Exclude<Extract<Code, string>, 'OK' | `Code(${number})`>, Verdict>> = {
   Canceled: 'ambiguous',
   DeadlineExceeded: 'ambiguous',
@@ -52,10 +52,10 @@ const verdicts: Readonly<Record<Exclude<Extract<Code, string>, 'OK' | `Code(${nu
 };
 
 export interface ErrorFacts {
-  /** Undefined: the failure was no status of the driver's, so nothing is known. */
+  /** Undefined if the failure was not a status of the driver, so nothing is known. */
   readonly code: Exclude<Code, 'OK'> | undefined;
   readonly message: string;
-  /** False: the call never reached the driver. */
+  /** False if the call never reached the driver. */
   readonly isAnswer: boolean;
   /** Topology is supported and a node is selected: the scheduler can choose another one. */
   readonly mayReschedule: boolean;
@@ -81,17 +81,17 @@ export function toErrorOutcome({ code, message, isAnswer, mayReschedule, wasUnse
   return { row: 'O5', kind: 'final', message, isSettled: true };
 }
 
-/** Whether the driver may still be working on what was asked when the call ended so. */
+/** Whether the driver may still be working on the call after this failure. */
 export function isOpen(code: Exclude<Code, 'OK'> | undefined): boolean {
   return code === undefined || verdictOf(code) === 'ambiguous';
 }
 
 function verdictOf(code: Exclude<Code, 'OK'>): Verdict {
-  // A number that this version does not know is no code that CSI defines as "still going on".
+  // A code that this version does not know is not among those that CSI defines as "still going on".
   return Object.hasOwn(verdicts, code) ? verdicts[code as keyof typeof verdicts] : 'inconclusive';
 }
 
-/** Far beyond what the protocol allows (128 bytes) and drivers use, far below what the API server takes. */
+/** Far above the limit of the protocol (128 bytes) and the ids of drivers, far below the limit of the API server. */
 const maxVolumeIdBytes = 16_384;
 
 export function toResponseOutcome(volume: Volume | null, plan: Plan): CreateOutcome {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What each action of the claim loop does. No decisions: those are in `decide`. */
+/** The effects of the claim loop's actions. All decisions are in `decide`. */
 import {
   type ApiClient,
   type Performers,
@@ -99,7 +99,7 @@ function forget({ memory }: ClaimDeps, { claim }: ClaimState): ClaimState['memor
 
 const refusalMs = 5 * 60_000;
 
-/** The finalizer stays to be taken off. Without it only the refusal of a class is left to remember. */
+/** If the finalizer is there, the entry stays until it is removed. Otherwise only the refusal of a class is remembered. */
 function settle(deps: ClaimDeps, { clock, state }: ClaimStep, refusedBy: string | undefined): Partial<ClaimState> {
   const { claim } = state;
   const refusal =
@@ -114,7 +114,7 @@ function unprotected(deps: ClaimDeps, state: ClaimState): Partial<ClaimState> {
   return { isProtected: false, memory: isRefused ? memory : forget(deps, state) };
 }
 
-/** The finalizer goes; memory goes on with the call as long as the driver did not say no. */
+/** The finalizer is removed; memory continues with the call unless the driver refused it. */
 async function giveUp(deps: ClaimDeps, step: ClaimStep, answer: Answer): Promise<Partial<ClaimState>> {
   const { state } = step;
   const { claim, deletion } = state;

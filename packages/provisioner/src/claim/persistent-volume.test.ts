@@ -87,7 +87,7 @@ describe('the PersistentVolume', () => {
     expect(build({ claim }).spec?.storageClassName).toBe('old');
   });
 
-  it('[provisioner#77,78,79] given class and default file system types, when built, then the class wins over the default', () => {
+  it('[provisioner#77,78,79] given class and default file system types, when built, then the class takes precedence over the default', () => {
     const fsType = (parameters: Record<string, string>, defaultFsType: string): unknown =>
       build({ storageClass: { parameters }, settings: { defaultFsType } }).spec?.csi?.fsType;
     expect([
@@ -98,7 +98,7 @@ describe('the PersistentVolume', () => {
     ]).toEqual(['ext4', undefined, 'xfs', 'xfs']);
   });
 
-  it('[provisioner#80] given an explicitly empty type, when built, then the default', () => {
+  it('[provisioner#80] given an explicitly empty type, when built, then the default is used', () => {
     const given = { storageClass: { parameters: { [key('fstype')]: '' } }, settings: { defaultFsType: 'ext4' } };
     expect(build(given).spec?.csi?.fsType).toBe('ext4');
   });
@@ -113,7 +113,7 @@ describe('the PersistentVolume', () => {
     expect([spec?.volumeMode, spec?.mountOptions, spec?.csi?.fsType]).toEqual(['Block', ['ro'], undefined]);
   });
 
-  it('[provisioner#90,91,92] given --controller-publish-readonly, when ROX is the only mode, then read-only, for block as well', () => {
+  it('[provisioner#90,91,92] given --controller-publish-readonly, when ReadOnlyMany is the only mode, then read-only, for block as well', () => {
     const settings = { controllerPublishReadonly: true };
     const readOnly = (given: Given): unknown => build(given).spec?.csi?.readOnly;
     expect(readOnly({ ...withModes('ReadOnlyMany'), settings })).toBe(true);
@@ -143,7 +143,7 @@ describe('the PersistentVolume', () => {
     });
   });
 
-  it('given a volume context, when built, then its entries win over ours', () => {
+  it('given a volume context, when built, then its entries take precedence over ours', () => {
     const context = { a: '1', 'storage.kubernetes.io/csiProvisionerIdentity': 'theirs' };
     expect(build({ volume: { volume_context: context } }).spec?.csi?.volumeAttributes).toEqual(context);
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The PersistentVolume that records a created volume: complete with its first write, since nothing is added later. */
+/** The PersistentVolume that records a created volume: complete with its first write, because nothing is added later. */
 import type { DriverFacts, Volume } from '@csi-sidecars/csi';
 import { definedOnly, type PersistentVolume, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { formatBytes, toNodeAffinity } from '@csi-sidecars/volume';
@@ -13,7 +13,7 @@ export interface VolumeFacts {
   readonly claim: PersistentVolumeClaim;
   readonly plan: Plan;
   readonly volume: Volume;
-  /** What the driver reported, or what was requested when it reported nothing. */
+  /** The size that the driver reported, or the requested size if it reported none. */
   readonly bytes: bigint;
   readonly driver: DriverFacts;
   readonly settings: ProvisionerSettings;
@@ -86,7 +86,7 @@ function isReadOnly(plan: Plan): boolean {
   return others.length === 0 && first?.access_mode?.mode === 'MULTI_NODE_READER_ONLY';
 }
 
-/** The deletion annotations are there even without a secret: empty says "none", absent would say "ask the class". */
+/** The deletion annotations exist even without a secret: empty means "none", absent would mean "read the class". */
 function secretAnnotations({ secrets }: Plan): Readonly<Record<string, string>> {
   return {
     [annotations.deletionSecretName]: secrets.provisioner?.name ?? '',

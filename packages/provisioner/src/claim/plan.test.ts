@@ -40,7 +40,7 @@ const modesOf = (given: Given): unknown =>
 const withModes = (...accessModes: string[]): Given => ({ claim: { spec: { accessModes } } });
 
 describe('the request', () => {
-  it('given a plain claim, when planned, then nothing is sent that was not asked for', () => {
+  it('given a plain claim, when planned, then only requested fields are sent', () => {
     expect(planOf().request).toEqual({
       name: 'pvc-uid-data',
       capacity_range: { required_bytes: '5368709120' },
@@ -84,7 +84,7 @@ describe('the request', () => {
     expect(planOf({ settings }).fsType).toBe('ext4');
   });
 
-  it('given the alpha annotation for the selected node, when planned, then that node; the other annotation wins', () => {
+  it('given the alpha annotation for the selected node, when planned, then that node is used; the other annotation takes precedence', () => {
     const alpha = { [annotations.alphaSelectedNode]: 'n1' };
     expect(planOf({ claim: { annotations: alpha } }).selectedNode).toBe('n1');
     expect(planOf({ claim: { annotations: alpha, node: 'n2' } }).selectedNode).toBe('n2');
@@ -111,13 +111,13 @@ describe('the request', () => {
     ]);
   });
 
-  it('[provisioner#87] given SINGLE_NODE_MULTI_WRITER, when planned, then once and once-pod differ', () => {
+  it('[provisioner#87] given SINGLE_NODE_MULTI_WRITER, when planned, then ReadWriteOnce and ReadWriteOncePod differ', () => {
     const capabilities = ['SINGLE_NODE_MULTI_WRITER'];
     expect(modesOf({ ...withModes('ReadWriteOnce'), capabilities })).toEqual(['SINGLE_NODE_MULTI_WRITER']);
     expect(modesOf({ ...withModes('ReadWriteOncePod'), capabilities })).toEqual(['SINGLE_NODE_SINGLE_WRITER']);
   });
 
-  it('[provisioner#89] given two modes that exclude each other on one volume, when planned, then two capabilities in order', () => {
+  it('[provisioner#89] given two modes that exclude each other in one capability, when planned, then there are two capabilities in order', () => {
     expect(modesOf(withModes('ReadOnlyMany', 'ReadWriteOnce'))).toEqual([
       'MULTI_NODE_READER_ONLY',
       'SINGLE_NODE_WRITER',
@@ -182,7 +182,7 @@ describe('topology', () => {
     expect([plan.request.accessibility_requirements, plan.selectedNode]).toEqual([undefined, 'nowhere']);
   });
 
-  it('given a selected node that is gone, when the outcome is all that matters, then no node is asked for', () => {
+  it('given a selected node that is gone, when the claim only has to be settled, then the request names no node', () => {
     const given = { claim: { node: 'n1' }, cluster: nothing, settings: { immediateTopology: false } };
     expect(answer(given).kind).toBe('nodeGone');
     expect(planOf({ ...given, purpose: 'settle' }).selectedNode).toBe('');

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * From a claim, its class and the caches to the one CreateVolume request that this attempt will send, and keep sending
- * until the driver gives a final answer. Everything that can be refused without asking anybody is refused here, before
- * any live read. Secrets and the attributes class are only named: the loop reads them.
+ * until the driver gives a final answer. Everything that can be refused without a request is refused here, before
+ * any live read. Secrets and the attributes class are only named here; the loop reads them.
  */
 import type { CreateVolumeRequestInput, DriverFacts, VolumeCapabilityInput } from '@csi-sidecars/csi';
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
@@ -24,14 +24,14 @@ import { type ClusterTopology, type TopologyRequirement, toTopologyRequirement }
 import { selectedNodeOf, uidOf, volumeNameFor } from './claim.ts';
 
 export interface Plan {
-  /** CreateVolume's name and the PersistentVolume's. */
+  /** The name of the volume and of the PersistentVolume. */
   readonly volumeName: string;
   readonly request: CreateVolumeRequestInput;
   readonly requiredBytes: bigint;
-  /** Empty: immediate binding. */
+  /** Empty means immediate binding. */
   readonly selectedNode: string;
   readonly fsType: string;
-  /** Empty: none. */
+  /** Empty means none. */
   readonly attributesClass: string;
   readonly secrets: Readonly<Record<SecretPurpose, SecretReference | undefined>>;
   readonly storageClass: StorageClass;
@@ -39,7 +39,7 @@ export interface Plan {
 
 export type PlanAnswer =
   | { readonly kind: 'planned'; readonly plan: Plan }
-  /** The selected node is no more. */
+  /** The selected node no longer exists. */
   | { readonly kind: 'nodeGone'; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string };
 
@@ -48,9 +48,9 @@ export interface PlanFacts {
   readonly storageClass: StorageClass;
   readonly driver: DriverFacts;
   readonly settings: ProvisionerSettings;
-  /** Undefined: topology is not supported, by the driver or by the feature gate. */
+  /** Undefined if topology is not supported, by the driver or by the feature gate. */
   readonly cluster: ClusterTopology | undefined;
-  /** A claim that is going away needs no particular node: what matters is the answer. */
+  /** A claim that is being deleted needs no particular node: only the answer matters. */
   readonly purpose: 'provision' | 'settle';
 }
 

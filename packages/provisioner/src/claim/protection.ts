@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The provisioning finalizer on a claim: whether this driver's is there, put on, and taken off. It names its driver. The
+ * The provisioning finalizer of this driver on a claim: checking, adding and removing it. It names its driver. The
  * unnamed one of version 0.1 belongs to the driver that the claim asks for, and to no other.
  */
 import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
@@ -33,7 +33,7 @@ export function withoutProtection(claim: PersistentVolumeClaim, driverName: stri
   return { ...claim, metadata: { ...claim.metadata, finalizers } };
 }
 
-/** A claim that is being deleted takes no new finalizer. */
+/** The API server refuses a new finalizer on a claim that is being deleted. */
 export function mayProtect({ presence, isProtected: isDone }: ClaimState, { settings }: ClaimContext): boolean {
   return settings.provisioningProtection !== 'off' && presence === 'live' && !isDone;
 }

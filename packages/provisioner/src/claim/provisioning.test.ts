@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Choosing claims, and the way to a PersistentVolume when nothing goes wrong. */
+/** Choosing claims, and provisioning without failures. */
 import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
 import { type PersistentVolumeClaim, type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ async function withClaim(claim: ClaimFacts, storageClass = aClass()): Promise<Fi
   return await aProvisioner({ seed: [storageClass, aClaim(claim)] });
 }
 
-/** Everything that anybody could notice. */
+/** All visible effects. */
 function trace(p: Fixture): unknown {
   const counted = {
     failures: p.metrics.value(failures, labels) ?? 0,
@@ -70,7 +70,7 @@ describe('a claim of this driver', () => {
     },
   );
 
-  it('[provisioner#5] given the GA annotation names another and the beta one us, when synced, then nothing: the GA key wins', async () => {
+  it('[provisioner#5] given the GA annotation names another and the beta one us, when synced, then nothing: the GA key takes precedence', async () => {
     const both = { [annotations.storageProvisioner]: 'other', [annotations.betaStorageProvisioner]: driverName };
     expect(trace(await withClaim({ annotations: both }))).toEqual(nothing);
   });
@@ -81,7 +81,7 @@ describe('a claim of this driver', () => {
     );
   });
 
-  it('[provisioner#7] given the class is missing, when synced, then counted and retried without event, and provisioned as soon as it is there', async () => {
+  it('[provisioner#7] given the class is missing, when synced, then counted and retried without event, and provisioned as soon as it exists', async () => {
     const p = await aProvisioner({ seed: [aClaim()] });
     expect(trace(p)).toEqual({ ...nothing, failures: 1 });
     await p.clock.advance(1200);
@@ -140,7 +140,7 @@ describe('a claim of this driver', () => {
     expect(p.metrics.value(successes, { class: 'slow', source: '' })).toBe(1);
   });
 
-  it('[provisioner#26] given a claim that is bound while it waits in the queue, when its turn comes, then nothing', async () => {
+  it('[provisioner#26] given a claim that is bound while it waits in the queue, when its turn comes, then nothing happens', async () => {
     const p = await aProvisioner({ settings: { workerThreads: 1 }, seed: [aClass()] });
     p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'delay', ms: 5000 } });
     p.server.seed(aClaim({ name: 'first' }));
@@ -164,7 +164,7 @@ describe('a claim of this driver', () => {
 });
 
 describe('late binding', () => {
-  /** What strict topology asks for: the selected node's zone alone. */
+  /** The requirement of strict topology: only the selected node's zone. */
   const requiredZones = async (claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<unknown> => {
     const seed = [storageClass, ...aNode('n1'), ...aNode('n2'), claim];
     const p = await aProvisioner({ topology: 'on', settings: { strictTopology: true }, seed });
@@ -308,7 +308,7 @@ describe('the request', () => {
     data: { key: Buffer.from('vàlue').toString('base64') },
   };
 
-  it('[provisioner#106,107] given the provisioner secret is missing, when synced, then retried until it is there; the node secret need not exist', async () => {
+  it('[provisioner#106,107] given the provisioner secret is missing, when synced, then retried until it exists; the node secret need not exist', async () => {
     const p = await aProvisioner({ seed: [secretive, aClaim()] });
     expect([p.events[1], p.calls()]).toEqual([
       'Warning ProvisioningFailed team/data: error getting secret s in namespace ns: secrets "s" not found',
@@ -327,7 +327,7 @@ describe('the request', () => {
     expect(p.calls()).toEqual([]);
   });
 
-  it('given a secret that is no text, when synced, then the event names the secret and nothing of its value', async () => {
+  it('given a secret that is not text, when synced, then the event names the secret and no part of its value', async () => {
     const binary = { ...secret, data: { key: Buffer.from([0xff, 0xfe, 0x41]).toString('base64') } };
     const p = await aProvisioner({ seed: [secretive, binary, aClaim()] });
     expect(p.events[1]).toBe(
@@ -350,7 +350,7 @@ describe('the request', () => {
     expect(p.volume()?.spec?.csi?.nodePublishSecretRef).toEqual({ name: 'me', namespace: 'ns' });
   });
 
-  it('given the class disappears afterwards, when claims are synced again, then the volume stays as it was made', async () => {
+  it('given the class disappears afterwards, when claims are synced again, then the volume is not changed', async () => {
     const p = await withClaim({});
     p.server.objects.remove(storageClasses, { name: 'fast' });
     await p.clock.advance(16 * 60_000);

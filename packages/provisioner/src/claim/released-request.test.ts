@@ -42,7 +42,7 @@ describe('a released request', () => {
     expect([p.writes(), isProtected(p)]).toEqual([[protect, saved, protect], false]);
   });
 
-  it('[provisioner#P4] given only ambiguous answers, when the class is corrected, then the request is repeated as it was', async () => {
+  it('[provisioner#P4] given only ambiguous answers, when the class is corrected, then the request is repeated unchanged', async () => {
     const p = await claimed(['DeadlineExceeded', 'DeadlineExceeded', 'DeadlineExceeded']);
     replaceClass(p, { size: 'right' });
     await p.clock.advance(8000);
@@ -77,7 +77,7 @@ describe('a released request', () => {
   const late = aClass({ volumeBindingMode: 'WaitForFirstConsumer' });
   const withTopology: FixtureOptions = { topology: 'on', seed: [late, ...aNode('n1'), ...aNode('n2')] };
 
-  it('[provisioner#P5] given an ambiguous answer, then Internal, when the selected node is gone, then it is given back, recorded, and the finalizer stays', async () => {
+  it('[provisioner#P5] given an ambiguous answer, then Internal, when the selected node is gone, then its annotation is removed, recorded, and the finalizer stays', async () => {
     const p = await claimed(['DeadlineExceeded', 'Internal'], aClaim({ node: 'n1' }), withTopology);
     p.server.objects.remove(csiNodes, { name: 'n1' });
     p.server.objects.remove(nodes, { name: 'n1' });
@@ -98,7 +98,7 @@ describe('a released request', () => {
     expect([p.calls().length, p.volume()?.metadata?.name, isProtected(p)]).toEqual([3, 'pvc-uid-data', false]);
   });
 
-  it('[provisioner#P6] given a released request whose claim is force-deleted, when the driver says no three times, then the calls end without an event', async () => {
+  it('[provisioner#P6] given a released request whose claim is force-deleted, when the driver refuses three times, then the calls end without an event', async () => {
     const p = await claimed(['DeadlineExceeded', 'Internal']);
     await p.clock.advance(1200);
     p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'Internal' } });
@@ -109,7 +109,7 @@ describe('a released request', () => {
     expect([p.calls().length, p.events.slice(before)]).toEqual([5, []]);
   });
 
-  it('[provisioner#P6] given an ambiguous answer and a claim that is force-deleted, when the driver stays silent, then the replay goes on without an event', async () => {
+  it('[provisioner#P6] given an ambiguous answer and a claim that is force-deleted, when the driver stays silent, then the calls continue without an event', async () => {
     const p = await claimed(['DeadlineExceeded']);
     p.driver.faults.add({
       method: 'CreateVolume',

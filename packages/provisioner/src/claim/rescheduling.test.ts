@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Giving a selected node back, infeasible requests, and topology that stays the same while an answer is open. */
+/** Removing a selected node, infeasible requests, and topology that stays the same while an answer is open. */
 import { csiNodes, type KubeObject, nodes, persistentVolumeClaims, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNode, driverName } from '../../testing/builders.ts';
@@ -36,7 +36,7 @@ function selectNode(p: Fixture, node: string): void {
 }
 
 describe('rescheduling', () => {
-  it('[provisioner#43,47] given a full node, when CreateVolume says so, then the node is given back, once, without retry, until another is selected', async () => {
+  it('[provisioner#43,47] given a full node, when CreateVolume fails with ResourceExhausted, then the annotation is removed, once, without retry, until another node is selected', async () => {
     const p = await selected(['ResourceExhausted']);
     expect([p.writes(), nodeOf(p), isProtected(p)]).toEqual([[put], undefined, false]);
     expect(p.events.slice(1)).toEqual([
@@ -71,13 +71,13 @@ describe('rescheduling', () => {
     expect([nodeOf(p), isProtected(p)]).toEqual(['n1', true]);
   });
 
-  it('given an unsettled claim, when the node is full, then node and finalizer go in one update', async () => {
+  it('given an unsettled claim, when the node is full, then annotation and finalizer are removed in one update', async () => {
     const p = await selected(['DeadlineExceeded', 'ResourceExhausted']);
     await p.clock.advance(1200);
     expect([p.writes(), nodeOf(p), isProtected(p)]).toEqual([[put, put], undefined, false]);
   });
 
-  it('[provisioner#48] given the selected node is gone, its CSINode or its Node, when planned, then it is given back before any call', async () => {
+  it('[provisioner#48] given the selected node is gone, its CSINode or its Node, when planned, then its annotation is removed before any call', async () => {
     for (const resource of [csiNodes, nodes]) {
       const p = await aProvisioner(withTopology);
       p.server.objects.remove(resource, { name: 'n1' });
@@ -103,7 +103,7 @@ describe('rescheduling', () => {
     expect([p.volume()?.metadata?.name, isProtected(p)]).toEqual(['pvc-uid-data', false]);
   });
 
-  it('[provisioner#49] given a conflict, when the node is given back, then the event was sent and the claim is retried', async () => {
+  it('[provisioner#49] given a conflict, when the annotation is removed, then the event has been sent and the claim is retried', async () => {
     const p = await aProvisioner(withTopology);
     p.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'ResourceExhausted' } });
     p.faults.push({
@@ -160,7 +160,7 @@ describe('infeasible requests', () => {
     expect(p.writes()).toEqual([saved]);
   });
 
-  it('[provisioner#55] given the class is made again, then the claims of that class are tried at once, and no others', async () => {
+  it('[provisioner#55] given the class is created again, then the claims of that class are tried at once, and no others', async () => {
     const p = await selected(['InvalidArgument'], immediate);
     p.server.seed(aClass({ metadata: { name: 'other', uid: 'class-2' } }));
     await p.settle();
@@ -216,7 +216,7 @@ describe('topology while an answer is open', () => {
     );
   });
 
-  it('[provisioner-topology-capacity#F8] given the driver answers another topology than asked for, when saved, then the answer', async () => {
+  it('[provisioner-topology-capacity#F8] given the driver answers a topology that was not requested, when saved, then the topology of the answer is used', async () => {
     const p = await aProvisioner(withTopology);
     const accessible_topology = [{ segments: { zone: 'z9' } }];
     p.driver.faults.add({
@@ -230,7 +230,7 @@ describe('topology while an answer is open', () => {
     ]);
   });
 
-  it('given a deleted, unsettled claim and a node that is gone after a restart, when settled, then no node is needed', async () => {
+  it('given a deleted, unsettled claim and a node that is gone after a restart, when settled, then the request names no node', async () => {
     const p = await aProvisioner({
       topology: 'on',
       seed: [late, ...aNode('n2', 'z2'), aClaim({ node: 'n1', protection: 'on', deleting: 'yes' })],

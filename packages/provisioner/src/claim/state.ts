@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The claim loop: from a claim that waits for a volume of this driver to a saved PersistentVolume, and no claim forgotten
+ * The claim loop: from a claim that waits for a volume of this driver to a saved PersistentVolume. No claim is forgotten
  * while a volume may exist for it. Rows C1 to C41 of the provisioner's page.
  *
- * One run is: observe, then decide, perform, learn, until a conclusion. What is read from the caches and from memory is at
- * the top of the state, what this run learned below. The order of writes follows from `decide` alone.
+ * One run is: observe, then decide, perform, learn, until a conclusion. Data from the caches and from memory is at
+ * the top of the state, results of this run are below. The order of writes follows from `decide` alone.
  *
  * Not here: saving a PersistentVolume that could not be saved at once (`saving/`), deleting volumes (`volume/`), sources
  * of data, in-tree migration.
@@ -49,24 +49,24 @@ export interface ClaimLoop extends LoopTypes {
   readonly action: Action;
 }
 
-/** The same for every claim of the process, and all that decisions read of it. */
+/** Data that is the same for every claim of the process, as far as decisions need it. */
 export interface ClaimContext {
   readonly driver: DriverFacts;
   readonly settings: ProvisionerSettings;
   readonly supportsTopology: boolean;
 }
 
-/** What the effects use beside that. */
+/** Further ports and settings for the effects. */
 export interface ClaimDeps extends ClaimContext {
   readonly channel: CsiChannel;
   readonly events: EventRecorder;
-  /** Events under the driver side's component name. */
+  /** The recorder with the driver side's component name. */
   readonly driverEvents: EventRecorder;
   readonly metrics: ProvisionerMetrics;
   readonly memory: ClaimMemory;
   /** Hands a PersistentVolume that could not be saved to the save loop. */
   readonly saves: WakeUps<UnsavedKey>;
-  /** The save loop hands a claim back. */
+  /** Called when the save loop returns a claim. */
   readonly claims: WakeUps<ClaimUid>;
 }
 
@@ -78,22 +78,22 @@ export interface Observed {
   /** The claim has this driver's provisioning finalizer. */
   readonly isProtected: boolean;
   readonly memory: Entry | { readonly kind: 'none' };
-  /** Undefined: the claim is live. */
+  /** Undefined if the claim is live. */
   readonly deletion: (Deletion & { readonly forMs: number }) | undefined;
   readonly storageClass: StorageClass | undefined;
   /** The PersistentVolume under our name for this claim: none, its own, or that of another claim. */
   readonly volume:
     | { readonly kind: 'none' | 'own' }
     | { readonly kind: 'taken'; readonly name: string; readonly owner: string };
-  /** CreateVolume's and the PersistentVolume's name; empty when it cannot be formed. */
+  /** The name of the volume and of the PersistentVolume; empty if it cannot be formed. */
   readonly volumeName: string;
-  /** How long the class's InvalidArgument still holds; 0: not at all. */
+  /** How long the InvalidArgument of the class still holds; 0 means not at all. */
   readonly infeasibleForMs: number;
   /** The request as the caches have it now, the same for the whole run. Not for a claim without a class. */
   readonly plan: (storageClass: StorageClass, purpose: PlanPurpose) => PlanAnswer;
 }
 
-/** To settle, no particular node is needed: only the answer matters. */
+/** Settling needs no particular node: only the answer matters. */
 export type PlanPurpose = 'provision' | 'settle';
 
 export interface Learned {
@@ -116,7 +116,7 @@ export type AttributesRead =
   | { readonly kind: 'found'; readonly driverName: string; readonly parameters: Readonly<Record<string, string>> }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** An update of the claim. `refused` will not succeed by being repeated; `failed` may. */
+/** An update of the claim. `refused` would fail again; `failed` may succeed when repeated. */
 export type Write = 'untried' | 'done' | 'refused' | 'failed';
 
 export const nothingLearned: Learned = {
@@ -132,16 +132,16 @@ export const nothingLearned: Learned = {
   saved: undefined,
 };
 
-/** Of the claim table. Stable names: a new row gets a new number, whatever its place in the table. */
+/** Row ids of the claim table. They are stable names: a new row gets a new number, whatever its position in the table. */
 export type Row = `C${number}`;
 
 export type Step =
   | { readonly kind: 'announce' }
   | { readonly kind: 'readSecret'; readonly reference: SecretReference }
   | { readonly kind: 'readAttributesClass'; readonly name: string }
-  /** Puts the provisioning finalizer on. */
+  /** Adds the provisioning finalizer. */
   | { readonly kind: 'protect' }
-  /** Takes it off: nothing is outstanding any more. */
+  /** Removes the finalizer: nothing is outstanding any more. */
   | { readonly kind: 'unprotect' }
   | { readonly kind: 'reschedule'; readonly protection: 'keep' | 'remove' }
   /** Memory only: nothing is outstanding any more. `refusedBy`: UID of the class that the driver refused. */
@@ -157,7 +157,7 @@ export type Step =
     }
   | { readonly kind: 'cleanUp'; readonly volume: TooSmall; readonly secrets: Readonly<Record<string, string>> }
   | { readonly kind: 'save'; readonly volume: PersistentVolume }
-  /** Takes the finalizer off although a volume may exist. */
+  /** Removes the finalizer although a volume may exist. */
   | { readonly kind: 'giveUp'; readonly answer: Answer };
 
 export interface Ending {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Claims for which a volume may exist that no PersistentVolume records: no volume is lost, whatever happens to claim or process. */
+/** Claims for which an unrecorded volume may exist: no volume is lost, whatever happens to claim or process. */
 import { type PersistentVolumeClaim, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aNode, aVolume, driverName } from '../../testing/builders.ts';
@@ -19,7 +19,7 @@ const protectionOn = 'update persistentvolumeclaims team/data 200';
 const protectionOff = protectionOn;
 const saved = 'create persistentvolumes pvc-uid-data 201';
 
-/** The driver works on it, but the caller gives up: what a slow driver does. */
+/** The driver works on the call after the caller's deadline, as a slow driver does. */
 function slow(p: Fixture, ms = 12_000): void {
   p.driver.faults.add({ method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms } });
 }
@@ -41,7 +41,7 @@ async function claimed(prepare: (p: Fixture) => void, options: FixtureOptions = 
 const hasProtection = (p: Fixture): boolean =>
   p.claim()?.metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true;
 const warnings = (p: Fixture): readonly string[] => p.events.filter((event) => event.startsWith('Warning'));
-/** The end that every story must have: one volume, and one record of it, or neither. */
+/** The required final state of every sequence: one volume and one record of it, or neither. */
 function leaks(p: Fixture): unknown {
   const recorded = p.server.objects.list(persistentVolumes).map(({ spec }) => spec?.csi?.volumeHandle);
   return p.driver.volumes().filter(({ id }) => !recorded.includes(id));
@@ -76,7 +76,7 @@ describe('when the claim becomes unsettled', () => {
     expect([p.driver.volumes().length, leaks(p), hasProtection(p)]).toEqual([1, [], false]);
   });
 
-  it('[provisioner#32] given an unsettled claim, when the answer is final, then the finalizer goes and the claim is retried', async () => {
+  it('[provisioner#32] given an unsettled claim, when the answer is final, then the finalizer is removed and the claim is retried', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'OutOfRange'));
     await p.clock.advance(1200);
     expect([p.writes(), hasProtection(p)]).toEqual([[protectionOn, protectionOff], false]);
@@ -121,7 +121,7 @@ describe('when the claim becomes unsettled', () => {
     expect([p.writes(), leaks(p), p.claim()]).toEqual([[protectionOn, saved, protectionOff], [], undefined]);
   });
 
-  it('[provisioner#42] given an unsettled claim, when the answer is InvalidArgument, then the finalizer goes and the retry is slow', async () => {
+  it('[provisioner#42] given an unsettled claim, when the answer is InvalidArgument, then the finalizer is removed and the retry is slow', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'InvalidArgument'));
     await p.clock.advance(200_000);
     expect([hasProtection(p), p.calls().length]).toEqual([false, 2]);
@@ -131,7 +131,7 @@ describe('when the claim becomes unsettled', () => {
 });
 
 describe('when the claim goes away', () => {
-  it('[provisioner#35] given an unsettled claim that was deleted, when CreateVolume succeeds, then its volume is recorded and the claim goes', async () => {
+  it('[provisioner#35] given an unsettled claim that was deleted, when CreateVolume succeeds, then its volume is recorded and the claim disappears', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded'));
     p.deleteClaim();
     expect(p.claim()?.metadata?.deletionTimestamp).toBeDefined();
@@ -152,7 +152,7 @@ describe('when the claim goes away', () => {
     expect(dropped.calls()).toHaveLength(1);
   });
 
-  it('[provisioner#37] given a claim that is made again under its name, when the old one is unsettled, then both are handled by UID', async () => {
+  it('[provisioner#37] given a claim that is created again under its name, when the old one is unsettled, then both are handled by UID', async () => {
     const p = await claimed(slow);
     p.deleteClaim();
     p.server.seed(aClaim({ uid: 'uid-new' }));
@@ -198,7 +198,7 @@ describe('when the claim goes away', () => {
     ]);
   });
 
-  it('[provisioner#41] given the class disappears, when the claim is unsettled, then the request is repeated as it was', async () => {
+  it('[provisioner#41] given the class disappears, when the claim is unsettled, then the request is repeated unchanged', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded'));
     p.server.objects.remove(storageClasses, { name: 'fast' });
     await p.clock.advance(1200);
@@ -228,12 +228,12 @@ describe('when the process goes away', () => {
     expect([p.writes(), leaks(p)]).toEqual([[saved], []]);
   });
 
-  it('given a restart after the volume was recorded and before the finalizer was taken off, when it runs again, then only the finalizer goes', async () => {
+  it('given a restart after the volume was recorded and before the finalizer was removed, when it runs again, then only the finalizer is removed', async () => {
     const p = await aProvisioner({ seed: [aClass(), aClaim({ protection: 'on' }), aVolume({ phase: 'Available' })] });
     expect([p.calls(), p.writes(), hasProtection(p)]).toEqual([[], [protectionOff], false]);
   });
 
-  it('given a finalizer left on a bound claim, when it runs again, then only the finalizer goes', async () => {
+  it('given a finalizer left on a bound claim, when it runs again, then only the finalizer is removed', async () => {
     const bound = aClaim({ protection: 'on', spec: { volumeName: 'pvc-uid-data' } });
     const p = await aProvisioner({ seed: [aClass(), bound] });
     expect([p.calls(), p.writes()]).toEqual([[], [protectionOff]]);
@@ -249,7 +249,7 @@ describe('when the process goes away', () => {
     expect([p.claim(), leaks(p)]).toEqual([undefined, []]);
   });
 
-  it('given a restart and another volume under our name, when the driver says AlreadyExists, then the claim is kept', async () => {
+  it('given a restart and another volume under our name, when the driver answers AlreadyExists, then the claim is kept', async () => {
     const p = await provisioner();
     fail(p, 'AlreadyExists');
     p.server.seed(aClaim({ protection: 'on', deleting: 'yes' }));
@@ -277,7 +277,7 @@ describe('the finalizer itself', () => {
     expect([p.writes(), p.claim()?.metadata?.labels]).toEqual([[protectionOn], { new: 'label' }]);
   });
 
-  it('given the API server is away, when protected, then no further call is made before the finalizer is written', async () => {
+  it('given the API server is down, when protected, then no further call is made before the finalizer is written', async () => {
     const p = await claimed((fixture) => {
       fail(fixture, 'DeadlineExceeded');
       fixture.faults.push({
@@ -292,7 +292,7 @@ describe('the finalizer itself', () => {
     expect([p.writes(), leaks(p)]).toEqual([[protectionOn, saved, protectionOff], []]);
   });
 
-  it('given claims may not be updated, when unsettled, then it is logged and provisioning goes on', async () => {
+  it('given claims may not be updated, when unsettled, then it is logged and provisioning continues', async () => {
     const p = await claimed((fixture) => {
       fail(fixture, 'DeadlineExceeded');
       fixture.faults.push({
@@ -306,7 +306,7 @@ describe('the finalizer itself', () => {
     expect(p.logger.messages()).toContain('Cannot put the provisioning finalizer on a claim');
   });
 
-  it('given answers that alternate, when the finalizer goes on and off, then the backoff grows all the same', async () => {
+  it('given alternating answers, when the finalizer is added and removed, then the backoff still grows', async () => {
     const p = await claimed((fixture) =>
       fail(fixture, 'DeadlineExceeded', 'OutOfRange', 'DeadlineExceeded', 'OutOfRange'),
     );
@@ -320,7 +320,7 @@ describe('the finalizer itself', () => {
     expect(p.calls()).toHaveLength(3);
   });
 
-  it('given a claim whose finalizer was removed by force, when it is gone, then the replay goes on from memory', async () => {
+  it('given a claim whose finalizer was removed by force, when it is gone, then the calls continue from memory', async () => {
     const p = await claimed((fixture) => fail(fixture, 'DeadlineExceeded', 'DeadlineExceeded'));
     p.changeClaim((claim) => ({ ...claim, metadata: { ...claim.metadata, finalizers: [] } }));
     p.deleteClaim();

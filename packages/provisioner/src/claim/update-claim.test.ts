@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The update of a claim against an API server that refuses, conflicts, or has another claim of the name by now. */
+/** The update of a claim when the API server refuses it, reports a conflict, or has another claim of that name. */
 import { ApiError, type ApiClient, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, driverName } from '../../testing/builders.ts';
@@ -10,9 +10,9 @@ const refusal = (status: number, reason = ''): ApiError => new ApiError({ status
 const conflict = refusal(409, 'Conflict');
 
 interface Server {
-  /** What each update is answered with, in order; then success. */
+  /** The answers to the updates, in order; then success. */
   readonly answers?: readonly Error[];
-  /** What a read is answered with. Default: the claim, one version later. */
+  /** The answer to a read. Default: the claim, one version later. */
   readonly live?: PersistentVolumeClaim | Error;
 }
 async function run({ answers = [], live = aClaim() }: Server, update = addProtection(driverName), claim = aClaim()) {
@@ -38,7 +38,7 @@ async function run({ answers = [], live = aClaim() }: Server, update = addProtec
 }
 
 describe('an update of a claim', () => {
-  it('[provisioner#50] given success, when the node is given back, then the cache knows the written claim at once', async () => {
+  it('[provisioner#50] given success, when the annotation is removed, then the cache knows the written claim at once', async () => {
     const claim = aClaim({ node: 'n1' });
     expect(await run({}, removeSelectedNode(driverName, 'keep'), claim)).toEqual({
       write: 'done',
@@ -70,7 +70,7 @@ describe('an update of a claim', () => {
     expect(await run({ answers: [conflict] })).toMatchObject({ write: 'done', requests: ['update', 'get', 'update'] });
   });
 
-  it('given a conflict, when the claim has been made again under its name, then it is gone, and the new one is not written', async () => {
+  it('given a conflict, when the claim has been created again under its name, then it counts as gone, and the new one is not written', async () => {
     const live = aClaim({ uid: 'uid-new' });
     expect(await run({ answers: [conflict], live })).toEqual({
       write: 'refused',
@@ -95,7 +95,7 @@ describe('an update of a claim', () => {
     });
   });
 
-  it('given a conflict, when the node is given back, then it failed: another node may have been selected', async () => {
+  it('given a conflict, when the annotation is removed, then it failed: another node may have been selected', async () => {
     const claim = aClaim({ node: 'n1' });
     const node = removeSelectedNode(driverName, 'keep');
     expect(await run({ answers: [conflict] }, node, claim)).toMatchObject({ write: 'failed', requests: ['update'] });

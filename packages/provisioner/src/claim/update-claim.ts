@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The writes to a claim: our finalizer on, our finalizer off, the selected node off. A whole-object update, because the stock
- * permissions allow nothing else; the resourceVersion makes it fail rather than overwrite.
+ * The writes to a claim: adding and removing our finalizer, and removing the selected node. They update the whole object, because the stock
+ * permissions allow nothing else; the resourceVersion prevents overwriting other changes.
  */
 import {
   ApiError,
@@ -23,7 +23,7 @@ export interface UpdateDeps {
 
 export interface ClaimUpdate {
   readonly change: (claim: PersistentVolumeClaim) => PersistentVolumeClaim;
-  /** `reread`: the change is right for any version of the claim. `fail`: it was decided on this version alone. */
+  /** `reread`: the change is correct for any version of the claim. `fail`: the decision is valid for this version only. */
   readonly onConflict: 'reread' | 'fail';
 }
 
@@ -34,8 +34,8 @@ export interface Updated {
 }
 
 /**
- * Not cancelled with the reconcile: it is what makes an interrupted one resumable. A short deadline instead, so that a
- * process that stops does not wait for long.
+ * The write is not cancelled with the reconcile, because it makes an interrupted reconcile resumable. It has a short deadline instead, so
+ * that a process that stops does not wait for long.
  */
 const writeTimeoutMs = 10_000;
 const attempts = 3;

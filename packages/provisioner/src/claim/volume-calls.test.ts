@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What an error of the channel means, where neither the driver's model nor a fault rule can make one. */
+/** The meaning of errors of the channel that neither the driver's model nor a fault rule can produce. */
 import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
@@ -38,7 +38,7 @@ describe('an error of CreateVolume', () => {
     expect(created).toEqual({ row: 'O5', kind: 'final', message: internal.message, isSettled: true });
   });
 
-  it('given an earlier call, when the driver says the same, then it is not settled', async () => {
+  it('given an earlier call, when the driver answers with that code, then the claim is not settled', async () => {
     const { created } = await createVolume(depsWith(internal), {
       state: state({ pinned }),
       action: { ...action, isFirst: false },
@@ -47,7 +47,7 @@ describe('an error of CreateVolume', () => {
     expect(created).toEqual({ row: 'O4', kind: 'final', message: internal.message, isSettled: false });
   });
 
-  it('[provisioner#P7] given a lost connection or a process that ends, when a call fails, then that is no answer; a deadline is one', async () => {
+  it('[provisioner#P7] given a lost connection or a process that ends, when a call fails, then that does not count as an answer; a deadline does', async () => {
     const unavailable = new CsiError({ code: 'Unavailable', method, detail: 'connection lost' });
     const deadline = new CsiError({ code: 'DeadlineExceeded', method, detail: 'context deadline exceeded' });
     const created = async (
@@ -71,13 +71,13 @@ describe('an error of the DeleteVolume that cleans up', () => {
     signal,
   } as const;
 
-  it('given an answer that cannot be decoded, when it comes, then the deletion may still be going on', async () => {
+  it('given an answer that cannot be decoded, when it comes, then the deletion may still be running', async () => {
     const { cleanedUp, memory } = await cleanUp(depsWith(unreadable), step);
     expect(cleanedUp).toEqual({ failure: unreadable.message, isOpen: true });
     expect(memory?.kind === 'pinned' && memory.pinned.deleting).toEqual(tooSmall);
   });
 
-  it('given a final code, when it comes, then no deletion is going on', async () => {
+  it('given a final code, when it comes, then no deletion is running', async () => {
     const { cleanedUp, memory } = await cleanUp(depsWith(internal), step);
     expect(cleanedUp).toEqual({ failure: internal.message, isOpen: false });
     expect(memory?.kind === 'pinned' && memory.pinned.deleting).toBeUndefined();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The calls to the driver that the claim loop makes, and their translation into what `decide` understands. */
+/** The calls to the driver that the claim loop makes, and the translation of their results for `decide`. */
 import { CsiError } from '@csi-sidecars/csi';
 import { type Step, toError } from '@csi-sidecars/runtime';
 import { isOpen, toErrorOutcome, toResponseOutcome } from './outcome.ts';
@@ -17,7 +17,7 @@ export async function createVolume(
   }: Pick<Step<ClaimLoop, 'createVolume'>, 'state' | 'action' | 'signal'>,
 ): Promise<Partial<ClaimState>> {
   const memory: Entry = { kind: 'pinned', claim, pinned, deletion };
-  // Before the call: whatever happens from here on, a retry is this request and no other.
+  // Pinned before the call: whatever happens from here on, a retry sends exactly this request.
   deps.memory.set(memory);
   const { timeoutMs } = deps.settings;
   try {
@@ -37,7 +37,7 @@ export async function createVolume(
 
 const cleanUpAttempts = 5;
 
-/** Back to back within one timeout: the claim waits for it. */
+/** Attempts follow each other without pause within one timeout, because the claim waits. */
 export async function cleanUp(
   { channel, settings, memory }: CallDeps,
   {
@@ -68,7 +68,7 @@ export async function cleanUp(
   return { cleanedUp, memory: { ...entry, pinned } };
 }
 
-/** An answer that cannot be read was an answer, so its code says nothing about what was done. */
+/** The driver did answer, so the code of an undecodable answer says nothing about its effect. */
 function codeOf(error: unknown): CsiError['code'] | undefined {
   return error instanceof CsiError && !error.isUnreadable ? error.code : undefined;
 }

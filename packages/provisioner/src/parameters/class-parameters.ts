@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the keys of a StorageClass's parameters mean: which are for us, which go to the driver. Keys with the reserved
+ * The keys of a StorageClass's parameters: which are for us, which are sent to the driver. Keys with the reserved
  * prefix never reach the driver; deprecated spellings without it do, unchanged, because drivers rely on that.
  */
 import { ok, refuse, type Result } from '@csi-sidecars/volume';
@@ -19,7 +19,7 @@ export const metadataKeys = {
   volumeName: 'csi.storage.k8s.io/pv/name',
 } as const;
 
-/** Empty when neither class nor default says anything. */
+/** Empty if neither class nor default sets a type. */
 export function toFsType(parameters: ClassParameters, defaultFsType: string): Result<string> {
   const values: string[] = [];
   for (const [key, value] of Object.entries(parameters)) {

@@ -108,7 +108,7 @@ describe('secret parameters', () => {
     },
   );
 
-  it('[provisioner#105] given an annotation that the claim lacks, when resolved, then it is refused until it is there', () => {
+  it('[provisioner#105] given an annotation that the claim lacks, when resolved, then it is refused until the claim has it', () => {
     expect(resolve(pair('provisioner-', "${pvc.annotations['other']}", 'ns'))).toContain('invalid tokens');
   });
 
@@ -117,7 +117,7 @@ describe('secret parameters', () => {
     expect(purposes.map(([purpose]) => resolve(parameters, purpose))).toEqual(purposes.map(() => 'ns/data'));
   });
 
-  it('[provisioner#110] given a pair of its own beside the default, when resolved, then it wins for that purpose only', () => {
+  it('[provisioner#110] given a secret for one purpose beside the default, when resolved, then it replaces the default for that purpose only', () => {
     const parameters = { ...pair('', 'd', 'ns'), ...pair('provisioner-', 'own', 'ns') };
     expect([resolve(parameters), resolve(parameters, 'nodeStage')]).toEqual(['ns/own', 'ns/d']);
   });

@@ -23,7 +23,7 @@ export type SecretPurpose =
   | 'controllerModify';
 
 interface Purpose {
-  /** As upstream's messages call it. */
+  /** The name in upstream's messages. */
   readonly label: string;
   readonly name: string;
   readonly namespace: string;
@@ -71,7 +71,7 @@ function toPurpose(label: string, key: string, deprecated?: string): Purpose {
   };
 }
 
-/** What templates may refer to. Without annotations when a volume is deleted: its claim is gone by then. */
+/** The objects that templates may refer to. There are no annotations when a volume is deleted, because its claim is gone by then. */
 export interface SecretSubject {
   readonly volumeName: string;
   readonly claimName: string;
@@ -79,7 +79,7 @@ export interface SecretSubject {
   readonly claimAnnotations: Readonly<Record<string, string>>;
 }
 
-/** Undefined: the class configures no secret for this purpose. The secret itself need not exist. */
+/** Undefined if the class configures no secret for this purpose. The secret itself need not exist. */
 export function toSecretReference(
   parameters: Readonly<Record<string, string>>,
   purpose: SecretPurpose,
@@ -121,7 +121,7 @@ function templateOf(parameters: Readonly<Record<string, string>>, keys: Purpose)
   return ok({ name, namespace });
 }
 
-/** Those that are there, in this order. */
+/** The references that exist, in this order. */
 function valuesOf(
   parameters: Readonly<Record<string, string>>,
   keys: readonly (string | undefined)[],

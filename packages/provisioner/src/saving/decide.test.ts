@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One line per row of the save table: what the API server answered, and how the run ends. */
+/** One line per row of the save table: the answer of the API server, and the conclusion of the run. */
 import { describe, expect, it } from 'vitest';
 import type { Lister, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { aClaim, driverName } from '../../testing/builders.ts';
@@ -43,7 +43,7 @@ describe('what is observed', () => {
     return observe({ memory, claims, driverName }, 'pvc-uid-data')?.isProtected;
   };
 
-  it('given a claim that is gone, when its volume is saved, then no finalizer is left to be removed, whatever memory says', () => {
+  it('given a claim that is gone, when its volume is saved, then there is no finalizer to remove, whatever memory contains', () => {
     expect([observed([]), observed([aClaim()]), observed([saved.claim])]).toEqual([false, false, true]);
   });
 });

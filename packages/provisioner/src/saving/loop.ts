@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The save loop assembled: one run, and what it leaves behind. The claim loop wakes it when a first save fails. */
+/** The save loop: one run, and its effects at the end. The claim loop wakes it when a first save fails. */
 import { type Clock, defaultControllerLimiter, defineLoop, type Loop } from '@csi-sidecars/runtime';
 import { uidOf } from '../claim/claim.ts';
 import { deletionOf } from '../claim/deletion.ts';
@@ -35,7 +35,7 @@ export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: C
     limiter: () => defaultControllerLimiter(clock),
     retryMessage: 'Retrying saving volume',
     describe: (_caches, volumeName) => ({ PV: volumeName }),
-    // Memory ends with the process: what could not be saved so far gets one more try.
+    // Memory ends with the process, so every unsaved PersistentVolume gets one more attempt.
     lastRuns: () => memory.savingNames(),
   });
 }
@@ -49,9 +49,9 @@ function conclude(
   for (const event of conclusion.events) events.record(claim, event);
   switch (conclusion.claimIs) {
     case 'saving': {
-      // Counts for a deleted claim as a call would: it is not kept for ever because the API server refuses its volume.
+      // Counts as an answer for a deleted claim, so that it is not kept for ever if the API server refuses its PersistentVolume.
       const isDeleted = claim.metadata?.deletionTimestamp !== undefined;
-      // What the claim loop may have noted during the save counts.
+      // An entry that the claim loop has changed during the save takes precedence.
       const current = memory.savingByName(saving.pinned.plan.volumeName) ?? saving;
       if (isDeleted) memory.answered(claim, deletionOf(clock, claim, current.deletion), 'open');
       break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From memory and the cache to what waits to be saved under one name. Synchronous, no network. */
+/** From memory and the cache to the PersistentVolume that waits to be saved under one name. Synchronous, no network. */
 import type { Lister, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { uidOf } from '../claim/claim.ts';
 import type { ClaimMemory } from '../claim/memory.ts';
@@ -13,7 +13,7 @@ export interface ObserveDeps {
   readonly driverName: string;
 }
 
-/** Undefined: nothing waits under this name any more. */
+/** Undefined if nothing waits under this name any more. */
 export function observe({ memory, claims, driverName }: ObserveDeps, volumeName: UnsavedKey): SaveState | undefined {
   const saving = memory.savingByName(volumeName);
   if (saving === undefined) return undefined;

@@ -39,11 +39,11 @@ describe('a PersistentVolume that has the name', () => {
     return found.kind === 'same' ? 'same' : `${found.kind}: ${found.message}`;
   };
 
-  it('given claim, driver and volume agree, when compared, then it is what we wanted', () => {
+  it('given claim, driver and volume agree, when compared, then the record counts as ours', () => {
     expect(compare({ claimRef: { ...claimRef, resourceVersion: '99' }, csi })).toBe('same');
   });
 
-  it('given another claim with the same volume, when compared, then the volume is theirs', () => {
+  it('given another claim with the same volume, when compared, then the volume belongs to that claim', () => {
     expect(compare({ claimRef: other, csi })).toBe(
       'taken: PersistentVolume pv already exists and belongs to claim else/where',
     );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What became of the create of a PersistentVolume: rows S1 to S8 of the provisioner's page. The first save of a volume and
- * the background saves judge by the same rows.
+ * The outcome of creating a PersistentVolume: rows S1 to S8 of the provisioner's page. The first save of a volume and
+ * the background saves use the same rows.
  */
 import { ApiError, isAlreadyExists, type PersistentVolume, toError } from '@csi-sidecars/runtime';
 import { nameConflict, nameTaken, saveRefused } from '../claim/messages.ts';
@@ -9,7 +9,7 @@ import { nameConflict, nameTaken, saveRefused } from '../claim/messages.ts';
 export type SaveRow = `S${number}`;
 
 export type SaveOutcome = { readonly row: SaveRow } &
-  /** `claim`: whether it was there when the PersistentVolume was sent; only then it gets an event. */
+  /** `claim`: whether the claim existed when the PersistentVolume was sent; only then it gets an event. */
   (
     | { readonly kind: 'saved'; readonly claim: 'there' | 'gone' }
     | { readonly kind: 'later'; readonly cause: Error }
@@ -35,7 +35,7 @@ export function toSaveFailure(error: unknown, volumeName: string): SaveFailure {
   return { row: 'S8', kind: 'later', cause: toError(error) };
 }
 
-/** The name is in use: by what we wanted to save, or by something else? */
+/** The name is in use: by the record that we wanted to save, or by another one? */
 export function compareExisting(
   existing: PersistentVolume,
   wanted: PersistentVolume,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One try to save a PersistentVolume, judged by rows S1 to S8: the only effect of this loop, and the claim loop's first save. */
+/** One attempt to save a PersistentVolume, with the outcome of rows S1 to S8: the only effect of this loop, and the claim loop's first save. */
 import {
   type ApiClient,
   type Cache,
@@ -18,13 +18,13 @@ export interface SaveDeps {
   readonly claims: Pick<Lister<PersistentVolumeClaim>, 'byIndex'>;
 }
 
-/** Not cancelled with anything: the volume exists, and the sooner it is recorded the better. */
+/** Never cancelled: the volume exists, and should be recorded as soon as possible. */
 export async function saveVolume(
   { client, volumes, claims }: SaveDeps,
   volume: PersistentVolume,
 ): Promise<SaveOutcome> {
   const name = volume.metadata?.name ?? '';
-  // Read before the request: once the volume is there the claim is bound, and bound claims are not kept.
+  // Read before the request: once the PersistentVolume exists the claim is bound, and bound claims are not kept in the cache.
   const isThere = claims.byIndex('uid', volume.spec?.claimRef?.uid ?? '').length > 0;
   const saved = { kind: 'saved', claim: isThere ? 'there' : 'gone' } as const;
   try {

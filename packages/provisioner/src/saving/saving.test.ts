@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From a created volume to its record: bad answers of the driver, and an API server that does not take the record. */
+/** From a created volume to its record: bad answers of the driver, and an API server that refuses the record. */
 import { persistentVolumes } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aVolume, driverName } from '../../testing/builders.ts';
@@ -19,7 +19,7 @@ async function claimed(prepare: (p: Fixture) => void, options: FixtureOptions = 
   await p.settle();
   return p;
 }
-/** The API server does not take PersistentVolumes so many times. */
+/** The API server refuses this number of PersistentVolumes. */
 function refuseVolumes(p: Fixture, times: number, [code, reason] = [500, 'InternalError'] as [number, string]): void {
   p.faults.push({
     when: ({ verb, resource }) => verb === 'create' && resource === 'persistentvolumes',
@@ -51,7 +51,7 @@ describe('a volume that is too small', () => {
     data: { key: 'dmFsdWU=' },
   };
 
-  it('[provisioner#63,65] given fewer bytes than requested, when answered, then it is deleted with the secret, and nothing stays open', async () => {
+  it('[provisioner#63,65] given fewer bytes than requested, when answered, then it is deleted with the secret, and the claim is settled', async () => {
     const p = await claimed((fixture) => answer(fixture, small), { seed: [secretive, secret] });
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK', expect.stringMatching(/^DeleteVolume .* OK$/)]);
     expect(p.requests('DeleteVolume')).toMatchObject([{ secrets: { key: 'value' } }]);
@@ -61,7 +61,7 @@ describe('a volume that is too small', () => {
     expect(p.calls()).toHaveLength(2);
   });
 
-  it('[provisioner#64] given the deletion fails five times, when answered, then the claim is protected, the event says orphaned, and the next try asks again', async () => {
+  it('[provisioner#64] given the deletion fails five times, when answered, then the claim is protected, the event says orphaned, and the next attempt calls CreateVolume again', async () => {
     const p = await claimed((fixture) => {
       answer(fixture, small);
       fixture.driver.faults.add({ method: 'DeleteVolume', times: 5, action: { kind: 'fail', code: 'Internal' } });
@@ -76,7 +76,7 @@ describe('a volume that is too small', () => {
     expect(p.driver.volumes()).toHaveLength(1);
   });
 
-  it('given the deletion hangs, when one timeout is over, then the tries end', async () => {
+  it('given the deletion hangs, when one timeout has passed, then the attempts end', async () => {
     const p = await claimed((fixture) => {
       answer(fixture, small);
       fixture.driver.faults.add({ method: 'DeleteVolume', action: { kind: 'hang' } });
@@ -88,7 +88,7 @@ describe('a volume that is too small', () => {
 });
 
 describe('a deletion that may still be going on', () => {
-  it('given the deletion of a volume that is too small times out, when retried, then it is deleted before it is asked for again', async () => {
+  it('given the deletion of a volume that is too small times out, when retried, then it is deleted before CreateVolume is called again', async () => {
     const p = await claimed((fixture) => {
       answer(fixture, { set: { volume: { capacity_bytes: '80' } } });
       fixture.driver.faults.add({
@@ -114,7 +114,7 @@ describe('a response that cannot be used', () => {
     ['no volume', { unset: ['volume'] }, 'CreateVolume response has no volume'],
     ['an empty volume_id', { set: { volume: { volume_id: '' } } }, 'CreateVolume response has an empty volume_id'],
   ])(
-    'given %s, when answered, then the claim is protected, an event says so, and the driver is asked again',
+    'given %s, when answered, then the claim is protected, an event reports it, and the driver is called again',
     async (_what, change, text) => {
       const p = await claimed((fixture) => answer(fixture, change));
       expect([warnings(p), isProtected(p)]).toEqual([[text], true]);
@@ -125,7 +125,7 @@ describe('a response that cannot be used', () => {
 });
 
 describe('a record that is not taken at once', () => {
-  it('[provisioner#173,174] given the create fails twice, when retried in the background, then it is saved, and the volume was made once', async () => {
+  it('[provisioner#173,174] given the create fails twice, when retried in the background, then it is saved, and the volume was created once', async () => {
     const p = await claimed((fixture) => refuseVolumes(fixture, 2));
     expect([p.writes(), isProtected(p), p.events.includes(success)]).toEqual([[put], true, false]);
     expect(p.metrics.value('controller_persistentvolumeclaim_provision_total', labels)).toBe(1);
@@ -140,7 +140,7 @@ describe('a record that is not taken at once', () => {
     expect(p.clock.pending).toBe(0);
   });
 
-  it('given an ambiguous answer before it, when the create of a repeated call fails, then it is saved in the background all the same', async () => {
+  it('given an ambiguous answer before it, when the save after a repeated call fails, then it is still saved in the background', async () => {
     const p = await claimed((fixture) => {
       fixture.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'Aborted' } });
       refuseVolumes(fixture, 1);
@@ -188,7 +188,7 @@ describe('a record that is not taken at once', () => {
     expect([p.writes(), p.events.includes(success)]).toEqual([[saved], false]);
   });
 
-  it('given an unsettled claim, when its record is not taken at once, then it is saved in the background all the same', async () => {
+  it('given an unsettled claim, when its record is refused at first, then it is still saved in the background', async () => {
     const p = await claimed((fixture) => {
       fixture.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'Aborted' } });
       refuseVolumes(fixture, 1);
@@ -197,7 +197,7 @@ describe('a record that is not taken at once', () => {
     expect([p.writes(), p.calls().length]).toEqual([[put, saved, put], 2]);
   });
 
-  it('given an orderly stop before the record was saved, when the workers have ended, then it is tried once more', async () => {
+  it('given an orderly stop before the record was saved, when the workers have ended, then one more attempt is made', async () => {
     const p = await claimed((fixture) => refuseVolumes(fixture, 9));
     await p.clock.advance(1000);
     p.faults.splice(0);
@@ -228,7 +228,7 @@ describe('what a background save leaves behind', () => {
     expect([p.writes(), p.events.includes(success), p.driver.volumes().length]).toEqual([[put, saved], false, 1]);
   });
 
-  it('given the volume turns out to be recorded for another claim, when saved in the background, then one event, the finalizer goes, and no call is made for it', async () => {
+  it('given the volume turns out to be recorded for another claim, when saved in the background, then there is one event, the finalizer is removed, and no call is made for it', async () => {
     const p = await claimed((fixture) => refuseVolumes(fixture, 2));
     const csi = { driver: driverName, volumeHandle: p.driver.volumes()[0]?.id ?? '' };
     const claimRef = { namespace: 'team', name: 'first', uid: 'uid-first' };
@@ -240,7 +240,7 @@ describe('what a background save leaves behind', () => {
     expect([p.writes(), isProtected(p), p.calls().length]).toEqual([[put, exists, put], false, 1]);
   });
 
-  it('given the API server refuses it in the background, when the claim loop takes over, then the driver is asked after the backoff, not at once', async () => {
+  it('given the API server refuses it in the background, when the claim loop takes over, then the driver is called after the backoff, not at once', async () => {
     const p = await claimed((fixture) => {
       refuseVolumes(fixture, 1);
       refuseVolumes(fixture, 1, [403, 'Forbidden']);
@@ -253,7 +253,7 @@ describe('what a background save leaves behind', () => {
 });
 
 describe('a record that is refused', () => {
-  it('given the API server finds it invalid, when saved, then an event says so, the claim is protected, and the driver is asked again', async () => {
+  it('given the API server finds it invalid, when saved, then an event reports it, the claim is protected, and the driver is called again', async () => {
     const p = await claimed((fixture) => refuseVolumes(fixture, 1, [422, 'Invalid']));
     expect([warnings(p), isProtected(p)]).toEqual([['error saving volume pvc-uid-data: injected fault'], true]);
     await p.clock.advance(1200);
@@ -291,7 +291,7 @@ describe('a record that is refused', () => {
     p.server.seed(aClaim({ name: 'second' }));
     await p.settle();
     expect(p.server.objects.list(persistentVolumes).map(({ spec }) => spec?.claimRef?.name)).toEqual(['first']);
-    // The driver was still busy with the first; what the second learns then is settled by its next call.
+    // The driver was still busy with the first; the next call of the second settles its outcome.
     await p.clock.advance(1200);
     const taken = 'PersistentVolume pvc-uid already exists and belongs to claim team/first';
     expect([warnings(p).at(-1), p.driver.volumes().length]).toEqual([taken, 1]);

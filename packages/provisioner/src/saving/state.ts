@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The save loop: PersistentVolumes of volumes that exist and whose first save failed. Tried until the API server gives a
- * verdict; the volume is never deleted because it could not be recorded. What cannot be saved as it is goes back to the
- * claim loop, which asks the driver again. Rows S1 to S9 of the provisioner's page.
+ * final answer; a volume is never deleted because it could not be recorded. A PersistentVolume that cannot be saved as it is goes back to the
+ * claim loop, which calls the driver again. Rows S1 to S9 of the provisioner's page.
  *
- * Not here: the first save (the claim loop does it and judges it by the same rows).
+ * Not here: the first save (the claim loop does it, with the same rows).
  */
 import type { LoopTypes, Outcome, PersistentVolume, PersistentVolumeClaim, RecordedEvent } from '@csi-sidecars/runtime';
 import type { Saving } from '../claim/memory.ts';
@@ -22,7 +22,7 @@ export interface SaveLoop extends LoopTypes {
 
 export interface SaveState {
   readonly saving: Saving;
-  /** As the cache has it, else as it was at the last attempt. */
+  /** The claim from the cache, else from the last attempt. */
   readonly claim: PersistentVolumeClaim;
   readonly isProtected: boolean;
   readonly saved: SaveOutcome | undefined;
@@ -35,8 +35,8 @@ export interface Ending {
   readonly outcome: Outcome;
   readonly events: readonly RecordedEvent[];
   /**
-   * What the claim loop finds: still `saving`, `settled` (it takes the finalizer off), or `again`: the volume is there, and
-   * its record has to be made again.
+   * The entry for the claim loop: still `saving`, `settled` (it removes the finalizer), or `again`: the volume exists, and
+   * its record has to be built again.
    */
   readonly claimIs: 'saving' | 'settled' | 'again';
 }

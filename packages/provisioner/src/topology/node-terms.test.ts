@@ -8,7 +8,7 @@ const aNode = (labels: Readonly<Record<string, string>>): Node => ({ metadata: {
 const aCsiNode = (drivers: CSINode['spec']['drivers']): CSINode => ({ metadata: { name: 'node' }, spec: { drivers } });
 
 describe('registeredKeys', () => {
-  it('given several drivers on one node, then each has its own keys, in whatever order they are asked for', () => {
+  it('given several drivers on one node, then each has its own keys, in whatever order they are read', () => {
     const node = aCsiNode([
       { name: 'one', nodeID: 'a', topologyKeys: ['b', 'a'] },
       { name: 'two', nodeID: 'a', topologyKeys: [zone] },
@@ -24,7 +24,7 @@ describe('registeredKeys', () => {
 });
 
 describe('termOf', () => {
-  it('given other keys for the same node, then the term is theirs', () => {
+  it('given other keys for the same node, then the term has these keys', () => {
     const node = aNode({ a: '1', b: '2' });
     expect([termOf(['a'], node), termOf(['a', 'b'], node), termOf(['c'], node), termOf(['a'], node)]).toEqual([
       [['a', '1']],
@@ -37,14 +37,14 @@ describe('termOf', () => {
     ]);
   });
 
-  it('given a node whose label has changed, then its new term is seen', () => {
+  it('given a node whose label has changed, then its new term is returned', () => {
     const keys = [zone];
     expect(termOf(keys, aNode({ [zone]: 'east' }))).toEqual([[zone, 'east']]);
     expect(termOf(keys, aNode({ [zone]: 'west' }))).toEqual([[zone, 'west']]);
     expect(termOf(keys, aNode({}))).toBeUndefined();
   });
 
-  it('given thousands of nodes with a term each, then every term is right', () => {
+  it('given thousands of nodes with a term each, then every term is correct', () => {
     const hosts = Array.from({ length: 3000 }, (_, n) => `host-${n}`);
     expect(hosts.map((host) => termOf(['host'], aNode({ host })))).toEqual(hosts.map((host) => [['host', host]]));
   });

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What every attempt asks of every node: the topology keys that the driver registered there, and the node's term for such
- * keys. Both are worked out once per object and kept with it, for as long as the cache keeps the object: cached objects
- * never change, a changed node is another object. With thousands of nodes that is most of an attempt's time.
+ * Data that every attempt needs of every node: the topology keys that the driver registered there, and the node's term for such
+ * keys. Both are computed once per object and kept with it, for as long as the cache keeps the object: cached objects
+ * never change, and a changed node is another object. With thousands of nodes this computation takes most of an attempt's time.
  *
- * Equal lists and equal terms are one object as a rule, so that a caller finds most duplicates by identity; not always.
+ * Equal lists and equal terms are usually the same object, so that a caller finds most duplicates by identity, but not all.
  */
 import type { CSINode, Node } from '@csi-sidecars/runtime';
 import { driverOn } from '@csi-sidecars/volume';
@@ -22,12 +22,12 @@ interface NodeTerm {
 
 const keysOf = new WeakMap<CSINode, Keys>();
 const termsOf = new WeakMap<Node, NodeTerm>();
-/** Of each table. Zones and keys are few; where every node has a term of its own, nothing is shared and nothing kept. */
+/** Maximum size of each table. Zones and keys are few; if every node has its own term, nothing is shared or kept. */
 const sharedSize = 256;
 const sharedKeys = new Map<string, readonly string[]>();
 const sharedTerms = new Map<string, Term>();
 
-/** Sorted; what the informer holds stays as it is. Empty: the driver has none here. */
+/** Sorted, without changing the cached object. Empty if the driver has no keys on this node. */
 export function registeredKeys(csiNode: CSINode, driverName: string): readonly string[] {
   const known = keysOf.get(csiNode);
   if (known !== undefined && known.driverName === driverName) return known.keys;
@@ -37,7 +37,7 @@ export function registeredKeys(csiNode: CSINode, driverName: string): readonly s
   return keys;
 }
 
-/** Undefined when the node lacks one of the labels. */
+/** Undefined if the node lacks one of the labels. */
 export function termOf(keys: readonly string[], node: Node): Term | undefined {
   const known = termsOf.get(node);
   if (known !== undefined && known.keys === keys) return known.term;

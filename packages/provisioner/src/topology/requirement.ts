@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * CreateVolume's accessibility_requirements: a pure function of the class, the selected node and what CSINodes and Nodes
- * say at this moment.
+ * CreateVolume's accessibility_requirements: a pure function of the class, the selected node and the current CSINodes and
+ * Nodes.
  *
  * | selected node | strict | allowedTopologies | immediate | requisite | preferred |
  * |---|---|---|---|---|---|
@@ -35,7 +35,7 @@ export interface TopologyQuestion {
   readonly driverName: string;
   readonly claimName: string;
   readonly allowedTopologies: AllowedTopologies;
-  /** Empty: immediate binding, whatever the class says. */
+  /** Empty means immediate binding, whatever the class's binding mode is. */
   readonly selectedNode: string;
   readonly strict: boolean;
   readonly immediate: boolean;
@@ -58,7 +58,7 @@ export interface TopologySegments {
 export type TopologyAnswer =
   | { readonly kind: 'requirement'; readonly requirement: TopologyRequirement }
   | { readonly kind: 'none' }
-  /** The selected node is no more: another one should be selected. */
+  /** The selected node no longer exists: another one should be selected. */
   | { readonly kind: 'nodeGone'; readonly message: string }
   | { readonly kind: 'error'; readonly message: string };
 
@@ -155,7 +155,7 @@ function registrations(driverName: string, cluster: ClusterTopology): readonly R
 }
 
 function distinctKeySets(registered: readonly Registration[]): readonly (readonly string[])[] {
-  // As a rule all nodes share one list, so most comparisons need no look at the keys.
+  // Usually all nodes share one list, so most comparisons need not compare the keys.
   const lists = new Set(registered.map(({ keys }) => keys));
   const byContent = new Map([...lists].map((keys) => [JSON.stringify(keys), keys]));
   return [...byContent.values()].sort(compareKeySets);

@@ -27,7 +27,7 @@ describe('spreading', () => {
     expect(offsets(name)).toEqual(expected);
   });
 
-  it('[provisioner-topology-capacity#T45] given an ordinal beyond 32 bits, when spread, then the whole name counts', () => {
+  it('[provisioner-topology-capacity#T45] given an ordinal beyond 32 bits, when spread, then the whole name is hashed', () => {
     expect(offsets('pvc-99999999999')).not.toEqual(offsets('pvc-99999999998'));
     expect(offsets('a-4294967295')).toEqual(offsets('b-a-4294967295'));
   });

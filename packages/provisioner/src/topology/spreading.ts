@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Where a claim with immediate binding starts in the list of topologies. Claims of one StatefulSet member land on the
- * same entry and consecutive ordinals walk round-robin, because the hash leaves the ordinal and the claim template out.
+ * Where a claim with immediate binding starts in the list of topologies. Claims of one StatefulSet member get the
+ * same entry, and consecutive ordinals go round-robin, because the hash excludes the ordinal and the claim template.
  */
 const statefulName = /^(.*)-([0-9]+)$/s;
 const maxUint32 = 0xffffffff;

@@ -55,7 +55,7 @@ describe('terms', () => {
     );
   });
 
-  it('given an expression without values, when flattened, then it wipes what its term collected before', () => {
+  it('given an expression without values, when flattened, then it clears the values collected before in its term', () => {
     expect(flatten([select(['zone', ['z1']], ['rack', []], ['disk', ['ssd']])])).toEqual([term({ disk: 'ssd' })]);
     expect(flatten([{}, select(['zone', []])])).toEqual([]);
   });

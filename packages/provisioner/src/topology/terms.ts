@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The algebra of topology terms. A term is an AND of segments, sorted by key; a list of terms is an OR. Nothing here
- * knows nodes, claims or classes.
+ * The algebra of topology terms. A term is an AND of segments, sorted by key; a list of terms is an OR. It does not depend
+ * on nodes, claims or classes.
  */
 import type { StorageClass } from '@csi-sidecars/runtime';
 
@@ -26,12 +26,12 @@ export function compareTerms(left: Term, right: Term): number {
   return 0;
 }
 
-/** Every segment of `term` occurs in `other`: then what is in `other` is also in `term`. */
+/** Every segment of `term` occurs in `other`, so the nodes of `other` are also in `term`. */
 export function isSubset(term: Term, other: Term): boolean {
   return term.every(([key, value]) => other.some((segment) => segment[0] === key && segment[1] === value));
 }
 
-/** In the order the wire wants, without exact duplicates. A term that is a subset of another stays. */
+/** In the order for the request, without exact duplicates. A term that is a subset of another stays. */
 export function sortUnique(terms: readonly Term[]): readonly Term[] {
   const sorted = [...terms].sort(compareTerms);
   return sorted.filter((term, index) => {
@@ -47,7 +47,7 @@ export function rotate(terms: readonly Term[], first: number): readonly Term[] {
 
 /**
  * allowedTopologies as one list of terms: every combination of the values of a selector term's expressions. As upstream,
- * an expression without values wipes what was collected before it in the same selector term.
+ * an expression without values clears the values collected before it in the same selector term.
  */
 export function flatten(allowed: AllowedTopologies): readonly Term[] {
   return allowed.flatMap((selector) => {
@@ -60,7 +60,7 @@ export function flatten(allowed: AllowedTopologies): readonly Term[] {
   });
 }
 
-/** As Go prints it in upstream's messages. */
+/** The format in which Go prints it in upstream's messages. */
 export function formatTerm(term: Term): string {
   return `[${term.map(([key, value]) => `{${key} ${value}}`).join(' ')}]`;
 }

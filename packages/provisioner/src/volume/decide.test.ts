@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One line per row of the volume table: what is known, and the one thing that is done next. */
+/** One line per row of the volume table: the state, and the next action. */
 import { describe, expect, it } from 'vitest';
 import { aClass, aDriver, aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
@@ -105,7 +105,7 @@ const rows: readonly Case[] = [
   },
   {
     row: 'V6',
-    given: 'no CSI volume',
+    given: 'not a CSI volume',
     state: state({}, notCsi),
     next: 'retry, Warning VolumeFailedDelete: invalid CSI PV, failure',
   },
@@ -237,7 +237,7 @@ describe('the volume table', () => {
     );
   });
 
-  it('given our finalizer among others, when the object is left, then only whether ours is there counts', () => {
+  it('given our finalizer among others, when the object remains, then it only matters whether ours is there', () => {
     const given = state({ ...deleted, removal: 'done' }, { finalizers: ['x', volumeFinalizer, 'y'] });
     expect(decide(given, context).kind).toBe('release');
   });

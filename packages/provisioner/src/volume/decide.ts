@@ -46,7 +46,7 @@ function towardsDeletion(s: VolumeState, { driver }: DecideContext): Action {
   return { row: 'V11', kind: 'deleteVolume', secrets: s.secrets === 'unread' ? undefined : s.secrets.values };
 }
 
-/** The volume is gone: the object next, then the finalizer, so that no crash leaves a record of nothing unfinished. */
+/** The volume is gone: next the object is deleted, then the finalizer removed, so that every crash leaves work that the next run finishes. */
 function afterDeletion(s: VolumeState): Action {
   if (s.removal === 'untried') return { row: 'V12', kind: 'removeObject' };
   if (s.removal === 'gone') return finish('V12', 'success');

@@ -97,7 +97,7 @@ describe('which volumes are deleted', () => {
     expect(p.volume()).toBeUndefined();
   });
 
-  it('given another volume of that name was made meanwhile, when deleted, then only ours', async () => {
+  it('given another object of that name was created meanwhile, when deleted, then only ours is deleted', async () => {
     const p = await aProvisioner();
     p.driver.faults.add({ method: 'DeleteVolume', at: 'after', action: { kind: 'delay', ms: 1000 } });
     p.server.seed(aVolume(onlyOurs));
@@ -108,7 +108,7 @@ describe('which volumes are deleted', () => {
     expect([p.writes()[0], p.volume()?.metadata?.uid]).toEqual([`delete persistentvolumes ${name} 409`, 'another']);
   });
 
-  it('given a conflict on the DELETE that is no other object, when deleted, then it is tried again with the backoff', async () => {
+  it('given a conflict on the DELETE of the same object, when deleted, then it is retried with the backoff', async () => {
     const p = await aProvisioner();
     const fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' } as const;
     p.faults.push({ when: ({ verb }) => verb === 'delete', fault });
@@ -119,7 +119,7 @@ describe('which volumes are deleted', () => {
     expect([p.volume(), p.driver.volumes()]).toEqual([undefined, []]);
   });
 
-  it('given the policy becomes Retain while the secret is read, when the call would come, then the volume is kept', async () => {
+  it('given the policy becomes Retain while the secret is read, before the call, then the volume is kept', async () => {
     const p = await aProvisioner();
     p.faults.push({ when: ({ resource }) => resource === 'secrets', fault: { kind: 'delay', ms: 1000 } });
     const secret = { [annotations.deletionSecretName]: 's', [annotations.deletionSecretNamespace]: 'ns' };
@@ -146,14 +146,14 @@ describe('which volumes are deleted', () => {
     expect([p.calls(), p.volume()]).toEqual([[call], undefined]);
   });
 
-  it('[provisioner#189] given the policy becomes Retain before that, when synced, then the finalizer goes and the volume is kept', async () => {
+  it('[provisioner#189] given the policy becomes Retain before that, when synced, then the finalizer is removed and the volume is kept', async () => {
     const p = await withVolume({ ...onlyOurs, phase: 'Bound', deleting: 'yes' });
     changeVolume(p, (volume) => ({ ...volume, spec: { ...volume.spec, persistentVolumeReclaimPolicy: 'Retain' } }));
     await p.settle();
     expect([p.calls(), p.writes()]).toEqual([[], [patch]]);
   });
 
-  it('[provisioner#190] given the object is gone when the finalizer is taken off, when synced, then that is success', async () => {
+  it('[provisioner#190] given the object is gone when the finalizer is removed, when synced, then that is success', async () => {
     const p = await aProvisioner();
     p.faults.push({
       when: ({ verb }) => verb === 'patch',
@@ -165,7 +165,7 @@ describe('which volumes are deleted', () => {
     expect([p.calls(), p.metrics.value(successes, labels)]).toEqual([[call], 1]);
   });
 
-  it('given the finalizer cannot be taken off, when retried, then it is taken off, and no volume is left', async () => {
+  it('given the finalizer cannot be removed, when retried, then it is removed, and no volume is left', async () => {
     const p = await aProvisioner();
     p.faults.push({
       when: ({ verb }) => verb === 'patch',
@@ -186,14 +186,14 @@ describe('the finalizer', () => {
   });
 
   it.each(['Retain', 'Recycle'])(
-    '[provisioner#186] given %s and the finalizer, when synced, then it goes',
+    '[provisioner#186] given %s and the finalizer, when synced, then the finalizer is removed',
     async (policy) => {
       const p = await withVolume({ policy, phase: 'Bound' });
       expect([p.writes(), finalizers(p)]).toEqual([[patch], ['kubernetes.io/pv-protection']]);
     },
   );
 
-  it('[provisioner#191] given others beside ours, when ours is taken off, then the others stay, those the cache does not know included', async () => {
+  it('[provisioner#191] given other finalizers beside ours, when ours is removed, then the others stay, including those not in the cache', async () => {
     const p = await aProvisioner();
     p.driver.faults.add({ method: 'DeleteVolume', action: { kind: 'delay', ms: 1000 } });
     p.server.seed(aVolume({ finalizers: ['example.com/x', volumeFinalizer] }));
@@ -208,7 +208,7 @@ describe('the finalizer', () => {
     expect(finalizers(await withVolume({ ...onlyOurs, policy: 'Retain', phase: 'Bound' })) ?? []).toEqual([]);
   });
 
-  it('[provisioner#192] given a new volume, when not bound yet, then nothing', async () => {
+  it('[provisioner#192] given a new volume, when not bound yet, then it is not changed', async () => {
     for (const phase of ['Available', 'Pending']) {
       expect(trace(await withVolume({ phase, finalizers: [] }))).toEqual(untouched);
     }
@@ -216,7 +216,7 @@ describe('the finalizer', () => {
 });
 
 describe('what cannot be deleted', () => {
-  it('[provisioner#193] given no CSI volume, when released, then an event', async () => {
+  it('[provisioner#193] given a volume that is not CSI, when released, then an event is written', async () => {
     const p = await withVolume({ spec: { csi: undefined as never, hostPath: { path: '/x' } } });
     expect([p.calls(), p.events]).toEqual([[], [`Warning VolumeFailedDelete ${name}: invalid CSI PV`]]);
   });
@@ -249,18 +249,18 @@ describe('deletion secrets', () => {
     return p.requests('DeleteVolume').map(({ secrets }) => secrets);
   };
 
-  it('[provisioner#196] given empty annotations, when deleted, then without secrets, whatever the class says', async () => {
+  it('[provisioner#196] given empty annotations, when deleted, then without secrets, whatever the class names', async () => {
     expect([await sent(undefined, []), await sent(undefined, [configured('s'), secret])]).toEqual([[{}], [{}]]);
   });
 
-  it('[provisioner#197] given an annotated secret, when deleted, then it is sent, whatever became of the class', async () => {
+  it('[provisioner#197] given an annotated secret, when deleted, then it is sent, whatever happened to the class', async () => {
     const value = [{ key: 'value' }];
     expect(await sent(annotated, [secret])).toEqual(value);
     expect(await sent(annotated, [secret, configured('s')])).toEqual(value);
     expect(await sent(annotated, [secret, configured('changed')])).toEqual(value);
   });
 
-  it('[provisioner#198] given the annotated secret is missing, when deleted, then without, and the log says so', async () => {
+  it('[provisioner#198] given the annotated secret is missing, when deleted, then no secret is sent, and that is logged', async () => {
     const p = await withVolume({ ...onlyOurs, annotations: annotated });
     expect([p.requests('DeleteVolume'), p.volume()]).toEqual([[expect.objectContaining({ secrets: {} })], undefined]);
     expect(p.logger.messages()).toContain('Deleting a volume without its secret');
@@ -318,7 +318,7 @@ describe('postponed deletion', () => {
     },
   );
 
-  it('[provisioner#216] given the attachment vanishes, when it is gone, then the volume is deleted at once, without any Warning', async () => {
+  it('[provisioner#216] given the attachment vanishes, then the volume is deleted at once, without any Warning', async () => {
     const p = await withVolume(onlyOurs, { controller: attachable, seed: [anAttachment('va', name)] });
     await p.clock.advance(100_000);
     p.server.objects.remove(volumeAttachments, { name: 'va' });
@@ -327,14 +327,14 @@ describe('postponed deletion', () => {
     expect(p.events.filter((event) => event.startsWith('Warning'))).toEqual([]);
   });
 
-  it('[provisioner#217] given DeleteVolume fails after a postponement, when retried, then the backoff goes on from there', async () => {
+  it('[provisioner#217] given DeleteVolume fails after a postponement, when retried, then the backoff continues from there', async () => {
     const p = await withVolume(onlyOurs, { controller: attachable, seed: [anAttachment('va', name)] });
     await p.clock.advance(4000);
     p.driver.faults.add({ method: 'DeleteVolume', times: 1, action: { kind: 'fail', code: 'Internal' } });
     p.server.objects.remove(volumeAttachments, { name: 'va' });
     await p.settle();
     expect(p.events.at(-1)).toMatch(/^Warning VolumeFailedDelete/);
-    // Three postponements and this failure: 8 s, and up to a tenth more. The 4 s of the last postponement do not count any more.
+    // Three postponements and this failure: 8 s, and up to a tenth more. The 4 s of the last postponement no longer matter.
     await p.clock.advance(7_900);
     expect(p.calls()).toHaveLength(1);
     await p.clock.advance(1_000);
@@ -342,7 +342,7 @@ describe('postponed deletion', () => {
     expect(p.volume()).toBeUndefined();
   });
 
-  it('[provisioner#218] given the secrets cannot be resolved either, when released, then that comes first, as a Warning', async () => {
+  it('[provisioner#218] given the secrets cannot be resolved either, when released, then that error comes first, as a Warning', async () => {
     const half = aClass({ parameters: { 'csi.storage.k8s.io/provisioner-secret-name': 's' } });
     const p = await withVolume(
       { annotations: ours },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Which secret goes with DeleteVolume: the annotations written at creation, for volumes that lack them the class. A volume
- * whose class is gone is deleted without a secret; one whose class is there and wrong is not deleted.
+ * The secret for DeleteVolume: from the annotations written at creation or, for volumes without them, from the class. A volume
+ * whose class is gone is deleted without a secret; a volume whose class is invalid is not deleted.
  */
 import type { PersistentVolume, StorageClass } from '@csi-sidecars/runtime';
 import { ok, refuse, type Result, type SecretReference } from '@csi-sidecars/volume';

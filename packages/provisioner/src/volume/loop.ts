@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The volume loop assembled: what it watches, what wakes it, and what a run leaves behind. */
+/** The volume loop: its watches, the changes that wake it, and the effects at the end of a run. */
 import { defineLoop, type EndedRun, keyOf, type Loop, toObjectKey } from '@csi-sidecars/runtime';
 import type { Watched } from '../watched.ts';
 import { decide } from './decide.ts';
@@ -18,7 +18,7 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
     wakes: {
       // Bound volumes with the right finalizer, which are nearly all, never reach the queue.
       volumes: ({ current }) => (current !== undefined && needsWork(current) ? keyOf(current) : undefined),
-      // A volume that waited for its last attachment need not wait for its backoff as well.
+      // A volume that waited for its last attachment does not wait for its backoff as well.
       attachments: ({ previous, current }, caches) => {
         if (current !== undefined) return undefined;
         const volume = caches.volumes.get(toObjectKey(undefined, previous?.spec.source.persistentVolumeName ?? ''));

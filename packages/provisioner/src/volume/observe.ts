@@ -4,14 +4,14 @@ import { type Caches, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime'
 import { classNameOf } from '../metadata.ts';
 import type { Observed, VolumeLoop } from './state.ts';
 
-/** Undefined: it is gone, or not ours. */
+/** Undefined if it is gone, or not ours. */
 export function observe({ volumes, classes, attachments }: Caches<VolumeLoop>, key: ObjectKey): Observed | undefined {
   const volume = volumes.get(key);
   if (volume === undefined) return undefined;
   return {
     volume,
     storageClass: classes.get(toObjectKey(undefined, classNameOf(volume))),
-    // Attached or not, deleting or not: as long as the object is there, a node may still use the volume.
+    // In any state: as long as the attachment exists, a node may still use the volume.
     attachedTo: attachments.byIndex('volume', key)[0]?.spec.nodeName,
   };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What each action of the volume loop does. No decisions: those are in `decide`. */
+/** The effects of the volume loop's actions. All decisions are in `decide`. */
 import {
   addFinalizer,
   attempt,
@@ -70,7 +70,7 @@ async function patchFinalizer(
   }
 }
 
-/** Not cancelled: the volume is gone, and an object that outlives it would only be deleted once more. */
+/** Not cancelled: the volume is gone, and an object that remained would cause another DeleteVolume. */
 async function removeObject({
   client,
   caches: { volumes },
@@ -84,7 +84,7 @@ async function removeObject({
     volumes.remember(left);
     return { removal: 'done', volume: left };
   } catch (error) {
-    // A conflict may be the precondition, or anything else: the next run knows, and until then the object counts as there.
+    // A conflict may come from the precondition or another cause: the next run finds out, and until then the object counts as existing.
     return { removal: isNotFound(error) ? 'gone' : { failure: toError(error) } };
   }
 }

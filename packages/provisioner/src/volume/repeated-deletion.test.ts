@@ -21,7 +21,7 @@ it('given a finished deletion, when the cache still shows the volume, then it is
     fault: { kind: 'lag', ms: 20_000 },
     times: 9,
   });
-  // The removal of the finalizer is answered with the version that the DELETE made, and the watch delivers that version 10 s before the
+  // The answer to the removal of the finalizer has the version of the DELETE, and the watch delivers that version 10 s before the
   // end of the object. A change in between wakes the volume.
   p.faults.push({
     when: ({ verb, resource }) => verb === 'patch' && resource === 'persistentvolumes',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The volume loop: keeps our finalizer on PersistentVolumes whose volume must not outlive them unseen, and deletes volumes
- * that were released. Rows V1 to V13 of the provisioner's page.
+ * The volume loop: keeps our finalizer on PersistentVolumes whose volume must be deleted with them, and deletes released
+ * volumes. Rows V1 to V13 of the provisioner's page.
  *
  * Not here: creating volumes (`claim/`), releasing them (the PV controller does), in-tree volumes.
  */
@@ -32,7 +32,7 @@ export interface VolumeLoop extends LoopTypes {
   readonly action: Action;
 }
 
-/** The same for every volume of the process. */
+/** Data that is the same for every volume of the process. */
 export interface VolumeContext {
   readonly driver: DriverFacts;
   readonly channel: CsiChannel;
@@ -47,13 +47,13 @@ export interface Observed {
   readonly volume: PersistentVolume;
   /** The class whose parameters name the secret of volumes without deletion annotations. */
   readonly storageClass: StorageClass | undefined;
-  /** A node that a VolumeAttachment ties the volume to. */
+  /** A node to which a VolumeAttachment of the volume refers. */
   readonly attachedTo: string | undefined;
 }
 
 export interface Learned {
   readonly finalizing: 'untried' | 'done' | 'gone' | { readonly failure: Error };
-  /** Undefined values: the secret could not be read; the deletion goes on without. */
+  /** Values are undefined if the secret could not be read; the deletion then continues without it. */
   readonly secrets: 'unread' | { readonly values: Readonly<Record<string, string>> | undefined };
   readonly deletion: 'untried' | 'done' | { readonly failure: Error };
   readonly removal: 'untried' | 'done' | 'gone' | { readonly failure: Error };
@@ -68,7 +68,7 @@ export const nothingLearned: Learned = {
   release: 'untried',
 };
 
-/** Of the volume table. Stable names. */
+/** Row ids of the volume table. They are stable names. */
 export type Row = `V${number}`;
 
 export type Step =
@@ -76,7 +76,7 @@ export type Step =
   | { readonly kind: 'readSecret'; readonly reference: SecretReference }
   | { readonly kind: 'deleteVolume'; readonly secrets: Readonly<Record<string, string>> | undefined }
   | { readonly kind: 'removeObject' }
-  /** Takes our finalizer off, after the volume is gone. */
+  /** Removes our finalizer after the volume is gone. */
   | { readonly kind: 'release' };
 
 export interface Ending {

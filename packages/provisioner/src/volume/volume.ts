@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What single fields of a PersistentVolume mean. The loop, its queue and the cache's filter read them through here. */
+/** The meaning of single fields of a PersistentVolume, for the loop, its queue and the cache's filter. */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { isKnownProvisioner } from '../driver.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
@@ -25,7 +25,7 @@ function isBeingDeleted(volume: PersistentVolume): boolean {
   return volume.metadata?.deletionTimestamp !== undefined;
 }
 
-/** V2, V3: what the finalizer should become, if it is not right already. */
+/** V2, V3: the change of the finalizer that is needed, if any. */
 export function finalizerChange(volume: PersistentVolume): 'add' | 'remove' | 'none' {
   const policy = volume.spec?.persistentVolumeReclaimPolicy;
   const isThere = hasFinalizer(volume);
@@ -34,13 +34,13 @@ export function finalizerChange(volume: PersistentVolume): 'add' | 'remove' | 'n
   return isInUse && !isThere ? 'add' : 'none';
 }
 
-/** V5: the claim is gone and the volume should go with it. Without our finalizer it was deleted already. */
+/** V5: the claim is gone and the volume should be deleted too. Without our finalizer it has already been deleted. */
 export function isToBeDeleted(volume: PersistentVolume): boolean {
   if (isBeingDeleted(volume) && !hasFinalizer(volume)) return false;
   return volume.status?.phase === 'Released' && volume.spec?.persistentVolumeReclaimPolicy === 'Delete';
 }
 
-/** Whether the loop would do anything at all: most volumes are bound and right as they are. */
+/** Whether the loop has anything to do: most volumes are bound and need no change. */
 export function needsWork(volume: PersistentVolume): boolean {
   return finalizerChange(volume) !== 'none' || isToBeDeleted(volume);
 }

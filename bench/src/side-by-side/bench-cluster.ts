@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a whole run stands on: one control plane whose own throttling is out of the way, folders, a client with all rights. */
+/** The basis of a whole run: one control plane without throttling, folders, and a client with all permissions. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import {
 } from '@csi-sidecars/e2e';
 import { createApiClient, silentLogger, systemClock, type ApiClient, type Clock } from '@csi-sidecars/runtime';
 
-export interface Stand {
+export interface BenchCluster {
   readonly controlPlane: ControlPlane;
   readonly api: ApiClient;
   readonly clock: Clock;
@@ -29,9 +29,9 @@ export interface Stand {
   audited(): readonly AuditedRequest[];
 }
 
-/** Kubernetes' own period of looking at every claim and volume anew; that of the scenarios would be most of the load. */
+/** Kubernetes' default resync period of claims and volumes; the shorter one of the scenarios would cause most of the load. */
 const unhurried = ['--pvclaimbinder-sync-period=15s'];
-/** The others watch and ask for the same objects, on the processors that are measured. */
+/** The other controllers would use the same objects, and the processors that are measured. */
 const needed = [
   'persistentvolume-binder-controller',
   'persistentvolume-protection-controller',
@@ -39,14 +39,17 @@ const needed = [
 ];
 const unthrottled = ['--kube-api-qps=5000', '--kube-api-burst=10000'];
 
-export interface StandOptions {
-  /** Of the bench. */
+export interface BenchClusterOptions {
+  /** Name of the bench. */
   readonly name: string;
   readonly env: Environment;
   readonly signal: AbortSignal;
 }
 
-export async function openStand({ name, env, signal }: StandOptions, stack: AsyncDisposableStack): Promise<Stand> {
+export async function openBenchCluster(
+  { name, env, signal }: BenchClusterOptions,
+  stack: AsyncDisposableStack,
+): Promise<BenchCluster> {
   const clock = systemClock();
   const reports = join(repositoryRoot, 'reports', `bench-${name}`);
   rmSync(reports, { recursive: true, force: true });
@@ -58,7 +61,7 @@ export async function openStand({ name, env, signal }: StandOptions, stack: Asyn
     'kube-controller-manager': [...unthrottled, ...unhurried, `--controllers=${needed.join(',')}`],
   };
   const controlPlane = stack.use(await startLocal({ clock, folder: join(reports, 'control-plane'), extraArgs }));
-  // There are no pods here: it would only watch what others do, on the processors that are measured.
+  // There are no pods, so the scheduler would only use the processors that are measured.
   await controlPlane.components.get('kube-scheduler')?.stop();
   const api = createApiClient(
     { transport: controlPlane.admin, clock, logger: silentLogger },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Z-02: our program and upstream's as leader and standby of one driver. Each finishes and deletes what the other has begun,
- * so either can be replaced by the other while work is under way, and back.
+ * so either can be replaced by the other during work, in both directions.
  */
 import assert from 'node:assert/strict';
 import { leases } from '@csi-sidecars/runtime';
@@ -22,11 +22,11 @@ import { assertOneVolumeEach, claimsOf, deleteClaimsInsistently, untilNothingIsL
 
 const claims = 200;
 
-export const makes: readonly Scenario[] = [
+export const mixedImplementations: readonly Scenario[] = [
   {
     id: 'Z-02',
     title: `ours and upstream's take over from each other during ${claims} claims, and back: one Lease, one volume each`,
-    needs: ['both-makes', 'host-names', 'driver-faults', 'driver-journal', 'controller-manager'],
+    needs: ['both-implementations', 'host-names', 'driver-faults', 'driver-journal', 'controller-manager'],
     serial: true,
     restarts: true,
     run: async (ctx) => {
@@ -35,7 +35,7 @@ export const makes: readonly Scenario[] = [
         await driver.control.addFault({ method, at: 'during', action: { kind: 'delay', ms: 500 } });
       }
       const replicas = await startReplicas(ctx, {
-        makes: { 'replica-a': 'ours', 'replica-b': 'upstream' },
+        implementations: { 'replica-a': 'ours', 'replica-b': 'upstream' },
         args: ['--worker-threads=10', '--retry-interval-start=500ms', '--kube-api-qps=100', '--kube-api-burst=200'],
       });
       const first = await untilLed(ctx, replicas);
@@ -87,7 +87,7 @@ export const makes: readonly Scenario[] = [
   },
 ];
 
-/** By volume name, the leaders that asked for it, in order. */
+/** By volume name: the leaders that called CreateVolume for it, in order. */
 async function makersOf(
   ctx: ScenarioContext,
   leaderAt: (atMs: number) => string,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Kills that disturb work: each planned kill strikes while a part of the work is done and the driver is slow, and waits a while
- * for a call to be under way (but for the API server's, which is disturbed anyway). What it has hit is counted afterwards.
+ * Kills processes while work is done: each planned kill happens during a part of the work, while the driver is slow, and waits a while
+ * until a call is in progress (except kills of the API server, which always disturb requests). The calls that were hit are counted afterwards.
  */
 import assert from 'node:assert/strict';
 import type { DriverInstance } from '../../driver/driver.ts';
@@ -9,9 +9,9 @@ import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import type { ScenarioContext } from '../context.ts';
 import { callsHit, type Kill, type PlannedKill } from './kills.ts';
 
-export interface MayhemOptions {
+export interface DisruptionOptions {
   readonly sidecar: SupervisedProcess;
-  /** The calls that change something: these are slow, and these are what kills are to hit. */
+  /** The methods that change something: their calls are slowed down, and kills should hit them. */
   readonly methods: readonly string[];
   /** How many times longer than planned they take. Default 1. */
   readonly slowness?: number;
@@ -20,20 +20,20 @@ export interface MayhemOptions {
 const patienceMs = 5000;
 const pollMs = 20;
 
-/** A part of the work, as large as all others. */
+/** One of several equal parts of the work. */
 export interface Part {
   readonly index: number;
   readonly of: number;
 }
 
-export interface Mayhem {
+export interface Disruption {
   /** Oldest first. */
   readonly kills: readonly Kill[];
-  /** As many parts as kills, one kill in each. */
+  /** Divides the work into as many parts as there are kills, with one kill in each. */
   disturb(planned: readonly PlannedKill[], work: (part: Part) => Promise<void>): Promise<void>;
-  /** The last victim may have been the driver. From now on nothing is slow. */
+  /** Waits until the driver is back, in case it was the last victim, and removes all delays. */
   calm(): Promise<void>;
-  /** That enough kills have hit a call; resolves with a sentence about it. */
+  /** Asserts that enough kills have hit a call; resolves with a sentence about it. */
   assertHits(): Promise<string>;
 }
 
@@ -41,7 +41,10 @@ export function share<T>(list: readonly T[], { index, of }: Part): readonly T[] 
   return list.slice(Math.floor((index * list.length) / of), Math.floor(((index + 1) * list.length) / of));
 }
 
-export function createMayhem(ctx: ScenarioContext, { sidecar, methods, slowness = 1 }: MayhemOptions): Mayhem {
+export function createDisruption(
+  ctx: ScenarioContext,
+  { sidecar, methods, slowness = 1 }: DisruptionOptions,
+): Disruption {
   const { driver } = ctx;
   const kills: Kill[] = [];
   return {
@@ -78,7 +81,7 @@ export function createMayhem(ctx: ScenarioContext, { sidecar, methods, slowness 
   };
 }
 
-/** Every call takes so long from now on, also of a driver that has just come back. */
+/** Adds delays to all calls from now on, also if the driver has just restarted. */
 async function slowDown(
   ctx: ScenarioContext,
   methods: readonly string[],
@@ -107,7 +110,7 @@ async function strike(ctx: ScenarioContext, planned: PlannedKill, sidecar: Super
       await ctx.driver.process.kill();
       break;
     case 'sidecar': {
-      // It does nothing from the signal on, however long it takes until its end is known.
+      // The process does nothing after the signal, however long it takes until its end is reported.
       const dying = sidecar.kill();
       const goneMs = clock.nowMs();
       await dying;
@@ -124,7 +127,7 @@ async function strike(ctx: ScenarioContext, planned: PlannedKill, sidecar: Super
   return { victim, atMs, goneMs };
 }
 
-/** For a while. Calls that began earlier may belong to a driver that is dead. */
+/** Waits a limited time for an open call. Calls that began earlier may belong to a driver that is dead. */
 async function untilCallIsOpen(ctx: ScenarioContext, bornMs: number): Promise<void> {
   const { clock } = ctx.world;
   const deadlineMs = clock.monotonicMs() + patienceMs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Where one make is measured once: a namespace, a driver with a name of its own, a ServiceAccount with upstream's rights.
- * Nothing is shared with other places but the control plane.
+ * The environment for one measurement of one implementation: a namespace, a driver with its own name, a ServiceAccount with upstream's
+ * permissions. Test beds share nothing but the control plane.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,21 +19,21 @@ import {
   type DriverInstance,
 } from '@csi-sidecars/e2e';
 import { namespaces } from '@csi-sidecars/runtime';
-import type { Make } from './makes.ts';
-import type { Stand } from './stand.ts';
+import type { Implementation } from './implementations.ts';
+import type { BenchCluster } from './bench-cluster.ts';
 
-export interface Place extends AsyncDisposable {
-  readonly stand: Stand;
+export interface TestBed extends AsyncDisposable {
+  readonly cluster: BenchCluster;
   readonly namespace: string;
   readonly driver: DriverInstance;
-  /** With default lease times and no client-side throttling. */
+  /** Starts the program with default lease times and without client-side throttling. */
   startSidecar(options?: SidecarOptions): Promise<Sidecar>;
-  /** Those of this place's sidecars, oldest first. */
+  /** The requests of this test bed's sidecars, oldest first. */
   requests(): readonly AuditedRequest[];
 }
 
 export interface SidecarOptions {
-  /** A host name, so an identity, of its own. Default: the machine's. */
+  /** A separate host name, which is the identity of the replica. Default: the machine's. */
   readonly host?: string;
   /** Default: 100. */
   readonly workers?: number;
@@ -46,33 +46,33 @@ export interface Sidecar {
 
 const flags: readonly string[] = [
   '--leader-election',
-  // Far beyond what one machine does; upstream's way to say "no limit".
+  // Far beyond the rate of one machine: upstream has no value for "no limit".
   '--kube-api-qps=10000',
   '--kube-api-burst=10000',
 ];
 
-/** What is set up for a program, of either make. */
+/** The setup of a program, for either implementation. */
 export interface Terms {
   readonly rights: RbacSubject;
-  /** Of our driver, beside those that it has in every bench. */
+  /** Flags of our driver, in addition to those of every bench. */
   readonly driverFlags?: readonly string[];
 }
 
-export interface Tenant {
-  readonly make: Make;
+export interface TestBedOptions {
+  readonly implementation: Implementation;
   readonly subject: Terms;
 }
 
-export async function openPlace(
-  stand: Stand,
+export async function openTestBed(
+  cluster: BenchCluster,
   what: string,
-  { make, subject: { rights, driverFlags = [] } }: Tenant,
-): Promise<Place> {
-  const { api, clock, controlPlane, env, patience } = stand;
-  const namespace = `${what}-${make.name}`;
+  { implementation, subject: { rights, driverFlags = [] } }: TestBedOptions,
+): Promise<TestBed> {
+  const { api, clock, controlPlane, env, patience } = cluster;
+  const namespace = `${what}-${implementation.name}`;
   const driverName = `${namespace}.bench.csi.test`;
-  const logs = join(stand.reports, namespace);
-  const folder = join(stand.scratch, namespace);
+  const logs = join(cluster.reports, namespace);
+  const folder = join(cluster.scratch, namespace);
   mkdirSync(folder, { recursive: true });
   await using stack = new AsyncDisposableStack();
   await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
@@ -89,17 +89,17 @@ export async function openPlace(
   const resources = stack.move();
   const user = `system:serviceaccount:${namespace}:`;
   return {
-    stand,
+    cluster,
     namespace,
     driver,
     startSidecar: async ({ host, workers = 100 } = {}) => {
-      const { command, args } = make.program;
+      const { command, args } = implementation.program;
       const own = [...connection, ...flags, `--worker-threads=${workers}`];
       const line = [...(host === undefined ? [] : underHostName(host)), command, ...args, ...own];
       const spawnedAtMs = clock.nowMs();
       const process = await startProcess(
         {
-          name: make.name,
+          name: implementation.name,
           command: line[0]!,
           args: line.slice(1),
           env: { PATH: env['PATH'], POD_NAMESPACE: namespace },
@@ -110,7 +110,7 @@ export async function openPlace(
       resources.defer(async () => void (await process.stop()));
       return { process, spawnedAtMs };
     },
-    requests: () => stand.audited().filter((request) => request.user.startsWith(user)),
+    requests: () => cluster.audited().filter((request) => request.user.startsWith(user)),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

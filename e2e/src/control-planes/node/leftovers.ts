@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a node has left on this machine. Looked at after an orderly end, where all must have gone by itself; then whatever is
- * left goes by force, also that of runs that were killed: control group and work folder carry the number of their process.
+ * Processes, loop devices and mounts that a node has left on this machine. After an orderly end there must be none; then everything that
+ * is left is removed by force, also after runs that were killed: the names of control group and work folder contain the process id.
  */
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,17 +12,17 @@ import { openCgroups, type NodeCgroups } from './cgroups.ts';
 import { restoreKernelSettings } from './kernel-settings.ts';
 import { detach, loopDevicesOver } from './loop-devices.ts';
 
-export interface NodePlace {
+export interface NodeResources {
   readonly work: string;
   readonly cgroups: NodeCgroups;
 }
 
-export function placePrefix(pid: number): string {
+export function workFolderPrefix(pid: number): string {
   return `csi-node-${pid}-`;
 }
 
-/** One line per thing, for people. */
-export function remainsOf({ work, cgroups }: NodePlace): readonly string[] {
+/** One line per leftover, for people. */
+export function leftoversOf({ work, cgroups }: NodeResources): readonly string[] {
   return [
     ...cgroups.processes().map((pid) => `process ${pid} (${commandOf(pid)})`),
     ...loopDevicesOver(statesBelow(work)).map((device) => `loop device ${device}`),
@@ -30,7 +30,7 @@ export function remainsOf({ work, cgroups }: NodePlace): readonly string[] {
   ];
 }
 
-export function killAll({ cgroups }: Pick<NodePlace, 'cgroups'>): void {
+export function killAll({ cgroups }: Pick<NodeResources, 'cgroups'>): void {
   for (const pid of cgroups.processes()) {
     try {
       process.kill(pid, 'SIGKILL');
@@ -40,16 +40,16 @@ export function killAll({ cgroups }: Pick<NodePlace, 'cgroups'>): void {
   }
 }
 
-/** Once no process is left: the mounts have gone with the last one. */
-export function removeAll({ work, cgroups }: NodePlace): void {
+/** Call it once no process is left: the mounts disappear with the last one. */
+export function removeAll({ work, cgroups }: NodeResources): void {
   loopDevicesOver(statesBelow(work)).forEach(detach);
   restoreKernelSettings(work);
   cgroups.remove();
   rmSync(work, { recursive: true, force: true });
 }
 
-/** Places of runs whose process is gone. */
-export function abandonedPlaces(): readonly NodePlace[] {
+/** The resources of runs whose process is gone. */
+export function abandonedNodes(): readonly NodeResources[] {
   return globSync(`${tmpdir()}/csi-node-*`).flatMap((work) => {
     const pid = Number(basename(work).split('-')[2]);
     if (!(pid > 0) || existsSync(`/proc/${pid}`)) return [];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the demonstration plays on: a cluster, and a way to start csi-provisioner in it. */
+/** The cluster of the demonstration, and how csi-provisioner is started in it. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -20,15 +20,15 @@ import { createSidecars } from '../scenarios/sidecars.ts';
 import { worldNeedsMet, type World } from '../scenarios/world.ts';
 import type { DemoOptions } from './options.ts';
 
-export interface Stage {
+export interface DemoCluster {
   readonly api: ApiClient;
   readonly describe: string;
   startProvisioner(driver: { readonly name: string; readonly socket: string }): Promise<SupervisedProcess>;
 }
 
-export interface StageOptions {
+export interface DemoClusterOptions {
   readonly clock: Clock;
-  /** Logs and scratch files; taken away by the caller. */
+  /** Folder for logs and scratch files; the caller removes it. */
   readonly folder: string;
   readonly namespace: string;
   readonly systemChanges: DemoOptions['systemChanges'];
@@ -39,7 +39,7 @@ const limits = { userAgent: 'csi-sidecars-demo', qps: -1, burst: 0 };
 /** Our programs with upstream's stock rights on a control plane of our own. */
 export async function openDemoWorld(
   name: ControlPlaneName,
-  { clock, folder, systemChanges }: StageOptions,
+  { clock, folder, systemChanges }: DemoClusterOptions,
   cleanUp: AsyncDisposableStack,
 ): Promise<World> {
   const { UPSTREAM_BIN: _upstream, CSI_DRIVER_BIN: _driver, ...rest } = process.env;
@@ -64,12 +64,12 @@ export async function openDemoWorld(
   };
 }
 
-/** csi-provisioner runs with a token of its own ServiceAccount. */
-export async function embeddedStage(
+/** A control plane of our own, where csi-provisioner uses a token of its own ServiceAccount. */
+export async function embeddedCluster(
   name: 'sim' | 'local',
-  options: StageOptions,
+  options: DemoClusterOptions,
   cleanUp: AsyncDisposableStack,
-): Promise<Stage> {
+): Promise<DemoCluster> {
   const { folder, namespace } = options;
   const world = await openDemoWorld(name, options, cleanUp);
   const { api, controlPlane } = world;
@@ -93,12 +93,12 @@ export async function embeddedStage(
   };
 }
 
-/** The user's own cluster: csi-provisioner uses the same kubeconfig; nothing but what is shown is created. */
-export async function ownClusterStage(
+/** The user's own cluster: csi-provisioner uses the same kubeconfig; only the objects that are shown are created. */
+export async function ownCluster(
   kubeconfig: string,
-  { clock, folder, namespace }: StageOptions,
+  { clock, folder, namespace }: DemoClusterOptions,
   cleanUp: AsyncDisposableStack,
-): Promise<Stage> {
+): Promise<DemoCluster> {
   const deps = { files: systemFiles(), env: process.env, logger: silentLogger };
   const config = await loadClusterConfig(deps, { kubeconfig });
   const connection = cleanUp.use(await connectCluster({ ...deps, clock }, config));

@@ -2,7 +2,7 @@
 /** Many attachments at once, then all deleted, then their volumes: rates, requests, CPU time, memory afterwards. */
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
-import type { Place } from '../side-by-side/place.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
 import { busyShareSince, processorTimes } from '../side-by-side/machine-load.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { isForVolumes, perUnit, untilQuiet } from '../side-by-side/requests.ts';
@@ -12,34 +12,34 @@ import type { MeasureId } from './measures.ts';
 
 interface Step {
   readonly startMs: number;
-  /** Of the whole machine. */
+  /** Share of the whole machine's processors. */
   readonly busyPercent: number;
   /** Per attachment. */
   readonly requests: number;
   readonly cpuPerThousand: number;
 }
 
-export async function measureThereAndBack(
-  place: Place,
+export async function measureAttachDetach(
+  bed: TestBed,
   { load, settleMs }: Options,
   to: Recording<MeasureId>,
 ): Promise<void> {
-  const { clock, patience } = place.stand;
-  const names = namesOf(place, 'volume', load);
-  await using watch = await watchAttachments(place);
-  await createVolumes(place, names);
-  const { process } = await place.startSidecar();
-  await attachOne(place, watch, 'first');
+  const { clock, patience } = bed.cluster;
+  const names = namesOf(bed, 'volume', load);
+  await using watch = await watchAttachments(bed);
+  await createVolumes(bed, names);
+  const { process } = await bed.startSidecar();
+  await attachOne(bed, watch, 'first');
 
-  /** Runs one step and tells what it took of the program. */
+  /** Runs one step and returns its cost for the program. */
   const step = async (unit: string, run: () => Promise<void>): Promise<Step> => {
-    const before = await untilQuiet(place);
+    const before = await untilQuiet(bed);
     const cpuBefore = cpuSeconds(process.pid);
     const timesBefore = processorTimes();
     const startMs = clock.monotonicMs();
     await run();
     const busyPercent = busyShareSince(timesBefore) * 100;
-    const requests = (await untilQuiet(place)).slice(before.length);
+    const requests = (await untilQuiet(bed)).slice(before.length);
     const cpuPerThousand = ((cpuSeconds(process.pid) - cpuBefore) / load) * 1000;
     to.recordRequests(unit, perUnit(requests, load));
     return { startMs, busyPercent, requests: requests.filter(isForVolumes).length / load, cpuPerThousand };
@@ -48,7 +48,7 @@ export async function measureThereAndBack(
     (load / (Math.max(...names.map((name) => at.get(name) ?? NaN)) - startMs)) * 1000;
 
   const attached = await step('attachment', async () => {
-    await attach(place, names);
+    await attach(bed, names);
     await watch.until('all are attached', () => names.every((name) => watch.attachedAtMs.has(name)));
   });
   to.record('attachRate', rate(watch.attachedAtMs, attached.startMs));
@@ -57,7 +57,7 @@ export async function measureThereAndBack(
   to.record('cpuAttached', attached.cpuPerThousand);
 
   const detached = await step('detachment', async () => {
-    await detach(place, names);
+    await detach(bed, names);
     await watch.until('all are detached', () => names.every((name) => watch.detachedAtMs.has(name)));
   });
   to.record('detachRate', rate(watch.detachedAtMs, detached.startMs));
@@ -65,7 +65,7 @@ export async function measureThereAndBack(
   to.record('cpuDetached', detached.cpuPerThousand);
 
   const released = await step('released volume', async () => {
-    await deleteVolumes(place, names);
+    await deleteVolumes(bed, names);
     await watch.until('all volumes are released', () => names.every((name) => watch.releasedVolumes.has(name)));
   });
   to.record('requestsReleased', released.requests);

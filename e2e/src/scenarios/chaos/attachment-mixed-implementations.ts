@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Z-08: our csi-attacher and upstream's as leader and standby of one driver. Each attaches and detaches what the other has
- * begun, and asks the driver in the same words.
+ * begun, with identical calls to the driver.
  */
 import assert from 'node:assert/strict';
 import { leases } from '@csi-sidecars/runtime';
@@ -21,11 +21,18 @@ import { holdingsOf } from './holders.ts';
 
 const attachments = 300;
 
-export const attachmentMakes: readonly Scenario[] = [
+export const attachmentMixedImplementations: readonly Scenario[] = [
   {
     id: 'Z-08',
-    title: `ours and upstream's csi-attacher take over from each other during ${attachments} attachments, there and back`,
-    needs: ['both-makes', 'host-names', 'driver-faults', 'driver-journal', 'driver-settings', 'controller-manager'],
+    title: `ours and upstream's csi-attacher take over from each other during ${attachments} attachments, in both directions`,
+    needs: [
+      'both-implementations',
+      'host-names',
+      'driver-faults',
+      'driver-journal',
+      'driver-settings',
+      'controller-manager',
+    ],
     serial: true,
     restarts: true,
     run: async (ctx) => {
@@ -36,7 +43,7 @@ export const attachmentMakes: readonly Scenario[] = [
       }
       const replicas = await startReplicas(ctx, {
         program: 'csi-attacher',
-        makes: { 'replica-a': 'ours', 'replica-b': 'upstream' },
+        implementations: { 'replica-a': 'ours', 'replica-b': 'upstream' },
         args: ['--retry-interval-start=500ms', '--kube-api-qps=100', '--kube-api-burst=200'],
       });
       const first = await untilLed(ctx, replicas);
