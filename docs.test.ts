@@ -82,7 +82,9 @@ it('given the page about troubleshooting, then the rows that it names are those 
   const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
   const cases = documentedCases();
   const rows = new Set([
-    ...['provisioner', 'attacher', 'resizer'].flatMap((program) => [...tableRows(program)]).map((row) => row.split('#')[1]),
+    ...['provisioner', 'attacher', 'resizer']
+      .flatMap((program) => [...tableRows(program)])
+      .map((row) => row.split('#')[1]),
     ...[...cases].map((row) => row.split('#')[1]!).filter((id) => /^[A-Z]/.test(id)),
   ]);
   const named = [...page.matchAll(/^\|[^|]*\|(?:[^|]|\\\|)*\| (.*) \|$/gm)].map((match) => match[1]!);
@@ -133,7 +135,10 @@ it('given a comment that cites rows, then the page of its package has them', () 
       [...ids.matchAll(/[A-Z]{1,3}\d+[a-z]?/g)].map(([id]) => ({ path, row: `${program}#${id}` })),
     );
   });
-  const rows = new Set([...cases, ...['provisioner', 'attacher', 'resizer'].flatMap((program) => [...tableRows(program)])]);
+  const rows = new Set([
+    ...cases,
+    ...['provisioner', 'attacher', 'resizer'].flatMap((program) => [...tableRows(program)]),
+  ]);
   expect(cited.length).toBeGreaterThan(20);
   expect(cited.filter(({ row }) => !rows.has(row)).map(({ path, row }) => `${path}: ${row}`)).toEqual([]);
   // Numbers of lists that were never part of this repository.
