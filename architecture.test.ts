@@ -5,13 +5,20 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { describe, expect, it } from 'vitest';
+import { manifests } from './scripts/manifests.ts';
 
 const root = import.meta.dirname;
 const scope = '@csi-sidecars/';
 
-const controllers = ['provisioner', 'attacher', 'resizer', 'snapshotter', 'snapshot-controller'];
-const nodePrograms = ['node-driver-registrar', 'livenessprobe'];
+const packagesOf = (wanted: ProgramManifest['kind']): readonly string[] =>
+  // The package that runs other programs as its parts has doors of its own.
+  manifests
+    .filter(({ kind, name, commandLine }) => kind === wanted && commandLine === name)
+    .map((each) => each.package);
+const controllers = packagesOf('controller');
+const nodePrograms = packagesOf('node');
 
 /** Package -> packages of ours that it may import. `types` entries may be imported with `import type` only. */
 const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly types?: readonly string[] }>> = {
@@ -31,7 +38,7 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
 const authors = new Set([...controllers, 'csi', 'volume']);
 
 /** Files of a controller that assemble the process, and so may know `sidecar`. */
-const assemblyFiles = new Set(['main.ts', 'program.ts', 'flags.ts']);
+const assemblyFiles = new Set(['main.ts', 'program.ts', 'flags.ts', 'manifest.ts']);
 /** Where a package's `./testing` door may be used: never in what ships. */
 const testOnlyPackages = new Set(['sim', 'test-driver']);
 
@@ -178,7 +185,7 @@ describe('doors between packages', () => {
         controllers.includes(source.pkg) && !assemblyFiles.has(basename(source.path))
           ? source.imports
               .filter((entry) => entry.specifier === `${scope}sidecar`)
-              .map((entry) => `${entry.line} imports sidecar outside main.ts, program.ts and flags.ts`)
+              .map((entry) => `${entry.line} imports sidecar outside main.ts, program.ts, flags.ts and manifest.ts`)
           : [],
       shipped,
     );
@@ -255,6 +262,24 @@ it('given the programs that run on every node, then nothing that they load reach
   }
   expect(reached).toContain('packages/csi/src/channel/node-dial.ts');
   expect([...reached].filter((path) => /grpc-js|proto/.test(path))).toEqual([]);
+});
+
+it('given a controller that is built, then its manifest names the capabilities that its code asks for', () => {
+  const found = manifests
+    .filter(({ kind, state }) => kind === 'controller' && state === 'built')
+    .map((manifest) => {
+      const code = shipped.filter(({ pkg }) => pkg === manifest.package).map(({ text }) => text);
+      const asked = code.flatMap((text) =>
+        [...text.matchAll(/Capabilities\.has\('([A-Z_]+)'\)/g)].map((match) => match[1]!),
+      );
+      return { name: manifest.name, asked: [...new Set(asked)].sort() };
+    });
+  expect(found).toEqual(
+    found.map(({ name }) => {
+      const needs = manifests.find((manifest) => manifest.name === name)?.driverNeeds ?? [];
+      return { name, asked: needs.map(({ capability }) => capability).sort() };
+    }),
+  );
 });
 
 it('given a path on the page of the rooms, then it is there', () => {

@@ -82,7 +82,9 @@ it('given the page about troubleshooting, then the rows that it names are those 
   const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
   const cases = documentedCases();
   const rows = new Set([
-    ...['provisioner', 'attacher'].flatMap((program) => [...tableRows(program)]).map((row) => row.split('#')[1]),
+    ...['provisioner', 'attacher', 'resizer']
+      .flatMap((program) => [...tableRows(program)])
+      .map((row) => row.split('#')[1]),
     ...[...cases].map((row) => row.split('#')[1]!).filter((id) => /^[A-Z]/.test(id)),
   ]);
   const named = [...page.matchAll(/^\|[^|]*\|(?:[^|]|\\\|)*\| (.*) \|$/gm)].map((match) => match[1]!);
@@ -96,4 +98,50 @@ it('given the page about troubleshooting, then the rows that it names are those 
   expect(numbered.length).toBeGreaterThan(30);
   expect(lettered.filter((id) => !rows.has(id))).toEqual([]);
   expect(numbered.filter((id) => !cases.has(id))).toEqual([]);
+});
+
+/** Pages that a long run writes, which may not have taken place yet: `npm run mutation`. */
+const writtenByRuns: ReadonlySet<string> = new Set(['docs/reference/mutation.md']);
+
+/** Comments of all sources with the file that they stand in. A URL is no comment. */
+function comments(): readonly { readonly path: string; readonly text: string }[] {
+  return globSync('{packages,e2e,bench,scripts}/**/*.{ts,mjs}', { cwd: root })
+    .filter((path) => !/node_modules|\/(gen|dist)\//.test(path))
+    .flatMap((path) => {
+      const source = readFileSync(join(root, path), 'utf8');
+      const found = source.matchAll(/(?<!:)\/\/.*$|\/\*[\s\S]*?\*\//gm);
+      return [...found].map(([text]) => ({ path, text: text.replaceAll(/\n\s*\*?/g, ' ') }));
+    });
+}
+
+it('given a comment that names a page or a folder of this repository, then that is there', () => {
+  const named = comments().flatMap(({ path, text }) =>
+    [...text.matchAll(/\b(?:docs|packages|e2e|bench|scripts)\/[\w./<>*-]*[\w>*]/g)]
+      .map(([target]) => target)
+      .filter((target) => !target.includes('<') && !writtenByRuns.has(target))
+      .map((target) => ({ path, target })),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  const dead = named.filter(({ target }) => globSync(`${target}*`, { cwd: root }).length === 0);
+  expect(dead.map(({ path, target }) => `${path}: ${target}`)).toEqual([]);
+});
+
+it('given a comment that cites rows, then the page of its package has them', () => {
+  const cases = documentedCases();
+  const cited = comments().flatMap(({ path, text }) => {
+    const program = /^packages\/([^/]+)/.exec(path)?.[1] ?? '';
+    return [...text.matchAll(/\b[Rr]ows? ((?:[A-Z]{1,3}\d+[a-z]?(?:, | and | to )?)+)/g)].flatMap(([, ids = '']) =>
+      // The ends of a range: rows that were dropped leave gaps.
+      [...ids.matchAll(/[A-Z]{1,3}\d+[a-z]?/g)].map(([id]) => ({ path, row: `${program}#${id}` })),
+    );
+  });
+  const rows = new Set([
+    ...cases,
+    ...['provisioner', 'attacher', 'resizer'].flatMap((program) => [...tableRows(program)]),
+  ]);
+  expect(cited.length).toBeGreaterThan(20);
+  expect(cited.filter(({ row }) => !rows.has(row)).map(({ path, row }) => `${path}: ${row}`)).toEqual([]);
+  // Numbers of lists that were never part of this repository.
+  const foreign = comments().filter(({ text }) => /\brows? \d+\.\d|\b[Rr]ules? [A-Z]\b|\bflaw \d/.test(text));
+  expect(foreign.map(({ path, text }) => `${path}: ${text.slice(0, 100)}`)).toEqual([]);
 });

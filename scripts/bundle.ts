@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Bundles one program: `node scripts/bundle.ts <binary name> [--low-memory]`, run in the program's package by its `build` script.
+ * Bundles one program: `node scripts/bundle.ts <binary name>`, run in the program's package by its `build` script.
  * The result is one self-contained CommonJS file without extension, `dist/bin/<name>` at the root, sourcemap apart. It
  * asks for Node.js 24 in one line before anything else runs, in syntax that Node.js 18 still parses.
- * `--low-memory` is for the programs that run on every node and do little: every collection is a full one, no code
+ * The programs that run on every node and do little get V8's flags for low memory: every collection is a full one, no code
  * is compiled beyond bytecode, and one thread serves the file system. Measured in docs/adr/0006.
  */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build } from 'esbuild';
 import { clientNodeWithoutTransport } from './client-node.ts';
+import { manifests } from './manifests.ts';
 
 /** The oldest Node.js that must be able to parse the file in order to say what it needs. */
 const parseTarget = 'node18';
 const neededMajor = 24;
 
-const [, , name, variant] = process.argv;
-if (name === undefined) {
-  process.stderr.write('usage: node scripts/bundle.ts <binary name> [--low-memory]\n');
+const [, , name] = process.argv;
+const manifest = manifests.find((each) => each.name === name);
+if (name === undefined || manifest === undefined) {
+  process.stderr.write('usage: node scripts/bundle.ts <binary name>, one that scripts/manifests.ts lists\n');
   process.exit(2);
 }
 
@@ -30,7 +32,7 @@ const lowMemoryFlags =
   "require('node:v8').setFlagsFromString('--semi-space-growth-factor=1 --gc-global --no-opt --no-maglev --no-sparkplug');process.env.UV_THREADPOOL_SIZE??='1';";
 const preamble = [
   '#!/usr/bin/env node',
-  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}${variant === '--low-memory' ? lowMemoryFlags : ''}`,
+  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}${manifest.kind === 'node' ? lowMemoryFlags : ''}`,
 ].join('\n');
 
 mkdirSync(outDir, { recursive: true });

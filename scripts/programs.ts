@@ -8,19 +8,19 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync,
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { Metafile } from 'esbuild';
+import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { neverReachedModules } from './client-node.ts';
+import { manifests } from './manifests.ts';
 
 const root = join(import.meta.dirname, '..');
-/** What tells a program from the others, as far as it can be seen from outside. */
+/** What distinguishes a program from the others, as far as it can be seen from outside. */
 type Trait = 'cluster' | 'version';
-const programs: Readonly<Record<string, readonly Trait[]>> = {
-  'csi-provisioner': ['cluster', 'version'],
-  'csi-attacher': ['cluster', 'version'],
-  'csi-resizer': ['cluster', 'version'],
-  'csi-node-driver-registrar': ['version'],
-  livenessprobe: [],
-  'csi-sidecars': ['version'],
-};
+
+function traitsOf({ kind, name, commandLine, flags }: ProgramManifest): readonly Trait[] {
+  // A program with commands answers for its own version.
+  const hasVersion = Object.hasOwn(flags.flags, 'version') || commandLine !== name;
+  return [...(kind === 'controller' ? (['cluster'] as const) : []), ...(hasVersion ? (['version'] as const) : [])];
+}
 
 interface Check {
   readonly title: string;
@@ -162,7 +162,9 @@ const checks: readonly Check[] = [
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const scratch = mkdtempSync(join(tmpdir(), 'csi-sidecars-programs-'));
 try {
-  for (const [name, traits] of Object.entries(programs)) {
+  for (const manifest of manifests.filter(({ state }) => state === 'built')) {
+    const { name } = manifest;
+    const traits = traitsOf(manifest);
     const built = join(root, 'dist', 'bin', name);
     if (!existsSync(built)) {
       counts.failed += 1;

@@ -1,40 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Writes docs/reference/{flags,rbac}.md from the programs' own tables. `npm run check` fails when a page is not up to date. */
+/** Writes docs/reference/{flags,rbac,drivers}.md from the programs' own tables. `npm run check` fails when a page is not up to date. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-// Relative on purpose: the tables are not part of the packages' doors.
-import { attacherProgram } from '../packages/attacher/src/flags.ts';
-import { nodeProgram } from '../packages/all-in-one/src/node/flags.ts';
-import { livenessprobeProgram } from '../packages/livenessprobe/src/flags.ts';
-import { nodeDriverRegistrarProgram } from '../packages/node-driver-registrar/src/flags.ts';
-import { provisionerProgram } from '../packages/provisioner/src/flags.ts';
-import { resizerProgram } from '../packages/resizer/src/flags.ts';
-import { clusterRules as attacherRules } from '@csi-sidecars/attacher';
-import { clusterRules as provisionerRules } from '@csi-sidecars/provisioner';
-import { clusterRules as resizerRules } from '@csi-sidecars/resizer';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
-import { snapshotControllerProgram, snapshotterProgram } from '@csi-sidecars/sidecar';
-import type { Flags, Gate } from '@csi-sidecars/sidecar';
-
-const programs: readonly {
-  readonly name: string;
-  readonly syntax: 'go' | 'pflag';
-  readonly flags: Flags;
-  readonly gates: Readonly<Record<string, Gate>>;
-}[] = [
-  provisionerProgram,
-  attacherProgram,
-  resizerProgram,
-  snapshotterProgram,
-  snapshotControllerProgram,
-  nodeDriverRegistrarProgram,
-  livenessprobeProgram,
-  { ...nodeProgram, name: 'csi-sidecars node' },
-].map(({ name, syntax, flags, gates }) => ({ name, syntax, flags: flags as Flags, gates }));
+import { leaseName } from '@csi-sidecars/runtime/internal';
+import { manifests } from './manifests.ts';
+import type { ProgramManifest } from '@csi-sidecars/sidecar';
 
 const cell = (text: string): string => text.split('\n')[0]!.replaceAll('|', '\\|');
 
-function section(program: (typeof programs)[number]): string {
+function section({ commandLine, flags: program }: ProgramManifest): string {
   const rows = Object.entries(program.flags)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, flag]) => {
@@ -47,7 +22,7 @@ function section(program: (typeof programs)[number]): string {
   );
   const gateTable = gates.length === 0 ? [] : ['', '| Gate | Stage | Default |', '|---|---|---|', ...gates];
   return [
-    `## ${program.name}`,
+    `## ${commandLine}`,
     '',
     program.syntax === 'go'
       ? "Syntax: Go's `flag` (one dash or two, `--flag=value` or `--flag value`, booleans only with `=`)."
@@ -65,7 +40,7 @@ const flagsPage = [
   '',
   'Generated from the tables of the programs (`npm run generate`). Durations use Go syntax (`1m30s`).',
   '',
-  programs.map(section).join('\n\n'),
+  manifests.map(section).join('\n\n'),
   '',
 ];
 
@@ -91,13 +66,33 @@ const rbacPage = [
   'the role of csi-provisioner, without which claims that name such a class are not provisioned; and events in the role of',
   'csi-attacher, without which only events about the election are missing.',
   '',
-  ...ruleTable('csi-provisioner: ClusterRole', provisionerRules),
-  ...ruleTable('csi-attacher: ClusterRole', attacherRules),
-  ...ruleTable('csi-resizer: ClusterRole', resizerRules),
+  ...manifests
+    .filter(({ rules }) => rules.length > 0)
+    .flatMap(({ name, rules }) => ruleTable(`${name}: ClusterRole`, rules)),
   ...ruleTable('Leader election: Role in the namespace of the Lease', leaseRules),
+];
+
+const driversPage = [
+  '# What a driver must be able to do',
+  '',
+  'Generated from the tables of the programs (`npm run generate`): the capabilities that each program asks a driver for at its start,',
+  'and the Lease under which it works, here for a driver named `d.example.com`.',
+  '',
+  ...manifests
+    .filter(({ driverNeeds }) => driverNeeds.length > 0)
+    .flatMap(({ name, lockName, driverNeeds }) => [
+      `## ${name}`,
+      '',
+      ...(lockName === undefined ? [] : [`Lease: \`${leaseName(lockName('d.example.com'))}\``, '']),
+      '| Capability | Without it |',
+      '|---|---|',
+      ...driverNeeds.map(({ capability, without }) => `| \`${capability}\` | ${without} |`),
+      '',
+    ]),
 ];
 
 const folder = join(import.meta.dirname, '..', 'docs', 'reference');
 mkdirSync(folder, { recursive: true });
 writeFileSync(join(folder, 'flags.md'), flagsPage.join('\n'));
 writeFileSync(join(folder, 'rbac.md'), rbacPage.join('\n'));
+writeFileSync(join(folder, 'drivers.md'), driversPage.join('\n'));

@@ -3,20 +3,33 @@
 
 export interface Group {
   readonly name: string;
-  /** The package whose tests are run. */
-  readonly home: string;
+  /** Patterns of the test files that are run. */
+  readonly tests: readonly string[];
   readonly files: readonly string[];
 }
 
 const loopFiles = '{decide*,observe,plan,outcome,perform,target,loop,write-*}.ts';
 
 export const groups: readonly Group[] = [
-  { name: 'provisioner loops', home: 'packages/provisioner', files: [`packages/provisioner/src/**/${loopFiles}`] },
-  { name: 'attacher loops', home: 'packages/attacher', files: [`packages/attacher/src/**/${loopFiles}`] },
+  {
+    name: 'provisioner loops',
+    tests: ['packages/provisioner/**/*.test.ts'],
+    files: [`packages/provisioner/src/**/${loopFiles}`],
+  },
+  {
+    name: 'attacher loops',
+    tests: ['packages/attacher/**/*.test.ts'],
+    files: [`packages/attacher/src/**/${loopFiles}`],
+  },
   {
     name: 'runtime lease, queue, reflector',
-    home: 'packages/runtime',
+    tests: ['packages/runtime/**/*.test.ts'],
     files: ['lease', 'workqueue', 'informer/reflector'].map((folder) => `packages/runtime/src/${folder}/*.ts`),
   },
-  { name: 'grpc codec', home: 'packages/grpc', files: ['packages/grpc/src/wire/*.ts'] },
+  {
+    name: 'grpc codec',
+    // The codec is tested with the messages of CSI.
+    tests: ['packages/grpc/**/*.test.ts', 'packages/csi/{src,testing}/*.test.ts'],
+    files: ['packages/grpc/src/wire/*.ts'],
+  },
 ];

@@ -31,7 +31,8 @@ function hostsOf(mutants: readonly Mutant[]): readonly Host[] {
 function wrap({ shape, mutants }: Host, inner: string, firstId: number): string {
   const on = (mutant: Mutant) => `globalThis.__m(${firstId + mutant.index})`;
   const first = mutants[0]!;
-  if (shape === 'statement') return `if (!${on(first)}) ${inner}`;
+  // In a block, so that an `else` that follows stays with its own `if`.
+  if (shape === 'statement') return `{ if (!${on(first)}) ${inner} }`;
   if (shape === 'property') return `...(${on(first)} ? {} : { ${inner} })`;
   if (shape === 'element') return `...(${on(first)} ? [] : [${inner}])`;
   return `(${mutants.map((mutant) => `${on(mutant)} ? (${mutant.replacement}) : `).join('')}${inner})`;

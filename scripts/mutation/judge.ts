@@ -105,7 +105,7 @@ export async function judgeAll(
   const waiting = [...jobs];
   const doubted = new Set<number>();
   const worker = async (): Promise<void> => {
-    while (waiting.length > 0) await work(waiting.splice(0, 60));
+    while (waiting.length > 0) await work(waiting.splice(0, 120));
   };
   await Promise.all(Array.from({ length: world.concurrency }, worker));
 

@@ -75,7 +75,8 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     const key = options.fresh ? `${hash(source)} ${Date.now()}` : hash(source, JSON.stringify(mutants));
     return { path, firstId, source, mutants, cache: new VerdictCache(root, path, key) };
   });
-  const tests = globSync(`${group.home}/**/*.test.ts`, { cwd: root, exclude: ['**/node_modules/**'] })
+  const tests = group.tests
+    .flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }))
     .sort()
     .map((path) => join(root, path));
   const world: World = {

@@ -63,10 +63,12 @@ function f(a: { b?: { c: number[] } } | undefined, on: boolean): unknown {
   const rest = { y: 2 };
   if (a?.b?.c.some((n) => n > 1) ?? false) return { x: 1, ...rest };
   let sum = 0;
+  if (on) sum += 10;
+  else return 'off';
   for (const n of a?.b?.c ?? []) sum += n;
-  return on ? [sum, -sum] : 'off';
+  return [sum, -sum];
 }
-return [f({ b: { c: [1, 2] } }, true), f({ b: { c: [1] } }, true), f(undefined, false)];
+return [f({ b: { c: [1, 2] } }, true), f({ b: { c: [1] } }, true), f(undefined, true), f(undefined, false)];
 `;
 
 /** The mutant that is active is a parameter of the code. */
@@ -79,14 +81,14 @@ function run(active: number): unknown {
 }
 
 it('given no active mutant, then the instrumented code behaves as the original', () => {
-  expect(run(-1)).toEqual([{ x: 1, y: 2 }, [1, -1], 'off']);
+  expect(run(-1)).toEqual([{ x: 1, y: 2 }, [11, -11], [10, -10], 'off']);
 });
 
 it('given each mutant in turn, then only these give the same result', () => {
   const body = source.replace(/return \[f.*/, (last) => last.replace('return', 'const result ='));
   const unnoticed = findMutants('a.ts', body).filter(({ index }) => {
     try {
-      expect(run(10 + index)).toEqual([{ x: 1, y: 2 }, [1, -1], 'off']);
+      expect(run(10 + index)).toEqual([{ x: 1, y: 2 }, [11, -11], [10, -10], 'off']);
       return true;
     } catch {
       return false;

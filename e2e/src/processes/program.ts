@@ -5,18 +5,12 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { type BuiltControllerName, manifests, type ProgramName } from '../../../scripts/manifests.ts';
 import type { Environment } from '../tools/locate.ts';
 
-export const programNames = [
-  'csi-provisioner',
-  'csi-attacher',
-  'csi-resizer',
-  'csi-node-driver-registrar',
-  'livenessprobe',
-] as const;
-export type ProgramName = (typeof programNames)[number];
+export type { ProgramName };
 /** Those that talk to the API server. */
-export type ControllerName = Extract<ProgramName, 'csi-provisioner' | 'csi-attacher' | 'csi-resizer'>;
+export type ControllerName = BuiltControllerName;
 
 export interface Program {
   readonly name: ProgramName;
@@ -28,13 +22,10 @@ export interface Program {
 
 export const repositoryRoot: string = join(import.meta.dirname, '..', '..', '..');
 
-const sources: Readonly<Record<ProgramName, string>> = {
-  'csi-provisioner': 'packages/provisioner/src/main.ts',
-  'csi-attacher': 'packages/attacher/src/main.ts',
-  'csi-resizer': 'packages/resizer/src/main.ts',
-  'csi-node-driver-registrar': 'packages/node-driver-registrar/src/main.ts',
-  livenessprobe: 'packages/livenessprobe/src/main.ts',
-};
+/** Those that exist, without the one that runs others as parts. */
+export const programNames: readonly ProgramName[] = manifests
+  .filter(({ state, name, commandLine }) => state === 'built' && commandLine === name)
+  .map(({ name }) => name);
 
 export function findProgram(name: ProgramName, env: Environment, root: string = repositoryRoot): Program {
   const upstream = env['UPSTREAM_BIN'];
@@ -46,5 +37,11 @@ export function findProgram(name: ProgramName, env: Environment, root: string = 
   const built = join(root, 'dist', 'bin', name);
   // Run by the current Node.js, whatever `node` is in PATH.
   if (existsSync(built)) return { name, origin: 'built', command: process.execPath, args: [built] };
-  return { name, origin: 'source', command: process.execPath, args: [join(root, sources[name])] };
+  return { name, origin: 'source', command: process.execPath, args: [sourceOf(name, root)] };
+}
+
+function sourceOf(name: ProgramName, root: string): string {
+  const manifest = manifests.find((each) => each.name === name);
+  if (manifest?.state !== 'built') throw new Error(`${name} is not built yet`);
+  return join(root, 'packages', manifest.package, 'src', 'main.ts');
 }

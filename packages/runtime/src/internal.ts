@@ -18,15 +18,15 @@ export { runProcess } from './process/run-process.ts';
 export type { Lifecycle } from './process/run-process.ts';
 // The log.
 export { createLogger } from './log/create-logger.ts';
-export type { LoggerOptions } from './log/create-logger.ts';
+export type { LoggerDeps, LoggerOptions } from './log/create-logger.ts';
 export { goQuote } from './log/go-quote.ts';
-export { jsonOf, klogTextLine } from './log/klog-text.ts';
-export type { LogEntry, LogOrigin } from './log/klog-text.ts';
+export { jsonOf } from './log/klog-text.ts';
 export { createLineWriter } from './log/line-writer.ts';
 export type { LineWriter, Sink } from './log/line-writer.ts';
 export { createLogTime } from './log/log-time.ts';
 export { openLog } from './log/open-log.ts';
-export type { LogFormat } from './log/open-log.ts';
+export type { OpenLog } from './log/open-log.ts';
+export { presentable } from './log/presentable.ts';
 export { openStderr, stderrSink } from './log/stderr.ts';
 // Metrics and diagnostics.
 export { familyText } from './metrics/exposition.ts';

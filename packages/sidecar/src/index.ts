@@ -18,6 +18,8 @@ export { parseFlags } from './flags/parse.ts';
 export type { FlagSyntax, ParseResult } from './flags/parse.ts';
 export { goUsageText } from './flags/go-usage.ts';
 export { usageText } from './flags/usage.ts';
+export { declaredManifests } from './programs/declared.ts';
+export type { AnyProgramFlags, DriverNeed, ProgramKind, ProgramManifest } from './programs/manifest.ts';
 export type { ProgramFlags } from './programs/program.ts';
 export {
   automaxprocsFlag,
@@ -29,8 +31,6 @@ export {
   versionFlag,
 } from './programs/shared-flags.ts';
 export type { LoggingValues, RetryValues, StandardValues } from './programs/shared-flags.ts';
-export { snapshotControllerProgram } from './programs/snapshot-controller.ts';
-export { snapshotterProgram } from './programs/snapshotter.ts';
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './logging/validate.ts';
 // Processes.

@@ -3,8 +3,8 @@
  * The typed API client that controllers use. Contract only; see `create-client.ts` for the implementation.
  *
  * Guarantees: every request carries the user agent and credentials, has a deadline (unary), passes the rate limiter
- * (watches: only when retried), and is retried inside the client exactly as runtime rules R and T say. There is no
- * second retry layer. Objects come back with `apiVersion` and `kind` stamped.
+ * (watches: only when retried), and is retried inside the client as docs/behaviour/runtime.md says under "Rate limit and retry".
+ * There is no second layer of retries. Objects come back with `apiVersion` and `kind` stamped.
  * Errors: `ApiError` when the server answered, `TransportError` when it did not (the outcome of a write is then unknown
  * unless `failure` is `unprocessed`, `credentials`, `refused`, `lookup` or `tls`).
  * Integers beyond 2^53-1 arrive as bigint, whatever the type says, and may be written as such.

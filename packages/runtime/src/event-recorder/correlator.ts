@@ -10,16 +10,19 @@
  *
  * Not here: writing, and the order of writes.
  */
+import { LRUCache } from 'lru-cache';
 import type { Event } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
 import { timestamp } from '../api/timestamp.ts';
-import { LruMap } from './lru-map.ts';
 
 const cacheSize = 4096;
 const distinctMessages = 10;
 const similarWindowMs = 600_000;
 const spamBurst = 25;
 const spamPeriodMs = 300_000;
+
+/** Bounded by `maxSize` and not by `max`, which would allocate all entries at the start. */
+const lru = <V extends object>(): LRUCache<string, V> => new LRUCache({ maxSize: cacheSize, sizeCalculation: () => 1 });
 
 export type Correlated =
   | { readonly kind: 'dropped' }
@@ -55,9 +58,9 @@ interface Bucket {
 }
 
 export function createCorrelator({ clock, nameFor }: CorrelatorDeps): Correlator {
-  const similar = new LruMap<string, Similar>(cacheSize);
-  const counted = new LruMap<string, Counted>(cacheSize);
-  const buckets = new LruMap<string, Bucket>(cacheSize);
+  const similar = lru<Similar>();
+  const counted = lru<Counted>();
+  const buckets = lru<Bucket>();
 
   function aggregate(event: Event): { readonly event: Event; readonly key: string } {
     const nowMs = clock.monotonicMs();

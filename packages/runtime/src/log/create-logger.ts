@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The Logger port on a line writer, in klog's text unless another format is given.
+ * The Logger port on a line writer, in klog's text.
  * The level check comes first; a line that is not written costs a comparison.
  */
 import type { Facts, Logger } from './logger.ts';
@@ -16,14 +16,11 @@ export interface LoggerDeps {
 export interface LoggerOptions extends LogOrigin {
   /** Lines above this level are not written. */
   readonly verbosity: number;
-  /** How an entry becomes a line; default klog's text. */
-  readonly format?: (entry: LogEntry, origin: LogOrigin) => string;
 }
 
 export function createLogger(deps: LoggerDeps, options: LoggerOptions, always: Facts = {}): Logger {
-  const format = options.format ?? klogTextLine;
   const emit = (entry: Omit<LogEntry, 'timeMs' | 'facts'>, facts: Facts | undefined): void =>
-    deps.write(format({ ...entry, facts: presentable({ ...always, ...facts }), timeMs: deps.nowMs() }, options));
+    deps.write(klogTextLine({ ...entry, facts: presentable({ ...always, ...facts }), timeMs: deps.nowMs() }, options));
   return {
     enabled: (level) => level <= options.verbosity,
     info(level, message, facts) {

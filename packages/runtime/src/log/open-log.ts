@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The log of a process: a line writer that never makes the process wait, and a logger on it. The format can be set later,
- * because a program must be able to log before it has read which format its user wants.
+ * The log of a process: a line writer that never makes the process wait, and a logger on it, in klog's text. Another logger can take
+ * its place later, because a program must be able to log before it has read which format its user wants.
  */
 import type { Clock } from '../clock/clock.ts';
-import { createLogger } from './create-logger.ts';
-import { klogTextLine, type LogEntry, type LogOrigin } from './klog-text.ts';
+import { createLogger, type LoggerDeps, type LoggerOptions } from './create-logger.ts';
 import type { LineWriter } from './line-writer.ts';
 import { createLogTime } from './log-time.ts';
 import type { Logger } from './logger.ts';
@@ -16,42 +15,31 @@ export interface OpenLogDeps {
   readonly openStderr: (dropNotice: (count: number) => string) => LineWriter;
 }
 
-export interface OpenLogOptions extends LogOrigin {
-  /** Lines above this level are not written. */
-  readonly verbosity: number;
-}
-
 export interface OpenLog {
   readonly log: Logger;
   readonly writer: LineWriter;
-  /** From the next line on. */
-  readonly setFormat: (format: LogFormat) => void;
+  /** Makes another logger on the same writer. The notice about dropped lines is in its format from then on. */
+  readonly replace: (make: MakeLogger) => Logger;
 }
 
-export type LogFormat = (entry: LogEntry, origin: LogOrigin) => string;
+export type MakeLogger = (deps: LoggerDeps) => Logger;
 
-export function openLog({ clock, openStderr }: OpenLogDeps, options: OpenLogOptions): OpenLog {
-  let format: LogFormat = klogTextLine;
+export function openLog({ clock, openStderr }: OpenLogDeps, options: LoggerOptions): OpenLog {
+  let current: MakeLogger = (deps) => createLogger(deps, options);
   const nowMs = createLogTime(clock);
-  const writer = openStderr((count) =>
-    format(
-      {
-        severity: 'warning',
-        level: 0,
-        message: 'Log lines were dropped because the reader was too slow',
-        error: undefined,
-        facts: { count },
-        timeMs: nowMs(),
-      },
-      options,
-    ),
-  );
-  const log = createLogger(
-    { nowMs, write: (line) => writer.write(line) },
-    { ...options, format: (entry) => format(entry, options) },
-  );
-  const setFormat = (chosen: LogFormat): void => {
-    format = chosen;
+  const writer = openStderr((count) => {
+    let notice = '';
+    const log = current({ nowMs, write: (line) => void (notice = line) });
+    log.warn('Log lines were dropped because the reader was too slow', { count });
+    return notice;
+  });
+  const write = (line: string): void => writer.write(line);
+  return {
+    log: current({ nowMs, write }),
+    writer,
+    replace: (make) => {
+      current = make;
+      return make({ nowMs, write });
+    },
   };
-  return { log, writer, setFormat };
 }

@@ -4,14 +4,7 @@
  * of the last three differs between upstream's programs and decides which of several mistakes is reported.
  */
 import type { Logger } from '@csi-sidecars/runtime';
-import {
-  goQuote,
-  klogTextLine,
-  type LineWriter,
-  type LogFormat,
-  type LogOrigin,
-  openLog,
-} from '@csi-sidecars/runtime/internal';
+import { goQuote, type LineWriter, type LoggerOptions, openLog, type OpenLog } from '@csi-sidecars/runtime/internal';
 import type { GateSettings } from '../flags/flag.ts';
 import { resolveGates } from '../flags/gates.ts';
 import { parseFlags } from '../flags/parse.ts';
@@ -62,9 +55,9 @@ export async function start<V extends StartValues, G extends string>(
 ): Promise<Started<V, G> | Ended> {
   const { order = ['gates', 'version', 'endpoints'], gateExitCode = exitCodes.failure, versionLine } = options;
   const parsed = parseFlags<V>(program.flags, program.syntax, world.args);
-  const origin: LogOrigin = { program: program.name, pid: world.pid };
-  // The log has to be there before it is known what it looks like.
-  const stderr = openLog(world, { ...origin, verbosity: parsed.kind === 'parsed' ? parsed.values.v : 0 });
+  const verbosity = parsed.kind === 'parsed' ? parsed.values.v : 0;
+  const logOptions: LoggerOptions = { program: program.name, pid: world.pid, verbosity };
+  const stderr = openLog(world, logOptions);
   const ended = (code: number): Ended => ({ kind: 'ended', code, stderr: stderr.writer });
   if (parsed.kind !== 'parsed') {
     const usage = await world.usageText(world.argv0, { ...program.flags });
@@ -74,9 +67,7 @@ export async function start<V extends StartValues, G extends string>(
     return ended(parsed.kind === 'help' ? 0 : exitCodes.usage);
   }
   const { values } = parsed;
-  const format = values['logging-format'] === 'json' ? await jsonFormat(origin) : klogTextLine;
-  stderr.setFormat(format);
-  const { log } = stderr;
+  const log = values['logging-format'] === 'json' ? await logJson(stderr, logOptions) : stderr.log;
   const [problem] = invalidLogging(values);
   if (problem !== undefined) {
     log.error(new Error(problem), 'LoggingConfiguration is invalid');
@@ -115,7 +106,7 @@ export async function start<V extends StartValues, G extends string>(
 }
 
 /** Loaded only when asked for. */
-async function jsonFormat(origin: LogOrigin): Promise<LogFormat> {
-  const { createJsonFormat } = await import('../logging/json-format.ts');
-  return createJsonFormat(origin);
+async function logJson({ replace }: OpenLog, options: LoggerOptions): Promise<Logger> {
+  const { createJsonLogger } = await import('../logging/json-logger.ts');
+  return replace((deps) => createJsonLogger(deps, options));
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What the house has to know about a program: one value in `packages/<program>/src/manifest.ts`. `scripts/manifests.ts` lists them, for
+ * the bundles, their checks, the reference pages, the end-to-end suite and the test of the architecture.
+ */
+import type { UsedRule } from '@csi-sidecars/runtime';
+import type { Flags } from '../flags/flag.ts';
+import type { Gate } from '../flags/gates.ts';
+import type { FlagSyntax } from '../flags/parse.ts';
+
+export interface ProgramManifest<Name extends string = string, Kind extends ProgramKind = ProgramKind> {
+  /** The binary's name, as upstream's. */
+  readonly name: Name;
+  /** `controller` talks to the API server. `node` runs on every node, and its bundle saves memory. */
+  readonly kind: Kind;
+  /** `declared`: only its command line exists; nothing builds it. */
+  readonly state: 'built' | 'declared';
+  /** A folder below `packages`. */
+  readonly package: string;
+  /** As users type it, if that is more than the name: `csi-sidecars node`. */
+  readonly commandLine: string;
+  readonly flags: AnyProgramFlags;
+  /** For a ClusterRole. What the election uses is the runtime's. */
+  readonly rules: readonly UsedRule[];
+  /** The lock of the election, before it becomes the name of the Lease. Undefined: there is no election. */
+  readonly lockName: ((driverName: string) => string) | undefined;
+  readonly driverNeeds: readonly DriverNeed[];
+}
+
+export type ProgramKind = 'controller' | 'node';
+
+/** The part of `ProgramFlags` that does not depend on the types of the values. */
+export interface AnyProgramFlags {
+  readonly syntax: FlagSyntax;
+  readonly flags: Flags;
+  readonly gates: Readonly<Record<string, Gate>>;
+}
+
+/** A capability that a driver may lack. */
+export interface DriverNeed {
+  readonly capability: string;
+  /** What the program does when the driver lacks it. */
+  readonly without: string;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/** All programs. Imports are relative on purpose: manifests are no part of what packages offer to each other. */
+import { allInOneManifest } from '../packages/all-in-one/src/manifest.ts';
+import { attacherManifest } from '../packages/attacher/src/manifest.ts';
+import { livenessprobeManifest } from '../packages/livenessprobe/src/manifest.ts';
+import { nodeDriverRegistrarManifest } from '../packages/node-driver-registrar/src/manifest.ts';
+import { provisionerManifest } from '../packages/provisioner/src/manifest.ts';
+import { resizerManifest } from '../packages/resizer/src/manifest.ts';
+import { declaredManifests, type ProgramManifest } from '@csi-sidecars/sidecar';
+
+/** In the order of the reference pages. */
+export const manifests: readonly (ProgramManifest & { readonly name: ProgramName })[] = [
+  provisionerManifest,
+  attacherManifest,
+  resizerManifest,
+  ...declaredManifests,
+  nodeDriverRegistrarManifest,
+  livenessprobeManifest,
+  allInOneManifest,
+];
+
+export type ProgramName =
+  | BuiltControllerName
+  | (typeof nodeDriverRegistrarManifest)['name']
+  | (typeof livenessprobeManifest)['name']
+  | (typeof allInOneManifest)['name']
+  | (typeof declaredManifests)[number]['name'];
+
+/** Programs that exist and talk to the API server. */
+export type BuiltControllerName =
+  | (typeof provisionerManifest)['name']
+  | (typeof attacherManifest)['name']
+  | (typeof resizerManifest)['name'];
