@@ -5,7 +5,7 @@
  *
  * Guarantees: a request that a dead process had not sent never takes effect, and no answer reaches a dead process.
  */
-import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
+import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import {
   createApiClient,
   createInformerFactory,
@@ -19,7 +19,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { createWorkQueueMetrics, type StartGate } from '@csi-sidecars/runtime/internal';
 import { withFaults, type Fault, type FaultTarget } from '@csi-sidecars/runtime/testing';
-import { factsOf, type DriverModel } from '@csi-sidecars/test-driver';
+import { driverInfoOf, type DriverModel } from '@csi-sidecars/test-driver';
 import type { Operation, Trouble } from './trouble.ts';
 
 export interface ProcessDeps {
@@ -57,7 +57,7 @@ export interface Parts extends ControllerPorts {
 
 export interface SidecarProgram {
   readonly name: string;
-  readonly create: (parts: Parts, driver: DriverFacts) => { run(signal: AbortSignal): Promise<void> };
+  readonly create: (parts: Parts, driver: DriverInfo) => { run(signal: AbortSignal): Promise<void> };
 }
 
 export function startProcess(program: SidecarProgram, deps: ProcessDeps): SidecarProcess {
@@ -133,7 +133,7 @@ export function startProcess(program: SidecarProgram, deps: ProcessDeps): Sideca
         queueMetrics: createWorkQueueMetrics(noMetrics),
         ...(gate === undefined ? {} : { gate }),
       },
-      factsOf(driver.settings),
+      driverInfoOf(driver.settings),
     );
     await Promise.all([informers.start(signal), sidecar.run(signal)]);
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Assembles csi-attacher as a list of loops over shared caches. It depends on no process, no flags and no socket. */
-import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
+import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import { type Controller, type ControllerPorts, createController, type Loop } from '@csi-sidecars/runtime';
 import { attachLoop } from './attach/loop.ts';
 import { createAttachMemory } from './attach/memory.ts';
@@ -18,7 +18,7 @@ export interface AttacherDeps extends ControllerPorts {
 }
 
 export interface AttacherOptions {
-  readonly driver: DriverFacts;
+  readonly driver: DriverInfo;
   readonly settings: AttacherSettings;
 }
 

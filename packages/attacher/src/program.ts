@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-attacher as a program: the steps from the first argument to the exit code that only this program has. */
-import { type DriverFacts, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
+import { type DriverInfo, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import { orExit, overCaches, type ProgramDeps, runSidecar, type SidecarContext } from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
 import { createAttacher } from './attacher.ts';
@@ -36,7 +36,7 @@ export function runAttacher(deps: ProgramDeps): Promise<number> {
 }
 
 /** Both calls share one deadline. A driver without a controller service gets no ControllerGetCapabilities. */
-async function readCapabilities({ channel, clock, name, signal }: Context): Promise<DriverFacts> {
+async function readCapabilities({ channel, clock, name, signal }: Context): Promise<DriverInfo> {
   const endMs = clock.monotonicMs() + startCallsMs;
   const call = () => ({ timeoutMs: Math.max(endMs - clock.monotonicMs(), 0), signal });
   const pluginCapabilities = await orExit('Failed to get the capabilities of the CSI driver', () =>

@@ -11,7 +11,7 @@ import {
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing';
-import { allCapabilities, factsOf, type Settings } from '@csi-sidecars/test-driver';
+import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createProcess,
   createWorld,
@@ -67,7 +67,7 @@ export async function anAttacher(options: FixtureOptions = {}): Promise<Fixture>
   for (const object of seed) world.server.seed(object);
   const process = createProcess(world, { name: 'csi-attacher', interrupt: options.interrupt });
   const attacher = createAttacher(process.ports, {
-    driver: factsOf(world.driver.settings),
+    driver: driverInfoOf(world.driver.settings),
     settings: someSettings(options.settings),
   });
   return toFixture(await process.run(attacher));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { DriverFacts } from '../src/identity/driver-facts.ts';
+import type { DriverInfo } from '../src/identity/driver-info.ts';
 
 /** The name of the driver in tests. */
 export const driverName = 'test.csi.example.com';
@@ -7,7 +7,7 @@ export const driverName = 'test.csi.example.com';
 /** What a driver reports about itself. By default it only creates and deletes volumes. */
 export function aDriver(
   capabilities: { readonly plugin?: readonly string[]; readonly controller?: readonly string[] } = {},
-): DriverFacts {
+): DriverInfo {
   return {
     name: driverName,
     pluginCapabilities: new Set(capabilities.plugin ?? ['CONTROLLER_SERVICE']),

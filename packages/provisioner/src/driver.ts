@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The data that the driver reported at start-up, and what follows from it. */
-import type { DriverFacts } from '@csi-sidecars/csi';
+import type { DriverInfo } from '@csi-sidecars/csi';
 import { inTreePluginOf } from '@csi-sidecars/volume';
 
 /** The driver itself, or the in-tree plugin that it replaced. */
@@ -9,7 +9,7 @@ export function isKnownProvisioner(driverName: string, provisioner: string | und
 }
 
 /** The capability that is missing to create or delete volumes; undefined if none is. */
-export function missingCapability(driver: DriverFacts): string | undefined {
+export function missingCapability(driver: DriverInfo): string | undefined {
   const lacks = 'CSI driver does not support dynamic provisioning:';
   if (!driver.pluginCapabilities.has('CONTROLLER_SERVICE')) {
     return `${lacks} plugin CONTROLLER_SERVICE capability is not reported`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-provisioner as a program: the parts between its arguments and its exit code that are its own. */
-import { type DriverFacts, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
+import { type DriverInfo, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
 import { createEventRecorder, type EventRecorder, type LeadingWork } from '@csi-sidecars/runtime';
 import {
   ExitError,
@@ -46,7 +46,7 @@ export function runProvisioner(deps: ProgramDeps): Promise<number> {
 }
 
 /** A missing capability does not prevent the start; each attempt fails with an event that names it. */
-async function askDriver({ channel, name, started, signal }: Context): Promise<DriverFacts> {
+async function askDriver({ channel, name, started, signal }: Context): Promise<DriverInfo> {
   const call = { timeoutMs: started.values.timeout, signal };
   return await orExit(
     'Failed to get the capabilities of the CSI driver',
@@ -83,7 +83,7 @@ function identityOf({ clock, random, name }: Context): string {
 /** Events wait a moment, so that on a busy API server the PersistentVolume is written first. */
 const eventDelayMs = 40;
 
-function provisioning(context: Context, driver: DriverFacts, settings: ProvisionerSettings): LeadingWork {
+function provisioning(context: Context, driver: DriverInfo, settings: ProvisionerSettings): LeadingWork {
   const { channel, world, name } = context;
   return overCaches(context, (ports) => {
     const recorderOf = (component: string): EventRecorder =>

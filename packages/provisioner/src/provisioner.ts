@@ -3,7 +3,7 @@
  * csi-provisioner as a list of loops over shared caches. It does not depend on a process, flags or a socket. A claim whose CreateVolume is cut off by
  * the end of the process is protected before its reconcile ends.
  */
-import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
+import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import {
   type Controller,
   type ControllerPorts,
@@ -29,7 +29,7 @@ export interface ProvisionerDeps extends ControllerPorts {
 }
 
 export interface ProvisionerOptions {
-  readonly driver: DriverFacts;
+  readonly driver: DriverInfo;
   readonly settings: ProvisionerSettings;
 }
 

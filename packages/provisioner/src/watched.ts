@@ -12,7 +12,7 @@
  * | CSINode | all | our driver's entry |
  * | StorageClass | all | it is |
  */
-import type { DriverFacts } from '@csi-sidecars/csi';
+import type { DriverInfo } from '@csi-sidecars/csi';
 import {
   type CSINode,
   csiNodes,
@@ -51,7 +51,7 @@ export interface Watched {
   readonly csiNodes: InformerOptions<CSINode> | undefined;
 }
 
-export function watchedBy(driver: DriverFacts, { topology }: { readonly topology: 'on' | 'off' }): Watched {
+export function watchedBy(driver: DriverInfo, { topology }: { readonly topology: 'on' | 'off' }): Watched {
   return {
     claims: watchedClaims(driver.name),
     volumes: watchedVolumes(driver.name),

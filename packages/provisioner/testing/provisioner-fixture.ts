@@ -13,7 +13,7 @@ import {
   persistentVolumes,
 } from '@csi-sidecars/runtime';
 import type { AccessRule } from '@csi-sidecars/runtime/testing';
-import { allCapabilities, factsOf, type Settings } from '@csi-sidecars/test-driver';
+import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createProcess,
   createWorld,
@@ -69,7 +69,7 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
       events: options.events === 'written' ? recorderOf('provisioner') : events.recorder,
       driverEvents: options.events === 'written' ? recorderOf('external-provisioner') : driverEvents.recorder,
     },
-    { driver: factsOf(world.driver.settings), settings: someSettings(options.settings) },
+    { driver: driverInfoOf(world.driver.settings), settings: someSettings(options.settings) },
   );
   return toFixture(await process.run(provisioner), { events: events.lines, driverEvents: driverEvents.lines });
 }

@@ -13,7 +13,7 @@ import {
   persistentVolumes,
 } from '@csi-sidecars/runtime';
 import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing';
-import { allCapabilities, factsOf, type Settings } from '@csi-sidecars/test-driver';
+import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createProcess,
   createWorld,
@@ -93,7 +93,7 @@ export async function aResizer(options: FixtureOptions = {}): Promise<Fixture> {
     options.events === 'written'
       ? createEventRecorder(process.ports, { component: `external-resizer ${driverName}` })
       : inLines;
-  const facts = factsOf(world.driver.settings);
+  const facts = driverInfoOf(world.driver.settings);
   const expansion = options.expansion ?? (facts.controllerCapabilities.has('EXPAND_VOLUME') ? 'controller' : 'trivial');
   const resizer = createResizer(
     { ...process.ports, events },

@@ -3,7 +3,7 @@
 export { createDriverModel } from './model/model.ts';
 export type { DriverModel, DriverModelOptions } from './model/model.ts';
 export type { ChannelOptions } from './model/channel.ts';
-export { factsOf } from './model/facts.ts';
+export { driverInfoOf } from './model/driver-info.ts';
 // Shared by model and program.
 export type {
   Access,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The attach loop alone, with memory that the test can look into: what wakes the loop, and what is forgotten. */
 import { createController, csiNodes, type KubeObject, volumeAttachments } from '@csi-sidecars/runtime';
-import { factsOf } from '@csi-sidecars/test-driver';
+import { driverInfoOf } from '@csi-sidecars/test-driver';
 import { createProcess, createWorld } from '@csi-sidecars/test-driver/testing';
 import { expect, it } from 'vitest';
 import { aCsiNode, anAttachment, attached, driverName, finalizer, someSettings } from '../../testing/builders.ts';
@@ -16,7 +16,7 @@ async function aLoop(...seed: readonly KubeObject[]) {
   for (const object of seed) world.server.seed(object);
   const process = createProcess(world, { name: 'csi-attacher', interrupt: undefined });
   const [memory, runs] = [createAttachMemory(), createAttachmentRuns()];
-  const driver = factsOf(world.driver.settings);
+  const driver = driverInfoOf(world.driver.settings);
   const settings = someSettings();
   const context = { driver, channel: process.ports.channel, settings, finalizer, memory, runs };
   const loop = attachLoop(context, watchedBy({ driverName, resyncMs: 0 }));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Builds the publish request from a VolumeAttachment and its volume, without secrets and node id. */
-import type { ControllerPublishVolumeRequestInput, DriverFacts } from '@csi-sidecars/csi';
+import type { ControllerPublishVolumeRequestInput, DriverInfo } from '@csi-sidecars/csi';
 import { isFailed, type PersistentVolume, type VolumeAttachment } from '@csi-sidecars/runtime';
 import {
   type CsiVolume,
@@ -17,7 +17,7 @@ import type { AttacherSettings } from '../settings.ts';
 import type { AttachState } from './state.ts';
 
 export interface PlanContext {
-  readonly driver: DriverFacts;
+  readonly driver: DriverInfo;
   readonly settings: AttacherSettings;
 }
 

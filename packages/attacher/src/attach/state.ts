@@ -10,7 +10,7 @@
  * Not here: when to attach (the attach/detach controller decides), the release of PersistentVolumes (`pv-finalizer/`), volumes that
  * the driver lost (`drift/`), drivers that need no attaching (`trivial/`).
  */
-import type { ControllerPublishVolumeRequestInput, CsiChannel, DriverFacts } from '@csi-sidecars/csi';
+import type { ControllerPublishVolumeRequestInput, CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import type {
   Answer,
   Attempt,
@@ -40,7 +40,7 @@ export interface AttachLoop extends LoopTypes {
 
 /** What all runs of the loop share. */
 export interface AttachContext {
-  readonly driver: DriverFacts;
+  readonly driver: DriverInfo;
   readonly channel: CsiChannel;
   readonly settings: AttacherSettings;
   readonly finalizer: string;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The PersistentVolume that records a created volume: complete with its first write, because nothing is added later. */
-import type { DriverFacts, Volume } from '@csi-sidecars/csi';
+import type { DriverInfo, Volume } from '@csi-sidecars/csi';
 import { definedOnly, type PersistentVolume, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { formatBytes, toNodeAffinity } from '@csi-sidecars/volume';
 import { annotations, identityAttribute, volumeFinalizer } from '../names.ts';
@@ -15,7 +15,7 @@ export interface VolumeFacts {
   readonly volume: Volume;
   /** The size that the driver reported, or the requested size if it reported none. */
   readonly bytes: bigint;
-  readonly driver: DriverFacts;
+  readonly driver: DriverInfo;
   readonly settings: ProvisionerSettings;
   readonly supportsTopology: boolean;
 }

@@ -4,7 +4,7 @@
  * until the driver gives a final answer. Everything that can be refused without a request is refused here, before
  * any live read. Secrets and the attributes class are only named here; the loop reads them.
  */
-import type { CreateVolumeRequestInput, DriverFacts, VolumeCapabilityInput } from '@csi-sidecars/csi';
+import type { CreateVolumeRequestInput, DriverInfo, VolumeCapabilityInput } from '@csi-sidecars/csi';
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import {
   ok,
@@ -46,7 +46,7 @@ export type PlanAnswer =
 export interface PlanFacts {
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
-  readonly driver: DriverFacts;
+  readonly driver: DriverInfo;
   readonly settings: ProvisionerSettings;
   /** Undefined if topology is not supported, by the driver or by the feature gate. */
   readonly cluster: ClusterTopology | undefined;
@@ -133,7 +133,7 @@ function toRequiredBytes(claim: PersistentVolumeClaim): Result<bigint> {
 /** One capability per access mode of the claim, in its order; each mode is mapped on its own. */
 function toCapabilities(
   claim: PersistentVolumeClaim,
-  facts: { readonly storageClass: StorageClass; readonly driver: DriverFacts; readonly fsType: string },
+  facts: { readonly storageClass: StorageClass; readonly driver: DriverInfo; readonly fsType: string },
 ): Result<readonly VolumeCapabilityInput[]> {
   const singleNodeMultiWriter = facts.driver.controllerCapabilities.has('SINGLE_NODE_MULTI_WRITER');
   const { volumeMode, accessModes = [] } = claim.spec ?? {};

@@ -9,7 +9,7 @@
  * Not here: saving a PersistentVolume that could not be saved at once (`saving/`), deleting volumes (`volume/`), sources
  * of data, in-tree migration.
  */
-import type { CreateVolumeRequestInput, CsiChannel, DriverFacts } from '@csi-sidecars/csi';
+import type { CreateVolumeRequestInput, CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import type {
   CSINode,
   EventRecorder,
@@ -51,7 +51,7 @@ export interface ClaimLoop extends LoopTypes {
 
 /** Data that is the same for every claim of the process, as far as decisions need it. */
 export interface ClaimContext {
-  readonly driver: DriverFacts;
+  readonly driver: DriverInfo;
   readonly settings: ProvisionerSettings;
   readonly supportsTopology: boolean;
 }

@@ -5,7 +5,7 @@
  *
  * Not here: creating volumes (`claim/`), releasing them (the PV controller does), in-tree volumes.
  */
-import type { CsiChannel, DriverFacts } from '@csi-sidecars/csi';
+import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import type {
   EventRecorder,
   LoopTypes,
@@ -34,7 +34,7 @@ export interface VolumeLoop extends LoopTypes {
 
 /** Data that is the same for every volume of the process. */
 export interface VolumeContext {
-  readonly driver: DriverFacts;
+  readonly driver: DriverInfo;
   readonly channel: CsiChannel;
   readonly settings: ProvisionerSettings;
   readonly events: EventRecorder;

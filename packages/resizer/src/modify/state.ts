@@ -8,7 +8,7 @@
  *
  * Not here: sizes (`expand/`), in-tree volumes, which have no attributes.
  */
-import type { ControllerModifyVolumeRequestInput, CsiChannel, DriverFacts } from '@csi-sidecars/csi';
+import type { ControllerModifyVolumeRequestInput, CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import type {
   Answer,
   Attempt,
@@ -43,7 +43,7 @@ export interface ModifyLoop extends LoopTypes {
 
 /** The same for every claim of the process. */
 export interface ModifyContext {
-  readonly driver: DriverFacts;
+  readonly driver: DriverInfo;
   readonly channel: CsiChannel;
   readonly settings: ResizerSettings;
   readonly events: EventRecorder;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { DriverFacts } from '@csi-sidecars/csi';
+import type { DriverInfo } from '@csi-sidecars/csi';
 import type { Settings } from '../core/settings.ts';
 
 /** What a controller learns at start-up about a driver with these settings. */
-export function factsOf({ name, capabilities }: Pick<Settings, 'name' | 'capabilities'>): DriverFacts {
+export function driverInfoOf({ name, capabilities }: Pick<Settings, 'name' | 'capabilities'>): DriverInfo {
   return {
     name,
     pluginCapabilities: new Set(capabilities.plugin.map(String)),

@@ -2,7 +2,7 @@
 import type { CapabilityNames } from './identity.ts';
 
 /** What a driver reported about itself at start-up, in the form that controllers use. */
-export interface DriverFacts {
+export interface DriverInfo {
   readonly name: string;
   /** e.g. `CONTROLLER_SERVICE`. */
   readonly pluginCapabilities: CapabilityNames;
