@@ -4,7 +4,7 @@
  *
  * Guarantees: every method is synchronous, so what a caller reads between two awaits is one state; indexes always agree
  * with the objects. An index function that throws is a defect (a wrong index is silent data loss): the error names index
- * and key, and nobody here catches it.
+ * and key, and it is not caught here.
  */
 import type { KubeObject } from '../api/objects.ts';
 import { createIndexTable, type IndexTable } from './index-table.ts';
