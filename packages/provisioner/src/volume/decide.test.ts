@@ -224,7 +224,9 @@ describe('the volume table', () => {
 
   it('V7: given a driver that cannot delete volumes, when decided, then an event', () => {
     const driver = aDriver({ controller: [] });
-    expect(show(decide(state({ attachedTo: 'n1' }), { driver }))).toBe(
+    const action = decide(state({ attachedTo: 'n1' }), { driver });
+    expect(action.row).toBe('V7');
+    expect(show(action)).toBe(
       'retry, Warning VolumeFailedDelete: CSI driver does not support dynamic provisioning: controller CREATE_DELETE_VOLUME capability is not reported, failure',
     );
   });

@@ -125,7 +125,7 @@ describe('the object', () => {
 
   it('given an object without a UID, when it is deleted, then without a precondition', async () => {
     const { requests } = await performed(removeObject, undefined, { metadata: { name: 'a' } });
-    expect(requests).toEqual([['delete', 'PersistentVolume', { name: 'a' }, { preconditions: {} }]]);
+    expect(requests).toStrictEqual([['delete', 'PersistentVolume', { name: 'a' }, { preconditions: {} }]]);
   });
 
   it('given it is gone already, when it is deleted, then that is learned', async () => {
@@ -153,7 +153,7 @@ describe('the driver and its secret', () => {
     'given the secrets $secrets, when the volume is deleted, then the call has them, the timeout and the signal',
     async ({ secrets, request }) => {
       const { learned, requests, lines } = await performed({ row: 'V11', kind: 'deleteVolume', secrets }, {});
-      expect([learned, requests]).toEqual([{ deletion: 'done' }, [call(request)]]);
+      expect([learned, requests]).toStrictEqual([{ deletion: 'done' }, [call(request)]]);
       expect(lines).toEqual(
         ['Started', 'Volume deleted'].map((message) => ({
           kind: 'info',
