@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The cluster of the demonstration, and how csi-provisioner is started in it. */
+/** The cluster of the demonstration, and how the sidecars are started in it. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -14,7 +14,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { withConsent } from '../control-planes/node/consent.ts';
 import { startControlPlane, type ControlPlaneName } from '../control-planes/start-control-plane.ts';
-import { findProgram } from '../processes/program.ts';
+import { type ControllerName, findProgram } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
 import { createSidecars } from '../scenarios/sidecars.ts';
 import { worldNeedsMet, type World } from '../scenarios/world.ts';
@@ -23,7 +23,8 @@ import type { DemoOptions } from './options.ts';
 export interface DemoCluster {
   readonly api: ApiClient;
   readonly describe: string;
-  startProvisioner(driver: { readonly name: string; readonly socket: string }): Promise<SupervisedProcess>;
+  /** Starts the sidecar beside the driver. It is stopped in the clean-up. */
+  start(name: ControllerName, driver: { readonly name: string; readonly socket: string }): Promise<SupervisedProcess>;
 }
 
 export interface DemoClusterOptions {
@@ -64,7 +65,7 @@ export async function openDemoWorld(
   };
 }
 
-/** A control plane of our own, where csi-provisioner uses a token of its own ServiceAccount. */
+/** A control plane of our own, where each sidecar uses a token of its own ServiceAccount. */
 export async function embeddedCluster(
   name: 'sim' | 'local',
   options: DemoClusterOptions,
@@ -73,12 +74,12 @@ export async function embeddedCluster(
   const { folder, namespace } = options;
   const world = await openDemoWorld(name, options, cleanUp);
   const { api, controlPlane } = world;
+  await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  mkdirSync(join(folder, 'scratch'), { recursive: true });
   return {
     api,
     describe: controlPlane.server,
-    startProvisioner: async ({ name: driverName, socket }) => {
-      await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-      mkdirSync(join(folder, 'scratch'), { recursive: true });
+    start: async (name, { name: driverName, socket }) => {
       const sidecars = createSidecars({
         world,
         namespace,
@@ -88,12 +89,12 @@ export async function embeddedCluster(
         scratch: join(folder, 'scratch'),
         cleanUp,
       });
-      return await sidecars.start('csi-provisioner');
+      return await sidecars.start(name);
     },
   };
 }
 
-/** The user's own cluster: csi-provisioner uses the same kubeconfig; only the objects that are shown are created. */
+/** The user's own cluster: the sidecars use the same kubeconfig; only the objects that are shown are created. */
 export async function ownCluster(
   kubeconfig: string,
   { clock, folder, namespace }: DemoClusterOptions,
@@ -103,21 +104,21 @@ export async function ownCluster(
   const config = await loadClusterConfig(deps, { kubeconfig });
   const connection = cleanUp.use(await connectCluster({ ...deps, clock }, config));
   const api = createApiClient({ transport: connection.transport, clock, logger: silentLogger }, limits);
+  await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  cleanUp.defer(async () => void (await api.delete(namespaces, { name: namespace })));
   return {
     api,
     describe: kubeconfig,
-    startProvisioner: async ({ socket }) => {
-      await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-      cleanUp.defer(async () => void (await api.delete(namespaces, { name: namespace })));
-      const program = findProgram('csi-provisioner', {});
+    start: async (name, { socket }) => {
+      const program = findProgram(name, {});
       const args = [...program.args, `--kubeconfig=${kubeconfig}`, `--csi-address=unix://${socket}`, '--v=5'];
       const sidecar = await supervise(
         {
-          name: 'csi-provisioner',
+          name,
           command: program.command,
           args,
           env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
-          logFile: join(folder, 'csi-provisioner.log'),
+          logFile: join(folder, `${name}.log`),
         },
         clock,
       );

@@ -9,6 +9,7 @@ import { startDriver } from '../driver/driver.ts';
 import { onInterrupt } from '../interruption.ts';
 import { Refusal } from '../refusal.ts';
 import { openContext } from '../scenarios/context.ts';
+import { withoutNode as expandsWithoutNode } from '../scenarios/resizer/steps.ts';
 import { agreedKubeconfig } from './consent.ts';
 import { createDisplay, type Display } from './display.ts';
 import { type DemoOptions, parseDemoOptions, usage } from './options.ts';
@@ -83,7 +84,7 @@ interface Performance {
   readonly signal: AbortSignal;
 }
 
-/** Driver and csi-provisioner as processes beside a control plane, or beside the user's own cluster. */
+/** Driver, csi-provisioner and csi-resizer as processes beside a control plane, or beside the user's own cluster. */
 async function playOnStage(
   { display, signal, kubeconfig }: Performance & { readonly kubeconfig: string | undefined },
   { controlPlane, ...clusterOptions }: DemoClusterOptions & { readonly controlPlane: 'sim' | 'local' | 'kubeconfig' },
@@ -105,7 +106,7 @@ async function playOnStage(
       const { CSI_DRIVER_BIN: _foreign, ...env } = process.env;
       const started = await startDriver(
         { name: `${namespace}.example.com`, folder, logs: folder },
-        {},
+        expandsWithoutNode,
         { clock, env, patience },
       );
       cleanUp.use(started.process);
@@ -113,11 +114,13 @@ async function playOnStage(
     },
     ({ name, socket }) => `${name} on ${socket}`,
   );
-  await display.step(
-    'csi-provisioner',
-    () => cluster.startProvisioner(driver),
-    ({ pid }) => `process ${pid}`,
-  );
+  for (const name of ['csi-provisioner', 'csi-resizer'] as const) {
+    await display.step(
+      name,
+      () => cluster.start(name, driver),
+      ({ pid }) => `process ${pid}`,
+    );
+  }
   await show({ cluster, driver, dataFolder: folder, namespace, display, patience });
 }
 

@@ -14,8 +14,8 @@ export interface DemoOptions {
   readonly systemChanges: 'refused' | 'allowed';
 }
 
-export const usage = `Shows the main job: a claim becomes a bound volume through csi-provisioner (with a real kubelet: mounted by a pod),
-and both go again.
+export const usage = `Shows the main job: a claim becomes a bound volume through csi-provisioner, grows through csi-resizer, and both go again.
+With a real kubelet a pod mounts the volume instead, and it does not grow.
 
 usage: npm start -- [options]
   --control-plane=sim          an embedded, simulated Kubernetes; needs nothing (default)

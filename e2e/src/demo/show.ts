@@ -5,7 +5,7 @@ import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ignoreNotFound, persistentVolumeClaims, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
 import type { DriverInstance } from '../driver/driver.ts';
-import { createCalls, deletedIds } from '../driver/calls.ts';
+import { callsOf, createCalls, deletedIds } from '../driver/calls.ts';
 import { eventually, type Patience } from '../eventually.ts';
 import { aClaim, aStorageClass } from '../scenarios/objects.ts';
 import type { Display } from './display.ts';
@@ -23,6 +23,8 @@ export interface Show {
 
 const claimName = 'data';
 const size = '64Mi';
+const grownSize = '128Mi';
+const grownBytes = 128n * 1024n ** 2n;
 
 export async function show({ cluster, driver, dataFolder, namespace, display, patience }: Show): Promise<void> {
   const { api } = cluster;
@@ -35,7 +37,7 @@ export async function show({ cluster, driver, dataFolder, namespace, display, pa
   await display.step(
     'claim created',
     async () => {
-      await api.create(storageClasses, aStorageClass(className, driver.name));
+      await api.create(storageClasses, aStorageClass(className, driver.name, { allowVolumeExpansion: true }));
       cleanUp.defer(async () => void (await api.delete(storageClasses, { name: className })));
       const parts = aClaim(claimName, className, { resources: { requests: { storage: size } } });
       return await api.create(persistentVolumeClaims, { ...parts, metadata: { ...parts.metadata, namespace } });
@@ -62,10 +64,43 @@ export async function show({ cluster, driver, dataFolder, namespace, display, pa
     () => `by the cluster's own volume controller`,
   );
   const handle = volume.spec?.csi?.volumeHandle ?? '';
-  await display.step(
+  const written = await display.step(
     'data on disk',
     async () => writeAndRead(volumeFolder(dataFolder, handle)),
     ({ path, sum }) => `1 MiB written to and read from ${path}, sha256 ${sum.slice(0, 12)}`,
+  );
+  await display.step(
+    'claim asks for more',
+    () => {
+      const body = { spec: { resources: { requests: { storage: grownSize } } } };
+      return api.patch({ resource: persistentVolumeClaims, ref: claim }, { type: 'merge', body });
+    },
+    () => `${namespace}/${claimName}, ${grownSize}`,
+  );
+  await display.step(
+    'ControllerExpandVolume',
+    () =>
+      until(
+        'the driver is asked to expand',
+        async () => (await callsOf(driver, '/csi.v1.Controller/ControllerExpandVolume'))[0],
+      ),
+    ({ request }) => `the driver was asked to expand ${request.volume_id}`,
+  );
+  await display.step(
+    'claim has grown',
+    () =>
+      until('claim, volume object and driver have the new size, and the data is the same', async () => {
+        const { status } = await api.get(persistentVolumeClaims, claim);
+        const { spec } = await api.get(persistentVolumes, { name: volume.metadata?.name ?? '' });
+        const stored = (await driver.control.volumes()).find(({ id }) => id === handle);
+        return (
+          status?.capacity?.['storage'] === grownSize &&
+          spec?.capacity?.['storage'] === grownSize &&
+          stored?.capacityBytes === grownBytes &&
+          sumOf(readFileSync(written.path)) === written.sum
+        );
+      }),
+    () => `${grownSize} in the claim, the volume object and the driver; the data is the same`,
   );
   await display.step(
     'claim deleted',
@@ -105,8 +140,11 @@ function writeAndRead(folder: string): { readonly path: string; readonly sum: st
   const path = join(folder, 'greeting');
   const data = randomBytes(1024 * 1024);
   writeFileSync(path, data, { flush: true });
-  const sumOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
   const sum = sumOf(data);
   if (sumOf(readFileSync(path)) !== sum) throw new Error(`${path} does not hold what was written`);
   return { path, sum };
+}
+
+function sumOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }
