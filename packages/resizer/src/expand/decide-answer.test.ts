@@ -90,10 +90,22 @@ const shows = (text: string, rstatus: string) =>
 const internal = csiFailure('Internal');
 const invalid = csiFailure('InvalidArgument');
 
+/** The numbered cases that are about a single code. */
+const casesOfCodes: Readonly<Record<string, number>> = {
+  DeadlineExceeded: 77,
+  Aborted: 78,
+  ResourceExhausted: 79,
+  Internal: 75,
+  Unknown: 80,
+  Unimplemented: 81,
+};
+const caseOf = (row: string, code: string): string =>
+  casesOfCodes[code] === undefined ? `[resizer#${row}]` : `[resizer#${row}, ${casesOfCodes[code]}]`;
+
 describe('a call that failed', () => {
   it.each<Row>([
     ...codes.open.map((code) => ({
-      id: '[resizer#E16, 77, 78, 79]',
+      id: caseOf('E16', code),
       given: code,
       state: { expanded: { failure: csiFailure(code) } },
       then: fails('E16', notExpanded(`rpc error: code = ${code} desc = no`)),
@@ -106,7 +118,7 @@ describe('a call that failed', () => {
       then: saves('E17', true, csiFailure(code)),
     })),
     ...codes.final.map((code) => ({
-      id: '[resizer#E18, 75, 80, 81]',
+      id: caseOf('E18', code),
       given: code,
       state: { expanded: { failure: csiFailure(code) } },
       then: saves('E18', false, csiFailure(code)),

@@ -23,7 +23,7 @@ const uid = 'uid-of-data';
 const resizing = 'Normal Resizing team/data: External resizer is resizing volume pv1';
 
 describe('an expansion', () => {
-  it('[resizer#20, 50, 61, 104, 139, 199] given a claim that grows and a node that has to expand, then three writes, one call, two events', async () => {
+  it('[resizer#20, 104, 139] given a claim that grows and a node that has to expand, then three writes, one call, two events', async () => {
     const r = await aResizer();
     expect(r.writes()).toEqual([marked, volumeSaved, marked]);
     expect(r.bodies()).toEqual([
@@ -68,7 +68,7 @@ describe('an expansion', () => {
     await r.stop();
   });
 
-  it('[resizer#29, 52, 57, 63, 106] given a claim that grows and a node with nothing to do, then the claim has its size', async () => {
+  it('[resizer#29, 52, 57] given a claim that grows and a node with nothing to do, then the claim has its size', async () => {
     const r = await aResizer({ node: [] });
     expect(r.writes()).toEqual([marked, volumeSaved, marked]);
     expect(r.bodies().slice(1)).toEqual([
@@ -91,6 +91,18 @@ describe('an expansion', () => {
     });
     await r.clock.advance(3_600_000);
     expect([r.writes().length, r.calls().length]).toEqual([3, 1]);
+    await r.stop();
+  });
+
+  it('[resizer#50, 199] given a claim without resize statuses, then the first write adds one and carries the version decided on', async () => {
+    const r = await aResizer({ seed: [aClaim({ spec: '1Gi' }), aVolume()] });
+    r.ask('2Gi');
+    const decidedOn = r.claim()?.metadata?.resourceVersion;
+    await r.settle();
+    expect(r.bodies()[0]).toMatchObject({
+      metadata: { uid, resourceVersion: decidedOn },
+      status: { allocatedResourceStatuses: { storage: 'ControllerResizeInProgress' } },
+    });
     await r.stop();
   });
 

@@ -21,7 +21,7 @@ const kubeletSays = (r: Fixture, storage: string): void =>
   r.changeClaim((claim) => ({ ...claim, status: { ...claim.status, allocatedResourceStatuses: { storage } } }));
 
 describe('the recorded old size', () => {
-  it('[resizer#104, 105, 114, 212] given kubelet finishes, then the record goes in one write, and nothing else happens', async () => {
+  it('[resizer#104, 105, 212] given kubelet finishes, then the record goes in one write, and nothing else happens', async () => {
     const r = await aResizer();
     expect([noteOf(r), r.writes().length]).toEqual(['1Gi', 3]);
     kubeletSays(r, 'NodeResizeInProgress');

@@ -22,7 +22,7 @@ const silver = aClass('silver', { parameters: { tier: 'silver' } });
 const uid = 'uid-of-data';
 
 describe('a modification', () => {
-  it('[resizer#144, 147, 179, 184, 199] given a class for the first time, then three writes, one call, two events', async () => {
+  it('[resizer#144, 184, 199] given a class for the first time, then three writes, one call, two events', async () => {
     const r = await aResizer({ seed: [claimOf(), aVolume(), gold] });
     expect(r.writes()).toEqual([marked, volumeSaved, marked]);
     expect(r.bodies()).toEqual([
