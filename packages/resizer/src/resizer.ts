@@ -8,11 +8,10 @@ import {
   type EventRecorder,
   type Loop,
 } from '@csi-sidecars/runtime';
+import { createClaimMemory } from './claim-memory.ts';
 import { canModify, type ResizerDriver } from './driver.ts';
 import { expandLoop } from './expand/loop.ts';
-import { createExpandMemory } from './expand/memory.ts';
 import { modifyLoop } from './modify/loop.ts';
-import { createModifyMemory } from './modify/memory.ts';
 import { createOpenCalls } from './open-calls.ts';
 import { createOwnWrites } from './own-writes.ts';
 import type { ResizerSettings } from './settings.ts';
@@ -51,11 +50,11 @@ function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): reado
   };
   const loops: Loop[] = [];
   if (driver.expansion !== 'none') {
-    loops.push(expandLoop({ ...shared, memory: createExpandMemory() }, watched, clock));
+    loops.push(expandLoop({ ...shared, memory: createClaimMemory() }, watched, clock));
   }
   if (canModify(driver) && settings.features.volumeAttributesClass) {
     const classes = { ...watched, classes: watchedClasses() };
-    loops.push(modifyLoop({ ...shared, memory: createModifyMemory() }, classes, clock));
+    loops.push(modifyLoop({ ...shared, memory: createClaimMemory() }, classes, clock));
   }
   return loops;
 }

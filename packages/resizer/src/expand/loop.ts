@@ -94,7 +94,10 @@ export function matters(change: Change<PersistentVolumeClaim>): boolean {
   );
 }
 
-/** The claims of a pod that is gone that no other pod uses. */
-function freed(pod: Pod, { memory }: ExpandContext, { pods }: Caches<ExpandLoop>): readonly ClaimKey[] {
-  return claimsUsedBy(pod).filter((key) => memory.isInUse(key) && pods.byIndex('claim', key).length === 0);
+/** The claims of a pod that is gone, as far as their last call found the volume in use and no other pod uses them. */
+function freed(pod: Pod, { memory }: ExpandContext, { claims, pods }: Caches<ExpandLoop>): readonly ClaimKey[] {
+  return claimsUsedBy(pod).filter((key) => {
+    const entry = memory.get(key, claims.get(key)?.metadata?.uid ?? '');
+    return entry?.kind === 'final' && entry.isInUse && pods.byIndex('claim', key).length === 0;
+  });
 }
