@@ -12,7 +12,7 @@ export interface SessionEvents {
   /** A request, a final response or trailers, well formed. Interim responses (1xx) are skipped. */
   readonly onHeaders: (stream: number, headers: readonly Header[], position: Position) => void;
   readonly onData: (stream: number, bytes: Buffer, position: Position) => void;
-  /** The stream ends with an error code, whoever found the error. */
+  /** The stream ends with an error code, whichever side found the error. */
   readonly onReset: (stream: number, reset: Reset) => void;
   /** Called once; no other event follows. */
   readonly onClosed: (reason: string) => void;

@@ -55,7 +55,7 @@ export function exchange(
       stream.close(constants.NGHTTP2_CANCEL);
       stream.destroy(error);
     };
-    // A stream that was cut off without an error looks like one that has ended; only its code tells them apart.
+    // A stream that was cut off without an error looks like one that has ended; only its code differs.
     const cutOff = (): TransportError | undefined =>
       stream.rstCode === constants.NGHTTP2_NO_ERROR ? undefined : failure(new TransportError('eof', 'unexpected EOF'));
     const finished = (): void => signal.removeEventListener('abort', onAbort);
