@@ -97,19 +97,35 @@ export function jobFor(id: number, path: string, reach: Reach): Job | undefined 
   return { id, reload, runs, ms: Math.min(spent, budgetMs) };
 }
 
+type Settled = (id: number, verdict: Verdict, job: Job) => void;
+
 export async function judgeAll(
   world: World,
   jobs: readonly Job[],
   onVerdict: (id: number, verdict: Verdict) => void,
 ): Promise<void> {
-  const waiting = [...jobs];
   const doubted = new Set<number>();
-  const worker = async (): Promise<void> => {
-    while (waiting.length > 0) await work(waiting.splice(0, 120));
-  };
-  await Promise.all(Array.from({ length: world.concurrency }, worker));
+  const again: Job[] = jobs.filter(({ reload }) => reload);
+  await inBatches(
+    jobs.filter(({ reload }) => !reload),
+    120,
+    (id, verdict, job) => {
+      if (verdict.killedBy === undefined) again.push({ ...job, reload: true });
+      else onVerdict(id, verdict);
+    },
+  );
+  // Code that runs while modules load, or whose result is kept, needs modules that are loaded with the mutant.
+  await inBatches(again, 20, onVerdict);
 
-  async function work(batch: readonly Job[]): Promise<void> {
+  async function inBatches(all: readonly Job[], size: number, settled: Settled): Promise<void> {
+    const waiting = [...all];
+    const worker = async (): Promise<void> => {
+      while (waiting.length > 0) await work(waiting.splice(0, size), settled);
+    };
+    await Promise.all(Array.from({ length: world.concurrency }, worker));
+  }
+
+  async function work(batch: readonly Job[], settled: Settled): Promise<void> {
     let left = [...batch];
     while (left.length > 0) {
       const plan: SessionPlan = {
@@ -122,7 +138,11 @@ export async function judgeAll(
       const settle = (id: number, verdict: Verdict) => {
         left = left.filter((job) => job.id !== id);
         current = undefined;
-        onVerdict(id, verdict);
+        settled(
+          id,
+          verdict,
+          batch.find((job) => job.id === id)!,
+        );
       };
       const before = left.length;
       const silentMs = () => mutantSilentMs + 5 * (batch.find(({ id }) => id === current)?.ms ?? mutantSilentMs);
