@@ -28,8 +28,9 @@ export async function runSession(session: Session, host: Host): Promise<void> {
   let active = none;
   let hits = new Set<number>();
   const byTest = new Map<string, Set<number>>();
+  const isBaseline = session.task.kind === 'baseline';
   globalThis.__m = (id) => {
-    hits.add(id);
+    if (isBaseline) hits.add(id);
     return id === active;
   };
   let outside = hits;
