@@ -8,6 +8,8 @@ export interface World {
   readonly root: string;
   readonly files: readonly InstrumentedFile[];
   readonly concurrency: number;
+  /** Test file -> which pattern of the group it is of. */
+  readonly ranks: ReadonlyMap<string, number>;
   readonly say: (text: string) => void;
 }
 
@@ -18,6 +20,7 @@ export interface TimedTest {
 }
 
 export interface Reach {
+  readonly ranks: ReadonlyMap<string, number>;
   /** Mutant -> tests that execute its code. */
   readonly tests: ReadonlyMap<number, readonly TimedTest[]>;
   /** Mutant -> test files that execute its code while they load. */
@@ -60,7 +63,7 @@ export async function findReach(world: World, tests: readonly string[]): Promise
     },
   );
   if (done !== tests.length) throw new Error(`Only ${done} of ${tests.length} test files ran without a mutant`);
-  return { tests: byTest, loads };
+  return { ranks: world.ranks, tests: byTest, loads };
 }
 
 function push<V>(map: Map<number, V[]>, key: number, value: V): void {
@@ -84,32 +87,49 @@ export function jobFor(id: number, path: string, reach: Reach): Job | undefined 
   if (reload) for (const { file, ms } of loading) costs.set(file, ms);
   const distance = (file: string) => {
     if (basename(file) === basename(path).replace(/\.ts$/, '.test.ts') && file.includes(dirname(path))) return 0;
-    return dirname(file).endsWith(dirname(path)) ? 1 : 2;
+    return dirname(file).endsWith(dirname(path)) ? 1 : 2 + (reach.ranks.get(file) ?? 0);
   };
   const sorted = [...costs].sort(([a, x], [b, y]) => distance(a) - distance(b) || x - y);
+  const hasOneRank = Math.max(...reach.ranks.values()) === 0;
   let spent = 0;
   const runs: TestRun[] = [];
   for (const [file, ms] of sorted) {
     spent += ms;
-    if (spent > budgetMs && runs.length > 0 && distance(file) > 0) break;
+    if (spent > budgetMs && runs.length > 0 && distance(file) > (hasOneRank ? 1 : 2)) break;
     runs.push(reload ? { file } : { file, ids: ids.get(file) ?? [] });
   }
   return { id, reload, runs, ms: Math.min(spent, budgetMs) };
 }
+
+type Settled = (id: number, verdict: Verdict, job: Job) => void;
 
 export async function judgeAll(
   world: World,
   jobs: readonly Job[],
   onVerdict: (id: number, verdict: Verdict) => void,
 ): Promise<void> {
-  const waiting = [...jobs];
   const doubted = new Set<number>();
-  const worker = async (): Promise<void> => {
-    while (waiting.length > 0) await work(waiting.splice(0, 120));
-  };
-  await Promise.all(Array.from({ length: world.concurrency }, worker));
+  const again: Job[] = jobs.filter(({ reload }) => reload);
+  await inBatches(
+    jobs.filter(({ reload }) => !reload),
+    120,
+    (id, verdict, job) => {
+      if (verdict.killedBy === undefined) again.push({ ...job, reload: true });
+      else onVerdict(id, verdict);
+    },
+  );
+  // Code that runs while modules load, or whose result is kept, needs modules that are loaded with the mutant.
+  await inBatches(again, 20, onVerdict);
 
-  async function work(batch: readonly Job[]): Promise<void> {
+  async function inBatches(all: readonly Job[], size: number, settled: Settled): Promise<void> {
+    const waiting = [...all];
+    const worker = async (): Promise<void> => {
+      while (waiting.length > 0) await work(waiting.splice(0, size), settled);
+    };
+    await Promise.all(Array.from({ length: world.concurrency }, worker));
+  }
+
+  async function work(batch: readonly Job[], settled: Settled): Promise<void> {
     let left = [...batch];
     while (left.length > 0) {
       const plan: SessionPlan = {
@@ -122,7 +142,11 @@ export async function judgeAll(
       const settle = (id: number, verdict: Verdict) => {
         left = left.filter((job) => job.id !== id);
         current = undefined;
-        onVerdict(id, verdict);
+        settled(
+          id,
+          verdict,
+          batch.find((job) => job.id === id)!,
+        );
       };
       const before = left.length;
       const silentMs = () => mutantSilentMs + 5 * (batch.find(({ id }) => id === current)?.ms ?? mutantSilentMs);

@@ -75,14 +75,19 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     const key = options.fresh ? `${hash(source)} ${Date.now()}` : hash(source, JSON.stringify(mutants));
     return { path, firstId, source, mutants, cache: new VerdictCache(root, path, key) };
   });
-  const tests = group.tests
-    .flatMap((pattern) => globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }))
-    .sort()
-    .map((path) => join(root, path));
+  const ranks = new Map<string, number>();
+  for (const [rank, pattern] of group.tests.entries()) {
+    for (const path of globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }).sort()) {
+      const file = join(root, path);
+      if (!ranks.has(file)) ranks.set(file, rank);
+    }
+  }
+  const tests = [...ranks.keys()];
   const world: World = {
     root,
     files: files.map(({ path, firstId }) => ({ path, firstId })),
     concurrency: Number(options.concurrency),
+    ranks,
     say,
   };
   say(`${group.name}: ${nextId} mutants in ${files.length} files, ${tests.length} test files`);

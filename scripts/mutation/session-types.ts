@@ -14,7 +14,7 @@ export interface TestRun {
 
 export interface Job {
   readonly id: number;
-  /** The mutant takes effect while modules load, so they are loaded again. */
+  /** Modules are loaded again with the mutant, and all tests of the files run: it may take effect while they load. */
   readonly reload: boolean;
   readonly runs: readonly TestRun[];
   /** How long these took without a mutant. */

@@ -28,8 +28,9 @@ export async function runSession(session: Session, host: Host): Promise<void> {
   let active = none;
   let hits = new Set<number>();
   const byTest = new Map<string, Set<number>>();
+  const isBaseline = session.task.kind === 'baseline';
   globalThis.__m = (id) => {
-    hits.add(id);
+    if (isBaseline) hits.add(id);
     return id === active;
   };
   let outside = hits;
@@ -72,21 +73,20 @@ export async function runSession(session: Session, host: Host): Promise<void> {
 
   async function judge(job: Job): Promise<Line> {
     for (const run of job.runs) {
-      const killer = await attempt(job, run);
+      if (job.reload) host.forgetModules();
+      const killer = await attempt(job, job.reload ? { file: run.file } : run);
+      if (job.reload) host.forgetModules();
       if (killer === undefined) continue;
       // The same test without the mutant: a failure now says that an earlier mutant left something behind.
-      if (job.reload) host.forgetModules();
       if (killer.how === 'unhandled' || (await fails({ file: run.file, ...killer.again })) !== undefined) {
         return { kind: 'doubtful', id: job.id, reason: killer.how };
       }
       return { kind: 'verdict', id: job.id, killedBy: run.file, how: killer.how };
     }
-    if (job.reload) host.forgetModules();
     return { kind: 'verdict', id: job.id, killedBy: undefined, how: 'survived' };
   }
 
   async function attempt(job: Job, run: TestRun) {
-    if (job.reload) host.forgetModules();
     active = job.id;
     try {
       return await fails(run);

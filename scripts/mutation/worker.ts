@@ -48,7 +48,7 @@ function hostOf(state: WorkerGlobalState, traces: Traces): Host {
       seen.unhandled = false;
       const ctx = {
         ...state.ctx,
-        files: [{ ...state.ctx.files[0]!, filepath: file, ...(ids === undefined ? {} : { testIds: [...ids] }) }],
+        files: [{ filepath: file, testIds: ids === undefined ? undefined : [...ids] }],
       };
       await runBaseTests('run', Object.assign(state, { ctx, rpc }), traces);
       return resultOf(seen);
