@@ -100,9 +100,6 @@ it('given the page about troubleshooting, then the rows that it names are those 
   expect(numbered.filter((id) => !cases.has(id))).toEqual([]);
 });
 
-/** Pages that a long run writes, which may not have taken place yet: `npm run mutation`. */
-const writtenByRuns: ReadonlySet<string> = new Set(['docs/reference/mutation.md']);
-
 /** Comments of all sources with the file that they stand in. A URL is no comment. */
 function comments(): readonly { readonly path: string; readonly text: string }[] {
   return globSync('{packages,e2e,bench,scripts}/**/*.{ts,mjs}', { cwd: root })
@@ -118,7 +115,7 @@ it('given a comment that names a page or a folder of this repository, then that 
   const named = comments().flatMap(({ path, text }) =>
     [...text.matchAll(/\b(?:docs|packages|e2e|bench|scripts)\/[\w./<>*-]*[\w>*]/g)]
       .map(([target]) => target)
-      .filter((target) => !target.includes('<') && !writtenByRuns.has(target))
+      .filter((target) => !target.includes('<'))
       .map((target) => ({ path, target })),
   );
   expect(named.length).toBeGreaterThan(20);
