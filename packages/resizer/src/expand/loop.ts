@@ -11,15 +11,8 @@ import {
   type Pod,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import {
-  annotationOf,
-  capacityOf,
-  type ClaimKey,
-  claimKey,
-  requestedSize,
-  resizeStatusOf,
-  volumeNameOf,
-} from '../claim.ts';
+import { annotationOf, capacityOf, type ClaimKey, requestedSize, resizeStatusOf, volumeNameOf } from '../claim.ts';
+import { claimSubject, endRun, recall } from '../claim-loop.ts';
 import { annotations } from '../names.ts';
 import { wakeOnForeignChanges } from '../own-writes.ts';
 import { isLess, isSame } from '../size.ts';
@@ -29,21 +22,13 @@ import { performers } from './perform.ts';
 import { type ExpandContext, type ExpandLoop, type ExpandState, nothingLearned } from './state.ts';
 
 export function expandLoop(context: ExpandContext, watched: Watched, clock: Clock): Loop {
-  const { driver, settings, events, memory, turns, ownWrites, openCalls } = context;
+  const { driver, settings, turns, ownWrites } = context;
   const foreign = wakeOnForeignChanges(ownWrites, matters);
   return defineLoop<ExpandLoop>({
     name: `${driver.name}-pvc`,
     settings,
     watches: { ...watched, pods: settings.handleInUseErrors ? watched.pods : undefined },
-    subject: {
-      watch: 'claims',
-      keyOf: claimKey,
-      forget: (key) => {
-        memory.delete(key);
-        ownWrites.forget(key);
-        openCalls.forget(key);
-      },
-    },
+    subject: claimSubject(context),
     wakes: {
       claims: foreign.onChange,
       // The claim may have come first.
@@ -56,28 +41,21 @@ export function expandLoop(context: ExpandContext, watched: Watched, clock: Cloc
     observe: (caches, key) => observe(context, caches, { key, clock }),
     decide: (state) => decide(state, context),
     perform: performers(context),
-    onEnd: ({ key, concluded }) => {
-      turns.end('expand', key, concluded?.state.turn === 'busy');
-      const claim = concluded?.state.claim;
-      if (claim !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(claim, event);
-    },
+    onEnd: (run) => endRun(context, 'expand', run),
   });
 }
 
 function observe(
-  { memory, settings }: ExpandContext,
+  context: ExpandContext,
   { claims, volumes, pods }: Caches<ExpandLoop>,
   { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
 ): ExpandState {
   const claim = claims.get(key);
-  const entry = memory.get(key, claim?.metadata?.uid ?? '');
-  const endsMs = entry?.kind === 'infeasible' ? entry.sinceMs + settings.retryIntervalMaxMs : 0;
   return {
     claim,
     volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
-    entry,
-    infeasibleForMs: Math.max(endsMs - clock.monotonicMs(), 0),
-    isUsed: settings.handleInUseErrors && pods.byIndex('claim', key).length > 0,
+    ...recall(context, claim, { key, clock }),
+    isUsed: context.settings.handleInUseErrors && pods.byIndex('claim', key).length > 0,
     ...nothingLearned,
   };
 }

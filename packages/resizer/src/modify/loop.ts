@@ -21,6 +21,7 @@ import {
   volumeNameOf,
   wantedClassOf,
 } from '../claim.ts';
+import { claimSubject, endRun, recall } from '../claim-loop.ts';
 import { wakeOnForeignChanges } from '../own-writes.ts';
 import { newlyBoundClaim, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
@@ -32,21 +33,13 @@ export interface ModifyWatched extends Pick<Watched, 'claims' | 'volumes'> {
 }
 
 export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock: Clock): Loop {
-  const { driver, settings, events, memory, turns, ownWrites, openCalls } = context;
+  const { driver, settings, turns, ownWrites } = context;
   const foreign = wakeOnForeignChanges(ownWrites, matters);
   return defineLoop<ModifyLoop>({
     name: `${driver.name}-pvc-modify`,
     settings,
     watches: { claims: watched.claims, volumes: watched.volumes, classes: watched.classes },
-    subject: {
-      watch: 'claims',
-      keyOf: claimKey,
-      forget: (key) => {
-        memory.delete(key);
-        ownWrites.forget(key);
-        openCalls.forget(key);
-      },
-    },
+    subject: claimSubject(context),
     wakes: {
       claims: foreign.onChange,
       // The claim may have come first.
@@ -61,22 +54,16 @@ export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock
     observe: (caches, key) => observe(context, caches, { key, clock }),
     decide: (state) => decide(state, context),
     perform: performers(context),
-    onEnd: ({ key, concluded }) => {
-      turns.end('modify', key, concluded?.state.turn === 'busy');
-      const claim = concluded?.state.claim;
-      if (claim !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(claim, event);
-    },
+    onEnd: (run) => endRun(context, 'modify', run),
   });
 }
 
 function observe(
-  { memory, settings }: ModifyContext,
+  context: ModifyContext,
   { claims, volumes, classes }: Caches<ModifyLoop>,
   { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
 ): ModifyState {
   const claim = claims.get(key);
-  const entry = memory.get(key, claim?.metadata?.uid ?? '');
-  const endsMs = entry?.kind === 'infeasible' ? entry.sinceMs + settings.retryIntervalMaxMs : 0;
   const classNamed = (name: string): VolumeAttributesClass | undefined =>
     name === '' ? undefined : classes.get(toObjectKey(undefined, name));
   return {
@@ -84,8 +71,7 @@ function observe(
     volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
     wantedClass: claim && classNamed(wantedClassOf(claim)),
     targetClass: claim && classNamed(modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? ''),
-    entry,
-    infeasibleForMs: Math.max(endsMs - clock.monotonicMs(), 0),
+    ...recall(context, claim, { key, clock }),
     ...nothingLearned,
   };
 }
