@@ -70,6 +70,8 @@ export {
   isTimeout,
   isTooManyRequests,
 } from './api/error-predicates.ts';
+export { changeObject } from './api/change-object.ts';
+export type { ChangeObjectDeps, MergePatch, ObjectChange } from './api/change-object.ts';
 export { definedOnly } from './api/defined-only.ts';
 export { ignoreNotFound } from './api/ignore-not-found.ts';
 export { stringifyJson } from './api/json.ts';
@@ -83,6 +85,7 @@ export { toError } from './api/to-error.ts';
 // Events and finalizers.
 export { createEventRecorder } from './event-recorder/create-event-recorder.ts';
 export type { EventRecorder, RecordedEvent } from './event-recorder/recorder.ts';
+export { finalizersWith, finalizersWithout } from './finalizer/finalizer-list.ts';
 export { addedFinalizer, removedFinalizer } from './finalizer/finalizer-patch.ts';
 export { addFinalizer, removeFinalizer } from './finalizer/write-finalizer.ts';
 // The lease.

@@ -20,8 +20,27 @@ export { compareQuantities, formatBytes, formatQuantity, parseQuantity, toBytes 
 export type { Quantity, QuantityFormat } from './quantity.ts';
 export { ok, refuse } from './result.ts';
 export type { Result } from './result.ts';
+export { secretTemplateOf } from './secret-parameters.ts';
+export type { SecretParameters } from './secret-parameters.ts';
 export { expandTemplate, resolveSecret } from './secret-templates.ts';
 export type { SecretReference, SecretTemplate, SecretTokens } from './secret-templates.ts';
+export { isBoundTo, mayBindTo } from './snapshots/binding.ts';
+export { classSecretOf, driverParametersOf } from './snapshots/class-parameters.ts';
+export {
+  annotationYes,
+  contentNameOf,
+  groupContentNameOf,
+  managedByLabel,
+  memberNamesOf,
+  snapshotAnnotations,
+  snapshotFinalizers,
+  snapshotSecrets,
+} from './snapshots/names.ts';
+export type { MemberNames, SecretKeys } from './snapshots/names.ts';
+export type * from './snapshots/objects.ts';
+export * from './snapshots/resources.ts';
+export { millisToNanoseconds, nanosecondsToTime, toNanoseconds } from './snapshots/times.ts';
+export type { ProtobufTimestamp } from './snapshots/times.ts';
 export { toVolumeCapability } from './volume-capability.ts';
 export type { VolumeUse } from './volume-capability.ts';
 export { toVolumeName } from './volume-names.ts';

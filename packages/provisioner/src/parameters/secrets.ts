@@ -10,6 +10,7 @@ import {
   type Result,
   type SecretReference,
   type SecretTemplate,
+  secretTemplateOf,
 } from '@csi-sidecars/volume';
 import { reservedPrefix } from '../names.ts';
 
@@ -104,31 +105,17 @@ function tokensOf(subject: SecretSubject): Parameters<typeof resolveSecret>[1] {
   return { namespace, name: { ...Object.fromEntries(annotations), ...namespace, 'pvc.name': subject.claimName } };
 }
 
-function templateOf(parameters: Readonly<Record<string, string>>, keys: Purpose): Result<SecretTemplate | undefined> {
-  const names = valuesOf(parameters, [keys.deprecatedName, keys.name]);
-  const namespaces = valuesOf(parameters, [keys.deprecatedNamespace, keys.namespace]);
-  if (names.length > 1 || namespaces.length > 1) {
-    return refuse(`${keys.label} secrets specified in parameters with both "csi" and "${reservedPrefix}" keys`);
-  }
-  if (names.length !== namespaces.length) {
-    return refuse(`either name and namespace for ${keys.label} secrets specified, Both must be specified`);
-  }
-  const [[name], [namespace]] = [names, namespaces];
-  if (name === undefined || namespace === undefined) return ok(undefined);
-  if (name === '' || namespace === '') {
-    return refuse(`${keys.label} secrets specified in parameters but value of either namespace or name is empty`);
-  }
-  return ok({ name, namespace });
+function templateOf(
+  parameters: Readonly<Record<string, string>>,
+  purpose: Purpose,
+): Result<SecretTemplate | undefined> {
+  return secretTemplateOf(parameters, {
+    label: purpose.label,
+    names: spellingsOf(purpose.deprecatedName, purpose.name),
+    namespaces: spellingsOf(purpose.deprecatedNamespace, purpose.namespace),
+  });
 }
 
-/** The references that exist, in this order. */
-function valuesOf(
-  parameters: Readonly<Record<string, string>>,
-  keys: readonly (string | undefined)[],
-): readonly string[] {
-  const values: string[] = [];
-  for (const key of keys) {
-    if (key !== undefined && Object.hasOwn(parameters, key)) values.push(parameters[key] ?? '');
-  }
-  return values;
+function spellingsOf(deprecated: string | undefined, key: string): readonly string[] {
+  return deprecated === undefined ? [key] : [deprecated, key];
 }

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { createFakeApiServer, FakeClock, type FakeApiServer, seededRandom } from '../../testing/index.ts';
+import { silentLogger } from '../log/logger.ts';
+import { changeObject, type ObjectChange } from './change-object.ts';
+import { createApiClient } from './create-client.ts';
+import { isConflict, isNotFound } from './error-predicates.ts';
+import type { KubeObject } from './objects.ts';
+import type { Resource } from './resource.ts';
+
+interface Widget extends KubeObject {
+  readonly spec?: { readonly size?: number; readonly colour?: string };
+  readonly status?: { readonly createdAt?: number | bigint; readonly ready?: boolean; readonly error?: string };
+}
+
+const widgets: Resource<Widget> = {
+  group: 'test.io',
+  version: 'v1',
+  plural: 'widgets',
+  kind: 'Widget',
+  namespaced: true,
+};
+const ref = { namespace: 'team', name: 'a' };
+
+function createSetting(widget: Partial<Widget> = {}) {
+  const clock = new FakeClock();
+  const random = seededRandom(1);
+  const server: FakeApiServer = createFakeApiServer({ clock, random });
+  server.addTypes({ ...widgets, custom: true, generation: true, status: 'statusOnly' });
+  const client = createApiClient(
+    { transport: server.transport, clock, logger: silentLogger },
+    { userAgent: 'test', qps: -1, burst: 0 },
+  );
+  const object = server.seed<Widget>({
+    apiVersion: 'test.io/v1',
+    kind: 'Widget',
+    ...widget,
+    metadata: { ...ref, ...widget.metadata },
+  });
+  const remembered: Widget[] = [];
+  const cache = { remember: (stored: Widget) => void remembered.push(stored) };
+  const change = async (part: Omit<ObjectChange<Widget>, 'resource' | 'object'>, from = object): Promise<Widget> => {
+    const changing = changeObject({ client, clock, random, cache }, { resource: widgets, object: from, ...part });
+    changing.catch(() => undefined);
+    for (let turn = 0; turn < 6; turn++) await clock.advance(20);
+    return await changing;
+  };
+  const requests = (): readonly string[] =>
+    server.requests.map(({ verb, subresource, code }) => [verb, subresource, code].filter(Boolean).join(' '));
+  return { server, object, change, remembered, requests };
+}
+
+it('given a copy that is current, then one request changes the named fields, and the cache has the answer', async () => {
+  const { object, change, remembered, requests, server } = createSetting({ spec: { size: 1, colour: 'red' } });
+  const stored = await change({ patch: () => ({ spec: { size: 2 } }) });
+  expect(stored.spec).toEqual({ size: 2, colour: 'red' });
+  expect(remembered).toEqual([stored]);
+  expect(requests()).toEqual(['patch 200']);
+  expect(server.writes()[0]?.body).toEqual({
+    spec: { size: 2 },
+    metadata: { uid: object.metadata?.uid, resourceVersion: object.metadata?.resourceVersion },
+  });
+});
+
+it('given nothing to change, then nothing is sent, and the copy is the answer', async () => {
+  const { object, change, remembered, requests } = createSetting();
+  expect(await change({ patch: () => undefined })).toBe(object);
+  expect([requests(), remembered]).toEqual([[], []]);
+});
+
+it('given the object changed since, then it is read again, and the change is computed for what it is now', async () => {
+  const { server, change, requests } = createSetting({ spec: { size: 1 } });
+  server.objects.change(widgets, ref, (widget) => ({ ...widget, spec: { size: 5, colour: 'blue' } }));
+  const seen: unknown[] = [];
+  const stored = await change({
+    patch: ({ spec }) => {
+      seen.push(spec);
+      return { spec: { size: (spec?.size ?? 0) + 1 } };
+    },
+  });
+  expect(seen).toEqual([{ size: 1 }, { size: 5, colour: 'blue' }]);
+  expect(stored.spec).toEqual({ size: 6, colour: 'blue' });
+  expect(requests()).toEqual(['patch 409', 'get 200', 'patch 200']);
+});
+
+it('given a change that another writer made meanwhile, then the object as the server has it is the answer', async () => {
+  const { server, change, requests } = createSetting({ spec: { size: 1 } });
+  server.objects.change(widgets, ref, (widget) => ({ ...widget, spec: { size: 2 } }));
+  const stored = await change({ patch: ({ spec }) => (spec?.size === 2 ? undefined : { spec: { size: 2 } }) });
+  expect(stored.spec).toEqual({ size: 2 });
+  expect(requests()).toEqual(['patch 409', 'get 200']);
+});
+
+it('given a time in nanoseconds that another writer set, then a change of the status beside it keeps every digit', async () => {
+  const { change } = createSetting({ status: { createdAt: 1_763_836_800_123_456_789n, error: 'no' } });
+  const stored = await change({ subresource: 'status', patch: () => ({ status: { ready: true, error: null } }) });
+  expect(stored.status).toEqual({ createdAt: 1_763_836_800_123_456_789n, ready: true });
+});
+
+it('given five conflicts in a row, then the last one is thrown', async () => {
+  const { server, change, requests } = createSetting({ spec: { size: 1 } });
+  const always = (): object => {
+    server.objects.change(widgets, ref, (widget) => ({ ...widget, spec: { size: (widget.spec?.size ?? 0) + 1 } }));
+    return { spec: { colour: 'red' } };
+  };
+  const error = await change({ patch: always }).catch((thrown: unknown) => thrown);
+  expect(isConflict(error)).toBe(true);
+  expect(requests().filter((request) => request === 'patch 409')).toHaveLength(5);
+});
+
+it('given another object of the name, then it is left alone, and the conflict is thrown without further tries', async () => {
+  const { server, object, change, requests } = createSetting({ spec: { size: 1 } });
+  server.objects.remove(widgets, ref);
+  const other = server.seed<Widget>({ apiVersion: 'test.io/v1', kind: 'Widget', metadata: ref });
+  const error = await change({ patch: () => ({ spec: { size: 2 } }) }, object).catch((thrown: unknown) => thrown);
+  expect(isConflict(error)).toBe(true);
+  expect(requests()).toEqual(['patch 409', 'get 200']);
+  expect(server.objects.get(widgets, ref)).toEqual(other);
+});
+
+it('given the object is gone, then NotFound is thrown', async () => {
+  const { server, object, change } = createSetting();
+  server.objects.remove(widgets, ref);
+  const error = await change({ patch: () => ({ spec: { size: 2 } }) }, object).catch((thrown: unknown) => thrown);
+  expect(isNotFound(error)).toBe(true);
+});

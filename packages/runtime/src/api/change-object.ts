@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Changes an object that others write too, from a copy that may be old, with one request when the copy is current.
+ *
+ * The change is a merge patch that carries the UID and the resource version of the copy, so it is applied to exactly that state or refused.
+ * After a conflict the object is read again and the change is computed again, in place: what the caller did before, a call to
+ * a driver for example, need not be repeated. Works for every kind, custom resources included, and never writes a field that the patch
+ * does not name.
+ */
+import type { Clock } from '../clock/clock.ts';
+import type { Random } from '../clock/random.ts';
+import type { Informer } from '../informer/informer.ts';
+import type { ApiClient, CallOptions, ObjectRef } from './client.ts';
+import { definedOnly } from './defined-only.ts';
+import { isConflict } from './error-predicates.ts';
+import type { KubeObject } from './objects.ts';
+import type { Resource } from './resource.ts';
+import { retryOnConflict } from './retry-on-conflict.ts';
+
+export interface ChangeObjectDeps<T extends KubeObject> {
+  readonly client: Pick<ApiClient, 'get' | 'patch'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Where the object is read from: it shows the answer at once. */
+  readonly cache: Pick<Informer<T>, 'remember'>;
+}
+
+export interface ObjectChange<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  /** However old. */
+  readonly object: T;
+  readonly subresource?: 'status' | undefined;
+  /**
+   * The merge patch that makes this state what it has to be; undefined: nothing has to change. Called for `object`, and after each
+   * conflict for the state that the server has then. Must not name the UID or the resource version.
+   */
+  readonly patch: (object: T) => MergePatch | undefined;
+}
+
+/** Null removes a field. */
+export type MergePatch = Readonly<Record<string, unknown>> & {
+  readonly metadata?: Readonly<Record<string, unknown>>;
+};
+
+/**
+ * Resolves with the object as it is stored then; with `object` if nothing had to change. Rejects as the client does: NotFound when the
+ * object is gone, the last conflict after five in a row, or when another object has its name.
+ */
+export async function changeObject<T extends KubeObject>(
+  { client, clock, random, cache }: ChangeObjectDeps<T>,
+  { resource, object, subresource, patch }: ObjectChange<T>,
+  options: CallOptions = {},
+): Promise<T> {
+  const ref: ObjectRef = { namespace: object.metadata?.namespace, name: object.metadata?.name ?? '' };
+  const uid = object.metadata?.uid;
+  let known = object;
+  let lost: Error | undefined;
+  const write = async (): Promise<T> => {
+    if (lost !== undefined) {
+      known = await client.get(resource, ref, options);
+      if (known.metadata?.uid !== uid) throw new OtherObject(lost);
+    }
+    const body = patch(known);
+    if (body === undefined) return known;
+    const metadata = { ...body.metadata, uid, resourceVersion: known.metadata?.resourceVersion };
+    try {
+      const merge = { type: 'merge', body: { ...body, metadata } } as const;
+      const stored = await client.patch({ resource, ref }, merge, { ...options, ...definedOnly({ subresource }) });
+      cache.remember(stored);
+      return stored;
+    } catch (error) {
+      if (isConflict(error)) lost = error;
+      throw error;
+    }
+  };
+  try {
+    return await retryOnConflict({ clock, random }, write, { ...conflicts, signal: options.signal });
+  } catch (error) {
+    throw error instanceof OtherObject ? error.conflict : error;
+  }
+}
+
+/** client-go's retry.DefaultRetry. */
+const conflicts = { attempts: 5, delayMs: 10, factor: 1 };
+
+/** Ends the retries: the object that was to be changed is gone, and another one has its name. */
+class OtherObject extends Error {
+  readonly conflict: Error;
+  constructor(conflict: Error) {
+    super('another object has the name');
+    this.conflict = conflict;
+  }
+}
