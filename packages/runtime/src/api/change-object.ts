@@ -16,6 +16,7 @@ import { isConflict } from './error-predicates.ts';
 import type { KubeObject } from './objects.ts';
 import type { Resource } from './resource.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
+import { toError } from './to-error.ts';
 
 export interface ChangeObjectDeps<T extends KubeObject> {
   readonly client: Pick<ApiClient, 'get' | 'patch'>;
@@ -69,7 +70,7 @@ export async function changeObject<T extends KubeObject>(
       cache.remember(stored);
       return stored;
     } catch (error) {
-      if (isConflict(error)) lost = error;
+      if (isConflict(error)) lost = toError(error);
       throw error;
     }
   };

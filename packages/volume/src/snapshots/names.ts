@@ -46,12 +46,12 @@ export const managedByLabel = 'snapshot.storage.kubernetes.io/managed-by';
 export const reservedParameterPrefix = 'csi.storage.k8s.io/';
 
 /** The secrets that a VolumeSnapshotClass or VolumeGroupSnapshotClass may configure. */
-export const snapshotSecrets = {
+export const snapshotSecrets: Readonly<Record<'snapshotter' | 'list' | 'group' | 'groupGet', SecretKeys>> = {
   snapshotter: secretKeys('Snapshotter', 'snapshotter'),
   list: secretKeys('SnapshotterList', 'snapshotter-list'),
   group: secretKeys('GroupSnapshotter', 'group-snapshotter'),
   groupGet: secretKeys('GroupSnapshotterGet', 'group-snapshotter-get'),
-} as const;
+};
 
 export interface SecretKeys {
   /** The word of upstream's messages. */
