@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { createFakeApiServer, FakeClock, type FakeApiServer, seededRandom } from '../../testing/index.ts';
 import { silentLogger } from '../log/logger.ts';
-import { changeObject, type ObjectChange } from './change-object.ts';
+import { changeObject, type MergePatch, type ObjectChange } from './change-object.ts';
 import { createApiClient } from './create-client.ts';
 import { isConflict, isNotFound } from './error-predicates.ts';
 import type { KubeObject } from './objects.ts';
@@ -99,7 +99,7 @@ it('given a time in nanoseconds that another writer set, then a change of the st
 
 it('given five conflicts in a row, then the last one is thrown', async () => {
   const { server, change, requests } = createSetting({ spec: { size: 1 } });
-  const always = (): object => {
+  const always = (): MergePatch => {
     server.objects.change(widgets, ref, (widget) => ({ ...widget, spec: { size: (widget.spec?.size ?? 0) + 1 } }));
     return { spec: { colour: 'red' } };
   };
