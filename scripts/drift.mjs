@@ -5,7 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run } from './setup.mjs';
 
-const patterns = ['packages/*/src/gen/**/*', 'docs/reference/*.md'];
+const patterns = ['packages/*/src/gen/**/*', 'docs/reference/*.md', 'charts/snapshot-controller/files/crds/*.yaml'];
 
 function fingerprint() {
   const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: root, withFileTypes: true }));
@@ -21,6 +21,7 @@ const before = fingerprint();
 for (const [command, ...args] of [
   ['npm', 'run', 'generate', '--silent', '--workspaces', '--if-present'],
   ['node', 'scripts/reference.ts'],
+  ['node', 'scripts/crds.ts'],
 ]) {
   const code = run(command, args);
   if (code !== 0) process.exit(code);

@@ -9,6 +9,7 @@ import { describe } from './describe.ts';
 import { onInterrupt } from './interruption.ts';
 import { repositoryRoot } from './processes/program.ts';
 import { runContractSuite } from './runner/contract-suite.ts';
+import { checkDefinitions } from './runner/definitions-check.ts';
 import { openWorld } from './runner/open-world.ts';
 import { parseOptions, reportName, select, usage, type RunnerOptions } from './runner/options.ts';
 import { countsOf, lineOf, summaryOf, writeReport } from './runner/report.ts';
@@ -58,7 +59,11 @@ async function run({ only, ...options }: RunnerOptions): Promise<number> {
   print(
     `control plane ${world.controlPlane.name}, programs: ${world.programs}, rights: ${world.rbac}, seed: ${world.seed}`,
   );
-  if (only === undefined || contractOnly) (await runContractSuite({ ...world, signal })).forEach(tell);
+  if (only === undefined || contractOnly) {
+    (await runContractSuite({ ...world, signal })).forEach(tell);
+    // Like the programs of such a control plane, the published definitions are a Go module.
+    if (world.controlPlane.has.has('admission')) tell(await checkDefinitions(world.clock));
+  }
   await runScenarios(world, { scenarios, concurrency: options.concurrency, onResult: tell, signal });
   if (scenarios.length > 0) tell(checkRights(world, scenarios));
 

@@ -4,6 +4,7 @@
  * A check knows no test runner; it throws an AssertionError with what it saw.
  */
 import type { ApiClient } from '@csi-sidecars/runtime';
+import type { Capability } from '../control-planes/control-plane.ts';
 
 export interface ContractEnv {
   /** Exists, and is this run's own. */
@@ -18,5 +19,7 @@ export interface ContractEnv {
 export interface ContractCheck {
   /** Reads as a sentence about the API server. */
   readonly name: string;
+  /** What a server may lack. Default: nothing. */
+  readonly needs?: readonly Capability[];
   readonly run: (client: ApiClient, env: ContractEnv) => Promise<void>;
 }

@@ -23,8 +23,10 @@ import { lifecycleChecks } from './lifecycle.ts';
 import { listChecks } from './lists.ts';
 import { objectChecks } from './objects.ts';
 import { patchChecks } from './patches.ts';
+import { snapshotRuleChecks } from './snapshot-rules.ts';
 import { validationChecks } from './validation.ts';
 import { watchChecks } from './watches.ts';
+import type { Capability } from '../control-planes/control-plane.ts';
 import type { ContractCheck, ContractEnv } from './check.ts';
 
 export const contract: readonly ContractCheck[] = [
@@ -37,18 +39,21 @@ export const contract: readonly ContractCheck[] = [
   ...validationChecks,
   ...admissionChecks,
   ...customResourceChecks,
+  ...snapshotRuleChecks,
   ...discoveryChecks,
 ];
 
 export interface ContractOptions {
   /** Part of all names; must be unique on the server and a DNS label. */
   readonly prefix: string;
+  readonly has: ReadonlySet<Capability>;
   readonly pass: (ms: number) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 export type ContractResult =
   | { readonly kind: 'passed'; readonly name: string }
+  | { readonly kind: 'not applicable'; readonly name: string; readonly missing: readonly Capability[] }
   | { readonly kind: 'failed'; readonly name: string; readonly error: unknown };
 
 /** Runs all checks one after the other, failed ones included, and cleans up. */
@@ -71,7 +76,9 @@ export async function runCheck(
   options: ContractOptions,
 ): Promise<ContractResult> {
   const { name } = check;
-  const { prefix, ...rest } = options;
+  const { prefix, has, ...rest } = options;
+  const missing = (check.needs ?? []).filter((need) => !has.has(need));
+  if (missing.length > 0) return { kind: 'not applicable', name, missing };
   const env: ContractEnv = { ...rest, namespace: prefix, name: (suffix) => `${prefix}-${suffix}` };
   try {
     await check.run(client, env);
