@@ -19,6 +19,7 @@ const packagesOf = (wanted: ProgramManifest['kind']): readonly string[] =>
     .map((each) => each.package);
 const controllers = packagesOf('controller');
 const nodePrograms = packagesOf('node');
+const webhooks = packagesOf('webhook');
 
 /** Package -> packages of ours that it may import. `types` entries may be imported with `import type` only. */
 const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly types?: readonly string[] }>> = {
@@ -28,6 +29,7 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   volume: { may: [], types: ['runtime', 'csi'] },
   sidecar: { may: ['runtime', 'csi'] },
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
+  ...Object.fromEntries(webhooks.map((name) => [name, { may: ['runtime', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
   'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms] },
   'test-driver': { may: ['runtime', 'csi'] },
@@ -64,6 +66,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/node-driver-registrar/src/main.ts runSmall': 'the whole program',
   'packages/provisioner/src/main.ts runMain': 'the whole program',
   'packages/resizer/src/main.ts runMain': 'the whole program',
+  'packages/snapshot-conversion-webhook/src/main.ts runSmall': 'the whole program',
   'packages/csi/src/channel/connection.ts watch': 'waits for a promise that only resolves',
   'packages/runtime/src/lease/election-effects.ts send': 'callLease turns every failure into an answer',
   'packages/runtime/src/lease/election-effects.ts startWork': 'catches what the work throws',

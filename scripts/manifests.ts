@@ -6,6 +6,7 @@ import { livenessprobeManifest } from '../packages/livenessprobe/src/manifest.ts
 import { nodeDriverRegistrarManifest } from '../packages/node-driver-registrar/src/manifest.ts';
 import { provisionerManifest } from '../packages/provisioner/src/manifest.ts';
 import { resizerManifest } from '../packages/resizer/src/manifest.ts';
+import { webhookManifest } from '../packages/snapshot-conversion-webhook/src/manifest.ts';
 import { declaredManifests, type ProgramManifest } from '@csi-sidecars/sidecar';
 
 /** In the order of the reference pages. */
@@ -14,6 +15,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   attacherManifest,
   resizerManifest,
   ...declaredManifests,
+  webhookManifest,
   nodeDriverRegistrarManifest,
   livenessprobeManifest,
   allInOneManifest,
@@ -24,6 +26,7 @@ export type ProgramName =
   | (typeof nodeDriverRegistrarManifest)['name']
   | (typeof livenessprobeManifest)['name']
   | (typeof allInOneManifest)['name']
+  | (typeof webhookManifest)['name']
   | (typeof declaredManifests)[number]['name'];
 
 /** Programs that exist and talk to the API server. */

@@ -57,6 +57,7 @@ export { createSlowSet } from './workqueue/slow-set.ts';
 export type { SlowSet } from './workqueue/slow-set.ts';
 export type { WorkQueue } from './workqueue/workqueue.ts';
 // The wire.
+export { parseJson, parseJsonText } from './api/json.ts';
 export { readKubeconfig } from './api/cluster/kubeconfig-format.ts';
 export type { TransportFailure, TransportRequest } from './api/transport.ts';
 export { userAgent } from './api/user-agent.ts';

@@ -11,7 +11,10 @@ import type { FlagSyntax } from '../flags/parse.ts';
 export interface ProgramManifest<Name extends string = string, Kind extends ProgramKind = ProgramKind> {
   /** The binary's name, as upstream's. */
   readonly name: Name;
-  /** `controller` talks to the API server. `node` runs on every node, and its bundle saves memory. */
+  /**
+   * `controller` talks to the API server. `node` runs on every node, and its bundle saves memory. `webhook` is called by the API
+   * server.
+   */
   readonly kind: Kind;
   /** `declared`: only its command line exists; nothing builds it. */
   readonly state: 'built' | 'declared';
@@ -27,7 +30,7 @@ export interface ProgramManifest<Name extends string = string, Kind extends Prog
   readonly driverNeeds: readonly DriverNeed[];
 }
 
-export type ProgramKind = 'controller' | 'node';
+export type ProgramKind = 'controller' | 'node' | 'webhook';
 
 /** The part of `ProgramFlags` that does not depend on the types of the values. */
 export interface AnyProgramFlags {

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The whole program over real TLS on loopback. */
+import { mkdtempSync, rmSync, symlinkSync, renameSync, mkdirSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { createTestAuthority, freePort, type TestCertificate, until } from '@csi-sidecars/runtime/testing';
+import { fakeWorld, type FakeWorld } from '@csi-sidecars/sidecar/testing';
+import { expect, it } from 'vitest';
+import { runWebhookProgram } from './program.ts';
+import { maxBodyBytes } from './server.ts';
+
+const authority = createTestAuthority();
+const issue = (commonName: string): TestCertificate => authority.issue({ commonName, hosts: ['localhost'] });
+
+interface Running extends AsyncDisposable {
+  readonly port: number;
+  readonly world: FakeWorld;
+  readonly code: Promise<number>;
+  /** As kubelet replaces a mounted Secret: a link to a new folder is renamed over the old one. */
+  replace(pair: TestCertificate): void;
+}
+
+async function start(given: TestCertificate | undefined = issue('first'), args?: readonly string[]): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), 'webhook-'));
+  let generation = 0;
+  const replace = (pair: TestCertificate): void => {
+    generation += 1;
+    const data = `data-${generation}`;
+    mkdirSync(join(folder, data));
+    writeFileSync(join(folder, data, 'tls.crt'), pair.cert);
+    writeFileSync(join(folder, data, 'tls.key'), pair.key);
+    symlinkSync(data, join(folder, 'next'));
+    renameSync(join(folder, 'next'), join(folder, 'now'));
+  };
+  if (given !== undefined) replace(given);
+  for (const file of ['tls.crt', 'tls.key']) symlinkSync(join('now', file), join(folder, file));
+  const port = await freePort();
+  const files = [`--tls-cert-file=${join(folder, 'tls.crt')}`, `--tls-private-key-file=${join(folder, 'tls.key')}`];
+  const world = fakeWorld({ args: args ?? [...files, `--port=${port}`] });
+  const code = runWebhookProgram({ world, lifecycle: world.lifecycle });
+  return {
+    port,
+    world,
+    code,
+    replace,
+    async [Symbol.asyncDispose]() {
+      world.stop();
+      await code;
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+async function listening(given?: TestCertificate): Promise<Running> {
+  const running = await start(given);
+  await until(() => running.world.logged().includes('"Listening"'));
+  return running;
+}
+
+interface Asked {
+  readonly path?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+function ask(port: number, { path = '/readyz', method = 'GET', headers = {}, body }: Asked = {}) {
+  return new Promise<{ readonly status: number; readonly body: string }>((resolve, reject) => {
+    const options = { host: 'localhost', port, path, method, headers, ca: authority.ca, agent: false };
+    const asking = request(options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
+    });
+    asking.once('error', reject);
+    asking.end(body);
+  });
+}
+
+function nameAt(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ host: 'localhost', port, ca: authority.ca }, () => {
+      resolve(String(socket.getPeerCertificate().subject.CN));
+      socket.destroy();
+    });
+    socket.once('error', reject);
+  });
+}
+
+it('given a certificate, then it converts and reports that it is ready', async () => {
+  await using webhook = await listening();
+  expect(await ask(webhook.port)).toEqual({ status: 200, body: 'ok' });
+  expect((await ask(webhook.port, { method: 'POST', path: '/readyz?verbose' })).status).toBe(200);
+  const review = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'ConversionReview',
+    request: { uid: 'u1', desiredAPIVersion: 'groupsnapshot.storage.k8s.io/v1', objects: [] },
+  };
+  const headers = { 'content-type': 'application/json' };
+  const answer = await ask(webhook.port, { method: 'POST', path: '/convert', headers, body: JSON.stringify(review) });
+  expect([answer.status, JSON.parse(answer.body)]).toMatchObject([200, { response: { uid: 'u1' } }]);
+});
+
+it('[snapshot-conversion-webhook#6] given five certificates in a row, then each is used for the next connection', async () => {
+  await using webhook = await listening();
+  expect(await nameAt(webhook.port)).toBe('first');
+  for (const name of ['second', 'third', 'fourth', 'fifth', 'sixth']) {
+    webhook.replace(issue(name));
+    await until(async () => {
+      await webhook.world.clock.advance(100);
+      return (await nameAt(webhook.port)) === name;
+    });
+  }
+  expect(webhook.world.logged().match(/"Updated current TLS certificate"/g)).toHaveLength(5);
+});
+
+it('[snapshot-conversion-webhook#6] given a pair that does not belong together, then it is logged, and the one before it stays', async () => {
+  await using webhook = await listening();
+  webhook.replace({ ...issue('second'), key: issue('other').key });
+  await until(async () => {
+    await webhook.world.clock.advance(100);
+    return webhook.world.logged().includes('"error re-reading certificate"');
+  });
+  expect(await nameAt(webhook.port)).toBe('first');
+  webhook.replace(issue('third'));
+  await until(async () => {
+    await webhook.world.clock.advance(100);
+    return (await nameAt(webhook.port)) === 'third';
+  });
+});
+
+it('[snapshot-conversion-webhook#11] given odd clients, then each gets its refusal or is cut off, and the next one is served', async () => {
+  await using webhook = await listening();
+  const { port } = webhook;
+  for (const path of ['//', '/%00', '/convert/../x', '/nothing', '*']) {
+    expect((await ask(port, { path })).status).toBe(404);
+  }
+  expect((await ask(port, { path: '/convert' })).status).toBe(400);
+  const noTls = connect(port, 'localhost');
+  noTls.end('GET /readyz HTTP/1.1\r\n\r\n');
+  await new Promise<void>((resolve) =>
+    noTls
+      .once('close', () => resolve())
+      .resume()
+      .on('error', () => undefined),
+  );
+  const silent = connectTls({ host: 'localhost', port, ca: authority.ca });
+  silent.on('error', () => undefined);
+  silent.write('POST /convert HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf');
+  await new Promise<void>((resolve) => silent.once('secureConnect', resolve));
+  silent.destroy();
+  const large = { method: 'POST', path: '/convert', headers: { 'content-type': 'application/json' } };
+  const answer = await ask(port, { ...large, body: Buffer.alloc(maxBodyBytes + 1) }).catch(
+    (error: Error) => error.message,
+  );
+  expect([{ status: 413, body: 'the body is too large\n' }, 'write EPIPE', 'read ECONNRESET']).toContainEqual(answer);
+  expect(await ask(port)).toEqual({ status: 200, body: 'ok' });
+});
+
+it.each([
+  { args: ['--port=0'], message: '--tls-cert-file must be specified' },
+  { args: ['--tls-cert-file=/a', '--port=0'], message: '--tls-private-key-file must be specified' },
+  {
+    args: ['--tls-cert-file=/nothing/a', '--tls-private-key-file=/nothing/b', '--port=0'],
+    message: 'failed to initialize new cert watcher',
+  },
+])(
+  '[snapshot-conversion-webhook#12] given $args, then the program ends with 255 and says: $message',
+  async ({ args, message }) => {
+    await using webhook = await start(issue('any'), args);
+    expect(await webhook.code).toBe(255);
+    expect(webhook.world.logged()).toContain(message);
+  },
+);
+
+it('[snapshot-conversion-webhook#12] given a key of another certificate, then the program ends with 255', async () => {
+  await using webhook = await start({ ...issue('a'), key: issue('b').key });
+  expect(await webhook.code).toBe(255);
+});
+
+it('given a port that is taken, then the program ends with 255', async () => {
+  await using first = await listening();
+  const args = first.world.args;
+  const world = fakeWorld({ args });
+  expect(await runWebhookProgram({ world, lifecycle: world.lifecycle })).toBe(255);
+  expect(world.logged()).toContain('"server stopped"');
+});
+
+it('given a signal, then the program ends with 0', async () => {
+  const webhook = await listening();
+  webhook.world.stop();
+  expect(await webhook.code).toBe(0);
+  await webhook[Symbol.asyncDispose]();
+});

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { answerReview } from './review.ts';
+
+const group = 'groupsnapshot.storage.k8s.io';
+const object = (version: string, more: object = {}) => ({
+  apiVersion: `${group}/${version}`,
+  kind: 'VolumeGroupSnapshotContent',
+  ...more,
+});
+const review = (request: unknown): string =>
+  JSON.stringify({ apiVersion: 'apiextensions.k8s.io/v1', kind: 'ConversionReview', request });
+const ask = (body: string, more: { readonly contentType?: string; readonly accept?: string } = {}) =>
+  answerReview({ contentType: 'application/json', accept: undefined, body: Buffer.from(body), ...more });
+
+it('given objects, then all are converted in order, and the request is emptied', () => {
+  const objects = ['a', 'b'].map((name) => object('v1beta1', { metadata: { name } }));
+  const answer = ask(review({ uid: 'u1', desiredAPIVersion: `${group}/v1beta2`, objects }));
+  expect([answer.status, answer.contentType]).toEqual([200, 'application/json']);
+  expect(JSON.parse(answer.body)).toEqual({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'ConversionReview',
+    request: { uid: '', desiredAPIVersion: '', objects: null },
+    response: {
+      uid: 'u1',
+      convertedObjects: ['a', 'b'].map((name) => object('v1beta2', { metadata: { name } })),
+      result: { metadata: {}, status: 'Success' },
+    },
+  });
+});
+
+it('given one object of two that cannot be converted, then there is its failure and no object', () => {
+  const objects = [object('v1beta1'), { ...object('v1beta1'), kind: 'VolumeGroupSnapshot' }];
+  const { response } = JSON.parse(ask(review({ uid: 'u1', desiredAPIVersion: `${group}/v1beta2`, objects })).body) as {
+    readonly response: unknown;
+  };
+  expect(response).toEqual({
+    uid: 'u1',
+    convertedObjects: null,
+    result: { metadata: {}, status: 'Failure', message: 'unexpected conversion kind "VolumeGroupSnapshot"' },
+  });
+});
+
+it.each([
+  { what: 'no content type', contentType: undefined, text: 'invalid Content-Type header ``\n' },
+  {
+    what: 'a content type with a parameter',
+    contentType: 'application/json; charset=utf-8',
+    text: 'invalid Content-Type header `application/json; charset=utf-8`\n',
+  },
+  { what: 'an accepted type that is none of ours', accept: 'text/html', text: 'invalid accept header `text/html`\n' },
+])('given $what, then the answer is 400', (row) => {
+  const headers = { contentType: 'application/json', accept: undefined, ...row };
+  const answer = answerReview({ ...headers, body: Buffer.from(review({})) });
+  expect([answer.status, answer.body]).toEqual([400, row.text]);
+});
+
+it.each(['application/json', 'application/*', '*/*', 'text/html, application/json;q=0.1', 'text/html;q=1, */*;q=0.1'])(
+  'given a client that accepts %s, then the answer is JSON',
+  (accept) => {
+    expect(ask(review({}), { accept }).contentType).toBe('application/json');
+  },
+);
+
+it('given a client that prefers YAML, then the answer is YAML', () => {
+  const answer = ask(review({ uid: 'u1' }), { accept: 'application/json;q=0.2, application/yaml' });
+  expect(answer.contentType).toBe('application/yaml');
+  expect(answer.body).toContain('  uid: u1\n');
+});
+
+it.each([
+  { body: '{"apiVersion": ', text: 'failed to deserialize body (15 bytes) with error invalid JSON (15 characters)\n' },
+  { body: '', text: 'failed to deserialize body (0 bytes) with error invalid JSON (0 characters)\n' },
+  { body: '[]', text: 'failed to deserialize body (2 bytes) with error no object\n' },
+  { body: '{}', text: 'Unsupported group version kind: undefined, Kind=undefined\n' },
+  {
+    body: '{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"ConversionReview"}',
+    text: 'Unsupported group version kind: apiextensions.k8s.io/v1beta1, Kind=ConversionReview\n',
+  },
+])('given the body $body, then the answer is 400', ({ body, text }) => {
+  const answer = ask(body);
+  expect([answer.status, answer.body]).toEqual([400, text]);
+});
+
+it.each([undefined, null, 'x', []])(
+  '[snapshot-conversion-webhook#8] given the request %j, then the answer is 400',
+  (request) => {
+    const answer = ask(review(request));
+    expect([answer.status, answer.body]).toEqual([400, 'the ConversionReview has no request\n']);
+  },
+);
+
+it.each(['application/json', 'application/yaml'])(
+  '[snapshot-conversion-webhook#9] given a time in nanoseconds in %s, then every digit is in the answer',
+  (contentType) => {
+    const body =
+      contentType === 'application/json'
+        ? `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"${group}/v1","objects":[{"apiVersion":"${group}/v1beta2","kind":"VolumeGroupSnapshotContent","status":{"volumeSnapshotInfoList":[{"creationTime":1763836800123456789}]}}]}}`
+        : `apiVersion: apiextensions.k8s.io/v1\nkind: ConversionReview\nrequest:\n  uid: u\n  desiredAPIVersion: ${group}/v1\n  objects:\n  - apiVersion: ${group}/v1beta2\n    kind: VolumeGroupSnapshotContent\n    status:\n      volumeSnapshotInfoList:\n      - creationTime: 1763836800123456789\n`;
+    const answer = ask(body, { contentType, accept: contentType });
+    expect([answer.status, answer.contentType]).toEqual([200, contentType]);
+    expect(answer.body).toMatch(/"?creationTime"?: ?1763836800123456789\b/);
+  },
+);
+
+it('[snapshot-conversion-webhook#11] given YAML that repeats itself by aliases, then it is refused before it grows', () => {
+  const levels = Array.from({ length: 40 }, (_, at) => `l${at + 1}: &l${at + 1} [*l${at}, *l${at}, *l${at}]`);
+  const answer = ask(['l0: &l0 [x]', ...levels].join('\n'), { contentType: 'application/yaml' });
+  expect([answer.status, answer.body]).toMatchObject([400, expect.stringContaining('aliases are not accepted')]);
+});
+
+it('[snapshot-conversion-webhook#11] given any request, then there is an answer', () => {
+  const request = fc.record({
+    contentType: fc.constantFrom(undefined, 'application/json', 'application/yaml', 'text/plain'),
+    accept: fc.option(fc.string(), { nil: undefined }),
+    body: fc.oneof(
+      fc.json(),
+      fc.string(),
+      fc.json().map((objects) => review({ desiredAPIVersion: `${group}/v1`, objects: [JSON.parse(objects)] })),
+      fc.object().map((fields) => review({ objects: [object('v1beta1', fields)], desiredAPIVersion: `${group}/v1` })),
+    ),
+  });
+  fc.assert(
+    fc.property(request, ({ body, ...headers }) => {
+      expect([200, 400]).toContain(answerReview({ ...headers, body: Buffer.from(body) }).status);
+    }),
+    { seed: 1, numRuns: 1_000 },
+  );
+});
