@@ -12,6 +12,7 @@ import { attachmentMixedImplementations } from './chaos/attachment-mixed-impleme
 import { chaos } from './chaos/chaos.ts';
 import { mixedImplementations } from './chaos/mixed-implementations.ts';
 import { disturbances } from './node/disturbances.ts';
+import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
 import { nodeVolumes } from './node/volumes.ts';
 import { basics } from './provisioner/basics.ts';
@@ -51,6 +52,7 @@ export const allScenarios: readonly Scenario[] = [
   ...attachmentMixedImplementations,
   ...inCluster,
   ...nodeVolumes,
+  ...nodeGrowth,
   ...registration,
   ...disturbances,
 ].sort(byId);
