@@ -123,6 +123,17 @@ export async function untilSize(ctx: ScenarioContext, size: string, name = 'clai
   return await untilClaim(ctx, name, { what: `has ${size}`, check });
 }
 
+/** Each claim of the scenario. */
+export async function untilEachClaim(
+  { api, namespace, eventually }: ScenarioContext,
+  what: string,
+  check: (claim: PersistentVolumeClaim) => boolean,
+): Promise<void> {
+  const all = async (): Promise<boolean> =>
+    (await api.list(persistentVolumeClaims, { namespace })).items.every((claim) => check(claim));
+  await eventually(`each claim ${what}`, all, 180_000);
+}
+
 export function resizeStatus(status: PersistentVolumeClaim['status']): string | undefined {
   return status?.allocatedResourceStatuses?.['storage'];
 }
