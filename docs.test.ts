@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Pages, code and tests agree: every row of docs/behaviour is named by a test, and every row of a decision table is decided. */
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -98,6 +98,23 @@ it('given the page about troubleshooting, then the rows that it names are those 
   expect(numbered.length).toBeGreaterThan(30);
   expect(lettered.filter((id) => !rows.has(id))).toEqual([]);
   expect(numbered.filter((id) => !cases.has(id))).toEqual([]);
+});
+
+it("given the table of upstream's pain in csi-resizer, then a test names each row that is fixed, or the row names its test", () => {
+  const page = readFileSync(join(root, 'docs/behaviour/resizer.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| (P\d+): [^|]*\| (.*) \|$/gm)].map((match) => [match[1]!, match[2]!] as const);
+  const tests = globSync('packages/resizer/src/**/*.test.ts', { cwd: root })
+    .map((path) => readFileSync(join(root, path), 'utf8'))
+    .join('\n');
+  const isProven = (id: string, text: string): boolean => {
+    const named = [...text.matchAll(/`([^`]*\.test\.ts)`/g)].map((match) => match[1]!);
+    return (
+      new RegExp(`\\b${id}\\b`).test(tests) || (named.length > 0 && named.every((path) => existsSync(join(root, path))))
+    );
+  };
+  expect(rows.map(([id]) => id)).toEqual(Array.from({ length: 40 }, (_, index) => `P${index + 1}`));
+  expect(rows.filter(([, text]) => !/^(fixed|kept)\b/.test(text))).toEqual([]);
+  expect(rows.filter(([id, text]) => text.startsWith('fixed') && !isProven(id, text)).map(([id]) => id)).toEqual([]);
 });
 
 /** Comments of all sources with the file that they stand in. A URL is no comment. */

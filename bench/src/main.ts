@@ -15,6 +15,10 @@ const benches: Readonly<Record<string, { readonly file: string; readonly what: s
     file: './provisioner/main.ts',
     what: 'csi-provisioner beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>, CSI_DRIVER_BIN=<file>)',
   },
+  resizer: {
+    file: './resizer/main.ts',
+    what: 'csi-resizer beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>)',
+  },
   runtime: { file: './runtime/main.ts', what: 'what the client runtime costs: memory, sync, events, work queue' },
 };
 

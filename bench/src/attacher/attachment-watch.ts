@@ -3,7 +3,8 @@
 import { persistentVolumes, volumeAttachments, type VolumeAttachment } from '@csi-sidecars/runtime';
 import type { TestBed } from '../side-by-side/test-bed.ts';
 import { anInformer, watching, type Watching } from '../side-by-side/watching.ts';
-import { attach, createVolumes, namesOf } from './fleet.ts';
+import { namesOf } from '../side-by-side/stored-volumes.ts';
+import { attach, createVolumes } from './fleet.ts';
 
 export interface AttachmentWatch extends Watching {
   /** By attachment. */

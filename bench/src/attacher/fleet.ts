@@ -3,21 +3,14 @@
  * The objects that one test bed attaches: nodes that exist only in the API, volumes in the driver and in the API, and attachments
  * that the bench writes itself, because there are no pods.
  */
-import { connectCsi } from '@csi-sidecars/csi';
 import { anAttachment, aVolume } from '@csi-sidecars/e2e';
-import { csiNodes, persistentVolumes, silentLogger, volumeAttachments } from '@csi-sidecars/runtime';
+import { csiNodes, persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { inParallel } from '../side-by-side/in-parallel.ts';
+import { concurrency, createStoredVolumes } from '../side-by-side/stored-volumes.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
 
 /** As many as the driver is configured with. */
 export const nodeIds: readonly string[] = ['1', '2', '3', '4', '5'].map((n) => `storage-node-${n}`);
-
-const concurrency = 32;
-const callMs = 30_000;
-
-/** Names are unique in the cluster, and the same for a volume and its attachment. */
-export const namesOf = ({ namespace }: TestBed, what: string, count: number): readonly string[] =>
-  Array.from({ length: count }, (_, n) => `${namespace}-${what}-${n}`);
 
 const nodeName = ({ namespace }: TestBed, id: string): string => `${namespace}-${id}`;
 
@@ -33,23 +26,12 @@ export async function registerNodes(bed: TestBed): Promise<void> {
   }
 }
 
-export async function createVolumes({ cluster, driver }: TestBed, names: readonly string[]): Promise<void> {
-  const { api, clock, patience } = cluster;
-  const channel = await connectCsi({ clock, log: silentLogger }, { address: `unix://${driver.socket}` });
-  const volume_capabilities = [{ mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } }];
-  try {
-    await inParallel(names, concurrency, async (name) => {
-      const { volume } = await channel.call(
-        '/csi.v1.Controller/CreateVolume',
-        { name, volume_capabilities },
-        { timeoutMs: callMs, signal: patience.signal },
-      );
-      const csi = { driver: driver.name, volumeHandle: volume?.volume_id ?? '' };
-      await api.create(persistentVolumes, aVolume(name, csi));
-    });
-  } finally {
-    channel.close();
-  }
+/** Names are unique in the cluster, and the same for a volume and its attachment. */
+export async function createVolumes(bed: TestBed, names: readonly string[]): Promise<void> {
+  const { cluster, driver } = bed;
+  await createStoredVolumes(bed, names, async ({ name, handle }) => {
+    await cluster.api.create(persistentVolumes, aVolume(name, { driver: driver.name, volumeHandle: handle }));
+  });
 }
 
 /** Attaches each volume to one of the nodes, in turn. Resolves with the time when the API server had accepted each, in monotonic milliseconds. */

@@ -3,12 +3,13 @@
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
-import { memoryOf } from '../side-by-side/process-cost.ts';
+import { measureBesideForeign } from '../side-by-side/idle-memory.ts';
 import { runSideBySide } from '../side-by-side/run.ts';
 import { measureStart } from '../side-by-side/start.ts';
 import { measureTakeOver } from '../side-by-side/take-over.ts';
+import { namesOf } from '../side-by-side/stored-volumes.ts';
 import { attachOne, watchAttachments } from './attachment-watch.ts';
-import { attach, createVolumes, namesOf, nodeIds, registerNodes } from './fleet.ts';
+import { attach, createVolumes, nodeIds, registerNodes } from './fleet.ts';
 import { measures, type MeasureId } from './measures.ts';
 import { measureStorm } from './storm.ts';
 import { measureAttachDetach } from './attach-detach.ts';
@@ -17,12 +18,14 @@ process.exitCode = await runSideBySide<MeasureId>({
   name: 'attacher',
   program: 'csi-attacher',
   rights: 'external-attacher',
+  workersFlag: '--worker-threads',
   driverFlags: nodeIds.map((id) => `--node=id=${id}`),
   load: { flag: 'attachments', title: 'attachments at once' },
   measures,
   units: ['attachment', 'detachment', 'released volume'],
   prepare: registerNodes,
   parts: { start, attachments: measureAttachDetach, storm: measureStorm, leaders },
+  foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment'],
   besideForeign,
 });
 
@@ -40,14 +43,7 @@ async function leaders(bed: TestBed, _options: Options, to: Recording<MeasureId>
   await measureTakeOver(bed, (what) => attachOne(bed, watch, what), to);
 }
 
-async function besideForeign(bed: TestBed, { settleMs }: Options, to: Recording<MeasureId>): Promise<void> {
-  const { clock, patience } = bed.cluster;
+async function besideForeign(bed: TestBed, options: Options, to: Recording<MeasureId>): Promise<void> {
   await using watch = await watchAttachments(bed);
-  const { process } = await bed.startSidecar();
-  // A finished attachment proves that all caches are filled.
-  await attachOne(bed, watch, 'probe');
-  await clock.sleep(settleMs, patience.signal);
-  const { rssMib, anonMib } = memoryOf(process.pid);
-  to.record('rssForeign', rssMib);
-  to.record('anonForeign', anonMib);
+  await measureBesideForeign(bed, options, () => attachOne(bed, watch, 'probe'), to);
 }

@@ -8,9 +8,10 @@ import type { RecordedCall } from '@csi-sidecars/test-driver';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
+import { namesOf } from '../side-by-side/stored-volumes.ts';
 import { quantile } from '../runtime/report.ts';
 import { watchAttachments } from './attachment-watch.ts';
-import { attach, createVolumes, detach, namesOf } from './fleet.ts';
+import { attach, createVolumes, detach } from './fleet.ts';
 import type { MeasureId } from './measures.ts';
 
 const workers = 10;

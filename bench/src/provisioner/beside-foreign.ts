@@ -5,17 +5,16 @@ import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
-import { memoryOf } from '../side-by-side/process-cost.ts';
+import { measureBesideForeign } from '../side-by-side/idle-memory.ts';
 import { createClaim } from './claims.ts';
 import type { MeasureId } from './measures.ts';
 
-export async function measureBesideForeign(
-  bed: TestBed,
-  { settleMs }: Options,
-  to: Recording<MeasureId>,
-): Promise<void> {
-  const { api, clock, patience } = bed.cluster;
-  const { process } = await bed.startSidecar();
+export async function besideForeign(bed: TestBed, options: Options, to: Recording<MeasureId>): Promise<void> {
+  await measureBesideForeign(bed, options, () => provisionOne(bed), to);
+}
+
+async function provisionOne(bed: TestBed): Promise<void> {
+  const { api, patience } = bed.cluster;
   const { metadata } = await createClaim(bed, 'probe');
   const annotations = {
     'volume.kubernetes.io/storage-provisioner': bed.driver.name,
@@ -23,14 +22,9 @@ export async function measureBesideForeign(
   };
   const ref = { namespace: bed.namespace, name: 'probe' };
   await api.patch({ resource: persistentVolumeClaims, ref }, { type: 'merge', body: { metadata: { annotations } } });
-  // A finished volume proves that all caches are filled.
   await eventually(patience, {
-    what: `a volume beside foreign objects (${process.spec.logFile})`,
+    what: 'a volume beside foreign objects',
     timeoutMs: 120_000,
     check: () => api.get(persistentVolumes, { name: `pvc-${metadata?.uid}` }),
   });
-  await clock.sleep(settleMs, patience.signal);
-  const { rssMib, anonMib } = memoryOf(process.pid);
-  to.record('rssForeign', rssMib);
-  to.record('anonForeign', anonMib);
 }

@@ -5,7 +5,7 @@ import type { Options } from '../side-by-side/options.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
 import { runSideBySide } from '../side-by-side/run.ts';
 import { measureTakeOver } from '../side-by-side/take-over.ts';
-import { measureBesideForeign } from './beside-foreign.ts';
+import { besideForeign } from './beside-foreign.ts';
 import { createClaim, createClass } from './claims.ts';
 import { measures, type MeasureId } from './measures.ts';
 import { measureStartAndStream } from './steady-stream.ts';
@@ -16,12 +16,14 @@ process.exitCode = await runSideBySide<MeasureId>({
   name: 'provisioner',
   program: 'csi-provisioner',
   rights: 'external-provisioner',
+  workersFlag: '--worker-threads',
   load: { flag: 'claims', title: 'waiting claims' },
   measures,
   units: ['created volume', 'deleted volume'],
   prepare: createClass,
   parts: { start: measureStartAndStream, volumes: measureWaitingClaims, leaders },
-  besideForeign: measureBesideForeign,
+  foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment'],
+  besideForeign,
 });
 
 async function leaders(bed: TestBed, _options: Options, to: Recording<MeasureId>): Promise<void> {

@@ -36,7 +36,7 @@ export function usageOf({ name, load, parts }: Choice): string {
   return `usage: UPSTREAM_BIN=<folder> npm run bench -- ${name} [options]
   --rounds=N    of each implementation, interleaved (3)
   --${`${load.flag}=N`.padEnd(12)}${load.title} (1000)
-  --foreign=N   volumes, claims and attachments of another driver, each (10000)
+  --foreign=N   objects of another driver, of each kind that the program watches (10000)
   --only=LIST   of ${parts.join(', ')} (all); bench/README.md stays as it is
   --make=NAME   ours or upstream, alone; bench/README.md stays as it is
   --quick       one round, a tenth of the load, 500 foreign objects of each kind; bench/README.md stays as it is

@@ -67,7 +67,7 @@ async function measureAll<Id extends string>(subject: Subject<Id>, options: Opti
   }
   if (options.only.includes(foreign)) {
     await cluster.controlPlane.components.get('kube-controller-manager')?.stop();
-    await createForeignObjects(cluster, options.foreign);
+    await createForeignObjects(cluster, { kinds: subject.foreignKinds, count: options.foreign });
     for (const implementation of implementations) await measure(implementation, foreign, besideForeign);
   }
   publish({ subject, implementations, results, options, setting: settingOf(cluster) });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What one bench measures, and how. Everything else in this folder is the same for all programs. */
 import type { ControllerName } from '@csi-sidecars/e2e';
+import type { Kind } from '../runtime/objects.ts';
 import type { Measures, Recording } from './measures.ts';
 import type { Load, Options } from './options.ts';
 import type { TestBed, Terms } from './test-bed.ts';
@@ -18,6 +19,8 @@ export interface Subject<Id extends string> extends Terms {
   readonly prepare: (bed: TestBed) => Promise<void>;
   /** The parts by their name for `--only`, in the order of a round. */
   readonly parts: Readonly<Record<string, Part<Id>>>;
+  /** What the program watches of others. */
+  readonly foreignKinds: readonly Kind[];
   /** Runs once, at the end: the control plane is full of another driver's objects, and its controller-manager is stopped. */
   readonly besideForeign: Part<Id>;
 }

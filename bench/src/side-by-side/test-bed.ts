@@ -54,6 +54,8 @@ const flags: readonly string[] = [
 /** The setup of a program, for either implementation. */
 export interface Terms {
   readonly rights: RbacSubject;
+  /** The flag that sets the number of workers. */
+  readonly workersFlag: `--${string}`;
   /** Flags of our driver, in addition to those of every bench. */
   readonly driverFlags?: readonly string[];
 }
@@ -66,7 +68,7 @@ export interface TestBedOptions {
 export async function openTestBed(
   cluster: BenchCluster,
   what: string,
-  { implementation, subject: { rights, driverFlags = [] } }: TestBedOptions,
+  { implementation, subject: { rights, workersFlag, driverFlags = [] } }: TestBedOptions,
 ): Promise<TestBed> {
   const { api, clock, controlPlane, env, patience } = cluster;
   const namespace = `${what}-${implementation.name}`;
@@ -94,7 +96,7 @@ export async function openTestBed(
     driver,
     startSidecar: async ({ host, workers = 100 } = {}) => {
       const { command, args } = implementation.program;
-      const own = [...connection, ...flags, `--worker-threads=${workers}`];
+      const own = [...connection, ...flags, `${workersFlag}=${workers}`];
       const line = [...(host === undefined ? [] : underHostName(host)), command, ...args, ...own];
       const spawnedAtMs = clock.nowMs();
       const process = await startProcess(

@@ -29,7 +29,13 @@ export const admissionChecks: readonly ContractCheck[] = [
       await client.create(storageClasses, { ...aClass(name), metadata: { name, annotations } });
       const metadata = { name: env.name('defaulted'), namespace: env.namespace };
       const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
-      const classed = await client.create(persistentVolumeClaims, { metadata, spec }, dryRun);
+      const createClassed = () => client.create(persistentVolumeClaims, { metadata, spec }, dryRun);
+      let classed = await createClassed();
+      // An API server reads classes from a cache, which may be behind the answer to their creation.
+      for (let tries = 1; tries < 50 && classed.spec?.storageClassName === undefined; tries += 1) {
+        await env.pass(100);
+        classed = await createClassed();
+      }
       const none = { metadata, spec: { ...spec, storageClassName: '' } };
       const classless = await client.create(persistentVolumeClaims, none, dryRun);
       await client.delete(storageClasses, { name });

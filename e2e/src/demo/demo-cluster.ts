@@ -59,6 +59,7 @@ export async function openDemoWorld(
     reports: folder,
     scratch: folder,
     timeFactor: 1,
+    load: 'tenth',
     upstream: undefined,
     seed: 0,
     has: new Set([...controlPlane.has, ...worldNeedsMet(env)]),

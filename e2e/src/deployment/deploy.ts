@@ -25,7 +25,13 @@ export interface Deployment {
 export const nodePodName = 'csi-node';
 /** A registrar that finds the driver too slow ends and is started again. */
 const deployedWithinMs = 60_000;
-const controllers: readonly ControllerName[] = ['csi-provisioner', 'csi-attacher'];
+
+export interface DeployOptions extends DriverOptions {
+  /** Default: those that a volume needs to reach a pod. */
+  readonly controllers?: readonly ControllerName[];
+}
+
+const forPods: readonly ControllerName[] = ['csi-provisioner', 'csi-attacher'];
 
 /** The node's side: resolves when kubelet has registered the driver. */
 export async function deployNodeSide(ctx: ScenarioContext, options: DriverOptions = {}): Promise<Deployment> {
@@ -47,7 +53,10 @@ export async function deployDriverOnly(ctx: ScenarioContext): Promise<Deployment
 }
 
 /** All of it: volumes are provisioned, attached and mounted. */
-export async function deployAll(ctx: ScenarioContext, options: DriverOptions = {}): Promise<Deployment> {
+export async function deployAll(
+  ctx: ScenarioContext,
+  { controllers = forPods, ...options }: DeployOptions = {},
+): Promise<Deployment> {
   const deployment = await deployNodeSide(ctx, options);
   const { nodeName, folder } = deployment.placement;
   const server = new URL(ctx.world.controlPlane.server);

@@ -35,6 +35,7 @@ export async function openWorld(options: RunnerOptions, stack: AsyncDisposableSt
     env,
     upstream: nonEmpty(process.env['UPSTREAM_BIN']),
     seed: options.seed ?? Math.trunc(systemRandom().next() * 2 ** 31),
+    load: options.load,
     reports,
     scratch,
     timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),

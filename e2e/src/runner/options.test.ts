@@ -11,6 +11,7 @@ it('given nothing, then everything runs on the first control plane with upstream
     concurrency: 3,
     require: [],
     seed: undefined,
+    load: 'tenth',
     list: false,
     systemChanges: 'refused',
   });
@@ -50,4 +51,8 @@ it('given a seed as a flag or in the environment, then the flag is used', () => 
 it('given minimal rights, then the report has a name of its own', () => {
   expect(reportName({ controlPlane: 'local', rbac: 'stock' })).toBe('e2e-local');
   expect(reportName({ controlPlane: 'local', rbac: 'minimal' })).toBe('e2e-local-minimal');
+});
+
+it('given --full, then scenarios that count in hundreds do so', () => {
+  expect(parseOptions(['--full'], {}).load).toBe('full');
 });

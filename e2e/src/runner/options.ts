@@ -18,6 +18,8 @@ export interface RunnerOptions {
   readonly require: readonly string[];
   /** The seed of all random decisions; by default a new one. */
   readonly seed: number | undefined;
+  /** Scenarios that count in hundreds do so, or with a tenth. */
+  readonly load: 'full' | 'tenth';
   readonly list: boolean;
   readonly systemChanges: 'refused' | 'allowed';
 }
@@ -34,6 +36,7 @@ export const usage: string = `usage: npm run e2e -- [options]
   --require=need,need    a missing need is a failure instead of "not applicable"
   --only=API             the API contract alone
   --seed=N               repeats what an earlier run left to chance (default E2E_SEED, or a new one)
+  --full                 where a scenario counts in hundreds: all of them instead of a tenth
   --allow-system-changes with --control-plane=node outside of CI: a kubelet may run here
   --list                 say what there is and end
 `;
@@ -50,6 +53,7 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
       concurrency: { type: 'string', default: '3' },
       require: { type: 'string' },
       seed: { type: 'string', default: env['E2E_SEED'] ?? '' },
+      full: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
     },
   });
@@ -73,6 +77,7 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
     concurrency,
     require: listOf(values.require) ?? [],
     seed,
+    load: values.full ? 'full' : 'tenth',
     list: values.list,
     systemChanges: values['allow-system-changes'] ? 'allowed' : 'refused',
   };

@@ -11,7 +11,9 @@ import { attachmentChaos } from './chaos/attachments.ts';
 import { attachmentMixedImplementations } from './chaos/attachment-mixed-implementations.ts';
 import { chaos } from './chaos/chaos.ts';
 import { mixedImplementations } from './chaos/mixed-implementations.ts';
+import { resizeMixedImplementations } from './chaos/resize-mixed-implementations.ts';
 import { disturbances } from './node/disturbances.ts';
+import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
 import { nodeVolumes } from './node/volumes.ts';
 import { basics } from './provisioner/basics.ts';
@@ -21,6 +23,7 @@ import { load } from './provisioner/load.ts';
 import { requests } from './provisioner/requests.ts';
 import { topology } from './provisioner/topology.ts';
 import { expanding } from './resizer/expanding.ts';
+import { load as resizingMany } from './resizer/load.ts';
 import { modifying } from './resizer/modifying.ts';
 import { nodeExpansion } from './resizer/node-expansion.ts';
 import { inCluster } from './security/in-cluster.ts';
@@ -34,6 +37,7 @@ export const allScenarios: readonly Scenario[] = [
   ...moves,
   ...attachingMany,
   ...expanding,
+  ...resizingMany,
   ...nodeExpansion,
   ...modifying,
   ...data,
@@ -49,8 +53,10 @@ export const allScenarios: readonly Scenario[] = [
   ...attachmentChaos,
   ...mixedImplementations,
   ...attachmentMixedImplementations,
+  ...resizeMixedImplementations,
   ...inCluster,
   ...nodeVolumes,
+  ...nodeGrowth,
   ...registration,
   ...disturbances,
 ].sort(byId);

@@ -81,6 +81,8 @@ export interface ScenarioContext {
   remove(resource: Resource, name: string): Promise<void>;
   eventually<T>(what: string, check: Wait<T>['check'], timeoutMs?: number): Promise<T>;
   consistently(window: Window): Promise<void>;
+  /** This many with `--full`, a tenth of it otherwise. */
+  many(full: number): number;
   /** Adds numbers for people to the result. */
   note(text: string): void;
   readonly notes: readonly string[];
@@ -171,6 +173,7 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
     eventually: (what, check, timeoutMs) =>
       eventually(patience, { what, check, ...(timeoutMs !== undefined && { timeoutMs }) }),
     consistently: (window) => consistently(patience, window),
+    many: (full) => (world.load === 'full' ? full : Math.ceil(full / 10)),
     note: (text) => void notes.push(text),
     notes,
   };

@@ -21,6 +21,8 @@ export interface World {
   readonly upstream: string | undefined;
   /** The seed of all random decisions. */
   readonly seed: number;
+  /** Whether scenarios that count in hundreds do so, or with a tenth. */
+  readonly load: 'full' | 'tenth';
   /** The folder for files that scenarios leave for people. */
   readonly reports: string;
   /** A short path, because the path of a socket may have about a hundred characters. */

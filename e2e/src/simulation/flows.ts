@@ -7,7 +7,7 @@
 import type { PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
 import { persistentVolumeClaims, persistentVolumes, pods } from '@csi-sidecars/runtime';
 import type { SidecarProgram } from './sidecar-process.ts';
-import { driverName, namespace, type World } from './world.ts';
+import { driverName, type Expanding, namespace, type World } from './world.ts';
 
 export interface Flow {
   readonly name: string;
@@ -17,8 +17,8 @@ export interface Flow {
   readonly zones?: readonly string[];
   /** Nodes to which the driver attaches volumes. Default none: the driver cannot attach. */
   readonly attachTo?: readonly string[];
-  /** The driver expands volumes. Default no. */
-  readonly expands?: boolean;
+  /** How the driver expands volumes. Default: not at all. */
+  readonly expands?: Expanding;
   /** The preparation, which runs without faults and is not enumerated. */
   readonly prepare: (world: World) => Promise<void> | void;
   readonly act: (world: World) => Promise<void>;

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The stories of csi-resizer: what users and the driver do with a volume that is there. */
-import { persistentVolumeClaims, persistentVolumes, volumeAttributesClasses } from '@csi-sidecars/runtime';
+import {
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+  volumeAttributesClasses,
+} from '@csi-sidecars/runtime';
 import { addClass, type Flow } from './flows.ts';
 import { resizer } from './programs.ts';
 import { driverName, namespace, type World } from './world.ts';
+
+type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
 
 const call = { timeoutMs: 10_000 };
 const gib = 1024n ** 3n;
@@ -53,7 +60,28 @@ const refuse = (world: World, method: string, code: 'Internal' | 'Unavailable'):
 const slow = (world: World, method: string, ms: number): void =>
   void world.driver.faults.add({ method, at: 'during', times: 1, action: { kind: 'delay', ms } });
 
-const base = { program: resizer, expands: true, prepare } as const;
+const never = (world: World, method: string, code: 'OutOfRange' | 'InvalidArgument'): string =>
+  world.driver.faults.add({ method, action: { kind: 'fail', code } });
+
+/** Waits until the claim shows it: then what came before is recorded, whatever happened meanwhile. */
+async function untilStatus(world: World, check: (status: ClaimStatus) => boolean): Promise<void> {
+  if (!(await world.until(() => check(world.claim('data')?.status ?? {}))))
+    throw new Error('the claim never got there');
+}
+const resizeIs =
+  (wanted: string) =>
+  ({ allocatedResourceStatuses }: ClaimStatus): boolean =>
+    allocatedResourceStatuses?.['storage'] === wanted;
+
+/** As by kubelet. */
+async function reportAsNode({ sim }: World, status: object): Promise<void> {
+  const target = { resource: persistentVolumeClaims, ref: { namespace, name: 'data' } };
+  await sim.client.patch(target, { type: 'merge', body: { status } }, { subresource: 'status' });
+}
+const finishOnNode = (world: World, storage: string): Promise<void> =>
+  reportAsNode(world, { capacity: { storage }, allocatedResourceStatuses: null, conditions: null });
+
+const base = { program: resizer, expands: 'without node', prepare } as const;
 
 export const resizeFlows: readonly Flow[] = [
   { ...base, name: 'expand', act: (world) => ask(world, '2Gi') },
@@ -115,5 +143,55 @@ export const resizeFlows: readonly Flow[] = [
     ...base,
     name: 'expand-and-modify',
     act: (world) => change(world, { resources: { requests: { storage: '2Gi' } }, volumeAttributesClassName: 'gold' }),
+  },
+  {
+    ...base,
+    name: 'recover-from-refused-size',
+    act: async (world) => {
+      const refusal = never(world, expand, 'OutOfRange');
+      await ask(world, '4Gi');
+      await untilStatus(world, resizeIs('ControllerResizeInfeasible'));
+      world.driver.faults.remove(refusal);
+      await ask(world, '2Gi');
+    },
+  },
+  {
+    ...base,
+    name: 'expand-with-node',
+    expands: 'with node',
+    act: async (world) => {
+      await ask(world, '2Gi');
+      await untilStatus(world, resizeIs('NodeResizePending'));
+      await finishOnNode(world, '2Gi');
+    },
+  },
+  {
+    ...base,
+    name: 'recover-from-failure-on-node',
+    expands: 'with node',
+    act: async (world) => {
+      await ask(world, '4Gi');
+      await untilStatus(world, resizeIs('NodeResizePending'));
+      await reportAsNode(world, { allocatedResourceStatuses: { storage: 'NodeResizeInfeasible' } });
+      await ask(world, '3Gi');
+      await untilStatus(world, resizeIs('NodeResizePending'));
+      await finishOnNode(world, '4Gi');
+    },
+  },
+  {
+    ...base,
+    name: 'back-from-refused-class',
+    prepare: async (world) => {
+      await prepare(world);
+      await want(world, 'silver');
+      await untilStatus(world, ({ currentVolumeAttributesClassName: name }) => name === 'silver');
+    },
+    act: async (world) => {
+      const refusal = never(world, modify, 'InvalidArgument');
+      await want(world, 'gold');
+      await untilStatus(world, ({ modifyVolumeStatus }) => modifyVolumeStatus?.status === 'Infeasible');
+      world.driver.faults.remove(refusal);
+      await want(world, 'silver');
+    },
   },
 ];

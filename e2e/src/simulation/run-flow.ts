@@ -32,7 +32,7 @@ const stepLimit = 120;
 
 export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
   const { program = provisioner, zones = [] } = flow;
-  const world = createWorld({ zones, attachTo: flow.attachTo ?? [], expands: flow.expands ?? false });
+  const world = createWorld({ zones, attachTo: flow.attachTo ?? [], expands: flow.expands });
   const operations: Operation[] = [];
   let isArmed = false;
   let steps = 0;

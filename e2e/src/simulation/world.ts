@@ -25,13 +25,16 @@ export const driverName: string = defaultSettings.name;
 export const namespace = 'default';
 const zoneKey = 'topology.example.com/zone';
 
+/** Whether the node has a part in it. */
+export type Expanding = 'without node' | 'with node';
+
 export interface WorldOptions {
   /** Zones with one node each. Default none: the driver has no topology then. */
   readonly zones?: readonly string[];
   /** Names of nodes that volumes are attached to. Default none: the driver cannot attach then. */
   readonly attachTo?: readonly string[];
-  /** The driver expands volumes, and nodes have nothing to do then. */
-  readonly expands?: boolean;
+  /** Default: the driver does not expand volumes. */
+  readonly expands?: Expanding | undefined;
   readonly seed?: number;
 }
 
@@ -65,7 +68,7 @@ export interface World {
 const driverRestartMs = 500;
 const attachCapabilities = ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] as const;
 
-export function createWorld({ zones = [], attachTo = [], expands = false, seed = 1 }: WorldOptions = {}): World {
+export function createWorld({ zones = [], attachTo = [], expands, seed = 1 }: WorldOptions = {}): World {
   const clock = new FakeClock();
   const nodes = [
     ...zones.map((zone) => ({
@@ -83,9 +86,9 @@ export function createWorld({ zones = [], attachTo = [], expands = false, seed =
     'CREATE_DELETE_VOLUME' as const,
     'MODIFY_VOLUME' as const,
     ...(attachTo.length > 0 ? attachCapabilities : []),
-    ...(expands ? ['EXPAND_VOLUME' as const] : []),
+    ...(expands === undefined ? [] : ['EXPAND_VOLUME' as const]),
   ];
-  const node = allCapabilities.node.filter((type) => !expands || type !== 'EXPAND_VOLUME');
+  const node = allCapabilities.node.filter((type) => expands !== 'without node' || type !== 'EXPAND_VOLUME');
   const capabilities = { ...allCapabilities, plugin, controller, node };
   const driver = createDriverModel({
     clock,
@@ -174,10 +177,11 @@ export function createWorld({ zones = [], attachTo = [], expands = false, seed =
           const { finalizers, annotations } = metadata ?? {};
           return { attachment: spec, finalizers, annotations: inOrder(annotations), status };
         }),
-        ...driver.volumes().map(({ name, phase, capacityBytes, attachments }) => ({
+        ...driver.volumes().map(({ name, phase, capacityBytes, mutableParameters, attachments }) => ({
           held: name,
           phase,
           bytes: `${capacityBytes}`,
+          parameters: inOrder(mutableParameters),
           on: attachments.map(({ nodeId }) => nodeId),
         })),
       ].map((line) => JSON.stringify(line));

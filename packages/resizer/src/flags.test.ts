@@ -16,7 +16,7 @@ it('given the real argument lists of csi-resizer, then each is accepted', () => 
   expect(refused).toEqual([]);
 });
 
-it("given what deployments leave out, then the built-in values are upstream's", async () => {
+it("given what deployments leave out, then the built-in values are upstream's, and the usage text lists every flag, P36", async () => {
   expect(parseFlags(resizerProgram.flags, resizerProgram.syntax, [])).toMatchObject({
     kind: 'parsed',
     values: {

@@ -289,6 +289,26 @@ it('[resizer#213] given a scrape, then the requests to the API server are there,
   expect(queues.toSorted()).toEqual([`${driverName}-pvc`, `${driverName}-pvc-modify`]);
 });
 
+it('given a scrape after an expansion, then each metric is described once, P34', async () => {
+  const port = await freePort();
+  await using resizer = await run({ args: [`--http-endpoint=127.0.0.1:${port}`], seed: cluster });
+  await vi.waitFor(() => expect(resizer.calls()).toContain('ControllerExpandVolume'));
+  await settle();
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  const described = [...text.matchAll(/^# HELP (\S+)/gm)].map((match) => match[1] ?? '');
+  expect(described).toContain('process_start_time_seconds');
+  expect(described.toSorted()).toEqual([...new Set(described)].toSorted());
+});
+
+it('given two expansions, then the driver is asked for its capabilities at the start only, P23', async () => {
+  const other = aClaim({ name: 'other', volumeName: 'pv2' });
+  await using resizer = await run({ seed: [aClaim(), aVolume(), other, aVolume({ name: 'pv2', claim: other })] });
+  const times = (method: string): number => resizer.calls().filter((call) => call === method).length;
+  await vi.waitFor(() => expect(times('ControllerExpandVolume')).toBe(2));
+  await settle();
+  expect(times('ControllerGetCapabilities')).toBe(started.filter((it) => it === 'ControllerGetCapabilities').length);
+});
+
 it('P40: given the driver ends, then so does the program', async () => {
   await using resizer = await run();
   await vi.waitFor(() => expect(resizer.world.server.openWatches()).toBe(4));

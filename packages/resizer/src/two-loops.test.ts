@@ -48,22 +48,6 @@ it.each(methods)('given an open outcome of %s, then the other kind goes on', asy
   await r.stop();
 });
 
-it('given Aborted while an earlier call is open, then the log says which one, and how old it is', async () => {
-  const r = await aResizer({ node: [], seed: [aVolume(), aClass()], settings: { expandTimeoutMs: 1_000 } });
-  r.driver.faults.add({ method: methods[0], at: 'during', times: 1, action: { kind: 'delay', ms: 30_000 } });
-  r.server.seed(aClaim());
-  await r.clock.advance(1_000);
-  r.changeClaim((it) => ({ ...it, spec: { ...it.spec, volumeAttributesClassName: 'gold' } }));
-  await r.settle();
-  const waits = r.logger.lines.filter(({ message }) => message.startsWith('The driver is still working'));
-  expect(waits.map(({ facts }) => [facts?.['method'], facts?.['earlierMethod'], facts?.['ageSeconds']])).toEqual([
-    ['/csi.v1.Controller/ControllerModifyVolume', '/csi.v1.Controller/ControllerExpandVolume', 1],
-  ]);
-  await r.clock.advance(60_000);
-  expect(isDone(r)).toBe(true);
-  await r.stop();
-});
-
 it('given a run that throws, then the other loop gets the turn', async () => {
   // No server stores such a list.
   const odd = aVolume({ spec: { accessModes: 5 as never } });

@@ -8,7 +8,7 @@ import { claimed } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
 import { createClaim, createClass } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { lastSaid, reads, startUser, untilSaid, writes, writesAllTheTime } from './user-steps.ts';
+import { makesProgress, reads, startUser, stillWrites, untilSaid, writes, writesAllTheTime } from './user-steps.ts';
 
 /** How long the users of a cluster may have to wait for registration after a disturbance. */
 const registeredWithinMs = 10_000;
@@ -27,7 +27,7 @@ export const disturbances: readonly Scenario[] = [
       await untilRegistered(ctx, registeredWithinMs);
 
       await mountsAgain(ctx);
-      await stillWrites(ctx);
+      await stillWrites(ctx, 'writer');
     },
   },
   {
@@ -44,7 +44,7 @@ export const disturbances: readonly Scenario[] = [
 
       assert.equal(await isRegistered(ctx), true);
       await mountsAgain(ctx);
-      await stillWrites(ctx);
+      await stillWrites(ctx, 'writer');
       const pod = await getPod(ctx, nodePodName);
       assert.equal(containerOf(pod, 'node-driver-registrar').restartCount, 0, 'the registrar stayed');
     },
@@ -60,12 +60,12 @@ export const disturbances: readonly Scenario[] = [
       const kubelet = ctx.world.controlPlane.components.get('kubelet')!;
 
       await kubelet.kill();
-      await makesProgress(ctx);
+      await makesProgress(ctx, 'writer');
       await kubelet.start();
       await untilRegistered(ctx, registeredWithinMs);
 
       await mountsAgain(ctx);
-      await stillWrites(ctx);
+      await stillWrites(ctx, 'writer');
       await endPod(ctx, 'writer');
       // The pod goes when nothing is mounted for it; where the driver had staged the volume is unmounted after that.
       await ctx.eventually(
@@ -91,7 +91,7 @@ export const disturbances: readonly Scenario[] = [
       await ctx.eventually('/healthz answers', async () => (await request(health)).status === 200);
 
       await mountsAgain(ctx);
-      await stillWrites(ctx);
+      await stillWrites(ctx, 'writer');
     },
   },
 ];
@@ -113,18 +113,6 @@ async function mountsAgain(ctx: ScenarioContext): Promise<void> {
   await startUser(ctx, { name: 'reader', volume: claimed('later'), script: reads('/data/file') });
   assert.equal(await untilSaid(ctx, 'reader', 'sum'), written);
   await endPod(ctx, 'reader');
-}
-
-async function stillWrites(ctx: ScenarioContext): Promise<void> {
-  await makesProgress(ctx);
-  const { status } = await getPod(ctx, 'writer');
-  assert.equal(status?.phase, 'Running');
-  assert.equal(status?.containerStatuses?.[0]?.restartCount, 0, 'the writer was never disturbed');
-}
-
-async function makesProgress(ctx: ScenarioContext): Promise<void> {
-  const before = Number(lastSaid(ctx, 'writer', 'line'));
-  await ctx.eventually('the writer writes on', () => Number(lastSaid(ctx, 'writer', 'line')) > before + 5);
 }
 
 async function killContainer(ctx: ScenarioContext, { node }: Deployment, name: string): Promise<void> {

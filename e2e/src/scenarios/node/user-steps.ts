@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Steps of scenarios with user pods: start one, wait for output of its script, end it. */
+import assert from 'node:assert/strict';
 import { nodeOf } from '../../deployment/deploy.ts';
 import { getPod, startPod } from '../pod-life.ts';
 import { outputOf } from '../../deployment/pod-output.ts';
@@ -43,4 +44,17 @@ export async function untilSaid(ctx: ScenarioContext, pod: string, word: string)
 export function lastSaid(ctx: ScenarioContext, pod: string, word: string): string | undefined {
   const lines = outputOf(nodeOf(ctx), `${ctx.namespace}_${pod}`, container).split('\n');
   return lines.findLast((line) => line.startsWith(`${word} `))?.slice(word.length + 1);
+}
+
+/** The pod has run `writesAllTheTime` since it was started, and it still does. */
+export async function stillWrites(ctx: ScenarioContext, pod: string): Promise<void> {
+  await makesProgress(ctx, pod);
+  const { status } = await getPod(ctx, pod);
+  assert.equal(status?.phase, 'Running');
+  assert.equal(status?.containerStatuses?.[0]?.restartCount, 0, `${pod} was never disturbed`);
+}
+
+export async function makesProgress(ctx: ScenarioContext, pod: string): Promise<void> {
+  const before = Number(lastSaid(ctx, pod, 'line'));
+  await ctx.eventually(`pod ${pod} writes on`, () => Number(lastSaid(ctx, pod, 'line')) > before + 5);
 }

@@ -2,7 +2,6 @@
 /** expansions that a node has to finish, or that wait for the end of a pod. */
 import assert from 'node:assert/strict';
 import { persistentVolumes } from '@csi-sidecars/runtime';
-import { callsOf } from '../../driver/calls.ts';
 import { addMountingNode } from '../../nodes/mounting-node.ts';
 import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
 import { endPod, untilRunning } from '../pod-life.ts';
@@ -14,6 +13,7 @@ import {
   assertGrown,
   driverWithout,
   expandCalls,
+  nodeExpandCalls,
   plainDriver,
   readyToGrow,
   resizeStatus,
@@ -24,10 +24,6 @@ import {
 } from './steps.ts';
 
 const needs = ['scheduler', 'driver-journal', 'driver-settings'] as const;
-
-async function nodeCalls(ctx: ScenarioContext): Promise<number> {
-  return (await callsOf(ctx.driver, '/csi.v1.Node/NodeExpandVolume')).length;
-}
 
 /** A claim, and a node that mounts it for a pod. */
 async function readyOnNode(ctx: ScenarioContext, driver: AnnouncedDriverOptions = plainDriver) {
@@ -71,7 +67,7 @@ export const nodeExpansion: readonly Scenario[] = [
       await createPod(ctx, { name: 'pod', node });
       await untilRunning(ctx, 'pod');
       await ask(ctx, '2Gi');
-      await ctx.eventually('the node is asked to expand', async () => (await nodeCalls(ctx)) > 0);
+      await ctx.eventually('the node is asked to expand', async () => (await nodeExpandCalls(ctx)).length > 0);
       assert.deepEqual(await expandCalls(ctx), []);
       await endPod(ctx, 'pod');
     },

@@ -10,6 +10,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
 import { type CallOf, callsOf } from '../../driver/calls.ts';
+import type { DriverDoor } from '../../driver/driver.ts';
 import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
 import { type Bound, createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 
@@ -122,6 +123,17 @@ export async function untilSize(ctx: ScenarioContext, size: string, name = 'clai
   return await untilClaim(ctx, name, { what: `has ${size}`, check });
 }
 
+/** Each claim of the scenario. */
+export async function untilEachClaim(
+  { api, namespace, eventually }: ScenarioContext,
+  what: string,
+  check: (claim: PersistentVolumeClaim) => boolean,
+): Promise<void> {
+  const all = async (): Promise<boolean> =>
+    (await api.list(persistentVolumeClaims, { namespace })).items.every((claim) => check(claim));
+  await eventually(`each claim ${what}`, all, 180_000);
+}
+
 export function resizeStatus(status: PersistentVolumeClaim['status']): string | undefined {
   return status?.allocatedResourceStatuses?.['storage'];
 }
@@ -135,19 +147,30 @@ export async function assertGrown(ctx: ScenarioContext, size: string): Promise<v
   const volume = await ctx.api.get(persistentVolumes, { name: spec?.volumeName ?? '' });
   assert.equal(volume.spec?.capacity?.['storage'], size);
   await ctx.onDriver(async () => {
-    const stored = (await ctx.driver.control.volumes()).find(({ id }) => id === volume.spec?.csi?.volumeHandle);
+    const stored = (await doorOf(ctx).control.volumes()).find(({ id }) => id === volume.spec?.csi?.volumeHandle);
     assert.equal(`${BigInt(stored?.capacityBytes ?? 0) / gib}Gi`, size);
   });
 }
 
-export async function expandCalls({ driver }: ScenarioContext): Promise<readonly ExpandCall[]> {
-  return await callsOf(driver, '/csi.v1.Controller/ControllerExpandVolume');
+export async function expandCalls(ctx: ScenarioContext): Promise<readonly ExpandCall[]> {
+  return await callsOf(doorOf(ctx), '/csi.v1.Controller/ControllerExpandVolume');
 }
 
-export async function modifyCalls({ driver }: ScenarioContext): Promise<readonly ModifyCall[]> {
-  return await callsOf(driver, '/csi.v1.Controller/ControllerModifyVolume');
+export async function nodeExpandCalls(ctx: ScenarioContext): Promise<readonly NodeExpandCall[]> {
+  return await callsOf(doorOf(ctx), '/csi.v1.Node/NodeExpandVolume');
 }
 
+export async function modifyCalls(ctx: ScenarioContext): Promise<readonly ModifyCall[]> {
+  return await callsOf(doorOf(ctx), '/csi.v1.Controller/ControllerModifyVolume');
+}
+
+/** The driver of the scenario, as a process or in a pod. */
+function doorOf({ startedDriver }: ScenarioContext): DriverDoor {
+  assert.ok(startedDriver !== undefined, 'this scenario has a driver');
+  return startedDriver;
+}
+
+type NodeExpandCall = CallOf<DecodedRequestOf<'/csi.v1.Node/NodeExpandVolume'>>;
 type ExpandCall = CallOf<DecodedRequestOf<'/csi.v1.Controller/ControllerExpandVolume'>>;
 type ModifyCall = CallOf<DecodedRequestOf<'/csi.v1.Controller/ControllerModifyVolume'>>;
 

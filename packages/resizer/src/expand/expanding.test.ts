@@ -138,7 +138,7 @@ describe('an expansion', () => {
     await r.stop();
   });
 
-  it('[resizer#15] given a claim without a capacity, then it gets one', async () => {
+  it('[resizer#15] given a claim without a capacity, then it gets one, P28', async () => {
     const r = await aResizer({ node: [], seed: [aClaim({ cap: '' }), aVolume()] });
     expect([r.calls(), r.claim()?.status?.capacity]).toEqual([[expanded], { storage: '2Gi' }]);
     await r.stop();

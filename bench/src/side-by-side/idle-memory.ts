@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The memory of the program once it is idle, beside the objects of another driver. */
+import type { Recording } from './measures.ts';
+import type { Options } from './options.ts';
+import { memoryOf } from './process-cost.ts';
+import type { TestBed } from './test-bed.ts';
+
+/** `proveSynced`: finished work proves that all caches are filled. */
+export async function measureBesideForeign(
+  bed: TestBed,
+  { settleMs }: Pick<Options, 'settleMs'>,
+  proveSynced: () => Promise<unknown>,
+  to: Recording<'rssForeign' | 'anonForeign'>,
+): Promise<void> {
+  const { clock, patience } = bed.cluster;
+  const { process } = await bed.startSidecar();
+  await proveSynced();
+  await clock.sleep(settleMs, patience.signal);
+  const { rssMib, anonMib } = memoryOf(process.pid);
+  to.record('rssForeign', rssMib);
+  to.record('anonForeign', anonMib);
+}
