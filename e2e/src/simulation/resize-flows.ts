@@ -2,7 +2,7 @@
 /** The stories of csi-resizer: what users and the driver do with a volume that is there. */
 import { persistentVolumeClaims, persistentVolumes, volumeAttributesClasses } from '@csi-sidecars/runtime';
 import { addClass, type Flow } from './flows.ts';
-import { resizer } from './programs.ts';
+import { programs } from './programs.ts';
 import { driverName, namespace, type World } from './world.ts';
 
 const call = { timeoutMs: 10_000 };
@@ -53,7 +53,7 @@ const refuse = (world: World, method: string, code: 'Internal' | 'Unavailable'):
 const slow = (world: World, method: string, ms: number): void =>
   void world.driver.faults.add({ method, at: 'during', times: 1, action: { kind: 'delay', ms } });
 
-const base = { program: resizer, expands: true, prepare } as const;
+const base = { program: programs['csi-resizer'], expands: true, prepare } as const;
 
 export const resizeFlows: readonly Flow[] = [
   { ...base, name: 'expand', act: (world) => ask(world, '2Gi') },
