@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm test`: the checks, then every suite. Each suite leaves its counts in reports/<suite>.json; the last line sums them.
+// How long suites, scenarios and test files took is in reports/durations.json.
 // A suite that cannot run here is named, never skipped silently; under CI it is a failure.
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureInstalled, environment, root, run } from './setup.mjs';
@@ -66,7 +67,8 @@ const suites = [
 ];
 
 const total = { passed: 0, failed: 0, skipped: 0 };
-const summary = [];
+/** What `scripts/durations.ts` calls a SuiteRun. */
+const runs = [];
 
 function countsOf(report) {
   const content = JSON.parse(readFileSync(join(reports, `${report}.json`), 'utf8'));
@@ -82,13 +84,17 @@ function countsOf(report) {
 
 for (const suite of suites) {
   if (suite.needs === 'system changes' && !systemChanges) {
-    summary.push(
-      `${suite.name}: left out, it changes this machine (packages, mounts, cgroups; as root): npm test -- --allow-system-changes`,
-    );
+    runs.push({
+      name: suite.name,
+      line: `${suite.name}: left out, it changes this machine (packages, mounts, cgroups; as root): npm test -- --allow-system-changes`,
+    });
     continue;
   }
   if (suite.needs !== undefined && !hasGo) {
-    summary.push(`${suite.name}: could not run, there is no Go toolchain on this machine`);
+    runs.push({
+      name: suite.name,
+      line: `${suite.name}: could not run, there is no Go toolchain on this machine`,
+    });
     if (underCi) total.failed += 1;
     else total.skipped += 1;
     continue;
@@ -97,7 +103,7 @@ for (const suite of suites) {
   const started = performance.now();
   const [program, ...args] = suite.command.split(' ');
   const code = run(program, args);
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const seconds = Math.round(performance.now() - started) / 1000;
   let counts = { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
   if (suite.report !== undefined) {
     try {
@@ -112,12 +118,16 @@ for (const suite of suites) {
   total.failed += counts.failed;
   total.skipped += counts.skipped ?? 0;
   const notApplicable = counts.notApplicable > 0 ? `${counts.notApplicable} not applicable, ` : '';
-  summary.push(
-    `${suite.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped ?? 0} skipped, ${notApplicable}exit code ${code}, ${seconds} s`,
-  );
+  runs.push({
+    name: suite.name,
+    line: `${suite.name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped ?? 0} skipped, ${notApplicable}exit code ${code}`,
+    seconds,
+    report: suite.report,
+  });
 }
 
-process.stdout.write(`\n=== summary\n${summary.join('\n')}\n`);
+writeFileSync(join(reports, 'suites.json'), JSON.stringify(runs));
+if (run('node', [join(root, 'scripts/summary.ts')]) !== 0) total.failed += 1;
 if (!underCi) process.stdout.write('not run here: kind (needs a container engine)\n');
 process.stdout.write(
   `${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}\n`,

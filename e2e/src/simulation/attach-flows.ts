@@ -2,7 +2,7 @@
 /** The flows of csi-attacher: actions of the attach/detach controller, of users and of the driver. */
 import { csiNodes, persistentVolumes, secrets, volumeAttachments, type PersistentVolume } from '@csi-sidecars/runtime';
 import type { Flow } from './flows.ts';
-import { attacher } from './programs.ts';
+import { programs } from './programs.ts';
 import { driverName, namespace, nodeIdOf, type World } from './world.ts';
 
 const [one, other] = ['node-1', 'node-2'] as const;
@@ -67,7 +67,7 @@ function slowPublish({ driver }: World, ms: number): void {
   driver.faults.add({ method: 'ControllerPublishVolume', at: 'during', times: 1, action });
 }
 
-const base = { program: attacher, attachTo: [one, other] } as const;
+const base = { program: programs['csi-attacher'], attachTo: [one, other] } as const;
 
 export const attachFlows: readonly Flow[] = [
   { ...base, name: 'attach', prepare: (world) => makeVolume(world), act: (world) => attach(world) },

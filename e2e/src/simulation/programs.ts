@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The sidecars of the simulation, with their default settings unless others are given. */
+/** The controllers of the simulation: those that the manifests list, with their default settings unless others are given. */
 import { createAttacher } from '@csi-sidecars/attacher';
 import { someSettings as someAttacherSettings } from '@csi-sidecars/attacher/testing';
 import { createProvisioner } from '@csi-sidecars/provisioner';
@@ -7,11 +7,28 @@ import { someSettings as someProvisionerSettings } from '@csi-sidecars/provision
 import { createResizer } from '@csi-sidecars/resizer';
 import { someSettings as someResizerSettings } from '@csi-sidecars/resizer/testing';
 import { createEventRecorder } from '@csi-sidecars/runtime';
+import type { BuiltControllerName } from '../../../scripts/manifests.ts';
 import type { SidecarProgram } from './sidecar-process.ts';
 
 type ProvisionerSettings = Parameters<typeof createProvisioner>[1]['settings'];
 
-export const provisioner: SidecarProgram = provisionerWith({});
+/** A controller of the manifests that is missing here does not compile. */
+export const programs: Readonly<Record<BuiltControllerName, SidecarProgram>> = {
+  'csi-provisioner': provisionerWith({}),
+  'csi-attacher': {
+    name: 'csi-attacher',
+    create: (parts, driver) => createAttacher(parts, { driver, settings: someAttacherSettings() }),
+  },
+  // For a driver whose controller expands volumes.
+  'csi-resizer': {
+    name: 'csi-resizer',
+    create: (parts, driver) =>
+      createResizer(
+        { ...parts, events: createEventRecorder(parts, { component: `external-resizer ${driver.name}` }) },
+        { driver: { ...driver, expansion: 'controller' }, settings: someResizerSettings() },
+      ),
+  },
+};
 
 export function provisionerWith(settings: Partial<ProvisionerSettings>): SidecarProgram {
   return {
@@ -27,18 +44,3 @@ export function provisionerWith(settings: Partial<ProvisionerSettings>): Sidecar
       ),
   };
 }
-
-export const attacher: SidecarProgram = {
-  name: 'csi-attacher',
-  create: (parts, driver) => createAttacher(parts, { driver, settings: someAttacherSettings() }),
-};
-
-/** csi-resizer, for a driver whose controller expands volumes. */
-export const resizer: SidecarProgram = {
-  name: 'csi-resizer',
-  create: (parts, driver) =>
-    createResizer(
-      { ...parts, events: createEventRecorder(parts, { component: `external-resizer ${driver.name}` }) },
-      { driver: { ...driver, expansion: 'controller' }, settings: someResizerSettings() },
-    ),
-};

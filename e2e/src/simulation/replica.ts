@@ -2,7 +2,7 @@
 /** A container of csi-provisioner that is restarted: each of its processes is another candidate for the Lease. */
 import { leases, OrderlyStop, silentLogger, type Random } from '@csi-sidecars/runtime';
 import { createLeaderElector } from '@csi-sidecars/runtime/internal';
-import { provisioner } from './programs.ts';
+import { programs } from './programs.ts';
 import { startProcess, type SidecarProcess } from './sidecar-process.ts';
 import type { Operation, Trouble } from './trouble.ts';
 import { namespace, type World } from './world.ts';
@@ -40,7 +40,7 @@ export function keepReplica(world: World, { name, random, note, decide, onDeath 
     if (isOver) return;
     if (!world.isDriverUp) return later();
     const identity = `${name}-${random.uuid()}`;
-    const process = startProcess(provisioner, {
+    const process = startProcess(programs['csi-provisioner'], {
       clock,
       random,
       transport: sim.server.transport,

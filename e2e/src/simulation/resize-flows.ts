@@ -7,7 +7,7 @@ import {
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
 import { addClass, type Flow } from './flows.ts';
-import { resizer } from './programs.ts';
+import { programs } from './programs.ts';
 import { driverName, namespace, type World } from './world.ts';
 
 type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
@@ -81,7 +81,7 @@ async function reportAsNode({ sim }: World, status: object): Promise<void> {
 const finishOnNode = (world: World, storage: string): Promise<void> =>
   reportAsNode(world, { capacity: { storage }, allocatedResourceStatuses: null, conditions: null });
 
-const base = { program: resizer, expands: 'without node', prepare } as const;
+const base = { program: programs['csi-resizer'], expands: 'without node', prepare } as const;
 
 export const resizeFlows: readonly Flow[] = [
   { ...base, name: 'expand', act: (world) => ask(world, '2Gi') },

@@ -6,7 +6,7 @@
 import { seededRandom } from '@csi-sidecars/runtime/testing';
 import type { Flow } from './flows.ts';
 import { checkWhenQuiet } from './invariants.ts';
-import { provisioner } from './programs.ts';
+import { programs } from './programs.ts';
 import { startProcess, type SidecarProcess, type SidecarProgram } from './sidecar-process.ts';
 import type { Operation, Trouble } from './trouble.ts';
 import { createWorld, type World } from './world.ts';
@@ -31,7 +31,7 @@ const quietSteps = 11;
 const stepLimit = 120;
 
 export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
-  const { program = provisioner, zones = [] } = flow;
+  const { program = programs['csi-provisioner'], zones = [] } = flow;
   const world = createWorld({ zones, attachTo: flow.attachTo ?? [], expands: flow.expands });
   const operations: Operation[] = [];
   let isArmed = false;

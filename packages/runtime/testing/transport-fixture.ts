@@ -31,6 +31,8 @@ export interface RunningTransport extends Calls {
   readonly transport: ServerTransport;
   /** Every TCP socket that the transport has opened. */
   readonly sockets: readonly Socket[];
+  /** Sends new connections to another server, as a load balancer does. */
+  readonly moveTo: (other: Pick<TestServer, 'port'>) => void;
 }
 
 export interface TransportFixture {
@@ -63,11 +65,12 @@ export function createTransportFixture(): TransportFixture {
       });
       const clock = new FakeClock();
       const sockets: Socket[] = [];
+      let target: Pick<TestServer, 'port'> = server;
       const transport = createServerTransport(
         {
           clock,
           connect: (to) => {
-            const socket = connect(to);
+            const socket = connect(to.port === server.port ? { ...to, port: target.port } : to);
             sockets.push(socket);
             return socket;
           },
@@ -81,7 +84,10 @@ export function createTransportFixture(): TransportFixture {
         },
       );
       closers.push(server.close, transport.close);
-      return { server, clock, transport, sockets, ...callsOf(transport) };
+      const moveTo = (other: Pick<TestServer, 'port'>): void => {
+        target = other;
+      };
+      return { server, clock, transport, sockets, moveTo, ...callsOf(transport) };
     },
   };
 }
@@ -114,7 +120,7 @@ export async function bodyText({ body }: TransportResponse): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** What a promise was rejected with. */
+/** The error with which a promise was rejected. */
 export function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     (value) => ({ resolved: value }),

@@ -41,7 +41,7 @@ export { runMain } from './process/node-world.ts';
 export { overCaches } from './process/over-caches.ts';
 export { runSmall } from './process/small-world.ts';
 export type { ProcessDeps } from './process/process-world.ts';
-export { runController } from './process/run-controller.ts';
+export { runControllerProgram } from './process/run-controller-program.ts';
 export type {
   ControllerBody,
   ControllerContext,
@@ -49,7 +49,7 @@ export type {
   ControllerValues,
   PreparedWork,
   ProgramDeps,
-} from './process/run-controller.ts';
+} from './process/run-controller-program.ts';
 export { runProgram } from './process/run-program.ts';
 export type { ProgramOptions } from './process/run-program.ts';
 export { runSidecar } from './process/run-sidecar.ts';

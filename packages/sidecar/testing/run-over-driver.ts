@@ -3,7 +3,7 @@
 import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { settle } from '@csi-sidecars/runtime/testing';
-import type { ProgramDeps } from '../src/process/run-controller.ts';
+import type { ProgramDeps } from '../src/process/run-controller-program.ts';
 import { type FakeWorld, type FakeWorldOptions, fakeWorld } from './fake-world.ts';
 
 export interface DrivenOptions extends FakeWorldOptions {

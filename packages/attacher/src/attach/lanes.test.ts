@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Which work gets a free worker first, and which metrics show the backlog. */
+import { volumeAttachments } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { anAttacher, type Fixture, type FixtureOptions } from '../../testing/attacher-fixture.ts';
 import { aCsiNode, anAttachment, attached, aVolume, finalizer } from '../../testing/builders.ts';
@@ -58,6 +59,24 @@ describe('one worker', () => {
     await a.settle();
     expect(a.calls()).toEqual([`${detach(1)} OK`, `${attach(3)} OK`, `${detach(2)} OK`]);
   });
+});
+
+it('given an attachment that was removed by force during its publish, when the unpublish of its volume is repeated, then it waits behind other attachments, and no defect is logged', async () => {
+  const a = await withoutWork({ workerThreads: 1 });
+  const delay = { kind: 'delay', ms: 2_000 } as const;
+  a.driver.faults.add({ method: 'ControllerPublishVolume', volume: 'volume-1', action: delay });
+  a.driver.faults.add({ method: 'ControllerUnpublishVolume', times: 1, action: { kind: 'fail', code: 'Internal' } });
+  a.server.seed(attachment(1));
+  await a.settle();
+  a.server.objects.remove(volumeAttachments, { name: 'va1' });
+  a.server.seed(attachment(2));
+  await a.clock.advance(2_000);
+  await a.settle();
+  const failed = 'ControllerUnpublishVolume volume-1 id-of-node1 Internal';
+  expect(a.calls()).toEqual([`${attach(1)} OK`, failed, `${attach(2)} OK`, `${detach(1)} OK`]);
+  const defects = a.logger.lines.filter(({ kind, message }) => kind === 'error' && !message.startsWith('Reconcile '));
+  expect(defects).toEqual([]);
+  await a.stop();
 });
 
 it('given attachments for two nodes that wait, then the nodes take turns', async () => {

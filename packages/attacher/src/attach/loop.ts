@@ -78,10 +78,10 @@ function relevant(attachment: VolumeAttachment, finalizer: string): string {
 
 /** The attachments that can continue at once, without waiting for their backoff, when the driver registers on their node. */
 function waitingForNode(
-  { previous, current, isInInitialList }: Change<CSINode>,
+  { previous, current }: Change<CSINode>,
   attachments: Lister<VolumeAttachment>,
 ): readonly AttachmentKey[] | undefined {
-  if (current === undefined || isInInitialList) return undefined;
+  if (current === undefined) return undefined;
   if (previous !== undefined && nodeIdIn(previous) === nodeIdIn(current)) return undefined;
   return attachments
     .byIndex('node', current.metadata?.name ?? '')

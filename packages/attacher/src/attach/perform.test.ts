@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Each action of the attach loop alone: the request that it sends, and the signal that may abort it. */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import type { KubeObject } from '@csi-sidecars/runtime';
+import { ApiError, type KubeObject } from '@csi-sidecars/runtime';
 import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import { aDriver, anAttachment, attached, aVolume, finalizer, someSettings } from '../../testing/builders.ts';
@@ -14,13 +14,15 @@ import type { Action } from './state.ts';
 type StepAction = Exclude<Action, { readonly kind: 'conclude' }>;
 
 const attachment = anAttachment({ ...attached, finalizers: [finalizer, 'x/y'] });
+const { status: _status, ...withoutStatus } = anAttachment();
 const { signal } = new AbortController();
 
-/** Performs the action with an API server that refuses everything, or answers patches with `stored`. */
-async function requestsOf(action: StepAction, stored?: KubeObject) {
+/** Performs the action with an API server that refuses everything, or answers with `stored`. */
+async function requestsOf(action: StepAction, stored?: KubeObject | ApiError) {
   const requests: unknown[] = [];
   const refuse = async (target: object, detail: object, options: { readonly signal?: AbortSignal }) => {
     requests.push({ detail, isOfTheRun: options.signal === signal });
+    if (stored instanceof ApiError) throw stored;
     if (stored !== undefined) return stored;
     throw new Error(`refused: ${JSON.stringify(target)}`);
   };
@@ -83,6 +85,10 @@ it.each<{ action: StepAction; body: object }>([
     },
   },
   {
+    action: { row: 'A14', kind: 'saveAttached', attachment: withoutStatus, context: { a: 'b' } },
+    body: { metadata: { uid }, status: { attached: true, attachmentMetadata: { a: 'b' }, attachError: null } },
+  },
+  {
     action: { row: 'D9', kind: 'release', attachment },
     body: { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [finalizer] } },
   },
@@ -126,6 +132,12 @@ it('given the actions that read or write other objects, then their requests carr
   expect(guarded.requests).toEqual([{ detail: expect.objectContaining({ type: 'strategic' }), isOfTheRun: true }]);
   expect(read.requests).toEqual([{ detail: { namespace: 'ns', name: 's' }, isOfTheRun: true }]);
   expect(guarded.context.memory.volumeFinalizers.size).toBe(0);
+});
+
+it('given an attachment that is gone, when it is marked, then the missing object is not a failure', async () => {
+  const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'not found' });
+  const action: StepAction = { row: 'A11', kind: 'mark', attachment, nodeId: 'n' };
+  expect((await requestsOf(action, notFound)).learned).toEqual({ marked: 'done' });
 });
 
 it('given our finalizer is added to a volume, then the run continues with the volume that the server returned', async () => {

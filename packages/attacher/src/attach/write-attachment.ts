@@ -106,7 +106,8 @@ function write(
   });
 }
 
+/** The attachment as the cache expects one that no longer exists. */
 function ended(attachment: VolumeAttachment, nowMs: number): VolumeAttachment {
-  const deletionTimestamp = attachment.metadata?.deletionTimestamp ?? timestamp(nowMs);
-  return { ...attachment, metadata: { ...attachment.metadata, deletionTimestamp, finalizers: [] } };
+  const metadata = { ...attachment.metadata, deletionTimestamp: timestamp(nowMs), finalizers: [] };
+  return { ...attachment, metadata };
 }

@@ -42,6 +42,8 @@ interface ComparingOptions {
   readonly volume?: PersistentVolume;
   /** Default: `id-of-node1`. */
   readonly nodeId?: string;
+  /** Default: everything is logged. */
+  readonly verbosity?: number;
 }
 
 const onNode1: ListVolumesResponseInput = {
@@ -52,12 +54,12 @@ const nowhere: ListVolumesResponseInput = { entries: [] };
 function comparing(
   seed: readonly VolumeAttachment[],
   pages: ReadonlyArray<ListVolumesResponseInput | Error>,
-  { gate, volume = aVolume(), nodeId }: ComparingOptions = {},
+  { gate, volume = aVolume(), nodeId, verbosity = Infinity }: ComparingOptions = {},
 ): Comparing {
   const clock = new FakeClock();
   const startMs = clock.monotonicMs();
   const runs = createAttachmentRuns();
-  const logger = recordingLogger();
+  const logger = recordingLogger({ verbosity });
   const attachments = [...seed];
   const enqueued: string[] = [];
   const listedAtMs: number[] = [];
@@ -126,6 +128,31 @@ describe('a pass', () => {
     await c.stop();
   });
 
+  it('given an attached volume that the driver lists, then only the decision is logged', async () => {
+    const c = comparing([isAttached], [onNode1]);
+    await c.clock.advance(1_000);
+    expect(c.enqueued).toEqual([]);
+    expect(c.logger.lines).toEqual([
+      {
+        kind: 'info',
+        level: 5,
+        message: 'Decided',
+        facts: { queue: 'csi-attacher-drift', key: 'va1', row: 'R3', action: 'unforce' },
+      },
+    ]);
+    await c.stop();
+  });
+
+  it.each([
+    { verbosity: 4, decisions: 0 },
+    { verbosity: 5, decisions: 1 },
+  ])('given -v=$verbosity, then $decisions decisions are logged', async ({ verbosity, decisions }) => {
+    const c = comparing([isAttached], [onNode1], { verbosity });
+    await c.clock.advance(1_000);
+    expect(c.logger.messages()).toEqual(Array(decisions).fill('Decided'));
+    await c.stop();
+  });
+
   it('[attacher#119] given a listed volume without an attachment, then nothing is enqueued or logged', async () => {
     const c = comparing([], [onNode1]);
     await c.clock.advance(1_000);
@@ -172,6 +199,7 @@ describe('a pass', () => {
     c.attachments[0] = isAttached;
     await c.clock.advance(500);
     expect([c.enqueued, c.runs.isForced(isAttached)]).toEqual([[], false]);
+    expect(c.logger.messages()).toEqual(['Decided']);
     await c.clock.advance(61_000);
     expect(c.enqueued).toEqual(['va1']);
     await c.stop();
@@ -232,6 +260,17 @@ describe('a pass', () => {
     expect(c.runs.isForced(isAttached)).toBe(true);
     await c.clock.advance(61_000);
     expect([c.enqueued, c.runs.isForced(isAttached)]).toEqual([['va1'], false]);
+    expect(c.logger.messages()).toEqual(['Decided', messages.disagrees, 'Decided']);
+    await c.stop();
+  });
+
+  it('given a forced attachment, when its volume is unknown in the next pass, then it stays forced', async () => {
+    const c = comparing([isAttached], [nowhere]);
+    await c.clock.advance(1_000);
+    c.attachments[0] = anAttachment({ ...attached, source: { persistentVolumeName: 'gone' } });
+    await c.clock.advance(61_000);
+    expect(c.logger.messages().at(-1)).toBe(messages.skipped);
+    expect([c.enqueued, c.runs.isForced(isAttached)]).toEqual([['va1'], true]);
     await c.stop();
   });
 });

@@ -65,6 +65,15 @@ it('given an attachment that failed, when another driver gets one of the same na
   expect(a.writes()).toEqual([]);
 });
 
+it('given an attachment that fails, when it is deleted before its retry, then nothing is written and no further error is logged', async () => {
+  const a = await trivialWith([anAttachment()], { faults: [refused(1)] });
+  expect(failuresIn(a)).toHaveLength(1);
+  a.server.objects.remove(volumeAttachments, { name: 'va1' });
+  await a.clock.advance(600_000);
+  expect(a.writes()).toEqual([]);
+  expect(a.logger.lines.filter(({ kind }) => kind === 'error')).toHaveLength(1);
+});
+
 it('given an object that failed many times, when it is removed and one of the same name is created, then its first retry comes after the first delay', async () => {
   const a = await trivialWith([anAttachment()], { faults: [refused(8)] });
   await a.clock.advance(100_000);

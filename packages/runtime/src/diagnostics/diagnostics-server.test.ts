@@ -163,6 +163,17 @@ describe('routes', () => {
     expect(logger.messages()).toEqual(['HTTP handler failed', 'HTTP handler failed']);
   });
 
+  it('given a handler that throws, then the log has the method and the path of the request, and neither its query nor its credentials', async () => {
+    const { port, logger } = await serve([{ path: '/', handler: () => Promise.reject(new Error('broken')) }]);
+    await ask(port, '/a/b?token=hidden');
+    await ask(port, 'http://user:hidden@host/c?token=hidden', { method: 'HEAD' });
+    expect(logger.lines.map(({ facts }) => facts)).toEqual([
+      { method: 'GET', path: '/a/b' },
+      { method: 'HEAD', path: '/c' },
+    ]);
+    expect(JSON.stringify(logger.lines)).not.toContain('hidden');
+  });
+
   it('[runtime#169] given a loop that is blocked, then a scrape comes late but is right, and scrapes may overlap', async () => {
     let value = 0;
     const { port } = await serve([{ path: '/metrics', handler: () => ({ status: 200, body: `value ${value}\n` }) }]);

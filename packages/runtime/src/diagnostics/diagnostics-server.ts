@@ -85,7 +85,8 @@ export async function startDiagnosticsServer(options: DiagnosticsServerOptions):
       if (!gone.signal.aborted) await send(result, { request, response });
     } catch (error) {
       if (gone.signal.aborted) return;
-      logger.error(error, 'HTTP handler failed', { target });
+      // Without the query, which may carry what a client should have kept secret.
+      logger.error(error, 'HTTP handler failed', { method, path: parseTarget(target)?.pathname });
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' });
       response.end('internal server error\n');
     } finally {

@@ -4,7 +4,13 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { type HeapAction, type HeapState, heapStep, keepHeapSmall } from './heap.ts';
 
 const MiB = 2 ** 20;
-const small: HeapState = { young: 'small', workedMs: 0, idleSamples: 0, neededBytes: 16 * MiB };
+const small: HeapState = {
+  young: 'small',
+  workedMs: 0,
+  idleSamples: 0,
+  neededBytes: 16 * MiB,
+  limitBytes: 128 * MiB,
+};
 const grown: HeapState = { ...small, young: 'grown' };
 const large: HeapState = { ...small, neededBytes: 100 * MiB };
 
@@ -76,19 +82,36 @@ describe('the table', () => {
       { busy: 0, mib: 125 },
       { next: large, action: 'collect' },
     ],
-  ])('given %o and %o, then %o', (state, { busy, mib }, actions) => {
+    [
+      { ...small, idleSamples: 2 },
+      { busy: 0, mib: 128 },
+      { next: small, action: 'collect' },
+    ],
+    [
+      { ...small, idleSamples: 2 },
+      { busy: 0, mib: 129 },
+      { next: { ...small, idleSamples: 3 }, action: 'nothing' },
+    ],
+  ])('given the state %o and the sample %o, then %o', (state, { busy, mib }, actions) => {
     expect(heapStep(state, { busyShare: busy, committedBytes: mib * MiB })).toEqual(actions);
   });
 });
 
 describe('keepHeapSmall', () => {
-  /** The actions on the heap, second by second; a collection leaves `heldMib`. */
+  /** Records the actions on the heap with their second. A collection takes `pauseMs` and leaves `heldMib`. */
   function aHeap() {
     const clock = new FakeClock();
     const actions: string[] = [];
-    const heap = { busy: 0, mib: 16, heldMib: 20 };
+    const heap = { busy: 0, mib: 16, heldMib: 20, pauseMs: 40 };
+    let pausedMs = 0;
     const kept = keepHeapSmall({
-      clock,
+      clock: {
+        nowMs: () => clock.nowMs(),
+        sleep: (ms, signal) => clock.sleep(ms, signal),
+        timer: (ms, fire) => clock.timer(ms, fire),
+        yieldToLoop: () => clock.yieldToLoop(),
+        monotonicMs: () => clock.monotonicMs() + pausedMs,
+      },
       heap: {
         busyShare: () => heap.busy,
         committedBytes: () => heap.mib * MiB,
@@ -96,13 +119,14 @@ describe('keepHeapSmall', () => {
         collect: () => {
           actions.push(`collect@${clock.monotonicMs()}`);
           heap.mib = heap.heldMib;
+          pausedMs += heap.pauseMs;
         },
       },
     });
     return { clock, actions, heap, kept };
   }
 
-  it('given a burst of work, when it is over, then the young generation grew once and the heap is collected once', async () => {
+  it('given a burst of work, when it is over, then the young generation has grown once and the heap is collected once', async () => {
     const { clock, actions, heap } = aHeap();
     await clock.advance(2000);
     [heap.busy, heap.mib] = [0.9, 80];
@@ -112,19 +136,50 @@ describe('keepHeapSmall', () => {
     expect(actions).toEqual(['grow@3000', 'collect@10000']);
   });
 
-  it('given a heap that holds all it committed, when idle, then it is not collected again', async () => {
+  it('given a heap of which everything is in use, when the process is idle, then the heap is collected again only after it grew by a quarter', async () => {
     const { clock, actions, heap } = aHeap();
-    [heap.mib, heap.heldMib] = [200, 200];
+    [heap.mib, heap.heldMib] = [100, 100];
     await clock.advance(60_000);
     expect(actions).toEqual(['collect@3000']);
-    heap.mib = 249;
+    heap.mib = 124;
     await clock.advance(60_000);
-    heap.mib = 250;
+    heap.mib = 125;
     await clock.advance(60_000);
     expect(actions).toEqual(['collect@3000', 'collect@121000']);
   });
 
-  it('given an end, then no timer is left', async () => {
+  it('given a heap whose collection could outlast the renewal of a lease, when the process is idle, then it is not collected', async () => {
+    const { clock, actions, heap } = aHeap();
+    heap.mib = 1000;
+    await clock.advance(600_000);
+    expect(actions).toEqual([]);
+    heap.mib = 128;
+    await clock.advance(10_000);
+    expect(actions).toEqual(['collect@601000']);
+  });
+
+  it('given a collection that took more than a second, then only heaps of half that size are collected', async () => {
+    const { clock, actions, heap } = aHeap();
+    [heap.mib, heap.pauseMs] = [100, 1001];
+    await clock.advance(10_000);
+    heap.mib = 51;
+    await clock.advance(10_000);
+    expect(actions).toEqual(['collect@3000']);
+    heap.mib = 50;
+    await clock.advance(10_000);
+    expect(actions).toEqual(['collect@3000', 'collect@21000']);
+  });
+
+  it('given a collection that took a second, then heaps of that size are collected again', async () => {
+    const { clock, actions, heap } = aHeap();
+    [heap.mib, heap.pauseMs] = [100, 1000];
+    await clock.advance(10_000);
+    heap.mib = 100;
+    await clock.advance(10_000);
+    expect(actions).toEqual(['collect@3000', 'collect@11000']);
+  });
+
+  it('given that it is disposed, then no timer is left', async () => {
     const { clock, kept } = aHeap();
     await clock.advance(1500);
     kept[Symbol.dispose]();

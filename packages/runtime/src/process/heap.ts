@@ -1,44 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Keeps the memory of an idle process near what it holds. Left alone, V8 lets the young generation grow to 64 MiB
- * and more within seconds of work, and gives nothing back to a process that then does little: most sidecars, most of the time.
+ * Keeps the memory of an idle process close to what the process uses. By default V8 lets the young generation grow to 64 MiB
+ * and more within seconds of work, and returns no memory to the system while a process does little. Most sidecars do little
+ * most of the time.
  *
- * Looked at once a second, as a table:
+ * The rules, applied once a second:
  *
  * | Young generation | Event loop | Committed since the last collection | Next | Action |
  * |---|---|---|---|---|
  * | small | worked 0.6 s without an idle second between | anything | grown | grow it once: scavenging a small one costs a tenth of the work |
  * | grown | not idle | anything | grown | |
- * | any | idle for three seconds | much | small | collect everything, give the pages back |
- * | any | idle for three seconds | little | same | |
+ * | any | idle for three seconds | much, and the heap is not too large | small | collect everything, return the pages |
+ * | any | idle for three seconds | little, or the heap is too large | same | |
  * | any | idle for less | anything | same | |
  *
- * A second is idle when less than a tenth of it is work. A start takes less work than 0.6 s.
+ * A second is idle when work takes less than a tenth of it. Starting a program takes less than 0.6 s of work.
  *
- * A collection stops the process for about 3 ms per MiB that it holds. What it leaves is what the next is measured by, so a
- * process that holds much is not collected again and again for nothing.
+ * A collection stops the process for 3 to 6 ms per MiB in use, and several times as long where the CPU is limited. A leader
+ * that stands still for ten seconds loses its lease, so a heap above 128 MiB is never collected here, and neither is a heap
+ * half as large as one whose collection took more than a second. V8 still collects such a heap by itself, in small steps.
+ *
+ * The gain is measured against what the last collection left, so that a process that uses much memory is not collected
+ * again and again in vain.
  */
 import type { Clock } from '../clock/clock.ts';
 
-/** The heap of this process, as far as it is needed here. */
+/** The parts of V8's heap that these rules need. */
 export interface HeapPort {
-  /** Share of the time since it was last asked that the event loop was busy, 0 to 1. */
+  /** The share of time that the event loop was busy since the last call, 0 to 1. */
   readonly busyShare: () => number;
-  /** What the heap takes from the system, used or not. */
+  /** The memory that the heap has taken from the system, whether it is in use or not. */
   readonly committedBytes: () => number;
   readonly growYoungGeneration: () => void;
-  /** Everything that can be collected; the young generation is small again afterwards. */
+  /** Collects all garbage. The young generation is small again afterwards. */
   readonly collect: () => void;
 }
 
 export interface HeapState {
   readonly young: 'small' | 'grown';
-  /** Since the last idle second; 0 in one. */
+  /** Work since the last idle second. */
   readonly workedMs: number;
-  /** Idle seconds since there was work, or a collection. */
+  /** Idle seconds since the last work or the last collection. */
   readonly idleSamples: number;
-  /** Committed when there was last nothing to gain. */
+  /** The committed bytes at the start, or after the last collection. */
   readonly neededBytes: number;
+  /** A larger heap is not collected. */
+  readonly limitBytes: number;
 }
 
 export interface HeapSample {
@@ -53,20 +60,36 @@ const idleBelow = 0.1;
 const growAfterMs = 600;
 const idleSamplesNeeded = 3;
 const worthBytes = 8 * 2 ** 20;
-/** A large heap must promise a larger gain, because its collection takes longer. */
+/** The collection of a large heap takes longer, so the gain must be larger. */
 const worthShare = 0.25;
+const firstLimitBytes = 128 * 2 ** 20;
+/** A tenth of the usual renew deadline of a lease. */
+const longPauseMs = 1000;
 
-/** Collects while idle until disposed. Does not keep the process alive. */
+/** Applies the rules until it is disposed. Its timer does not keep the process alive. */
 export function keepHeapSmall({ heap, clock }: { readonly heap: HeapPort; readonly clock: Clock }): Disposable {
-  let state: HeapState = { young: 'small', workedMs: 0, idleSamples: 0, neededBytes: heap.committedBytes() };
+  let state: HeapState = {
+    young: 'small',
+    workedMs: 0,
+    idleSamples: 0,
+    neededBytes: heap.committedBytes(),
+    limitBytes: firstLimitBytes,
+  };
   heap.busyShare();
   const look = (): void => {
-    const { next, action } = heapStep(state, { busyShare: heap.busyShare(), committedBytes: heap.committedBytes() });
+    const sample = { busyShare: heap.busyShare(), committedBytes: heap.committedBytes() };
+    const { next, action } = heapStep(state, sample);
     state = next;
     if (action === 'grow') heap.growYoungGeneration();
     if (action === 'collect') {
+      const startedMs = clock.monotonicMs();
       heap.collect();
-      state = { ...state, neededBytes: heap.committedBytes() };
+      const wasLong = clock.monotonicMs() - startedMs > longPauseMs;
+      state = {
+        ...state,
+        neededBytes: heap.committedBytes(),
+        limitBytes: wasLong ? sample.committedBytes / 2 : state.limitBytes,
+      };
     }
     timer = clock.timer(sampleMs, look);
   };
@@ -86,7 +109,8 @@ export function heapStep(
   const idleSamples = state.idleSamples + 1;
   const gain = committedBytes - state.neededBytes;
   const isWorth = gain >= Math.max(worthBytes, state.neededBytes * worthShare);
-  if (idleSamples >= idleSamplesNeeded && isWorth) {
+  const isShort = committedBytes <= state.limitBytes;
+  if (idleSamples >= idleSamplesNeeded && isWorth && isShort) {
     return { next: { ...state, young: 'small', workedMs: 0, idleSamples: 0 }, action: 'collect' };
   }
   return { next: { ...state, workedMs: 0, idleSamples }, action: 'nothing' };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** V8 itself, in a process of its own: whether the Node.js in use still obeys. */
+/** Runs V8 in a process of its own, to see whether the Node.js in use still follows the flags. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -36,12 +36,12 @@ const program = `
   });
 `;
 
-it('given the Node.js in use, when the young generation is held, grown and collected, then V8 does so', async () => {
+it('given the Node.js in use, when the young generation is held at its size, grown and collected, then its size follows', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
   const sizes = JSON.parse(stdout) as Readonly<Record<string, number>>;
   const MiB = 2 ** 20;
   const { held = NaN, grown = NaN, heldGrown, young, before = NaN, after = NaN } = sizes;
-  // On a busy machine V8 has taken a step more before it is held, and so fewer are left to grow; alone it would take 64 MiB.
+  // On a busy machine V8 may have grown by one step before it is held, so that fewer steps are left. Without the flag it grows to 64 MiB.
   expect(held).toBeLessThanOrEqual(8 * MiB);
   expect(grown).toBeGreaterThan(held);
   expect(grown).toBeLessThanOrEqual(16 * MiB);

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * V8's heap in this process, through the flags that it reads again each time: most of the flags that size a heap are read
- * once, before any program runs. Nothing here may fail a program: a flag that a later V8 does not know leaves the heap as
- * V8 likes it, and a test says so.
+ * V8's heap in this process, controlled by the few flags that V8 reads each time it uses them. Most flags that size a heap
+ * are read once, before any program runs. No failure here ends a program: if a later V8 does not know a flag, the heap has
+ * V8's own size, and the test of this file fails.
  */
 import { performance } from 'node:perf_hooks';
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { HeapPort } from './heap.ts';
 
-/** Size of the two halves together. Twice as much is no faster, half as much costs 5 percent of the work. */
+/** The size of both halves. Twice the size is no faster, and half the size costs 5 percent of the CPU time. */
 const grownBytes = 16 * 2 ** 20;
-/** The smallest there is; V8 does not count a half that is still empty. */
+/** The smallest size of both halves. V8 does not count a half that is still empty. */
 const firstBytes = 2 * 2 ** 20;
 
 /**
- * From here on V8 does not grow the young generation by itself. To be called when a program's modules are loaded: V8 takes
- * compiled code of Node.js' own modules only while its flags are those that Node.js was built with, and compiling them again
- * costs 20 ms.
+ * Stops V8 from growing the young generation by itself. Call it after the modules of a program are loaded: V8 accepts the
+ * compiled code of Node.js' own modules only while its flags are those that Node.js was built with, and to compile these
+ * modules again costs 20 ms.
  */
 export function nodeHeap(): HeapPort {
   setYoungGrowthFactor(1);
@@ -35,7 +35,7 @@ export function nodeHeap(): HeapPort {
   };
 }
 
-/** V8 multiplies the size when more survived than fits. It is offered that, at most four times what is needed. */
+/** V8 multiplies the size when more objects survive than fit. This creates such objects, at most four times as many as needed. */
 function growYoungGeneration(): void {
   setYoungGrowthFactor(Math.max(1, Math.floor(grownBytes / Math.max(firstBytes, youngBytes()))));
   const survivors: unknown[] = [];
@@ -45,7 +45,7 @@ function growYoungGeneration(): void {
   setYoungGrowthFactor(1);
 }
 
-/** Exported for the test that shows V8 still obeys. */
+/** Exported for the test that V8 still follows the flags. */
 export function youngBytes(): number {
   return getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space')?.space_size ?? 0;
 }
@@ -60,7 +60,7 @@ type Collect = (options: {
   readonly flavor: 'last-resort';
 }) => void;
 
-/** V8 gives its collector to new contexts only, and only while the flag is set. */
+/** V8 exposes its collector in new contexts only, and only while the flag is set. */
 function collector(): Collect {
   setFlagsFromString('--expose-gc');
   try {

@@ -11,7 +11,7 @@ import {
 } from '@csi-sidecars/runtime/internal';
 import { usageText } from '../flags/usage.ts';
 import { runInProcess } from './process-world.ts';
-import type { ProgramDeps } from './run-controller.ts';
+import type { ProgramDeps } from './run-controller-program.ts';
 import type { ApiOptions, ProcessWorld, ScrapedMetrics } from './world.ts';
 
 /** Runs a program in this process and ends it with the program's exit code. The last call of a `main.ts`. */

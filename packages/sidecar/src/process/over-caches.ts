@@ -2,7 +2,7 @@
 /** A controller of a program as the work of a leader; see `withCaches` of the runtime. */
 import type { ControllerPorts, LeadingWork } from '@csi-sidecars/runtime';
 import { type LeadingController, withCaches } from '@csi-sidecars/runtime/internal';
-import type { ControllerContext } from './run-controller.ts';
+import type { ControllerContext } from './run-controller-program.ts';
 
 type Context = Pick<ControllerContext<never, never>, 'client' | 'clock' | 'random' | 'log' | 'metrics' | 'world'>;
 

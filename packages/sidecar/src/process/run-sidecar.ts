@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A program with controllers beside a CSI driver: run-controller.ts with the driver as what is opened first. */
+/** A program with controllers beside a CSI driver: run-controller-program.ts with the driver as what is opened first. */
 import type { ProgramFlags } from '../programs/program.ts';
 import { type Driver, type DriverOptions, connectDriver } from './driver.ts';
 import {
@@ -9,8 +9,8 @@ import {
   type ControllerValues,
   type PreparedWork,
   type ProgramDeps,
-  runController,
-} from './run-controller.ts';
+  runControllerProgram,
+} from './run-controller-program.ts';
 
 export interface SidecarValues extends ControllerValues {
   readonly 'csi-address': string;
@@ -28,7 +28,7 @@ export function runSidecar<V extends SidecarValues, G extends string>(
   program: ProgramFlags<V, G | ControllerGate>,
   body: SidecarBody<V, G | ControllerGate>,
 ): Promise<number> {
-  return runController<V, G, Driver>(deps, program, {
+  return runControllerProgram<V, G, Driver>(deps, program, {
     ...body,
     open: async (context: ControllerContext<V, G | ControllerGate>, stack) => {
       const { values } = context.started;

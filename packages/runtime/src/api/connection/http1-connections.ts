@@ -2,6 +2,9 @@
 /**
  * A pool of HTTP/1.1 connections: one per running request, at most 25 idle ones kept for the next. For servers and proxies
  * that do not speak HTTP/2, for plain http endpoints, and when HTTP/2 is switched off.
+ *
+ * A pool in which HTTP/1.1 was negotiated takes no more requests after its last connection is closed: the server behind the
+ * address may be another one by then, so the next request negotiates again.
  */
 import { Agent, request as startRequest } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,7 +19,7 @@ const idleTimeoutMs = 90_000;
 const maxHeaderBytes = 1024 * 1024;
 
 export interface Http1Options {
-  /** The connection on which HTTP/1.1 was agreed, used before others are opened. */
+  /** The connection on which HTTP/1.1 was negotiated, used before others are opened. Undefined: there is no choice. */
   readonly first: Socket | undefined;
   readonly dial: () => Promise<Socket>;
   /** Value of the Host header. */
@@ -31,10 +34,17 @@ export interface Http1Options {
 export function createHttp1Connections(options: Http1Options): Connection {
   const sockets = new Set<Socket>();
   const agent = new Agent({ keepAlive: true, maxFreeSockets: maxIdleConnections, timeout: idleTimeoutMs });
+  const wasNegotiated = options.first !== undefined;
   let retired = false;
   let destroyed: Error | undefined;
+  let opening = 0;
+  let isClosed = false;
   const closeIfDone = (): void => {
-    if (retired && sockets.size === 0) options.closed();
+    if (sockets.size > 0 || opening > 0 || isClosed) return;
+    if (wasNegotiated) retired = true;
+    if (!retired) return;
+    isClosed = true;
+    options.closed();
   };
   const track = (socket: Socket): void => {
     sockets.add(socket);
@@ -49,12 +59,16 @@ export function createHttp1Connections(options: Http1Options): Connection {
     let socket = spare;
     spare = undefined;
     if (socket === undefined || socket.destroyed) {
+      opening += 1;
       try {
         socket = await options.dial();
       } catch (error) {
+        opening -= 1;
         callback(error as Error, undefined as never);
+        closeIfDone();
         return;
       }
+      opening -= 1;
       track(socket);
       if (destroyed !== undefined) socket.destroy(destroyed);
     }
@@ -111,7 +125,7 @@ function exchange(agent: Agent, options: Http1Options, request: TransportRequest
     const failure = (error: unknown): TransportError => {
       if (signal.aborted) return abortError(signal);
       const { failure, message } = toTransportError(error, 'reset');
-      // A kept connection that the server closed meanwhile: a read may be repeated at once, a write was perhaps received.
+      // The server closed an idle connection: a read may be repeated at once, but a write may have been received.
       const stale = failure === 'reset' && outgoing.reusedSocket && !answered && method === 'GET';
       return new TransportError(stale ? 'unprocessed' : failure, message, { cause: error });
     };

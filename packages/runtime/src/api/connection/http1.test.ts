@@ -2,7 +2,7 @@
 /** HTTP/1.1: as a fallback, when HTTP/2 is switched off, without TLS, and through proxies. */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { settle, type TestExchange } from '../../../testing/index.ts';
 import {
@@ -21,13 +21,69 @@ afterEach(fixture.closeAll);
 const answerVersion = ({ request, response }: TestExchange): void =>
   answerJson(response, { version: request.httpVersion, host: request.headers.host, url: request.url });
 
+/** Waits until the client has noticed the end of its connections, which takes some turns after the end of the TCP sockets. */
+async function untilOpen(sockets: readonly Socket[], count: number): Promise<void> {
+  while (sockets.filter(({ destroyed }) => !destroyed).length > count) await settle();
+  for (let turn = 0; turn < 100; turn += 1) await settle();
+}
+
 describe('HTTP/1.1', () => {
-  it('given a server without HTTP/2, then the connection on which that was agreed is used and kept', async () => {
+  it('given a server without HTTP/2, then the connection on which HTTP/1.1 was negotiated is used and kept', async () => {
     const { server, get, post } = await setUp({ protocols: ['http/1.1'], answer: answerVersion });
     const expected = `{"version":"1.1","host":"127.0.0.1:${server.port}","url":"/x"}`;
     expect(await bodyText(await get('/x'))).toBe(expected);
     expect(await bodyText(await post('/x', '{}'))).toBe(expected);
     expect(server.wires.length).toBe(1);
+  });
+
+  it('given HTTP/1.1 with a server that is replaced by one with HTTP/2, then HTTP/1.1 stays until its last connection is closed, and then HTTP/2 is used', async () => {
+    const [{ server, get, moveTo, sockets }, next] = await Promise.all([
+      setUp({ protocols: ['http/1.1'], answer: answerWatches }),
+      setUp({ answer: answerVersion }),
+    ]);
+    await get('/watch');
+    await bodyText(await get('/x'));
+    moveTo(next.server);
+    // The connection that is kept for the next request is lost first, then that of the watch.
+    server.wires[1]?.reset();
+    await untilOpen(sockets, 1);
+    expect(await bodyText(await get('/x'))).toContain('"version":"1.1"');
+    for (const wire of [...server.wires, ...next.server.wires]) wire.reset();
+    await untilOpen(sockets, 0);
+    expect(await bodyText(await get('/x'))).toContain('"version":"2.0"');
+    expect(await bodyText(await get('/x'))).toContain('"version":"2.0"');
+    expect([server.wires.length, next.server.wires.length]).toEqual([2, 2]);
+  });
+
+  it('given HTTP/1.1 and a server that then refuses connections, when it is back with HTTP/2, then HTTP/2 is used', async () => {
+    const { server, get, moveTo, sockets } = await setUp({ protocols: ['http/1.1'] });
+    await bodyText(await get('/x'));
+    await server.close();
+    await untilOpen(sockets, 0);
+    expect(await rejectionOf(get('/x'))).toMatchObject({ failure: 'refused' });
+    const next = await setUp({ answer: answerVersion });
+    moveTo(next.server);
+    expect(await bodyText(await get('/x'))).toContain('"version":"2.0"');
+  });
+
+  it('given HTTP/1.1 and a connection attempt that fails after the last connection was closed, then the next request negotiates again', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    onEnd(() => new Promise((resolve) => silent.close(resolve)));
+    const { server, get, moveTo, sockets, clock } = await setUp({ protocols: ['http/1.1'], answer: answerWatches });
+    await get('/watch');
+    moveTo({ port: (silent.address() as AddressInfo).port });
+    const accepted = once(silent, 'connection') as Promise<[Socket]>;
+    const failing = rejectionOf(get('/x'));
+    const [peer] = await accepted;
+    server.wires[0]?.reset();
+    await untilOpen(sockets, 1);
+    await clock.advance(10_000);
+    expect(await failing).toMatchObject({ failure: 'timeout' });
+    peer.destroy();
+    const next = await setUp({ answer: answerVersion });
+    moveTo(next.server);
+    expect(await bodyText(await get('/x'))).toContain('"version":"2.0"');
   });
 
   it('given a connection that no request needs any more, then it is closed with the transport', async () => {
@@ -44,7 +100,7 @@ describe('HTTP/1.1', () => {
     expect([server.requests, server.wires.length]).toEqual([[], 1]);
   });
 
-  it('given plain http, then it is spoken, and a base path goes before every path', async () => {
+  it('given plain http, then requests are not encrypted, and the base path precedes every path', async () => {
     const { get } = await setUp({ scheme: 'http', basePath: '/k8s/clusters/c-1/', answer: answerVersion });
     expect(await bodyText(await get('/api'))).toContain('"url":"/k8s/clusters/c-1/api"');
   });
@@ -83,7 +139,7 @@ describe('HTTP/1.1', () => {
     expect(await rejectionOf(bodyText(answer))).toMatchObject({ failure: expect.stringMatching(/^(eof|reset)$/) });
   });
 
-  it('given a body that is ended early, begun or not, then its connection is closed', async () => {
+  it('given a body that is ended early, whether it was read or not, then its connection is closed', async () => {
     const { server, get } = await setUp({ options: { http2: 'disabled' }, answer: answerWatches });
     for await (const _ of (await get('/watch')).body) break;
     await (await get('/watch')).body[Symbol.asyncIterator]().return?.();
@@ -109,7 +165,7 @@ describe('HTTP/1.1', () => {
 });
 
 describe('proxies', () => {
-  /** A proxy that lets tunnels and whole URLs through and writes down who asked for what. */
+  /** A proxy that accepts tunnels and whole URLs, and records every request. */
   const startProxy = async (status = 200) => {
     const asked: unknown[] = [];
     const sockets: Socket[] = [];
@@ -154,14 +210,14 @@ describe('proxies', () => {
     expect(proxy.asked).toEqual([['CONNECT', `127.0.0.1:${server.port}`, credentials]]);
   });
 
-  it('given a proxy and plain http, then it is asked for the whole address', async () => {
+  it('given a proxy and plain http, then the request to the proxy has the whole URL', async () => {
     const proxy = await startProxy();
     const { server, get } = await setUp({ scheme: 'http', options: { proxy: proxy.url } });
     expect(await bodyText(await get('/x'))).toBe('{"by":"proxy"}');
     expect(proxy.asked).toEqual([['GET', `http://127.0.0.1:${server.port}/x`, credentials]]);
   });
 
-  it('given a proxy that refuses, then the failure says what it said', async () => {
+  it('given a proxy that refuses the tunnel, then the failure has its status', async () => {
     const proxy = await startProxy(403);
     const { get } = await setUp({ options: { proxy: proxy.url } });
     expect(await rejectionOf(get('/x'))).toMatchObject({

@@ -5,8 +5,8 @@
  *
  * Guarantees: all requests share one HTTP/2 connection as long as the server allows that many streams and answers; beyond
  * that further connections are opened, one at a time, and closed once they were idle for 90 s. A lost connection is replaced
- * by the next request. What TLS negotiates decides between HTTP/2 and HTTP/1.1; HTTP/1.1 stays once chosen. After `close`
- * no socket and no timer is left.
+ * by the next request. What TLS negotiates decides between HTTP/2 and HTTP/1.1; HTTP/1.1 stays until the last of its
+ * connections is closed. After `close` no socket and no timer is left.
  * Not here: retries (a request whose connection breaks fails), credentials.
  */
 import type { ConnectionOptions } from 'node:tls';
@@ -32,11 +32,11 @@ export interface ServerTransportOptions {
   readonly tls: TlsSource;
 }
 
-/** What to verify the server with, and to show it; read again as files rotate. */
+/** The certificates that verify the server, and that of the client. They are read again when files rotate. */
 export interface TlsSource {
   readonly options: () => ConnectionOptions;
   /**
-   * Looks at the files when it is time to. `trust`: new connections use the new authorities, old ones end with their
+   * Reads the files again when they are due. `trust`: new connections use the new authorities, old ones end with their
    * streams. `identity`: the client's own certificate has changed, all connections are cut. Undefined: not yet time.
    */
   readonly refresh: () => Rotation | Promise<Rotation> | undefined;
@@ -56,7 +56,7 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
   const dial = createDial(deps, { endpoint, proxy: options.proxy, tls: tls.options, signal: closing.signal });
   const connections = new Set<Connection>();
   let connecting: Promise<Connection> | undefined;
-  let speaksHttp1 = options.http2 === 'disabled' || endpoint.scheme === 'http';
+  const isHttp1Only = options.http2 === 'disabled' || endpoint.scheme === 'http';
   /** How often the certificates have changed. */
   let rotations = 0;
 
@@ -76,7 +76,7 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
     return connection;
   };
   const open = async (): Promise<Connection> => {
-    const dialed = speaksHttp1 ? undefined : await dialCurrent(['h2', 'http/1.1']);
+    const dialed = isHttp1Only ? undefined : await dialCurrent(['h2', 'http/1.1']);
     if (closing.signal.aborted) {
       dialed?.socket.destroy();
       throw closedError();
@@ -87,7 +87,6 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
       const http2 = { endpoint, health: options.health, idleTimeoutMs: isFirst ? undefined : idleTimeoutMs };
       return keep((closed) => createHttp2Connection(deps.clock, dialed.socket, { ...http2, closed }));
     }
-    speaksHttp1 = true;
     return keep((closed) =>
       createHttp1Connections({ ...addressing(options), first: dialed?.socket, dial: dialHttp1, closed }),
     );
@@ -119,7 +118,8 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
     if (refreshed !== undefined) rotate(refreshed instanceof Promise ? await refreshed : refreshed);
     for (;;) {
       const usable = find('open') ?? (await unlessAborted(connect(), request.signal));
-      // Others who waited for the same connection may have used it up; they were served, so this ends.
+      // Other requests that waited for the same connection may have taken all its streams. Each round serves some, so the loop
+      // ends.
       if (usable.availability() !== 'busy') return usable.send(addressed(request));
     }
   };
@@ -128,7 +128,7 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
     send: (request) => {
       if (closing.signal.aborted) return Promise.reject(closedError());
       const refreshed = tls.refresh();
-      // As a rule nothing has to be waited for.
+      // Usually there is nothing to wait for.
       const usable = refreshed === undefined ? find('open') : undefined;
       return usable === undefined ? sendWhenReady(request, refreshed) : usable.send(addressed(request));
     },

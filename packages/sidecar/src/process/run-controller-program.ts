@@ -86,7 +86,7 @@ export interface PreparedWork {
 }
 
 /** Resolves with the exit code; everything that goes wrong is logged. */
-export function runController<V extends ControllerValues, G extends string, Opened>(
+export function runControllerProgram<V extends ControllerValues, G extends string, Opened>(
   deps: ProgramDeps,
   program: ProgramFlags<V, G | ControllerGate>,
   body: ControllerBody<V, G | ControllerGate, Opened>,
