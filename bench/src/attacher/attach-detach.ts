@@ -23,7 +23,7 @@ export async function measureAttachDetach(
   await attachOne(bed, watch, 'first');
 
   const step = (unit: string, run: () => Promise<void>): Promise<StepCost> =>
-    measureStep(bed, sidecar, { unit, load, run }, to);
+    measureStep(bed, { sidecar, unit, load, run }, to);
   const timesIn = (at: ReadonlyMap<string, number>): readonly number[] => names.map((name) => at.get(name) ?? NaN);
 
   const attached = await step('attachment', async () => {

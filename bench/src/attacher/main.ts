@@ -45,5 +45,6 @@ async function leaders(bed: TestBed, _options: Options, to: Recording<MeasureId>
 
 async function besideForeign(bed: TestBed, options: Options, to: Recording<MeasureId>): Promise<void> {
   await using watch = await watchAttachments(bed);
-  await measureBesideForeign(bed, options, () => attachOne(bed, watch, 'probe'), to);
+  const proveSynced = (): Promise<number> => attachOne(bed, watch, 'probe');
+  await measureBesideForeign(bed, { ...options, proveSynced }, to);
 }

@@ -10,7 +10,7 @@ import { createClaim } from './claims.ts';
 import type { MeasureId } from './measures.ts';
 
 export async function besideForeign(bed: TestBed, options: Options, to: Recording<MeasureId>): Promise<void> {
-  await measureBesideForeign(bed, options, () => provisionOne(bed), to);
+  await measureBesideForeign(bed, { ...options, proveSynced: () => provisionOne(bed) }, to);
 }
 
 async function provisionOne(bed: TestBed): Promise<void> {

@@ -30,7 +30,7 @@ export async function measureExpandModify(
       await ask();
       await watch.until(`each ${unit} is done`, () => names.every((name) => at.has(name)));
     };
-    return await measureStep(bed, sidecar, { unit, load, run }, to);
+    return await measureStep(bed, { sidecar, unit, load, run }, to);
   };
   const timesIn = (at: ReadonlyMap<string, number>): readonly number[] => names.map((name) => at.get(name) ?? NaN);
   const perClaim = (requests: readonly AuditedRequest[]): number => requests.length / load;

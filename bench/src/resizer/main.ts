@@ -45,5 +45,6 @@ async function leaders(bed: TestBed, _options: Options, to: Recording<MeasureId>
 
 async function besideForeign(bed: TestBed, options: Options, to: Recording<MeasureId>): Promise<void> {
   await using watch = await watchClaims(bed);
-  await measureBesideForeign(bed, options, () => expandOne(bed, watch, 'probe'), to);
+  const proveSynced = (): Promise<number> => expandOne(bed, watch, 'probe');
+  await measureBesideForeign(bed, { ...options, proveSynced }, to);
 }

@@ -5,11 +5,14 @@ import type { Options } from './options.ts';
 import { memoryOf } from './process-cost.ts';
 import type { TestBed } from './test-bed.ts';
 
-/** `proveSynced`: finished work proves that all caches are filled. */
+export interface BesideForeign extends Pick<Options, 'settleMs'> {
+  /** Finished work proves that all caches are filled. */
+  readonly proveSynced: () => Promise<unknown>;
+}
+
 export async function measureBesideForeign(
   bed: TestBed,
-  { settleMs }: Pick<Options, 'settleMs'>,
-  proveSynced: () => Promise<unknown>,
+  { settleMs, proveSynced }: BesideForeign,
   to: Recording<'rssForeign' | 'anonForeign'>,
 ): Promise<void> {
   const { clock, patience } = bed.cluster;

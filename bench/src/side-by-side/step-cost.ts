@@ -8,6 +8,7 @@ import { isForVolumes, perUnit, untilQuiet } from './requests.ts';
 import type { Sidecar, TestBed } from './test-bed.ts';
 
 export interface Step {
+  readonly sidecar: Pick<Sidecar, 'process'>;
   /** For the table of requests. */
   readonly unit: string;
   readonly load: number;
@@ -25,8 +26,7 @@ export interface StepCost {
 
 export async function measureStep(
   bed: TestBed,
-  { process }: Pick<Sidecar, 'process'>,
-  { unit, load, run }: Step,
+  { sidecar: { process }, unit, load, run }: Step,
   to: Pick<Recording<never>, 'recordRequests'>,
 ): Promise<StepCost> {
   const before = await untilQuiet(bed);

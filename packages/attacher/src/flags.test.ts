@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { parseFlags, resolveGates, usageText } from '@csi-sidecars/sidecar';
-import { realArgumentLists } from '@csi-sidecars/sidecar/testing';
+import { parseFlags, usageText } from '@csi-sidecars/sidecar';
+import { realArgumentLists, refusedOf } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { attacherProgram } from './flags.ts';
 
 it('given the argument lists of real deployments of csi-attacher, then each is accepted', () => {
   const lists = realArgumentLists('external-attacher');
   expect(lists.length).toBeGreaterThan(0);
-  const refused = lists.flatMap((list): readonly string[] => {
-    const result = parseFlags(attacherProgram.flags, attacherProgram.syntax, list.args);
-    if (result.kind !== 'parsed') return [JSON.stringify(result)];
-    const gates = resolveGates(attacherProgram.gates, result.values['feature-gates']);
-    return gates.kind === 'resolved' ? result.positionals : [gates.message];
-  });
-  expect(refused).toEqual([]);
+  expect(refusedOf(attacherProgram, lists)).toEqual([]);
 });
 
 it("given no arguments, then the defaults are upstream's, and the usage text names every flag", async () => {

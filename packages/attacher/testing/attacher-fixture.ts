@@ -15,6 +15,8 @@ import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test
 import {
   createProcess,
   createWorld,
+  faultOn,
+  prepareVolumes,
   type ProcessOptions,
   type RunningController,
   type World,
@@ -82,18 +84,13 @@ async function worldOf({ controller, model, faults = [], rules = clusterRules }:
   };
   const driver = { name: driverName, capabilities, ...model };
   const world = createWorld({ serviceAccount: 'csi:attacher', rules, driver });
-  for (const name of ['a', 'b', 'c']) {
-    const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
-    const request = { name, volume_capabilities: [capability] };
-    await world.driver.channel().call('/csi.v1.Controller/CreateVolume', request, { timeoutMs: 1_000 });
-  }
-  world.driver.forgetCalls();
+  await prepareVolumes(world);
   world.faults.push(...faults);
   return world;
 }
 
 function toFixture(running: RunningController): Fixture {
-  const { server, driver, faults } = running;
+  const { server, driver } = running;
   return {
     ...running,
     bodies: () => server.writes().map(({ body }) => body),
@@ -106,10 +103,6 @@ function toFixture(running: RunningController): Fixture {
         ?.attachments.map(({ nodeId }) => nodeId) ?? [],
     change: (name, change) => void server.objects.change(volumeAttachments, { name }, change),
     delete: (name = 'va1') => server.objects.delete(volumeAttachments, { name }),
-    fault: (what, fault, times = 1) => {
-      const when: FaultRule['when'] = ({ verb, resource, subresource }) =>
-        `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}` === what;
-      faults.push({ when, fault, times });
-    },
+    fault: (what, fault, times) => void running.faults.push(faultOn(what, fault, times)),
   };
 }

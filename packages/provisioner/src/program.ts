@@ -9,10 +9,10 @@ import {
   overCaches,
   type ProgramDeps,
   runSidecar,
+  usesAttributesClasses,
   type SidecarContext,
 } from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
-import { attributesClassSupport } from './attributes-class-support.ts';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
 import { lockNameOf, refusedDriverName } from './names.ts';
 import { createProvisioner } from './provisioner.ts';
@@ -59,18 +59,11 @@ async function askDriver({ channel, name, started, signal }: Context): Promise<D
   );
 }
 
-async function featuresOf({ started, client, log, signal }: Context): Promise<ProvisionerSettings['features']> {
-  const { gates, givenGates } = started;
-  const isAbsent =
-    !givenGates.has('VolumeAttributesClass') && (await attributesClassSupport(client, signal)) === 'absent';
-  if (isAbsent && gates.VolumeAttributesClass) {
-    const message =
-      'Disabling VolumeAttributesClass feature gate because the VolumeAttributesClass v1 API is not available';
-    log.info(0, message);
-  }
+async function featuresOf(context: Context): Promise<ProvisionerSettings['features']> {
+  const { gates } = context.started;
   return {
     topology: gates.Topology,
-    volumeAttributesClass: gates.VolumeAttributesClass && !isAbsent,
+    volumeAttributesClass: await usesAttributesClasses(context),
     crossNamespaceVolumeDataSource: gates.CrossNamespaceVolumeDataSource,
   };
 }

@@ -18,6 +18,7 @@ import {
   createProcess,
   createWorld,
   type ProcessOptions,
+  recordedEvents,
   type RunningController,
   type World,
 } from '@csi-sidecars/test-driver/testing';
@@ -103,25 +104,5 @@ function toFixture(running: RunningController, events: Pick<Fixture, 'events' | 
     volume: (name = 'pvc-uid-data') => objects.get(persistentVolumes, { name }),
     changeClaim: (change, name = 'data') => void objects.change(persistentVolumeClaims, claimRef(name), change),
     deleteClaim: (name = 'data') => objects.delete(persistentVolumeClaims, claimRef(name)),
-  };
-}
-
-interface RecordedEvents {
-  readonly lines: readonly string[];
-  readonly recorder: EventRecorder;
-}
-
-function recordedEvents(death: AbortSignal): RecordedEvents {
-  const lines: string[] = [];
-  return {
-    lines,
-    recorder: {
-      record: ({ metadata = {} }, { type, reason, message }) => {
-        const { namespace, name } = metadata;
-        const about = namespace === undefined ? name : `${namespace}/${name}`;
-        if (!death.aborted) lines.push(`${type} ${reason} ${about}: ${message}`);
-      },
-      flush: () => Promise.resolve(),
-    },
   };
 }

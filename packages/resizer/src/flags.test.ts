@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { parseFlags, resolveGates, usageText } from '@csi-sidecars/sidecar';
-import { realArgumentLists } from '@csi-sidecars/sidecar/testing';
+import { parseFlags, usageText } from '@csi-sidecars/sidecar';
+import { realArgumentLists, refusedOf } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { resizerProgram } from './flags.ts';
 
 it('given the real argument lists of csi-resizer, then each is accepted', () => {
   const lists = realArgumentLists('external-resizer');
   expect(lists.length).toBeGreaterThan(0);
-  const refused = lists.flatMap((list): readonly string[] => {
-    const result = parseFlags(resizerProgram.flags, resizerProgram.syntax, list.args);
-    if (result.kind !== 'parsed') return [JSON.stringify(result)];
-    const gates = resolveGates(resizerProgram.gates, result.values['feature-gates']);
-    return gates.kind === 'resolved' ? result.positionals : [gates.message];
-  });
-  expect(refused).toEqual([]);
+  expect(refusedOf(resizerProgram, lists)).toEqual([]);
 });
 
 it("given what deployments leave out, then the built-in values are upstream's, and the usage text lists every flag, P36", async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-resizer as a program: what is its own between the first argument and the exit code. */
 import { CsiError, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
-import { createEventRecorder, servesKind } from '@csi-sidecars/runtime';
+import { createEventRecorder } from '@csi-sidecars/runtime';
 import {
   ExitError,
   exitCodes,
@@ -9,6 +9,7 @@ import {
   overCaches,
   type ProgramDeps,
   runSidecar,
+  usesAttributesClasses,
   type SidecarContext,
 } from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
@@ -49,24 +50,12 @@ export function runResizer(deps: ProgramDeps): Promise<number> {
   });
 }
 
-/** A cluster without VolumeAttributesClasses switches their gate off, unless the command line sets it. */
-async function featuresOf({ started, client, log, signal }: Context): Promise<ResizerSettings['features']> {
-  const { gates, givenGates } = started;
-  let volumeAttributesClass = gates.VolumeAttributesClass;
-  if (volumeAttributesClass && !givenGates.has('VolumeAttributesClass')) {
-    const kind = { groupVersion: 'storage.k8s.io/v1', kind: 'VolumeAttributesClass' };
-    if ((await servesKind(client, kind, signal)) === 'absent') {
-      volumeAttributesClass = false;
-      log.info(
-        0,
-        'Disabling VolumeAttributesClass feature gate because the VolumeAttributesClass v1 API is not available',
-      );
-    }
-  }
+async function featuresOf(context: Context): Promise<ResizerSettings['features']> {
+  const { gates } = context.started;
   return {
     annotateFsResize: gates.AnnotateFsResize,
     recovery: gates.RecoverVolumeExpansionFailure,
-    volumeAttributesClass,
+    volumeAttributesClass: await usesAttributesClasses(context),
   };
 }
 

@@ -6,7 +6,6 @@
 import type { Code } from '@csi-sidecars/csi';
 import {
   createEventRecorder,
-  type EventRecorder,
   type KubeObject,
   type PersistentVolume,
   persistentVolumeClaims,
@@ -17,7 +16,10 @@ import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test
 import {
   createProcess,
   createWorld,
+  faultOn,
+  prepareVolumes,
   type ProcessOptions,
+  recordedEvents,
   type RunningController,
   type World,
 } from '@csi-sidecars/test-driver/testing';
@@ -82,24 +84,18 @@ export async function aResizer(options: FixtureOptions = {}): Promise<Fixture> {
   const seed = options.seed ?? (options.world === undefined ? [aClaim(), aVolume()] : []);
   for (const object of seed) world.server.seed(object);
   const process = createProcess(world, { name: 'csi-resizer', interrupt: options.interrupt, defects: options.defects });
-  const lines: string[] = [];
-  const inLines: EventRecorder = {
-    record: ({ metadata }, { type, reason, message }) => {
-      if (!process.death.aborted) lines.push(`${type} ${reason} ${metadata?.namespace}/${metadata?.name}: ${message}`);
-    },
-    flush: () => Promise.resolve(),
-  };
+  const lines = recordedEvents(process.death);
   const events =
     options.events === 'written'
       ? createEventRecorder(process.ports, { component: `external-resizer ${driverName}` })
-      : inLines;
+      : lines.recorder;
   const facts = driverInfoOf(world.driver.settings);
   const expansion = options.expansion ?? (facts.controllerCapabilities.has('EXPAND_VOLUME') ? 'controller' : 'trivial');
   const resizer = createResizer(
     { ...process.ports, events },
     { driver: { ...facts, expansion }, settings: someSettings(options.settings) },
   );
-  return toFixture(await process.run(resizer), lines);
+  return toFixture(await process.run(resizer), lines.lines);
 }
 
 /** With three volumes of 1Gi that the driver made: `volume-1` to `volume-3`. */
@@ -115,19 +111,13 @@ async function worldOf({ controller, node, model, faults = [], rules = clusterRu
     rules,
     driver: { name: driverName, capabilities, ...model },
   });
-  for (const name of ['a', 'b', 'c']) {
-    const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
-    const range = { required_bytes: gib.toString() };
-    const request = { name, volume_capabilities: [capability], capacity_range: range };
-    await world.driver.channel().call('/csi.v1.Controller/CreateVolume', request, { timeoutMs: 1_000 });
-  }
-  world.driver.forgetCalls();
+  await prepareVolumes(world, gib);
   world.faults.push(...faults);
   return world;
 }
 
 function toFixture(running: RunningController, events: readonly string[]): Fixture {
-  const { server, faults, driver } = running;
+  const { server, driver } = running;
   const changeClaim: Fixture['changeClaim'] = (change, name = 'data') =>
     void server.objects.change(persistentVolumeClaims, { namespace: 'team', name }, change);
   return {
@@ -146,10 +136,6 @@ function toFixture(running: RunningController, events: readonly string[]): Fixtu
         .requests('ControllerExpandVolume')
         .map((request) => (request['capacity_range'] as { readonly required_bytes: string }).required_bytes),
     changeVolume: (change, name = 'pv1') => void server.objects.change(persistentVolumes, { name }, change),
-    fault: (what, fault, times = 1) => {
-      const when: FaultRule['when'] = ({ verb, resource, subresource }) =>
-        `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}` === what;
-      faults.push({ when, fault, times });
-    },
+    fault: (what, fault, times) => void running.faults.push(faultOn(what, fault, times)),
   };
 }

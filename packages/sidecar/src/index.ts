@@ -34,6 +34,7 @@ export type { LoggingValues, RetryValues, StandardValues } from './programs/shar
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './logging/validate.ts';
 // Processes.
+export { usesAttributesClasses } from './process/attributes-class-gate.ts';
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
 export { connectDriver } from './process/driver.ts';
 export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';

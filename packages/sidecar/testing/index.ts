@@ -2,6 +2,7 @@
 /** Argument lists of real deployments, as their charts and manifests render them. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type GateSettings, parseFlags, type ProgramFlags, resolveGates } from '../src/index.ts';
 
 export { fakeWorld } from './fake-world.ts';
 export type { FakeWorld, FakeWorldOptions } from './fake-world.ts';
@@ -23,6 +24,19 @@ export function realArgumentLists(program: string): readonly RealArgumentList[] 
   return (JSON.parse(text) as readonly RealArgumentList[])
     .filter((list) => list.program === program)
     .map((list) => ({ ...list, args: list.args.map((arg) => expand(arg, list.env ?? {})) }));
+}
+
+/** What the program refuses of these lists; empty when it accepts all of them. */
+export function refusedOf<V extends { readonly 'feature-gates': GateSettings }, G extends string>(
+  { flags, syntax, gates }: Pick<ProgramFlags<V, G>, 'flags' | 'syntax' | 'gates'>,
+  lists: readonly RealArgumentList[],
+): readonly string[] {
+  return lists.flatMap(({ args }): readonly string[] => {
+    const result = parseFlags(flags, syntax, args);
+    if (result.kind !== 'parsed') return [JSON.stringify(result)];
+    const resolved = resolveGates(gates, result.values['feature-gates']);
+    return resolved.kind === 'resolved' ? result.positionals : [resolved.message];
+  });
 }
 
 function expand(text: string, env: Readonly<Record<string, string>>): string {

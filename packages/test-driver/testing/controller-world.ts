@@ -4,6 +4,7 @@ import {
   type AccessRule,
   createFakeApiServer,
   type FakeApiServer,
+  type Fault,
   FakeClock,
   type FaultRule,
   seededRandom,
@@ -39,4 +40,25 @@ export function createWorld({ serviceAccount, rules, driver }: WorldOptions): Wo
     driver: createDriverModel({ clock, settings: driver }),
     faults: [],
   };
+}
+
+/** Three volumes that exist before the controller starts: `volume-1` to `volume-3`. These calls are not in the record. */
+export async function prepareVolumes({ driver }: Pick<World, 'driver'>, bytes?: bigint): Promise<void> {
+  const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
+  for (const name of ['a', 'b', 'c']) {
+    const request = {
+      name,
+      volume_capabilities: [capability],
+      ...(bytes === undefined ? {} : { capacity_range: { required_bytes: bytes.toString() } }),
+    };
+    await driver.channel().call('/csi.v1.Controller/CreateVolume', request, { timeoutMs: 1_000 });
+  }
+  driver.forgetCalls();
+}
+
+/** The fault meets the next so many requests of this kind, for example `patch volumeattachments/status`. */
+export function faultOn(what: string, fault: Fault, times = 1): FaultRule {
+  const when: FaultRule['when'] = ({ verb, resource, subresource }) =>
+    `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}` === what;
+  return { when, fault, times };
 }

@@ -2,5 +2,6 @@
 // Shared by the tests of whole controllers.
 export { createProcess } from './controller-process.ts';
 export type { ControllerProcess, ProcessOptions, RunningController } from './controller-process.ts';
-export { createWorld } from './controller-world.ts';
+export { recordedEvents } from './recorded-events.ts';
+export { createWorld, faultOn, prepareVolumes } from './controller-world.ts';
 export type { World, WorldOptions } from './controller-world.ts';

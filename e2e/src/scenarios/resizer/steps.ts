@@ -125,13 +125,14 @@ export async function untilSize(ctx: ScenarioContext, size: string, name = 'clai
 
 /** Each claim of the scenario. */
 export async function untilEachClaim(
-  { api, namespace, eventually }: ScenarioContext,
+  ctx: ScenarioContext,
   what: string,
   check: (claim: PersistentVolumeClaim) => boolean,
 ): Promise<void> {
+  const { api, namespace } = ctx;
   const all = async (): Promise<boolean> =>
     (await api.list(persistentVolumeClaims, { namespace })).items.every((claim) => check(claim));
-  await eventually(`each claim ${what}`, all, 180_000);
+  await ctx.eventually(`each claim ${what}`, all, 180_000);
 }
 
 export function resizeStatus(status: PersistentVolumeClaim['status']): string | undefined {
