@@ -20,7 +20,7 @@ export interface TestAuthority {
 
 export interface CertificateSubject {
   readonly commonName: string;
-  /** Kubernetes takes it for a group. */
+  /** Kubernetes uses it as a group. */
   readonly organization?: string;
   /** For a server: the names and IPv4 addresses it answers to. */
   readonly hosts?: readonly string[];

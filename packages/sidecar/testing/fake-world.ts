@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A process that a test holds in its hands: arguments in, log, files and exit code out; an API server in memory. */
+/** A process that a test controls: it sets the arguments and reads log, files and exit code. The API server is in memory. */
 import { OrderlyStop, createApiClient } from '@csi-sidecars/runtime';
 import { createRequestMetrics, type Lifecycle } from '@csi-sidecars/runtime/internal';
 import {
@@ -19,7 +19,7 @@ export interface FakeWorld extends World {
   readonly server: FakeApiServer;
   readonly files: MemoryFiles;
   readonly lifecycle: Lifecycle;
-  /** What the first signal does; `exit` until the program says otherwise. */
+  /** The effect of the first signal; `exit` until the program changes it. */
   readonly onSignal: () => 'exit' | 'drain';
   /** An orderly stop, as the first signal asks for it. */
   readonly stop: () => void;

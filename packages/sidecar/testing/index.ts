@@ -29,7 +29,7 @@ function expand(text: string, env: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\(([A-Za-z_]\w*)\)/g, (literal, name: string) => env[name] ?? literal);
 }
 
-/** What Go made of one command line; see go-flags/main.go. */
+/** Go's result for one command line; see go-flags/main.go. */
 export interface GoVerdict {
   readonly syntax: 'go' | 'pflag';
   readonly args: readonly string[];

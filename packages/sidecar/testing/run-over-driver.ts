@@ -8,16 +8,16 @@ import { type FakeWorld, type FakeWorldOptions, fakeWorld } from './fake-world.t
 
 export interface DrivenOptions extends FakeWorldOptions {
   readonly handlers: Handlers;
-  /** What the API server has. */
+  /** The objects of the API server. */
   readonly seed?: readonly KubeObject[];
 }
 
-/** Disposed of, it is stopped in order, and the driver after it. */
+/** Disposing of it stops the program in order, and then the driver. */
 export interface DrivenProgram extends AsyncDisposable {
   readonly world: FakeWorld;
   readonly driver: CsiServer;
   readonly code: Promise<number>;
-  /** What the driver was asked, by short names, in order. */
+  /** The calls to the driver, by their short names, in order. */
   readonly calls: () => readonly string[];
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The work of the process, under a lease or without one, as the flags say; see `runUnderLease` of the runtime. */
+/** Runs the work of the process, with or without a lease, depending on the flags; see `runUnderLease` of the runtime. */
 import type { Clock, LeadingWork, Logger, Metrics, Random } from '@csi-sidecars/runtime';
 import {
   type ApiConnection,
@@ -21,7 +21,7 @@ export interface ElectionDeps {
   readonly metrics: Metrics;
   readonly world: Pick<World, 'env' | 'hostName' | 'files'>;
   readonly connect: () => Promise<ApiConnection>;
-  /** Called as soon as the health of the election can be asked for. */
+  /** Called as soon as the election can report its health. */
   readonly onElector: (elector: LeaderElector) => void;
 }
 
@@ -31,7 +31,7 @@ export interface ElectionValues extends LeaderElectionValues {
 
 export interface ElectionOptions {
   readonly values: ElectionValues;
-  /** Upstream's, before it becomes the name of the Lease. */
+  /** Upstream's lock name, from which the name of the Lease is made. */
   readonly lockName: string;
   readonly release: 'onExit' | 'never';
 }
@@ -66,7 +66,7 @@ export async function runUnderLease(
     // Upstream panics over durations that contradict each other.
     throw new ExitError(exitCodes.panic, 'Invalid leader election configuration', { cause: error });
   }
-  // Whatever the reason, as upstream: a replica that does not lead any more has nothing to do here.
+  // As upstream, whatever the reason: a replica that no longer leads ends its process.
   log.error(undefined, 'Stopped leading');
   return exitCodes.failure;
 }

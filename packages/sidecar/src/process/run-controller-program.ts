@@ -4,8 +4,8 @@
  *
  *   flags, log, gates, version | API server | open | HTTP | prepare | lease | work
  *
- * What is the program's own comes in as `ControllerBody`. What was opened is closed, last opened first. Not here: the driver
- * (run-sidecar.ts), signals, crashes and the exit itself (the runtime's `runProcess`).
+ * The program's own part is a `ControllerBody`. The parts are closed in reverse order. Not here: the driver (run-sidecar.ts),
+ * signals, crashes and the exit itself (the runtime's `runProcess`).
  */
 import {
   type ApiClient,
@@ -54,25 +54,25 @@ export interface ControllerContext<V, G extends string> {
   readonly world: World;
   /** Aborts with an OrderlyStop when the program is asked to end. */
   readonly signal: AbortSignal;
-  /** Ends the run with this code, whatever it is doing. */
+  /** Ends the run with this code, whatever is still running. */
   readonly cutShort: (code: number) => void;
 }
 
 export interface ControllerBody<V, G extends string, Opened> {
   readonly start?: StartOptions;
-  /** Why this command line cannot be run, for the log; undefined when it can. Asked before anything is opened. */
+  /** The reason why this command line cannot be run, for the log; undefined if it can. Called before anything is opened. */
   readonly refused?: (values: V) => string | undefined;
   /** Default: `--kubeconfig`. */
   readonly kubeconfig?: (values: V, env: World['env']) => string;
-  /** When the configuration of the cluster cannot work; default 1. */
+  /** The exit code if the configuration of the cluster cannot work; default 1. */
   readonly clientExitCode?: number;
-  /** When listening fails; default 1. */
+  /** The exit code if listening fails; default 1. */
   readonly httpExitCode?: number;
   /** The program serves the `rest_client_*` metrics of its API client, as upstream's csi-resizer does. Default: it does not. */
   readonly requestMetrics?: true;
-  /** What must be there before the program answers HTTP: the driver, the CRDs. It is closed at the end of the stack. */
+  /** Opens what the program needs before it answers HTTP: the driver, the CRDs. The stack closes it. */
   readonly open: (context: ControllerContext<V, G>, opened: AsyncDisposableStack) => Promise<Opened>;
-  /** Capabilities and controllers. Throws an ExitError when they will not do. */
+  /** Checks the capabilities and creates the controllers. Throws an ExitError if the program cannot work with them. */
   readonly prepare: (
     context: ControllerContext<V, G> & { readonly diagnostics: DiagnosticsServer | undefined },
     opened: Opened,
@@ -85,7 +85,7 @@ export interface PreparedWork {
   readonly run: LeadingWork;
 }
 
-/** Resolves with the exit code; everything that goes wrong is logged. */
+/** Resolves with the exit code. Errors are logged. */
 export function runControllerProgram<V extends ControllerValues, G extends string, Opened>(
   deps: ProgramDeps,
   program: ProgramFlags<V, G | ControllerGate>,
@@ -142,7 +142,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   const diagnostics = scraped && stack.use(await listen(run, scraped, address));
   let elector: LeaderElector | undefined;
   if (values['leader-election'] && values['http-endpoint'] !== '') {
-    // Before there is an election: a liveness probe that finds nothing at its path ends a replica that has only begun.
+    // The route exists before the election: a liveness probe that gets 404 would end a replica that has just started.
     diagnostics?.add(leaderHealthRoute(() => elector?.isHealthy ?? true));
   }
   const work = await body.prepare({ ...context, diagnostics }, opened);

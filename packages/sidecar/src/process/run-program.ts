@@ -10,7 +10,7 @@ export interface ProgramOptions<V extends StartValues, G extends string> {
   readonly start?: StartOptions | undefined;
 }
 
-/** Resolves with the exit code. An ExitError of the work is that code and one line in the log. */
+/** Resolves with the exit code. An ExitError of the work becomes its exit code and one line in the log. */
 export async function runProgram<V extends StartValues, G extends string>(
   { world, lifecycle }: ProcessDeps,
   { program, start: options }: ProgramOptions<V, G>,

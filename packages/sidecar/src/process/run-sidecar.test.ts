@@ -91,19 +91,19 @@ describe('the way to the work', () => {
     expect(sidecar.world.logged()).not.toMatch(/^E/m);
   });
 
-  it('given the gate off, then a signal ends the process at once', async () => {
+  it('given ReleaseLeaderElectionOnExit=false, then a signal ends the process at once', async () => {
     await using sidecar = await run({ args: ['--feature-gates=ReleaseLeaderElectionOnExit=false'] });
     await sidecar.working;
     expect(sidecar.world.onSignal()).toBe('exit');
   });
 
-  it('given no driver, then it ends with 1 after 30 s, and the last line says what was met', async () => {
+  it('given no driver, then it ends with 1 after 30 s, and the last line names the socket and the error', async () => {
     const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock'] });
     const code = runSidecar(depsOf(world), sampleProgram, {
       driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000 }),
       prepare: async () => ({ lockName: '', run: untilStopped }),
     });
-    // Attempts meet the real file system: each pause begins only after it has answered.
+    // Attempts use the real file system: each pause begins only after it has answered.
     for (let second = 0; second < 30; second += 1) {
       await vi.waitUntil(() => world.clock.pending === 1 && world.clock.monotonicMs() === second * 1000);
       await settle();
@@ -129,7 +129,7 @@ describe('the way to the work', () => {
     expect(sidecar.world.logged()).toContain(text);
   });
 
-  it('given a cluster that cannot be reached by configuration, then it ends with 1 before it asks the driver', async () => {
+  it('given a configuration that cannot reach a cluster, then it ends with 1 before it calls the driver', async () => {
     const world = fakeWorld();
     const connectApi = () => Promise.reject(new Error('unable to load in-cluster configuration'));
     const deps = { world: { ...world, connectApi }, lifecycle: world.lifecycle };
@@ -141,7 +141,7 @@ describe('the way to the work', () => {
     expect(world.logged()).toContain('err="unable to load in-cluster configuration"');
   });
 
-  it('given a command line that is refused, or a preparation that fails, then its exit code and its text', async () => {
+  it('given a command line that is refused, or a preparation that fails, then the program ends with its exit code and its text', async () => {
     const text = 'option --worker-threads must be greater than zero';
     const prepare = (): Promise<never> => Promise.reject(new ExitError(255, text));
     await using early = await run({ body: { refused: () => text } });
@@ -167,7 +167,7 @@ describe('the way to the work', () => {
 });
 
 describe('losing the driver', () => {
-  it('given a driver that dies, then the termination log and the log say so, and the exit code is 1', async () => {
+  it('given a driver that dies, then the termination log and the log report it, and the exit code is 1', async () => {
     await using sidecar = await run({});
     await sidecar.working;
     sidecar.driver.stop();
@@ -176,7 +176,7 @@ describe('losing the driver', () => {
     expect(sidecar.world.logged()).toMatch(/^E.*"Lost connection to CSI driver, exiting"$/m);
   });
 
-  it('[common#14] given a termination log that cannot be written, then one error line more, and 1 all the same', async () => {
+  it('[common#14] given a termination log that cannot be written, then one more error is logged, and the exit code is still 1', async () => {
     await using sidecar = await run({ terminationLog: 'readOnly' });
     await sidecar.working;
     sidecar.driver.stop();
@@ -208,7 +208,7 @@ describe('the HTTP endpoint', () => {
     await expect(get(port, '/m')).rejects.toThrow('fetch failed');
   });
 
-  it('given a driver that replaces an in-tree plugin, then calls are told apart by the label migrated', async () => {
+  it('given a driver that replaces an in-tree plugin, then its calls are distinguished by the label migrated', async () => {
     await using sidecar = await run({
       args: ['--http-endpoint=127.0.0.1:0'],
       body: {
@@ -288,7 +288,7 @@ describe('the election', () => {
     expect(sidecar.world.connections()).toBe(0);
   });
 
-  it('given a driver that is slow to say what it can, then the liveness probe of the election finds its path already', async () => {
+  it('given a driver that returns its capabilities slowly, then the health path of the election is served already', async () => {
     const slow = Promise.withResolvers<never>();
     const preparing = Promise.withResolvers<number>();
     const body: Partial<Body> = {
@@ -307,13 +307,13 @@ describe('the election', () => {
   it.each([
     ['without an election', ['--http-endpoint=127.0.0.1:0']],
     ['on an address for metrics alone', ['--leader-election', '--metrics-address=127.0.0.1:0']],
-  ])('given an endpoint %s, then there is no health of it', async (_given, args) => {
+  ])('given the endpoint flag %s, then the health of the election is not served', async (_given, args) => {
     await using sidecar = await run({ args });
     const { port } = await sidecar.working;
     expect((await get(port, '/healthz/leader-election')).status).toBe(404);
   });
 
-  it('given the gate off, then a stop leaves the lease to expire', async () => {
+  it('given ReleaseLeaderElectionOnExit=false, then a stop leaves the lease to expire', async () => {
     await using sidecar = await run({
       args: ['--leader-election', '--feature-gates=ReleaseLeaderElectionOnExit=false'],
     });
@@ -342,7 +342,7 @@ describe('the election', () => {
     expect(sidecar.world.logged()).toContain('renewDeadline must be greater than retryPeriod*JitterFactor');
   });
 
-  it('given no namespace, then that of the environment, else that of the service account', async () => {
+  it('given no namespace flag, then the namespace of the environment is used, or else that of the service account', async () => {
     await using environment = await run({ args: ['--leader-election'], env: { POD_NAMESPACE: 'from-env' } });
     await environment.working;
     expect(leaseOf(environment.world, 'from-env')).toBeDefined();

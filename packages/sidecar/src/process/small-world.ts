@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The process of a program that runs on every node: no cluster, and none of the libraries that it can do without. */
+/** The process of a program that runs on every node: without a cluster, and without libraries that it does not need. */
 import { createRegistry } from '@csi-sidecars/runtime/internal';
 import { goUsageText } from '../flags/go-usage.ts';
 import { type ProcessDeps, runInProcess } from './process-world.ts';

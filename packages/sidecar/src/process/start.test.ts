@@ -52,7 +52,7 @@ describe('a command line that ends the program', () => {
     expect((await started(args, { gateExitCode: 255 })).code).toBe(255);
   });
 
-  it('given a program that looks at the version first, then the gate does not matter', async () => {
+  it('given a program that checks gates last, then --version and a wrong pair of addresses take precedence over an unknown gate', async () => {
     const options = { order: ['version', 'endpoints', 'gates'] } as const;
     const args = ['--feature-gates=NoSuchGate=true'];
     expect((await started([...args, '--version'], options)).code).toBe(0);
@@ -68,7 +68,7 @@ describe('a command line that ends the program', () => {
 });
 
 describe('a command line that starts the program', () => {
-  it('given nothing, then defaults, and the hand-over of the lease is on', async () => {
+  it('given no flags, then the defaults apply, and the release of the lease is on', async () => {
     const { world, result } = await started([]);
     expect(result).toMatchObject({
       kind: 'started',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * From arguments to a program that knows what it is to do: flags, logging, gates, version, exclusive endpoints. The order
- * of the last three differs between upstream's programs and decides which of several mistakes is reported.
+ * Reads the command line of a program: flags, logging, gates, version, exclusive endpoints. The order of the last three
+ * differs between upstream's programs and decides which of several mistakes is reported.
  */
 import type { Logger } from '@csi-sidecars/runtime';
 import { goQuote, type LineWriter, type LoggerOptions, openLog, type OpenLog } from '@csi-sidecars/runtime/internal';
@@ -27,9 +27,9 @@ export type StartStep = 'gates' | 'version' | 'endpoints';
 export interface StartOptions {
   /** Default: gates, version, endpoints. */
   readonly order?: readonly StartStep[];
-  /** Of an unknown feature gate; default 1. */
+  /** The exit code of an unknown feature gate; default 1. */
   readonly gateExitCode?: number;
-  /** Default: logged as the last thing. */
+  /** Default: it is logged last. */
   readonly versionLine?: 'logged' | 'omitted';
 }
 
