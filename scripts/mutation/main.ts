@@ -9,7 +9,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Group, groups } from './groups.ts';
-import { findReach, jobFor, judgeAll, type Reach, type Verdict, type World } from './judge.ts';
+import { findReach, jobFor, judgeAll, type Reach, type Verdict, type MutationRun } from './judge.ts';
 import { findMutants, type Mutant } from './mutants.ts';
 import { writePage } from './page.ts';
 import { hash, isEquivalent, readEquivalents, readResults, VerdictCache, writeResults } from './records.ts';
@@ -90,7 +90,7 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     }
   }
   const tests = [...ranks.keys()];
-  const world: World = {
+  const mutationRun: MutationRun = {
     root,
     files: files.map(({ path, firstId }) => ({ path, firstId })),
     concurrency: Number(options.concurrency),
@@ -98,13 +98,13 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     say,
   };
   say(`${group.name}: ${nextId} mutants in ${files.length} files, ${tests.length} test files`);
-  const reach = await findReach(world, tests);
-  const verdicts = await judgeFiles(world, files, reach);
+  const reach = await findReach(mutationRun, tests);
+  const verdicts = await judgeFiles(mutationRun, files, reach);
   record(files, verdicts);
 }
 
 async function judgeFiles(
-  world: World,
+  mutationRun: MutationRun,
   files: readonly MutatedFile[],
   reach: Reach,
 ): Promise<ReadonlyMap<number, Verdict>> {
@@ -143,7 +143,7 @@ async function judgeFiles(
   say(`${verdicts.size} known, ${jobs.length} to run`);
   const started = performance.now();
   let count = 0;
-  await judgeAll(world, jobs, (id, verdict) => {
+  await judgeAll(mutationRun, jobs, (id, verdict) => {
     const [file, index] = owners.get(id)!;
     verdicts.set(id, verdict);
     file.cache.set(index, verdict, restsOn(verdict, id));

@@ -16,10 +16,10 @@ import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing
 import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createProcess,
-  createWorld,
+  createTestCluster,
   type ProcessOptions,
   type RunningController,
-  type World,
+  type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import type { Claim } from '../src/claim.ts';
 import type { Expansion } from '../src/driver.ts';
@@ -46,8 +46,8 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   readonly rules?: readonly AccessRule[];
   /** `written` to the API server by the real recorder. Default `lines`. */
   readonly events?: 'lines' | 'written';
-  /** A world that outlived the process that worked on it. */
-  readonly world?: World;
+  /** A cluster that outlived the process that worked on it. */
+  readonly cluster?: TestCluster;
 }
 
 export interface Fixture extends RunningController {
@@ -78,10 +78,14 @@ export const forbidden: Fault = { kind: 'status', point: 'before', code: 403, re
 export const conflict: Fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' };
 
 export async function aResizer(options: FixtureOptions = {}): Promise<Fixture> {
-  const world = options.world ?? (await worldOf(options));
-  const seed = options.seed ?? (options.world === undefined ? [aClaim(), aVolume()] : []);
-  for (const object of seed) world.server.seed(object);
-  const process = createProcess(world, { name: 'csi-resizer', interrupt: options.interrupt, defects: options.defects });
+  const cluster = options.cluster ?? (await clusterOf(options));
+  const seed = options.seed ?? (options.cluster === undefined ? [aClaim(), aVolume()] : []);
+  for (const object of seed) cluster.server.seed(object);
+  const process = createProcess(cluster, {
+    name: 'csi-resizer',
+    interrupt: options.interrupt,
+    defects: options.defects,
+  });
   const lines: string[] = [];
   const inLines: EventRecorder = {
     record: ({ metadata }, { type, reason, message }) => {
@@ -93,7 +97,7 @@ export async function aResizer(options: FixtureOptions = {}): Promise<Fixture> {
     options.events === 'written'
       ? createEventRecorder(process.ports, { component: `external-resizer ${driverName}` })
       : inLines;
-  const facts = driverInfoOf(world.driver.settings);
+  const facts = driverInfoOf(cluster.driver.settings);
   const expansion = options.expansion ?? (facts.controllerCapabilities.has('EXPAND_VOLUME') ? 'controller' : 'trivial');
   const resizer = createResizer(
     { ...process.ports, events },
@@ -103,14 +107,20 @@ export async function aResizer(options: FixtureOptions = {}): Promise<Fixture> {
 }
 
 /** With three volumes of 1Gi that the driver made: `volume-1` to `volume-3`. */
-async function worldOf({ controller, node, model, faults = [], rules = clusterRules }: FixtureOptions): Promise<World> {
+async function clusterOf({
+  controller,
+  node,
+  model,
+  faults = [],
+  rules = clusterRules,
+}: FixtureOptions): Promise<TestCluster> {
   const capabilities = {
     ...allCapabilities,
     plugin: ['CONTROLLER_SERVICE'] as const,
     controller: ['CREATE_DELETE_VOLUME' as const, ...(controller ?? (['EXPAND_VOLUME', 'MODIFY_VOLUME'] as const))],
     node: node ?? (['EXPAND_VOLUME'] as const),
   };
-  const world = createWorld({
+  const cluster = createTestCluster({
     serviceAccount: 'csi:resizer',
     rules,
     driver: { name: driverName, capabilities, ...model },
@@ -119,11 +129,11 @@ async function worldOf({ controller, node, model, faults = [], rules = clusterRu
     const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
     const range = { required_bytes: gib.toString() };
     const request = { name, volume_capabilities: [capability], capacity_range: range };
-    await world.driver.channel().call('/csi.v1.Controller/CreateVolume', request, { timeoutMs: 1_000 });
+    await cluster.driver.channel().call('/csi.v1.Controller/CreateVolume', request, { timeoutMs: 1_000 });
   }
-  world.driver.forgetCalls();
-  world.faults.push(...faults);
-  return world;
+  cluster.driver.forgetCalls();
+  cluster.faults.push(...faults);
+  return cluster;
 }
 
 function toFixture(running: RunningController, events: readonly string[]): Fixture {

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export { fakeWorld } from './fake-world.ts';
-export type { FakeWorld, FakeWorldOptions } from './fake-world.ts';
+export { fakeHost } from './fake-host.ts';
+export type { FakeHost, FakeHostOptions } from './fake-host.ts';
 export { runOverDriver } from './run-over-driver.ts';
 export type { DrivenOptions, DrivenProgram } from './run-over-driver.ts';
 

@@ -2,5 +2,5 @@
 // Shared by the tests of whole controllers.
 export { createProcess } from './controller-process.ts';
 export type { ControllerProcess, ProcessOptions, RunningController } from './controller-process.ts';
-export { createWorld } from './controller-world.ts';
-export type { World, WorldOptions } from './controller-world.ts';
+export { createTestCluster } from './test-cluster.ts';
+export type { TestCluster, TestClusterOptions } from './test-cluster.ts';

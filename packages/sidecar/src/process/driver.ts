@@ -10,7 +10,7 @@ import { connectCsi, createCallMetrics, getDriverName, probeForever } from '@csi
 import type { CallMetrics, CsiChannel, ObservedCall } from '@csi-sidecars/csi';
 import type { Clock, Logger, Metrics } from '@csi-sidecars/runtime';
 import { exitCodes, orExit } from './exit.ts';
-import type { World } from './world.ts';
+import type { ProgramHost } from './host.ts';
 
 export interface DriverOptions {
   readonly address: string;
@@ -29,7 +29,7 @@ export interface DriverDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly world: Pick<World, 'writeTerminationLog'>;
+  readonly host: Pick<ProgramHost, 'writeTerminationLog'>;
   /** Ends the run. */
   readonly cutShort: (code: number) => void;
   readonly signal: AbortSignal;
@@ -82,9 +82,9 @@ export async function connectDriver(deps: DriverDeps, options: DriverOptions): P
   return { name, channel, callMetrics, whenReady };
 }
 
-function announceLoss({ log, world, cutShort }: DriverDeps): void {
+function announceLoss({ log, host, cutShort }: DriverDeps): void {
   try {
-    world.writeTerminationLog(lostText);
+    host.writeTerminationLog(lostText);
   } catch (error) {
     log.error(error, 'Failed to write a message to the termination logfile');
   }

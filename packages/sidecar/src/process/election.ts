@@ -12,14 +12,14 @@ import {
 } from '@csi-sidecars/runtime/internal';
 import type { LeaderElectionValues } from '../programs/shared-flags.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
-import type { World } from './world.ts';
+import type { ProgramHost } from './host.ts';
 
 export interface ElectionDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly world: Pick<World, 'env' | 'hostName' | 'files'>;
+  readonly host: Pick<ProgramHost, 'env' | 'hostName' | 'files'>;
   readonly connect: () => Promise<ApiConnection>;
   /** Called as soon as the election can report its health. */
   readonly onElector: (elector: LeaderElector) => void;
@@ -38,7 +38,7 @@ export interface ElectionOptions {
 
 /** Resolves with the exit code. */
 export async function runUnderLease(
-  { connect, log, world, ...deps }: ElectionDeps,
+  { connect, log, host, ...deps }: ElectionDeps,
   { values, lockName, release, work }: ElectionOptions & { readonly work: LeadingWork },
   signal: AbortSignal,
 ): Promise<number> {
@@ -49,8 +49,8 @@ export async function runUnderLease(
   const lease = {
     namespace: values['leader-election-namespace'],
     name: leaseName(lockName),
-    identity: leaseIdentity(world.hostName),
-    component: `${lockName}/${world.hostName}`,
+    identity: leaseIdentity(host.hostName),
+    component: `${lockName}/${host.hostName}`,
     leaseDurationMs: values['leader-election-lease-duration'],
     renewDeadlineMs: values['leader-election-renew-deadline'],
     retryPeriodMs: values['leader-election-retry-period'],
@@ -60,7 +60,7 @@ export async function runUnderLease(
   };
   const connectLease = () => orExit('Failed to create leaderelection client', connect);
   try {
-    await runWorkUnderLease({ ...deps, ...world, logger: log, connect: connectLease }, lease, signal);
+    await runWorkUnderLease({ ...deps, ...host, logger: log, connect: connectLease }, lease, signal);
   } catch (error) {
     if (!(error instanceof ElectionConfigError)) throw error;
     // Upstream panics over durations that contradict each other.

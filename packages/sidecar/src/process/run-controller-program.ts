@@ -30,7 +30,7 @@ import { type ElectionValues, runUnderLease } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
 import type { StartOptions, StartValues, Started } from './start.ts';
-import type { ScrapedMetrics, World } from './world.ts';
+import type { ScrapedMetrics, ProgramHost } from './host.ts';
 
 export interface ControllerValues
   extends Omit<StartValues, 'http-endpoint'>, ElectionValues, KubeApiValues, EndpointValues {
@@ -40,7 +40,7 @@ export interface ControllerValues
 export type ControllerGate = 'ReleaseLeaderElectionOnExit';
 
 export interface ProgramDeps {
-  readonly world: World;
+  readonly host: ProgramHost;
   readonly lifecycle: Lifecycle;
 }
 
@@ -51,7 +51,7 @@ export interface ControllerContext<V, G extends string> {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly random: Random;
-  readonly world: World;
+  readonly host: ProgramHost;
   /** Aborts with an OrderlyStop when the program is asked to end. */
   readonly signal: AbortSignal;
   /** Ends the run with this code, whatever is still running. */
@@ -63,7 +63,7 @@ export interface ControllerBody<V, G extends string, Opened> {
   /** The reason why this command line cannot be run, for the log; undefined if it can. Called before anything is opened. */
   readonly refused?: (values: V) => string | undefined;
   /** Default: `--kubeconfig`. */
-  readonly kubeconfig?: (values: V, env: World['env']) => string;
+  readonly kubeconfig?: (values: V, env: ProgramHost['env']) => string;
   /** The exit code if the configuration of the cluster cannot work; default 1. */
   readonly clientExitCode?: number;
   /** The exit code if listening fails; default 1. */
@@ -108,19 +108,19 @@ interface Run<V extends ControllerValues, G extends string, Opened> extends Prog
 async function runStarted<V extends ControllerValues, G extends string, Opened>(
   run: Run<V, G | ControllerGate, Opened>,
 ): Promise<number> {
-  const { world, lifecycle, program, body, started, cutShort } = run;
+  const { host, lifecycle, program, body, started, cutShort } = run;
   const { values, log } = started;
-  const { clock, random, env } = world;
+  const { clock, random, env } = host;
   const { signal } = lifecycle;
   const refused = body.refused?.(values);
   if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
   await using stack = new AsyncDisposableStack();
 
   const address = values['metrics-address'] || values['http-endpoint'];
-  const scraped = address === '' ? undefined : await world.openMetrics();
+  const scraped = address === '' ? undefined : await host.openMetrics();
   const metrics: Metrics = scraped ?? noMetrics;
   const connect = (requestMetrics?: Metrics) =>
-    world.connectApi({
+    host.connectApi({
       program: program.name,
       kubeconfig: body.kubeconfig?.(values, env) ?? values.kubeconfig,
       master: values.master ?? '',
@@ -136,7 +136,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   );
   stack.defer(api.close);
 
-  const context = { started, client: api.client, log, metrics, clock, random, world, signal, cutShort };
+  const context = { started, client: api.client, log, metrics, clock, random, host, signal, cutShort };
   const opened = await body.open(context, stack);
 
   const diagnostics = scraped && stack.use(await listen(run, scraped, address));
@@ -163,12 +163,12 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
 }
 
 function listen<V extends ControllerValues, G extends string, Opened>(
-  { world, body, started }: Run<V, G, Opened>,
+  { host, body, started }: Run<V, G, Opened>,
   metrics: ScrapedMetrics,
   address: string,
 ): Promise<DiagnosticsServer> {
   const { log, values, stderr } = started;
-  const { clock, argv0, args, startedAtMs } = world;
+  const { clock, argv0, args, startedAtMs } = host;
   return orExit(
     'Failed to start HTTP server',
     () =>

@@ -191,7 +191,7 @@ function listed(
   };
 }
 
-function listRefused({ known, listing }: Facts, error: unknown, context: StepContext): State {
+function listRefused({ known, listing }: FailedList, error: unknown, context: StepContext): State {
   const { page, requestedRv } = listing;
   const refusal = refusalOf(error);
   if (refusal === 'expired' && page.continue !== undefined) {
@@ -205,7 +205,7 @@ function listRefused({ known, listing }: Facts, error: unknown, context: StepCon
   return backOff(known, 'cycle', error);
 }
 
-interface Facts {
+interface FailedList {
   readonly known: Knowledge;
   readonly listing: Listing;
 }

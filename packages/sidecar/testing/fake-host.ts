@@ -12,9 +12,9 @@ import {
 } from '@csi-sidecars/runtime/testing';
 import { usageText } from '../src/flags/usage.ts';
 import { createMetricsRegistry } from '../src/metrics/registry.ts';
-import type { World } from '../src/process/world.ts';
+import type { ProgramHost } from '../src/process/host.ts';
 
-export interface FakeWorld extends World {
+export interface FakeHost extends ProgramHost {
   readonly clock: FakeClock;
   readonly server: FakeApiServer;
   readonly files: MemoryFiles;
@@ -31,14 +31,14 @@ export interface FakeWorld extends World {
   readonly connections: () => number;
 }
 
-export interface FakeWorldOptions {
+export interface FakeHostOptions {
   readonly args?: readonly string[];
-  readonly env?: World['env'];
+  readonly env?: ProgramHost['env'];
   /** Default: a termination log that can be written. */
   readonly terminationLog?: 'writable' | 'readOnly';
 }
 
-export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
+export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const clock = new FakeClock();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
   const stopping = new AbortController();

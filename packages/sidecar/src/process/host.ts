@@ -10,7 +10,7 @@ import type { Flags } from '../flags/flag.ts';
 export type { ApiConnection, ScrapedMetrics };
 
 /** The ports without the cluster. Node programs need no others. */
-export interface ProcessWorld {
+export interface ProcessHost {
   /** Without interpreter and script. */
   readonly args: readonly string[];
   /** The path by which the program was called. */
@@ -35,7 +35,7 @@ export interface ProcessWorld {
   readonly openMetrics: () => Promise<ScrapedMetrics>;
 }
 
-export interface World extends ProcessWorld {
+export interface ProgramHost extends ProcessHost {
   readonly files: Files;
   /** A client with its own connection and rate limit. Rejects for a configuration that cannot work. */
   readonly connectApi: (options: ApiOptions) => Promise<ApiConnection>;

@@ -11,7 +11,7 @@ import {
 import { createDriverModel, type DriverModel, type Settings } from '../src/index.ts';
 
 /** Everything that a crash of the controller does not affect. */
-export interface World {
+export interface TestCluster {
   readonly clock: FakeClock;
   readonly server: FakeApiServer;
   readonly driver: DriverModel;
@@ -19,7 +19,7 @@ export interface World {
   readonly faults: FaultRule[];
 }
 
-export interface WorldOptions {
+export interface TestClusterOptions {
   /** `csi:provisioner` */
   readonly serviceAccount: string;
   /** Its permissions. */
@@ -27,7 +27,7 @@ export interface WorldOptions {
   readonly driver: Partial<Settings>;
 }
 
-export function createWorld({ serviceAccount, rules, driver }: WorldOptions): World {
+export function createTestCluster({ serviceAccount, rules, driver }: TestClusterOptions): TestCluster {
   const clock = new FakeClock();
   return {
     clock,

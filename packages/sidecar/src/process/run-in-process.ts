@@ -14,15 +14,15 @@ import {
   stderrSink,
 } from '@csi-sidecars/runtime/internal';
 import { writeTerminationLog } from './termination-log.ts';
-import type { ProcessWorld } from './world.ts';
+import type { ProcessHost } from './host.ts';
 
 export interface ProcessDeps {
-  readonly world: ProcessWorld;
+  readonly host: ProcessHost;
   readonly lifecycle: Lifecycle;
 }
 
 /** The parts that differ between a controller and a program of every node, which has to stay small. */
-export interface ProcessOptions extends Pick<ProcessWorld, 'usageText' | 'openMetrics'> {
+export interface ProcessOptions extends Pick<ProcessHost, 'usageText' | 'openMetrics'> {
   /** The binary's name. */
   readonly name: string;
 }
@@ -42,12 +42,12 @@ export async function runInProcess(
     { nowMs: createLogTime(clock), write: (line) => void sink.writeSync(Buffer.from(line)) },
     { program: name, pid: process.pid, verbosity: 0 },
   );
-  const world: ProcessWorld = { ...processWorld(clock, sink), ...options };
+  const host: ProcessHost = { ...processHost(clock, sink), ...options };
   using _ = keepAlive(clock);
-  await runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ world, lifecycle }));
+  await runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ host, lifecycle }));
 }
 
-function processWorld(clock: Clock, sink: Sink): Omit<ProcessWorld, 'usageText' | 'openMetrics'> {
+function processHost(clock: Clock, sink: Sink): Omit<ProcessHost, 'usageText' | 'openMetrics'> {
   // The bundler replaces this expression, so it has to be written exactly like this.
   const version = process.env['CSI_SIDECARS_VERSION'] ?? 'v0.0.0';
   const [, argv0 = '', ...args] = process.argv;
