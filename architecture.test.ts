@@ -82,8 +82,8 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/runtime/src/event-recorder/create-event-recorder.ts writes.add': 'catches what writing throws',
   'packages/runtime/src/log/line-writer.ts gathered': 'catches what waiting throws',
   'packages/runtime/src/log/line-writer.ts sink.write': 'no promise: it calls back',
-  'packages/sidecar/src/process/process-world.ts sink.writeSync': 'no promise',
-  'packages/sidecar/src/process/process-world.ts process.stdout.write': 'no promise',
+  'packages/sidecar/src/process/run-in-process.ts sink.writeSync': 'no promise',
+  'packages/sidecar/src/process/run-in-process.ts process.stdout.write': 'no promise',
 };
 /** Development tools, which may end by a defect. */
 const toolPackages = new Set(['sim', 'test-driver']);

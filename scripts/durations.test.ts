@@ -77,7 +77,16 @@ it('given more than ten scenarios, then the summary lists the ten slowest', () =
   const many = durationsOf([suites[2]!], () => ({ scenarios }), '/repo');
   const lines = summaryOf([suites[2]!], many).filter((line) => line.includes('claim'));
   expect(lines.map((line) => line.trim().split(' ')[0])).toEqual([
-    ...['11.0', '10.0', '9.0', '8.0', '7.0', '6.0', '5.0', '4.0', '3.0', '2.0'],
+    '11.0',
+    '10.0',
+    '9.0',
+    '8.0',
+    '7.0',
+    '6.0',
+    '5.0',
+    '4.0',
+    '3.0',
+    '2.0',
   ]);
   expect(many.scenarios).toHaveLength(12);
 });

@@ -20,5 +20,5 @@ export type { RbacSubject } from './rbac/profiles.ts';
 export { eventually } from './eventually.ts';
 export type { Patience } from './eventually.ts';
 export { aClaim, anAttachment, aStorageClass, aVolume } from './scenarios/objects.ts';
-export { underHostName } from './scenarios/world.ts';
+export { underHostName } from './scenarios/test-run.ts';
 export type { Environment } from './tools/locate.ts';

@@ -10,7 +10,7 @@ import { onInterrupt } from './interruption.ts';
 import { repositoryRoot } from './processes/program.ts';
 import { runContractSuite } from './runner/contract-suite.ts';
 import { checkDefinitions } from './runner/definitions-check.ts';
-import { openWorld } from './runner/open-world.ts';
+import { openTestRun } from './runner/open-test-run.ts';
 import { parseOptions, reportName, select, usage, type RunnerOptions } from './runner/options.ts';
 import { countsOf, lineOf, summaryOf, writeReport } from './runner/report.ts';
 import type { Result } from './runner/result.ts';
@@ -55,17 +55,17 @@ async function run({ only, ...options }: RunnerOptions): Promise<number> {
 
   const signal = onInterrupt();
   await using stack = new AsyncDisposableStack();
-  const world = await openWorld({ only, ...options }, stack);
+  const testRun = await openTestRun({ only, ...options }, stack);
   print(
-    `control plane ${world.controlPlane.name}, programs: ${world.programs}, rights: ${world.rbac}, seed: ${world.seed}`,
+    `control plane ${testRun.controlPlane.name}, programs: ${testRun.programs}, rights: ${testRun.rbac}, seed: ${testRun.seed}`,
   );
   if (only === undefined || contractOnly) {
-    (await runContractSuite({ ...world, signal })).forEach(tell);
+    (await runContractSuite({ ...testRun, signal })).forEach(tell);
     // Like the programs of such a control plane, the published definitions are a Go module.
-    if (world.controlPlane.has.has('admission')) tell(await checkDefinitions(world.clock));
+    if (testRun.controlPlane.has.has('admission')) tell(await checkDefinitions(testRun.clock));
   }
-  await runScenarios(world, { scenarios, concurrency: options.concurrency, onResult: tell, signal });
-  if (scenarios.length > 0) tell(checkRights(world, scenarios));
+  await runScenarios(testRun, { scenarios, concurrency: options.concurrency, onResult: tell, signal });
+  if (scenarios.length > 0) tell(checkRights(testRun, scenarios));
 
   writeReport(join(repositoryRoot, 'reports', `${reportName(options)}.json`), results);
   const counts = countsOf(results);

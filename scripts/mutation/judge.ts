@@ -4,7 +4,7 @@ import { basename, dirname } from 'node:path';
 import { runVitest, type SessionPlan } from './process.ts';
 import type { InstrumentedFile, Job, TestRun } from './session-types.ts';
 
-export interface World {
+export interface MutationRun {
   readonly root: string;
   readonly files: readonly InstrumentedFile[];
   readonly concurrency: number;
@@ -39,12 +39,12 @@ const testTimeoutMs = 2_000;
 /** A mutant's tests after the nearest ones are run until they cost this much. */
 const budgetMs = 8_000;
 
-export async function findReach(world: World, tests: readonly string[]): Promise<Reach> {
+export async function findReach(mutationRun: MutationRun, tests: readonly string[]): Promise<Reach> {
   const byTest = new Map<number, TimedTest[]>();
   const loads = new Map<number, { file: string; ms: number }[]>();
   const plan: SessionPlan = {
-    root: world.root,
-    files: world.files,
+    root: mutationRun.root,
+    files: mutationRun.files,
     testTimeoutMs: 30_000,
     task: { kind: 'baseline', tests },
   };
@@ -53,7 +53,8 @@ export async function findReach(world: World, tests: readonly string[]): Promise
     plan,
     () => baselineSilentMs,
     (line) => {
-      if (line.kind === 'test' && !line.passed) world.say(`left out, fails without a mutant: ${line.file} ${line.id}`);
+      if (line.kind === 'test' && !line.passed)
+        mutationRun.say(`left out, fails without a mutant: ${line.file} ${line.id}`);
       if (line.kind === 'test' && line.passed) {
         for (const id of line.hits) push(byTest, id, { file: line.file, id: line.id, ms: line.ms });
       }
@@ -63,7 +64,7 @@ export async function findReach(world: World, tests: readonly string[]): Promise
     },
   );
   if (done !== tests.length) throw new Error(`Only ${done} of ${tests.length} test files ran without a mutant`);
-  return { ranks: world.ranks, tests: byTest, loads };
+  return { ranks: mutationRun.ranks, tests: byTest, loads };
 }
 
 function push<V>(map: Map<number, V[]>, key: number, value: V): void {
@@ -104,7 +105,7 @@ export function jobFor(id: number, path: string, reach: Reach): Job | undefined 
 type Settled = (id: number, verdict: Verdict, job: Job) => void;
 
 export async function judgeAll(
-  world: World,
+  mutationRun: MutationRun,
   jobs: readonly Job[],
   onVerdict: (id: number, verdict: Verdict) => void,
 ): Promise<void> {
@@ -126,15 +127,15 @@ export async function judgeAll(
     const worker = async (): Promise<void> => {
       while (waiting.length > 0) await work(waiting.splice(0, size), settled);
     };
-    await Promise.all(Array.from({ length: world.concurrency }, worker));
+    await Promise.all(Array.from({ length: mutationRun.concurrency }, worker));
   }
 
   async function work(batch: readonly Job[], settled: Settled): Promise<void> {
     let left = [...batch];
     while (left.length > 0) {
       const plan: SessionPlan = {
-        root: world.root,
-        files: world.files,
+        root: mutationRun.root,
+        files: mutationRun.files,
         testTimeoutMs,
         task: { kind: 'mutants', jobs: left },
       };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * `npm run mutation -- packages/provisioner`: changes the code in small ways, one at a time, and lists the changes that no
- * test notices. Arguments are beginnings of paths; without one, everything. `--changed`: files that differ from main.
- * `--fresh`: without the verdicts of earlier runs. Writes docs/reference/mutation.md.
+ * test notices. Arguments are beginnings of paths; without one, everything. `--changed`: files that differ from main, or
+ * whose test file does. `--fresh`: without the verdicts of earlier runs. Writes docs/reference/mutation.md.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Group, groups } from './groups.ts';
-import { findReach, jobFor, judgeAll, type Reach, type Verdict, type World } from './judge.ts';
+import { findReach, jobFor, judgeAll, type Reach, type Verdict, type MutationRun } from './judge.ts';
 import { findMutants, type Mutant } from './mutants.ts';
 import { writePage } from './page.ts';
 import { hash, isEquivalent, readEquivalents, readResults, VerdictCache, writeResults } from './records.ts';
@@ -36,10 +36,13 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 const changed = options.changed ? changedFiles() : undefined;
 
+let wantedFiles = 0;
 for (const group of groups) {
   const files = filesOf(group).filter(isWanted);
+  wantedFiles += files.length;
   if (files.length > 0) await runGroup(group, files);
 }
+if (wantedFiles === 0) say('no file to mutate: see scripts/mutation/groups.ts for those that are');
 writePage(root, readResults(), readEquivalents());
 
 function filesOf(group: Group): readonly string[] {
@@ -56,7 +59,10 @@ function isWanted(path: string): boolean {
 
 function changedFiles(): ReadonlySet<string> {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
-  return new Set(git('diff', '--name-only', git('merge-base', 'main', 'HEAD')).split('\n'));
+  const base = git('merge-base', 'main', 'HEAD');
+  const changes = [git('diff', '--name-only', base), git('ls-files', '--others', '--exclude-standard')];
+  const paths = changes.flatMap((lines) => lines.split('\n')).filter((path) => path !== '');
+  return new Set(paths.map((path) => path.replace(/\.test\.ts$/, '.ts')));
 }
 
 function sharedFiles(): readonly string[] {
@@ -72,8 +78,9 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     const mutants = findMutants(path, source);
     const firstId = nextId;
     nextId += mutants.length;
-    const key = options.fresh ? `${hash(source)} ${Date.now()}` : hash(source, JSON.stringify(mutants));
-    return { path, firstId, source, mutants, cache: new VerdictCache(root, path, key) };
+    const cache = new VerdictCache(root, path, hash(source, JSON.stringify(mutants)));
+    if (options.fresh) cache.clear();
+    return { path, firstId, source, mutants, cache };
   });
   const ranks = new Map<string, number>();
   for (const [rank, pattern] of group.tests.entries()) {
@@ -83,7 +90,7 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     }
   }
   const tests = [...ranks.keys()];
-  const world: World = {
+  const mutationRun: MutationRun = {
     root,
     files: files.map(({ path, firstId }) => ({ path, firstId })),
     concurrency: Number(options.concurrency),
@@ -91,13 +98,13 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     say,
   };
   say(`${group.name}: ${nextId} mutants in ${files.length} files, ${tests.length} test files`);
-  const reach = await findReach(world, tests);
-  const verdicts = await judgeFiles(world, files, reach);
+  const reach = await findReach(mutationRun, tests);
+  const verdicts = await judgeFiles(mutationRun, files, reach);
   record(files, verdicts);
 }
 
 async function judgeFiles(
-  world: World,
+  mutationRun: MutationRun,
   files: readonly MutatedFile[],
   reach: Reach,
 ): Promise<ReadonlyMap<number, Verdict>> {
@@ -136,7 +143,7 @@ async function judgeFiles(
   say(`${verdicts.size} known, ${jobs.length} to run`);
   const started = performance.now();
   let count = 0;
-  await judgeAll(world, jobs, (id, verdict) => {
+  await judgeAll(mutationRun, jobs, (id, verdict) => {
     const [file, index] = owners.get(id)!;
     verdicts.set(id, verdict);
     file.cache.set(index, verdict, restsOn(verdict, id));

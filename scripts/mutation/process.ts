@@ -31,12 +31,15 @@ export async function runVitest(plan: SessionPlan, silentMs: () => number, onLin
   child.once('exit', () => (state.ended = true));
   child.once('error', () => (state.ended = true));
   let read = 0;
-  let lastLine = performance.now();
+  let waitedMs = 0;
   try {
     while (!state.ended) {
+      const startedMs = performance.now();
       await sleep(pollMs);
+      // A pause of both processes (SIGSTOP, a suspended machine) does not count.
+      waitedMs += Math.min(performance.now() - startedMs, 5 * pollMs);
       take();
-      if (performance.now() - lastLine > silentMs()) return 'silent';
+      if (waitedMs > silentMs()) return 'silent';
     }
     take();
     return 'finished';
@@ -51,7 +54,7 @@ export async function runVitest(plan: SessionPlan, silentMs: () => number, onLin
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
     for (const line of whole.slice(read).split('\n')) {
       if (line === '') continue;
-      lastLine = performance.now();
+      waitedMs = 0;
       onLine(JSON.parse(line) as Line);
     }
     read = whole.length;

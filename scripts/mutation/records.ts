@@ -64,12 +64,16 @@ export function isEquivalent(list: readonly Equivalent[], file: string, mutant: 
 /** Verdicts of earlier runs. One is good as long as the source and the tests it rests on are the same. */
 export class VerdictCache {
   readonly #path: string;
-  readonly #kept: Kept;
+  #kept: Kept;
 
   constructor(root: string, file: string, source: string) {
     this.#path = join(root, 'node_modules/.cache/mutation', `${file.replaceAll('/', '-')}.json`);
     const read = existsSync(this.#path) ? (JSON.parse(readFileSync(this.#path, 'utf8')) as Kept) : undefined;
     this.#kept = read?.source === source ? read : { source, verdicts: {} };
+  }
+
+  clear(): void {
+    this.#kept = { source: this.#kept.source, verdicts: {} };
   }
 
   get(index: number, testsOf: (verdict: Verdict) => string): Verdict | undefined {

@@ -17,7 +17,7 @@ import { startControlPlane, type ControlPlaneName } from '../control-planes/star
 import { type ControllerName, findProgram } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
 import { createSidecars } from '../scenarios/sidecars.ts';
-import { worldNeedsMet, type World } from '../scenarios/world.ts';
+import { machineNeedsMet, type TestRun } from '../scenarios/test-run.ts';
 import type { DemoOptions } from './options.ts';
 
 export interface DemoCluster {
@@ -38,11 +38,11 @@ export interface DemoClusterOptions {
 const limits = { userAgent: 'csi-sidecars-demo', qps: -1, burst: 0 };
 
 /** Our programs with upstream's stock rights on a control plane of our own. */
-export async function openDemoWorld(
+export async function openDemoRun(
   name: ControlPlaneName,
   { clock, folder, systemChanges }: DemoClusterOptions,
   cleanUp: AsyncDisposableStack,
-): Promise<World> {
+): Promise<TestRun> {
   const { UPSTREAM_BIN: _upstream, CSI_DRIVER_BIN: _driver, ...rest } = process.env;
   const env = systemChanges === 'allowed' ? withConsent(rest) : rest;
   const controlPlane = cleanUp.use(
@@ -62,7 +62,7 @@ export async function openDemoWorld(
     load: 'tenth',
     upstream: undefined,
     seed: 0,
-    has: new Set([...controlPlane.has, ...worldNeedsMet(env)]),
+    has: new Set([...controlPlane.has, ...machineNeedsMet(env)]),
   };
 }
 
@@ -73,8 +73,8 @@ export async function embeddedCluster(
   cleanUp: AsyncDisposableStack,
 ): Promise<DemoCluster> {
   const { folder, namespace } = options;
-  const world = await openDemoWorld(name, options, cleanUp);
-  const { api, controlPlane } = world;
+  const testRun = await openDemoRun(name, options, cleanUp);
+  const { api, controlPlane } = testRun;
   await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
   mkdirSync(join(folder, 'scratch'), { recursive: true });
   return {
@@ -82,7 +82,7 @@ export async function embeddedCluster(
     describe: controlPlane.server,
     start: async (name, { name: driverName, socket }) => {
       const sidecars = createSidecars({
-        world,
+        testRun,
         namespace,
         driverName,
         socket,

@@ -15,13 +15,7 @@ import { createDisplay, type Display } from './display.ts';
 import { type DemoOptions, parseDemoOptions, usage } from './options.ts';
 import { show } from './show.ts';
 import { showNode } from './show-node.ts';
-import {
-  embeddedCluster,
-  openDemoWorld,
-  ownCluster,
-  type DemoCluster,
-  type DemoClusterOptions,
-} from './demo-cluster.ts';
+import { embeddedCluster, openDemoRun, ownCluster, type DemoCluster, type DemoClusterOptions } from './demo-cluster.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -130,12 +124,12 @@ async function playOnNode(
   options: DemoClusterOptions,
   cleanUp: AsyncDisposableStack,
 ): Promise<void> {
-  const world = await display.step(
+  const testRun = await display.step(
     'control plane',
-    () => openDemoWorld('node', options, cleanUp),
+    () => openDemoRun('node', options, cleanUp),
     ({ controlPlane }) => `node, ${controlPlane.server}, kubelet on ${controlPlane.node?.name} is ready`,
   );
-  const ctx = await openContext(world, { id: options.namespace }, signal);
+  const ctx = await openContext(testRun, { id: options.namespace }, signal);
   cleanUp.use(ctx.cleanUp);
   await showNode(ctx, display);
   await display.step(

@@ -20,7 +20,7 @@ export async function showNode(ctx: ScenarioContext, display: Display): Promise<
   try {
     await play(ctx, display);
   } catch (error) {
-    const { node } = ctx.world.controlPlane;
+    const { node } = ctx.testRun.controlPlane;
     if (node !== undefined && !ctx.signal.aborted) display.line(await nodeDigest(ctx, node));
     throw error;
   }

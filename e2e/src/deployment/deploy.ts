@@ -59,7 +59,7 @@ export async function deployAll(
 ): Promise<Deployment> {
   const deployment = await deployNodeSide(ctx, options);
   const { nodeName, folder } = deployment.placement;
-  const server = new URL(ctx.world.controlPlane.server);
+  const server = new URL(ctx.testRun.controlPlane.server);
   for (const name of controllers) {
     const { name: serviceAccountName } = await ctx.accountFor(name);
     await startPod(ctx, controllerPod(name, { nodeName, folder, serviceAccountName, server }));
@@ -96,9 +96,9 @@ export function registrationFolder({ kubeletRoot }: RealNode): string {
   return join(kubeletRoot, 'plugins_registry');
 }
 
-export function nodeOf({ world }: ScenarioContext): RealNode {
-  const { node } = world.controlPlane;
-  if (node === undefined) throw new Error(`control plane ${world.controlPlane.name} has no node`);
+export function nodeOf({ testRun }: ScenarioContext): RealNode {
+  const { node } = testRun.controlPlane;
+  if (node === undefined) throw new Error(`control plane ${testRun.controlPlane.name} has no node`);
   return node;
 }
 

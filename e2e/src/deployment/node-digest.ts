@@ -10,14 +10,14 @@ import { outputOf, writersIn } from './pod-output.ts';
 const lastEvents = 15;
 const lastWords = 6;
 
-export async function nodeDigest({ api, namespace, world }: ScenarioContext, node: RealNode): Promise<string> {
+export async function nodeDigest({ api, namespace, testRun }: ScenarioContext, node: RealNode): Promise<string> {
   const { items: found } = await api.list(pods, { namespace });
   const { items: recorded } = await api.list(events, { namespace });
   const outputs = writersIn(node, namespace).map(({ pod, container }) => ({
     what: `${pod.slice(namespace.length + 1)}/${container}`,
     lines: tail(outputOf(node, pod, container), lastWords),
   }));
-  const kubeletLog = world.controlPlane.logFiles.find((path) => path.endsWith('kubelet.log'));
+  const kubeletLog = testRun.controlPlane.logFiles.find((path) => path.endsWith('kubelet.log'));
   return [
     'pods:',
     ...found.flatMap(podLines),

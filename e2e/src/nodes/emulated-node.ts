@@ -42,8 +42,8 @@ export async function addEmulatedNodes(
   ctx: ScenarioContext,
   list: readonly EmulatedNodeOptions[],
 ): Promise<readonly NodeEmulator[]> {
-  const { api, cleanUp, world } = ctx;
-  const base = { client: api, clock: world.clock, random: systemRandom(), logger: silentLogger };
+  const { api, cleanUp, testRun } = ctx;
+  const base = { client: api, clock: testRun.clock, random: systemRandom(), logger: silentLogger };
   // What they watch is the same.
   const informers = createInformerFactory(base);
   const emulators = list.map(({ name, driver, root }) =>
@@ -76,11 +76,11 @@ export async function addEmulatedNodes(
 
 /** No pod of the scenario is left, and so nothing is mounted. */
 async function drain(ctx: ScenarioContext, emulators: readonly NodeEmulator[]): Promise<void> {
-  const { api, namespace, world } = ctx;
+  const { api, namespace, testRun } = ctx;
   for (const { metadata } of (await api.list(pods, { namespace })).items) {
     await api.delete(pods, { namespace, name: metadata?.name ?? '' }, { gracePeriodSeconds: 0 });
   }
-  const patience = { clock: world.clock, factor: world.timeFactor, signal: new AbortController().signal };
+  const patience = { clock: testRun.clock, factor: testRun.timeFactor, signal: new AbortController().signal };
   const check = (): boolean =>
     emulators.every((node) => [...node.mounts().values()].every((paths) => paths.length === 0));
   await eventually(patience, { what: 'nothing is mounted', timeoutMs: 10_000, check });

@@ -24,7 +24,7 @@ export async function addMountingNode(
 
 /** A connection of the scenario's own. */
 export async function openChannel(ctx: ScenarioContext, socket: string = ctx.driver.socket): Promise<CsiChannel> {
-  const channel = await connectCsi({ clock: ctx.world.clock, log: silentLogger }, { address: `unix://${socket}` });
+  const channel = await connectCsi({ clock: ctx.testRun.clock, log: silentLogger }, { address: `unix://${socket}` });
   ctx.cleanUp.defer(() => channel.close());
   return channel;
 }

@@ -22,7 +22,7 @@ import { accountOf, rbacObjects, rulesOf, type RbacSubject } from '../rbac/profi
 import { namespaceOf } from '../scenarios/context.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { subjects } from '../scenarios/sidecars.ts';
-import type { World } from '../scenarios/world.ts';
+import type { TestRun } from '../scenarios/test-run.ts';
 import type { Result } from './result.ts';
 
 const ids = { minimal: 'X-01', stock: 'X-02' } as const;
@@ -36,8 +36,8 @@ function isTelling(scenarios: readonly Scenario[]): (request: AuditedRequest) =>
   return ({ user }) => !excused.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
 }
 
-export function checkRights(world: World, scenarios: readonly Scenario[]): Result {
-  const { rbac, controlPlane, reports } = world;
+export function checkRights(testRun: TestRun, scenarios: readonly Scenario[]): Result {
+  const { rbac, controlPlane, reports } = testRun;
   const title = `with the rights of profile ${rbac} nothing was refused that matters, and no Secret was listed`;
   const base = { id: ids[rbac], title, ranMs: 0 };
   if (controlPlane.audit === undefined) return { ...base, outcome: { kind: 'not applicable', missing: ['audit'] } };

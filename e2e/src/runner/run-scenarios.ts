@@ -10,7 +10,7 @@ import { saveArtifacts } from '../scenarios/artifacts.ts';
 import { openContext, type ScenarioContext } from '../scenarios/context.ts';
 import { checkLeaks } from '../scenarios/leak-check.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
-import type { World } from '../scenarios/world.ts';
+import type { TestRun } from '../scenarios/test-run.ts';
 import type { Outcome, Result } from './result.ts';
 
 export interface RunOptions {
@@ -24,12 +24,12 @@ export interface RunOptions {
 
 const scenarioLimitMs = 10 * 60_000;
 
-export async function runScenarios(world: World, options: RunOptions): Promise<void> {
+export async function runScenarios(testRun: TestRun, options: RunOptions): Promise<void> {
   const { scenarios, concurrency, onResult, signal } = options;
   const runAll = async (queue: Scenario[], workers: number): Promise<void> => {
     const work = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
-        onResult(await runScenario(world, next, signal));
+        onResult(await runScenario(testRun, next, signal));
       }
     };
     await Promise.all(Array.from({ length: workers }, work));
@@ -44,11 +44,11 @@ export async function runScenarios(world: World, options: RunOptions): Promise<v
   );
 }
 
-async function runScenario(world: World, scenario: Scenario, parent: AbortSignal): Promise<Result> {
+async function runScenario(testRun: TestRun, scenario: Scenario, parent: AbortSignal): Promise<Result> {
   const { id, title } = scenario;
-  const missing = scenario.needs.filter((need) => !world.has.has(need));
+  const missing = scenario.needs.filter((need) => !testRun.has.has(need));
   if (missing.length > 0) return { id, title, outcome: { kind: 'not applicable', missing }, ranMs: 0 };
-  const { clock, timeFactor } = world;
+  const { clock, timeFactor } = testRun;
   const startedMs = clock.monotonicMs();
   let outcome: Outcome;
   let memory: Result['memory'];
@@ -57,7 +57,7 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
   try {
     const limit = { parent, ms: scenarioLimitMs * timeFactor };
     outcome = await withDeadline(clock, limit, async (signal) => {
-      const ctx = await openContext(world, scenario, signal);
+      const ctx = await openContext(testRun, scenario, signal);
       await using _ = ctx.cleanUp;
       try {
         return await play(ctx, scenario);
@@ -73,7 +73,7 @@ async function runScenario(world: World, scenario: Scenario, parent: AbortSignal
     });
   } catch (error) {
     outcome =
-      world.programs === 'upstream' && scenario.upstream !== undefined
+      testRun.programs === 'upstream' && scenario.upstream !== undefined
         ? { kind: 'improvement', over: scenario.upstream, error }
         : { kind: 'failed', error, ...(details !== undefined && { details }) };
   }

@@ -33,12 +33,12 @@ export async function saveArtifacts(ctx: ScenarioContext, error: unknown): Promi
     await attempt(save, 'driver-volumes.json', async () => lines(await control.volumes()));
     await attempt(save, 'driver-faults.json', async () => lines(await control.faults()));
   }
-  const { audit } = ctx.world.controlPlane;
+  const { audit } = ctx.testRun.controlPlane;
   if (audit !== undefined) {
     const prefix = `system:serviceaccount:${ctx.namespace}:`;
     await attempt(save, 'requests.json', () => lines(audit().filter(({ user }) => user.startsWith(prefix))));
   }
-  const { node } = ctx.world.controlPlane;
+  const { node } = ctx.testRun.controlPlane;
   if (node === undefined) return undefined;
   saveOutputs(ctx, node);
   let digest: string | undefined;

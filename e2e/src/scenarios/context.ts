@@ -23,7 +23,7 @@ import type { SupervisedProcess } from '../processes/supervised-process.ts';
 import { consistently, eventually, type Patience, type Wait, type Window } from '../eventually.ts';
 import { aCsiDriver } from './objects.ts';
 import { createSidecars, type SidecarOptions, type Sidecars } from './sidecars.ts';
-import type { World } from './world.ts';
+import type { TestRun } from './test-run.ts';
 
 /** The parts of the environment. */
 export interface ScenarioId {
@@ -42,7 +42,7 @@ export interface AnnouncedDriverOptions extends DriverOptions {
 }
 
 export interface ScenarioContext {
-  readonly world: World;
+  readonly testRun: TestRun;
   readonly api: ApiClient;
   readonly signal: AbortSignal;
   readonly namespace: string;
@@ -90,12 +90,16 @@ export interface ScenarioContext {
   readonly cleanUp: AsyncDisposableStack;
 }
 
-export async function openContext(world: World, scenario: ScenarioId, signal: AbortSignal): Promise<ScenarioContext> {
-  const { api, clock, timeFactor } = world;
+export async function openContext(
+  testRun: TestRun,
+  scenario: ScenarioId,
+  signal: AbortSignal,
+): Promise<ScenarioContext> {
+  const { api, clock, timeFactor } = testRun;
   const namespace = namespaceOf(scenario);
   const driverName = `${namespace}.e2e.csi.test`;
-  const folder = join(world.reports, scenario.id);
-  const scratch = join(world.scratch, namespace);
+  const folder = join(testRun.reports, scenario.id);
+  const scratch = join(testRun.scratch, namespace);
   for (const path of [folder, scratch]) mkdirSync(path, { recursive: true });
   const patience: Patience = { clock, factor: timeFactor, signal };
   const cleanUp = new AsyncDisposableStack();
@@ -115,11 +119,11 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
   };
   const theSidecars = (): Sidecars => {
     const { socket } = door ?? theDriver();
-    return (sidecars ??= createSidecars({ world, namespace, driverName, socket, logs: folder, scratch, cleanUp }));
+    return (sidecars ??= createSidecars({ testRun, namespace, driverName, socket, logs: folder, scratch, cleanUp }));
   };
 
   const context: ScenarioContext = {
-    world,
+    testRun,
     api,
     signal,
     namespace,
@@ -140,7 +144,7 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
       return halfSeen;
     },
     onDriver: async (look) => {
-      if (world.has.has('driver-journal')) await look();
+      if (testRun.has.has('driver-journal')) await look();
       else halfSeen = true;
     },
     get sidecars() {
@@ -148,7 +152,7 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
     },
     startDriver: async ({ csiDriver, ...options } = {}) => {
       const place = { name: driverName, folder: scratch, logs: folder };
-      const started = await startDriver(place, options, { clock, env: world.env, patience });
+      const started = await startDriver(place, options, { clock, env: testRun.env, patience });
       driver = started;
       door = started;
       cleanUp.use(started.process);
@@ -173,7 +177,7 @@ export async function openContext(world: World, scenario: ScenarioId, signal: Ab
     eventually: (what, check, timeoutMs) =>
       eventually(patience, { what, check, ...(timeoutMs !== undefined && { timeoutMs }) }),
     consistently: (window) => consistently(patience, window),
-    many: (full) => (world.load === 'full' ? full : Math.ceil(full / 10)),
+    many: (full) => (testRun.load === 'full' ? full : Math.ceil(full / 10)),
     note: (text) => void notes.push(text),
     notes,
   };

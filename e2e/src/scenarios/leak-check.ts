@@ -18,7 +18,7 @@ import type { ScenarioContext } from './context.ts';
 
 export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
   const { api, namespace, driverName } = ctx;
-  const { node } = ctx.world.controlPlane;
+  const { node } = ctx.testRun.controlPlane;
   // A real kubelet is given the time to unmount: its pods go when that is done.
   const options = node === undefined ? { gracePeriodSeconds: 0 } : {};
   // The pods of the driver itself stay until nothing of it is left.
@@ -45,7 +45,7 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
     node === undefined ? mountsBelow(ctx.scratch) : node.volumeMounts().filter((path) => path.includes(driverName));
   await nothingLeft(ctx, 'mounts', () => Promise.resolve(mounts()));
   const control = ctx.startedDriver?.control;
-  if (control === undefined || !ctx.world.has.has('driver-journal')) return;
+  if (control === undefined || !ctx.testRun.has.has('driver-journal')) return;
   await nothingLeft(ctx, 'volumes in the storage', async () => (await control.volumes()).map(({ id }) => id));
   await nothingLeft(ctx, 'snapshots in the storage', async () => (await control.snapshots()).map(({ id }) => id));
 }

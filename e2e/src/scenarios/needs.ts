@@ -3,7 +3,7 @@
 import type { Capability } from '../control-planes/control-plane.ts';
 
 /** Requirements on the driver or the machine. */
-export type WorldNeed =
+export type MachineNeed =
   /** The driver can be made to fail, hang or crash; a foreign one (`CSI_DRIVER_BIN`) cannot. */
   | 'driver-faults'
   /** The driver keeps a record of calls. */
@@ -17,4 +17,4 @@ export type WorldNeed =
   /** Upstream's programs are there beside ours (`UPSTREAM_BIN`). */
   | 'both-implementations';
 
-export type Need = Capability | WorldNeed;
+export type Need = Capability | MachineNeed;

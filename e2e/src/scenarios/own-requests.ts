@@ -3,7 +3,7 @@ import type { AuditedRequest } from '../audit/read-audit.ts';
 import type { ScenarioContext } from './context.ts';
 
 /** The requests of this scenario's programs under test to the API server (needs `audit`). */
-export function ownRequests({ world, namespace }: ScenarioContext): readonly AuditedRequest[] {
+export function ownRequests({ testRun, namespace }: ScenarioContext): readonly AuditedRequest[] {
   const prefix = `system:serviceaccount:${namespace}:`;
-  return (world.controlPlane.audit?.() ?? []).filter(({ user }) => user.startsWith(prefix));
+  return (testRun.controlPlane.audit?.() ?? []).filter(({ user }) => user.startsWith(prefix));
 }

@@ -16,7 +16,7 @@ export async function startPod(ctx: ScenarioContext, pod: Pod): Promise<void> {
 /** A pod is awaited even after Ctrl-C: the processes that mount for it must not end before it. */
 function atAnyTime(ctx: ScenarioContext): Ending {
   const { api, namespace } = ctx;
-  const { clock, timeFactor: factor } = ctx.world;
+  const { clock, timeFactor: factor } = ctx.testRun;
   const patience = { clock, factor, signal: new AbortController().signal };
   return {
     api,

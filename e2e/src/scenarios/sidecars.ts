@@ -12,7 +12,7 @@ import { supervise, type SupervisedProcess } from '../processes/supervised-proce
 import { applyRbac, removeBindings } from '../rbac/apply.ts';
 import { accountOf, extraRules, rbacObjects, type RbacObject, type RbacSubject } from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
-import { underHostName, type World } from './world.ts';
+import { underHostName, type TestRun } from './test-run.ts';
 
 export interface SidecarOptions {
   /** Arguments in addition to the connection settings, which every program gets. */
@@ -45,7 +45,7 @@ export interface Sidecars {
 }
 
 export interface SidecarsDeps {
-  readonly world: World;
+  readonly testRun: TestRun;
   readonly namespace: string;
   readonly driverName: string;
   readonly socket: string;
@@ -63,8 +63,8 @@ export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
 };
 
 export function createSidecars(deps: SidecarsDeps): Sidecars {
-  const { world, namespace, driverName, socket, logs, scratch, cleanUp } = deps;
-  const { api, clock } = world;
+  const { testRun, namespace, driverName, socket, logs, scratch, cleanUp } = deps;
+  const { api, clock } = testRun;
   const started: SupervisedProcess[] = [];
   const accounts = new Map<ControllerName, Promise<ServiceAccountRef>>();
 
@@ -75,7 +75,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
   const accountFor = (name: ControllerName): Promise<ServiceAccountRef> => {
     let account = accounts.get(name);
     if (account === undefined) {
-      const objects = rbacObjects({ profile: world.rbac, subject: subjects[name] }, { namespace, driverName });
+      const objects = rbacObjects({ profile: testRun.rbac, subject: subjects[name] }, { namespace, driverName });
       account = apply(objects).then(() => accountOf(objects));
       accounts.set(name, account);
     }
@@ -89,11 +89,11 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
       const id = replica === undefined ? name : `${name}-${replica}`;
       const account = await accountFor(name);
       const byKubeconfig = async (): Promise<Connection> => {
-        const path = await kubeconfigOf(world.controlPlane, { account, name: id, folder: scratch, server });
+        const path = await kubeconfigOf(testRun.controlPlane, { account, name: id, folder: scratch, server });
         return { before: [], args: [`--kubeconfig=${path}`], env: { POD_NAMESPACE: namespace } };
       };
       const connection = await (connect ?? byKubeconfig)(account);
-      const program = findProgram(name, ofImplementation(world, implementation));
+      const program = findProgram(name, ofImplementation(testRun, implementation));
       const asReplica = replica === undefined ? [] : underHostName(replica);
       const command = [...asReplica, ...connection.before, program.command, ...program.args];
       const line = [...command, ...connection.args, `--csi-address=unix://${socket}`, '-v=5', ...args];
@@ -102,7 +102,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
           name: id,
           command: line[0]!,
           args: line.slice(1),
-          env: { PATH: world.env['PATH'], ...connection.env },
+          env: { PATH: testRun.env['PATH'], ...connection.env },
           logFile: join(logs, `${id}.log`),
         },
         clock,
@@ -116,7 +116,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
 }
 
 function ofImplementation(
-  { env, upstream = '' }: World,
+  { env, upstream = '' }: TestRun,
   implementation: SidecarOptions['implementation'],
 ): Environment {
   switch (implementation) {

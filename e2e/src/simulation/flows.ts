@@ -7,7 +7,7 @@
 import type { PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
 import { persistentVolumeClaims, persistentVolumes, pods } from '@csi-sidecars/runtime';
 import type { SidecarProgram } from './sidecar-process.ts';
-import { driverName, type Expanding, namespace, type World } from './world.ts';
+import { driverName, type Expanding, namespace, type Simulation } from './simulation.ts';
 
 export interface Flow {
   readonly name: string;
@@ -20,14 +20,14 @@ export interface Flow {
   /** How the driver expands volumes. Default: not at all. */
   readonly expands?: Expanding;
   /** The preparation, which runs without faults and is not enumerated. */
-  readonly prepare: (world: World) => Promise<void> | void;
-  readonly act: (world: World) => Promise<void>;
+  readonly prepare: (simulation: Simulation) => Promise<void> | void;
+  readonly act: (simulation: Simulation) => Promise<void>;
   /** Names of points without their number, e.g. `crash after CreateVolume`. Default none. */
   readonly openWindows?: readonly string[];
 }
 
-export function addClass(world: World, storageClass: Partial<StorageClass> = {}): void {
-  world.sim.server.seed<StorageClass>({
+export function addClass(simulation: Simulation, storageClass: Partial<StorageClass> = {}): void {
+  simulation.sim.server.seed<StorageClass>({
     apiVersion: 'storage.k8s.io/v1',
     kind: 'StorageClass',
     metadata: { name: 'fast' },
@@ -41,7 +41,7 @@ export function addClass(world: World, storageClass: Partial<StorageClass> = {})
 export const lateBinding: Partial<StorageClass> = { volumeBindingMode: 'WaitForFirstConsumer' };
 
 /** A pod that uses the claim of the same name. */
-export async function createPod({ sim }: World, name: string): Promise<void> {
+export async function createPod({ sim }: Simulation, name: string): Promise<void> {
   const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: name } }];
   const pod: Pod = {
     metadata: { namespace, name },
@@ -50,84 +50,88 @@ export async function createPod({ sim }: World, name: string): Promise<void> {
   await sim.client.create(pods, pod);
 }
 
-async function createAndBind(world: World, spec?: Partial<PersistentVolumeClaim['spec']>): Promise<void> {
-  await world.createClaim('data', spec);
-  if (!(await world.until(() => world.isBound('data')))) throw new Error('the claim was never bound');
+async function createAndBind(simulation: Simulation, spec?: Partial<PersistentVolumeClaim['spec']>): Promise<void> {
+  await simulation.createClaim('data', spec);
+  if (!(await simulation.until(() => simulation.isBound('data')))) throw new Error('the claim was never bound');
 }
 
 /** The user deletes the claim while the driver creates the volume. */
-async function deleteWhileCreating(world: World): Promise<void> {
-  await world.createClaim('data');
-  await world.until(() => world.driver.calls.some(({ method }) => method.endsWith('/CreateVolume')), 60_000);
-  await world.clock.advance(1000);
-  await world.deleteClaim('data');
+async function deleteWhileCreating(simulation: Simulation): Promise<void> {
+  await simulation.createClaim('data');
+  await simulation.until(() => simulation.driver.calls.some(({ method }) => method.endsWith('/CreateVolume')), 60_000);
+  await simulation.clock.advance(1000);
+  await simulation.deleteClaim('data');
 }
 
 /** The first answer of the driver. */
-function slowFirst(world: World, ms: number): void {
-  world.driver.faults.add({ method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms } });
+function slowFirst(simulation: Simulation, ms: number): void {
+  simulation.driver.faults.add({ method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms } });
 }
 
 export const flows: readonly Flow[] = [
-  { name: 'create', prepare: (world) => addClass(world), act: (world) => world.createClaim('data') },
+  {
+    name: 'create',
+    prepare: (simulation) => addClass(simulation),
+    act: (simulation) => simulation.createClaim('data'),
+  },
   {
     name: 'delete',
-    prepare: async (world) => {
-      addClass(world);
-      await createAndBind(world);
+    prepare: async (simulation) => {
+      addClass(simulation);
+      await createAndBind(simulation);
     },
-    act: (world) => world.deleteClaim('data'),
+    act: (simulation) => simulation.deleteClaim('data'),
   },
   {
     name: 'late-binding',
     zones: ['zone-east', 'zone-west'],
-    prepare: (world) => addClass(world, lateBinding),
-    act: async (world) => {
-      await world.createClaim('data');
-      await createPod(world, 'data');
+    prepare: (simulation) => addClass(simulation, lateBinding),
+    act: async (simulation) => {
+      await simulation.createClaim('data');
+      await createPod(simulation, 'data');
     },
   },
   {
     name: 'secret',
-    prepare: (world) => {
-      addClass(world, {
+    prepare: (simulation) => {
+      addClass(simulation, {
         parameters: {
           'csi.storage.k8s.io/provisioner-secret-name': 'login',
           'csi.storage.k8s.io/provisioner-secret-namespace': namespace,
         },
       });
       const metadata = { namespace, name: 'login' };
-      world.sim.server.seed({ apiVersion: 'v1', kind: 'Secret', metadata, data: { password: 'eA==' } });
+      simulation.sim.server.seed({ apiVersion: 'v1', kind: 'Secret', metadata, data: { password: 'eA==' } });
     },
-    act: async (world) => {
-      await createAndBind(world);
-      await world.clock.advance(5000);
-      await world.deleteClaim('data');
+    act: async (simulation) => {
+      await createAndBind(simulation);
+      await simulation.clock.advance(5000);
+      await simulation.deleteClaim('data');
     },
   },
   {
     name: 'attributes-class',
-    prepare: (world) => {
-      addClass(world);
+    prepare: (simulation) => {
+      addClass(simulation);
       const body = { driverName, parameters: { iops: '100' } };
       const type = { apiVersion: 'storage.k8s.io/v1', kind: 'VolumeAttributesClass' };
-      world.sim.server.seed({ ...type, metadata: { name: 'gold' }, ...body });
+      simulation.sim.server.seed({ ...type, metadata: { name: 'gold' }, ...body });
     },
-    act: (world) => world.createClaim('data', { volumeAttributesClassName: 'gold' }),
+    act: (simulation) => simulation.createClaim('data', { volumeAttributesClassName: 'gold' }),
   },
   {
     name: 'slow-create',
-    prepare: (world) => {
-      addClass(world);
-      slowFirst(world, 12_000);
+    prepare: (simulation) => {
+      addClass(simulation);
+      slowFirst(simulation, 12_000);
     },
-    act: (world) => world.createClaim('data'),
+    act: (simulation) => simulation.createClaim('data'),
   },
   {
     name: 'delete-while-creating',
-    prepare: (world) => {
-      addClass(world);
-      slowFirst(world, 5000);
+    prepare: (simulation) => {
+      addClass(simulation);
+      slowFirst(simulation, 5000);
     },
     act: deleteWhileCreating,
     openWindows: [
@@ -138,78 +142,78 @@ export const flows: readonly Flow[] = [
   },
   {
     name: 'delete-while-unsettled',
-    prepare: (world) => {
-      addClass(world);
-      slowFirst(world, 25_000);
+    prepare: (simulation) => {
+      addClass(simulation);
+      slowFirst(simulation, 25_000);
     },
-    act: async (world) => {
-      await world.createClaim('data');
-      await world.clock.advance(15_000);
-      await world.deleteClaim('data');
+    act: async (simulation) => {
+      await simulation.createClaim('data');
+      await simulation.clock.advance(15_000);
+      await simulation.deleteClaim('data');
     },
   },
   {
     // No answer ever settles whether there is a volume: the claim is given up a minute after its deletion.
     name: 'delete-without-outcome',
-    prepare: (world) => {
-      addClass(world);
-      const { faults } = world.driver;
+    prepare: (simulation) => {
+      addClass(simulation);
+      const { faults } = simulation.driver;
       faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'DeadlineExceeded' } });
       faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'Internal' } });
     },
-    act: async (world) => {
-      await world.createClaim('data');
-      await world.clock.advance(15_000);
-      await world.deleteClaim('data');
+    act: async (simulation) => {
+      await simulation.createClaim('data');
+      await simulation.clock.advance(15_000);
+      await simulation.deleteClaim('data');
     },
   },
   {
     name: 'reschedule',
     zones: ['zone-east', 'zone-west'],
-    prepare: (world) => {
-      addClass(world, lateBinding);
-      world.driver.faults.add({
+    prepare: (simulation) => {
+      addClass(simulation, lateBinding);
+      simulation.driver.faults.add({
         method: 'CreateVolume',
         times: 1,
         action: { kind: 'fail', code: 'ResourceExhausted' },
       });
     },
-    act: async (world) => {
-      await world.createClaim('data');
-      await createPod(world, 'data');
+    act: async (simulation) => {
+      await simulation.createClaim('data');
+      await createPod(simulation, 'data');
     },
   },
   {
     name: 'too-small',
-    prepare: (world) => {
-      addClass(world);
+    prepare: (simulation) => {
+      addClass(simulation);
       const action = { kind: 'answer', set: { volume: { capacity_bytes: '1024' } } } as const;
-      world.driver.faults.add({ method: 'CreateVolume', times: 1, action });
+      simulation.driver.faults.add({ method: 'CreateVolume', times: 1, action });
     },
-    act: (world) => world.createClaim('data'),
+    act: (simulation) => simulation.createClaim('data'),
   },
   {
     name: 'save-later',
-    prepare: (world) => {
-      addClass(world);
-      world.apiFaults.push({
+    prepare: (simulation) => {
+      addClass(simulation);
+      simulation.apiFaults.push({
         when: ({ verb, resource }) => verb === 'create' && resource === persistentVolumes.plural,
         times: 3,
         fault: { kind: 'status', point: 'before', code: 500, reason: 'InternalError' },
       });
     },
-    act: (world) => world.createClaim('data'),
+    act: (simulation) => simulation.createClaim('data'),
   },
   {
     name: 'deleted-and-recreated',
-    prepare: async (world) => {
-      addClass(world);
-      await createAndBind(world);
+    prepare: async (simulation) => {
+      addClass(simulation);
+      await createAndBind(simulation);
     },
-    act: async (world) => {
-      await world.deleteClaim('data');
-      await world.until(() => world.sim.server.objects.list(persistentVolumeClaims).length === 0);
-      await createAndBind(world);
+    act: async (simulation) => {
+      await simulation.deleteClaim('data');
+      await simulation.until(() => simulation.sim.server.objects.list(persistentVolumeClaims).length === 0);
+      await createAndBind(simulation);
     },
   },
 ];

@@ -16,7 +16,7 @@ import { addClass, createPod, lateBinding } from './flows.ts';
 import { checkWhenQuiet, isProtected } from './invariants.ts';
 import { keepReplica } from './replica.ts';
 import { troublesOf } from './trouble.ts';
-import { createWorld, namespace } from './world.ts';
+import { createSimulation, namespace } from './simulation.ts';
 
 export interface RandomEnding {
   readonly breaches: readonly string[];
@@ -38,17 +38,17 @@ const stepLimit = 80;
 export async function runRandom(seed: number): Promise<RandomEnding> {
   const random = seededRandom(seed);
   const zones = seed % 2 === 0 ? ['zone-east', 'zone-west'] : [];
-  const world = createWorld({ seed, zones });
-  const { clock, sim, driver } = world;
+  const simulation = createSimulation({ seed, zones });
+  const { clock, sim, driver } = simulation;
   const trace: string[] = [];
   const note = (line: string): void => void trace.push(`${clock.monotonicMs()} ${line}`);
-  addClass(world, zones.length === 0 ? {} : lateBinding);
+  addClass(simulation, zones.length === 0 ? {} : lateBinding);
 
   let isMayhem = true;
   let steps = 0;
   const orphaned = new Set<string>();
   const replicas = ['a', 'b'].map((name) =>
-    keepReplica(world, {
+    keepReplica(simulation, {
       name,
       random: seededRandom(seed * 2 + name.charCodeAt(0)),
       note,
@@ -81,12 +81,12 @@ export async function runRandom(seed: number): Promise<RandomEnding> {
   }
   const { leaked, breaches } = checkWhenQuiet({ server: sim.server, driver });
   for (const replica of replicas) replica.stop();
-  await world.stop();
+  await simulation.stop();
   const defects = replicas.flatMap((replica) => replica.defects);
   const isAdmitted = (name: string): boolean => unprotected.has(name) && orphaned.has(name);
   const endless = unchanged < quietSteps ? ['work never ends'] : [];
   return {
-    breaches: [...world.checks.breaches, ...breaches, ...defects, ...endless],
+    breaches: [...simulation.checks.breaches, ...breaches, ...defects, ...endless],
     leaked: leaked.filter((name) => !isAdmitted(name)),
     admitted: leaked.filter(isAdmitted),
     trace,
@@ -116,17 +116,17 @@ export async function runRandom(seed: number): Promise<RandomEnding> {
     if (roll < 0.4 && names.length < 5) {
       const name = `data-${next++}`;
       note(`create ${name}`);
-      await world.createClaim(name);
-      uids.set(name, world.claim(name)?.metadata?.uid ?? '');
-      if (zones.length > 0) await createPod(world, name);
+      await simulation.createClaim(name);
+      uids.set(name, simulation.claim(name)?.metadata?.uid ?? '');
+      if (zones.length > 0) await createPod(simulation, name);
     } else if (roll < 0.6 && names.length > 0) {
       const name = names[Math.trunc(random.next() * names.length)] ?? '';
       const volume = `pvc-${uids.get(name)}`;
       note(`delete ${name} (${volume})`);
       uids.delete(name);
-      const claim = world.claim(name);
+      const claim = simulation.claim(name);
       if (!(claim !== undefined && isProtected(claim)) && !isRecorded(volume)) unprotected.add(volume);
-      await world.deleteClaim(name);
+      await simulation.deleteClaim(name);
       if (zones.length > 0) await sim.client.delete(pods, { namespace, name });
     } else if (roll < 0.7) {
       note('watches end');

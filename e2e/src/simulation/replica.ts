@@ -5,7 +5,7 @@ import { createLeaderElector } from '@csi-sidecars/runtime/internal';
 import { programs } from './programs.ts';
 import { startProcess, type SidecarProcess } from './sidecar-process.ts';
 import type { Operation, Trouble } from './trouble.ts';
-import { namespace, type World } from './world.ts';
+import { namespace, type Simulation } from './simulation.ts';
 
 export interface ReplicaOptions {
   readonly name: string;
@@ -29,8 +29,8 @@ export interface Replica {
 const leaseName = 'provisioner';
 const restartMs = 1000;
 
-export function keepReplica(world: World, { name, random, note, decide, onDeath }: ReplicaOptions): Replica {
-  const { clock, sim } = world;
+export function keepReplica(simulation: Simulation, { name, random, note, decide, onDeath }: ReplicaOptions): Replica {
+  const { clock, sim } = simulation;
   const defects: string[] = [];
   let current: SidecarProcess | undefined;
   let asked = new AbortController();
@@ -38,15 +38,15 @@ export function keepReplica(world: World, { name, random, note, decide, onDeath 
 
   function start(): void {
     if (isOver) return;
-    if (!world.isDriverUp) return later();
+    if (!simulation.isDriverUp) return later();
     const identity = `${name}-${random.uuid()}`;
     const process = startProcess(programs['csi-provisioner'], {
       clock,
       random,
       transport: sim.server.transport,
-      driver: world.driver,
+      driver: simulation.driver,
       onOperation: (operation, details) => {
-        if (operation.name === 'DeleteVolume') world.checks.beforeDeleteVolume(String(details['volume_id']));
+        if (operation.name === 'DeleteVolume') simulation.checks.beforeDeleteVolume(String(details['volume_id']));
         confirmLeader(identity, operation);
         const decided = decide(operation);
         const what = [details['name'], details['volume_id'], details['volume']].find(
@@ -55,11 +55,11 @@ export function keepReplica(world: World, { name, random, note, decide, onDeath 
         note(`${name} ${operation.name} ${what ?? ''}${decided === undefined ? '' : ` <- ${decided[0]}`}`);
         return decided?.[1];
       },
-      faultAt: world.faultAt,
-      afterOperation: () => world.checks.afterStep(),
+      faultAt: simulation.faultAt,
+      afterOperation: () => simulation.checks.afterStep(),
       crashDriver: () => {
         note('the driver dies');
-        world.crashDriver();
+        simulation.crashDriver();
       },
       onOverlap: (volume) => defects.push(`${name}: two calls about ${volume} overlap`),
     });

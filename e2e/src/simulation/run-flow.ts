@@ -9,7 +9,7 @@ import { checkWhenQuiet } from './invariants.ts';
 import { programs } from './programs.ts';
 import { startProcess, type SidecarProcess, type SidecarProgram } from './sidecar-process.ts';
 import type { Operation, Trouble } from './trouble.ts';
-import { createWorld, type World } from './world.ts';
+import { createSimulation, type Simulation } from './simulation.ts';
 
 export interface Strike {
   /** Number of the operation, counted from the first one after the preparation. */
@@ -32,34 +32,34 @@ const stepLimit = 120;
 
 export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
   const { program = programs['csi-provisioner'], zones = [] } = flow;
-  const world = createWorld({ zones, attachTo: flow.attachTo ?? [], expands: flow.expands });
+  const simulation = createSimulation({ zones, attachTo: flow.attachTo ?? [], expands: flow.expands });
   const operations: Operation[] = [];
   let isArmed = false;
   let steps = 0;
-  const keeper = keepRunning(world, program, (operation, details) => {
+  const keeper = keepRunning(simulation, program, (operation, details) => {
     // This call is repeated for ever and changes nothing.
     if (operation.name === 'ListVolumes') return undefined;
     steps += 1;
-    if (operation.name === 'DeleteVolume') world.checks.beforeDeleteVolume(String(details['volume_id']));
+    if (operation.name === 'DeleteVolume') simulation.checks.beforeDeleteVolume(String(details['volume_id']));
     if (!isArmed) return undefined;
     operations.push(operation);
     return operations.length - 1 === strike?.index ? strike.trouble : undefined;
   });
-  await flow.prepare(world);
-  await world.clock.advance(10_000);
+  await flow.prepare(simulation);
+  await simulation.clock.advance(10_000);
   isArmed = true;
-  await flow.act(world);
-  const isQuiet = await untilQuiet(world, () => steps);
-  const { leaked, breaches } = checkWhenQuiet({ server: world.sim.server, driver: world.driver });
-  const state = world.endState();
+  await flow.act(simulation);
+  const isQuiet = await untilQuiet(simulation, () => steps);
+  const { leaked, breaches } = checkWhenQuiet({ server: simulation.sim.server, driver: simulation.driver });
+  const state = simulation.endState();
   keeper.stop();
-  await world.stop();
+  await simulation.stop();
   const endless = isQuiet ? [] : ['work never ends'];
   return {
     operations,
     leaked,
     state,
-    breaches: [...world.checks.breaches, ...breaches, ...keeper.defects, ...endless],
+    breaches: [...simulation.checks.breaches, ...breaches, ...keeper.defects, ...endless],
   };
 }
 
@@ -70,7 +70,7 @@ interface Keeper {
 
 /** Runs one process at a time, until the simulation ends. */
 function keepRunning(
-  world: World,
+  simulation: Simulation,
   program: SidecarProgram,
   onOperation: (operation: Operation, details: Readonly<Record<string, unknown>>) => Trouble | undefined,
 ): Keeper {
@@ -81,16 +81,16 @@ function keepRunning(
 
   function start(): void {
     if (isOver) return;
-    if (!world.isDriverUp) return later();
+    if (!simulation.isDriverUp) return later();
     const process = startProcess(program, {
-      clock: world.clock,
+      clock: simulation.clock,
       random: seededRandom(++births),
-      transport: world.sim.server.transport,
-      driver: world.driver,
+      transport: simulation.sim.server.transport,
+      driver: simulation.driver,
       onOperation,
-      faultAt: world.faultAt,
-      afterOperation: () => world.checks.afterStep(),
-      crashDriver: () => world.crashDriver(),
+      faultAt: simulation.faultAt,
+      afterOperation: () => simulation.checks.afterStep(),
+      crashDriver: () => simulation.crashDriver(),
       onOverlap: (volume) => defects.push(`two calls about ${volume} overlap`),
     });
     current = process;
@@ -100,7 +100,7 @@ function keepRunning(
     });
   }
   function later(): void {
-    world.clock.timer(restartMs, start);
+    simulation.clock.timer(restartMs, start);
   }
   start();
   return {
@@ -112,7 +112,7 @@ function keepRunning(
   };
 }
 
-async function untilQuiet({ clock }: World, count: () => number): Promise<boolean> {
+async function untilQuiet({ clock }: Simulation, count: () => number): Promise<boolean> {
   let unchanged = 0;
   for (let step = 0; step < stepLimit; step++) {
     const before = count();

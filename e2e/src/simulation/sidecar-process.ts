@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * One process of a sidecar in the simulation: the real loops, client, caches and events over the world's API server and
+ * One process of a sidecar in the simulation: the real loops, client, caches and events over the simulation's API server and
  * driver. It starts with an empty memory and can die at any moment. Its program determines which sidecar it is.
  *
  * Guarantees: a request that a dead process had not sent never takes effect, and no answer reaches a dead process.

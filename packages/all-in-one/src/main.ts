@@ -8,23 +8,23 @@ import { runNode } from './node/node.ts';
 const platform = process.platform === 'win32' ? 'windows' : 'unix';
 
 void runSmall(nodeProgram.name, async (deps) => {
-  const [command = '', ...args] = deps.world.args;
+  const [command = '', ...args] = deps.host.args;
   if (command !== 'node') return await explain(deps, command);
-  const world = { ...deps.world, args, argv0: `${deps.world.argv0} node` };
-  return await runNode({ ...deps, world, files: systemSocketFiles(), platform });
+  const host = { ...deps.host, args, argv0: `${deps.host.argv0} node` };
+  return await runNode({ ...deps, host, files: systemSocketFiles(), platform });
 });
 
 /** The usage text, for a request for help and for a wrong command line. */
-async function explain({ world }: ProcessDeps, command: string): Promise<number> {
+async function explain({ host }: ProcessDeps, command: string): Promise<number> {
   if (/^--?version$/.test(command)) {
-    world.stdout(`${world.argv0} ${world.version}\n`);
+    host.stdout(`${host.argv0} ${host.version}\n`);
     return exitCodes.success;
   }
   const isAsked = /^(--?h|--?help|help)$/.test(command);
   const mistake = command === '' ? 'a command is missing' : `unknown command: ${command}`;
-  const stderr = world.openStderr(() => '');
+  const stderr = host.openStderr(() => '');
   stderr.write(
-    `${isAsked ? '' : `${mistake}\n`}Usage of ${world.argv0}:\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${world.argv0} node --help\n`,
+    `${isAsked ? '' : `${mistake}\n`}Usage of ${host.argv0}:\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${host.argv0} node --help\n`,
   );
   await stderr.flush();
   return isAsked ? exitCodes.success : exitCodes.usage;

@@ -3,7 +3,7 @@
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
 import { type KubeObject, type Lease, leases } from '@csi-sidecars/runtime';
 import { settle } from '@csi-sidecars/runtime/testing';
-import { type DrivenProgram, fakeWorld, runOverDriver } from '@csi-sidecars/sidecar/testing';
+import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { aCsiNode, anAttachment, aVolume, driverName } from '../testing/builders.ts';
 import { runAttacher } from './program.ts';
@@ -48,7 +48,7 @@ describe('the start', () => {
     for (const asked of [1, 2, 3]) {
       await vi.waitFor(() => expect(attacher.calls()).toEqual(Array.from({ length: asked }, () => 'Probe')));
       await settle();
-      await attacher.world.clock.advance(1_000);
+      await attacher.host.clock.advance(1_000);
     }
     await vi.waitFor(() => expect(attacher.calls()).toEqual(['Probe', 'Probe', 'Probe', 'Probe']));
   });
@@ -66,7 +66,7 @@ describe('the start', () => {
     expect(await nameless.code).toBe(1);
     await using slow = await run({ '/csi.v1.Identity/GetPluginInfo': () => new Promise(() => undefined) });
     await vi.waitFor(() => expect(slow.calls()).toContain('GetPluginInfo'));
-    await slow.world.clock.advance(1_000);
+    await slow.host.clock.advance(1_000);
     expect(await slow.code).toBe(1);
   });
 
@@ -85,30 +85,30 @@ describe('the start', () => {
       '/csi.v1.Controller/ControllerGetCapabilities': () =>
         ({ capabilities: [{}, { rpc: { type: 99 } }, capability('PUBLISH_UNPUBLISH_VOLUME')] }) as never,
     });
-    for (const object of [anAttachment(), aVolume(), aCsiNode()]) attacher.world.server.seed(object);
+    for (const object of [anAttachment(), aVolume(), aCsiNode()]) attacher.host.server.seed(object);
     await vi.waitFor(() => expect(attacher.calls()).toEqual([...started, 'ControllerPublishVolume']));
   });
 
   it('given a driver without a controller service, then ControllerGetCapabilities is not called', async () => {
     await using attacher = await run({ '/csi.v1.Identity/GetPluginCapabilities': () => ({ capabilities: [] }) });
-    await vi.waitFor(() => expect(attacher.world.server.openWatches()).toBe(1));
+    await vi.waitFor(() => expect(attacher.host.server.openWatches()).toBe(1));
     expect(attacher.calls()).toEqual(started.slice(0, 3));
   });
 
   it.each(['tcp://127.0.0.1:1', 'dns:///x'])(
     '[attacher#146] given the address %s, then the exit code is 1',
     async (address) => {
-      const world = fakeWorld({ args: [`--csi-address=${address}`] });
-      expect(await runAttacher({ world, lifecycle: world.lifecycle })).toBe(1);
+      const host = fakeHost({ args: [`--csi-address=${address}`] });
+      expect(await runAttacher({ host, lifecycle: host.lifecycle })).toBe(1);
     },
   );
 
   it('[attacher#147] given a socket that does not exist for 30 s, then the exit code is 1', async () => {
-    const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock'] });
+    const host = fakeHost({ args: ['--csi-address=/nonexistent/csi.sock'] });
     let ended: number | undefined;
-    const code = runAttacher({ world, lifecycle: world.lifecycle }).then((value) => (ended = value));
+    const code = runAttacher({ host, lifecycle: host.lifecycle }).then((value) => (ended = value));
     await vi.waitFor(async () => {
-      await world.clock.advance(1_000);
+      await host.clock.advance(1_000);
       expect(ended).toBe(1);
     }, 10_000);
     expect(await code).toBe(1);
@@ -117,19 +117,19 @@ describe('the start', () => {
   it.each(['--worker-threads=0', '--timeout=0'])(
     'given %s, then one clear line is logged, and the exit code is 1',
     async (flag) => {
-      const world = fakeWorld({ args: [flag] });
-      expect(await runAttacher({ world, lifecycle: world.lifecycle })).toBe(1);
-      expect(world.logged()).toContain(flag.split('=')[0]);
+      const host = fakeHost({ args: [flag] });
+      expect(await runAttacher({ host, lifecycle: host.lifecycle })).toBe(1);
+      expect(host.logged()).toContain(flag.split('=')[0]);
     },
   );
 });
 
 it('[attacher#86] given the driver ends, then the attacher ends with exit code 1, so that the next one reads the capabilities again', async () => {
   await using attacher = await run();
-  await vi.waitFor(() => expect(attacher.world.server.openWatches()).toBe(3));
+  await vi.waitFor(() => expect(attacher.host.server.openWatches()).toBe(3));
   attacher.driver.stop();
   expect(await attacher.code).toBe(1);
-  expect(attacher.world.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
+  expect(attacher.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
 });
 
 describe('the election', () => {
@@ -138,26 +138,26 @@ describe('the election', () => {
   it('[attacher#148] given another leader, then only the lease is requested, and the driver gets no call beyond those of the start', async () => {
     await using standby = await run({}, args, [otherLeader]);
     await vi.waitFor(() => expect(standby.calls()).toEqual(started));
-    await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
-    await standby.world.clock.advance(5_000);
-    expect(new Set(standby.world.server.requests.map(({ resource }) => resource))).toEqual(new Set(['leases']));
+    await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
+    await standby.host.clock.advance(5_000);
+    expect(new Set(standby.host.server.requests.map(({ resource }) => resource))).toEqual(new Set(['leases']));
     expect(standby.calls()).toEqual(started);
   });
 
   it('given a standby, when it receives SIGTERM, then it ends at once (upstream ignores the signal)', async () => {
     await using standby = await run({}, args, [otherLeader]);
-    await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
-    standby.world.stop();
+    await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
+    standby.host.stop();
     expect(await standby.code).toBe(1);
   });
 
   it('given SIGTERM during a publish, then the publish finishes and is saved before the lease is released (upstream cancels the call)', async () => {
     const answer = Promise.withResolvers<object>();
     await using attacher = await run({ '/csi.v1.Controller/ControllerPublishVolume': () => answer.promise }, args);
-    const { server } = attacher.world;
+    const { server } = attacher.host;
     for (const object of [anAttachment(), aVolume(), aCsiNode()]) server.seed(object);
     await vi.waitFor(() => expect(attacher.calls()).toContain('ControllerPublishVolume'));
-    attacher.world.stop();
+    attacher.host.stop();
     await settle();
     server.clearRequests();
     answer.resolve({});

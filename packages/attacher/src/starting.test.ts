@@ -61,7 +61,7 @@ it('given a crash after the publish, when another process takes over, then the v
       operation.endsWith('/ControllerPublishVolume') && moment === 'after' ? 'crash' : undefined,
   });
   expect(first.attachment()?.status).toEqual({ attached: false });
-  const second = await anAttacher({ world: first.crash() });
+  const second = await anAttacher({ cluster: first.crash() });
   expect([second.attachment()?.status?.attached, second.publishedOn()]).toEqual([true, ['id-of-node1']]);
 });
 
@@ -72,7 +72,7 @@ it('given a crash at any point of a detach, when another process takes over, the
       seed: [anAttachment({ ...attached, deleting: 'yes' }), aVolume(), aCsiNode()],
       interrupt: () => (left-- === 0 ? 'crash' : undefined),
     });
-    const second = await anAttacher({ world: first.crash() });
+    const second = await anAttacher({ cluster: first.crash() });
     expect([point, second.attachment(), second.publishedOn()]).toEqual([point, undefined, []]);
   }
 });

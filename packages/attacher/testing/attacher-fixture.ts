@@ -14,12 +14,12 @@ import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing
 import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createProcess,
-  createWorld,
+  createTestCluster,
   faultOn,
   prepareVolumes,
   type ProcessOptions,
   type RunningController,
-  type World,
+  type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import { createAttacher } from '../src/attacher.ts';
 import { clusterRules } from '../src/rbac.ts';
@@ -40,7 +40,7 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   /** The permissions of the attacher. Default: exactly those in `rbac.ts`. */
   readonly rules?: readonly AccessRule[];
   /** The API server and the driver of an earlier attacher. Default: new ones. */
-  readonly world?: World;
+  readonly cluster?: TestCluster;
 }
 
 export interface Fixture extends RunningController {
@@ -64,29 +64,34 @@ export const forbidden: Fault = { kind: 'status', point: 'before', code: 403, re
 export const internalError: Fault = { kind: 'status', point: 'before', code: 500, reason: 'InternalError' };
 
 export async function anAttacher(options: FixtureOptions = {}): Promise<Fixture> {
-  const world = options.world ?? (await worldOf(options));
-  const seed = options.seed ?? (options.world === undefined ? [anAttachment(), aVolume(), aCsiNode()] : []);
-  for (const object of seed) world.server.seed(object);
-  const process = createProcess(world, { name: 'csi-attacher', interrupt: options.interrupt });
+  const cluster = options.cluster ?? (await clusterOf(options));
+  const seed = options.seed ?? (options.cluster === undefined ? [anAttachment(), aVolume(), aCsiNode()] : []);
+  for (const object of seed) cluster.server.seed(object);
+  const process = createProcess(cluster, { name: 'csi-attacher', interrupt: options.interrupt });
   const attacher = createAttacher(process.ports, {
-    driver: driverInfoOf(world.driver.settings),
+    driver: driverInfoOf(cluster.driver.settings),
     settings: someSettings(options.settings),
   });
   return toFixture(await process.run(attacher));
 }
 
 /** The driver has three volumes: `volume-1` to `volume-3`. */
-async function worldOf({ controller, model, faults = [], rules = clusterRules }: FixtureOptions): Promise<World> {
+async function clusterOf({
+  controller,
+  model,
+  faults = [],
+  rules = clusterRules,
+}: FixtureOptions): Promise<TestCluster> {
   const capabilities = {
     ...allCapabilities,
     plugin: ['CONTROLLER_SERVICE'] as const,
     controller: ['CREATE_DELETE_VOLUME' as const, ...(controller ?? (['PUBLISH_UNPUBLISH_VOLUME'] as const))],
   };
   const driver = { name: driverName, capabilities, ...model };
-  const world = createWorld({ serviceAccount: 'csi:attacher', rules, driver });
-  await prepareVolumes(world);
-  world.faults.push(...faults);
-  return world;
+  const cluster = createTestCluster({ serviceAccount: 'csi:attacher', rules, driver });
+  await prepareVolumes(cluster);
+  cluster.faults.push(...faults);
+  return cluster;
 }
 
 function toFixture(running: RunningController): Fixture {

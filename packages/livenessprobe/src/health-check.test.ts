@@ -51,13 +51,13 @@ describe('/healthz', () => {
     await using program = await serving({ args: ['--probe-timeout=5s'] });
     program.driver.stop();
     for (let round = 0; round < 2; round += 1) {
-      const beganMs = program.world.clock.monotonicMs();
+      const beganMs = program.host.clock.monotonicMs();
       const answer = program.ask();
       await passes(program, 5_000);
       expect(await answer).toMatchObject({ status: 500, body: 'context deadline exceeded' });
-      expect(program.world.clock.monotonicMs() - beganMs).toBe(5_000);
+      expect(program.host.clock.monotonicMs() - beganMs).toBe(5_000);
     }
-    expect(program.world.logged()).toContain(
+    expect(program.host.logged()).toContain(
       '"Failed to establish connection to CSI driver" err="context deadline exceeded: ',
     );
   });
@@ -74,13 +74,13 @@ describe('/healthz', () => {
         args: [`--probe-timeout=${budget}`],
         driver: namedDriver({ [probe]: counted }),
       });
-      const startedMs = program.world.clock.monotonicMs();
+      const startedMs = program.host.clock.monotonicMs();
       const expected = { status: 500, body: 'context deadline exceeded' };
       expect(await program.ask()).toMatchObject(expected);
       program.driver.stop();
       expect(await program.ask()).toMatchObject(expected);
-      expect([program.world.clock.monotonicMs() - startedMs, probes]).toEqual([0, 0]);
-      expect(program.world.logged()).toContain('"Failed to establish connection to CSI driver"');
+      expect([program.host.clock.monotonicMs() - startedMs, probes]).toEqual([0, 0]);
+      expect(program.host.logged()).toContain('"Failed to establish connection to CSI driver"');
     },
   );
 
@@ -90,7 +90,7 @@ describe('/healthz', () => {
     const answer = program.ask();
     await passes(program, 900);
     await using _back = await serveCsi(namedDriver(), program.driver.path);
-    await program.world.clock.advance(100);
+    await program.host.clock.advance(100);
     expect((await answer).status).toBe(200);
   });
 
@@ -106,7 +106,7 @@ describe('/healthz', () => {
     });
     const answer = program.ask();
     await asked.promise;
-    await program.world.clock.advance(3_000);
+    await program.host.clock.advance(3_000);
     expect(await answer).toMatchObject({
       status: 500,
       body: 'rpc error: code = DeadlineExceeded desc = context deadline exceeded',
@@ -129,9 +129,9 @@ describe('/healthz', () => {
       }),
       program.driver.path,
     );
-    await program.world.clock.advance(100);
+    await program.host.clock.advance(100);
     await asked.promise;
-    await program.world.clock.advance(1_000);
+    await program.host.clock.advance(1_000);
     expect((await answer).body).toContain('DeadlineExceeded');
   });
 
@@ -173,7 +173,7 @@ describe('/healthz', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => program.ask()));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 200));
     // One more connection was made at start-up.
-    expect([running, program.world.logged().match(/"Connecting"/g)?.length]).toEqual([50, 51]);
+    expect([running, program.host.logged().match(/"Connecting"/g)?.length]).toEqual([50, 51]);
     expect(await probeCounts(program)).toEqual({ 'a.example.com OK': 50 });
   });
 
@@ -232,7 +232,7 @@ describe('metrics', () => {
 });
 
 /** Waits until the request has arrived and waits for its next attempt, then advances the clock. */
-async function passes({ world }: RunningLivenessprobe, ms: number): Promise<void> {
-  await until(() => world.clock.pending > 0);
-  await world.clock.advance(ms);
+async function passes({ host }: RunningLivenessprobe, ms: number): Promise<void> {
+  await until(() => host.clock.pending > 0);
+  await host.clock.advance(ms);
 }

@@ -11,7 +11,7 @@
 import { connectIdentity, createCallMetrics, getDriverName } from '@csi-sidecars/csi';
 import { type Clock, type HttpRoute, type Logger } from '@csi-sidecars/runtime';
 import { type DiagnosticsServer, metricsRoute, startDiagnosticsServer } from '@csi-sidecars/runtime/internal';
-import { ExitError, type ProcessWorld, exitCodes, orExit } from '@csi-sidecars/sidecar';
+import { ExitError, type ProcessHost, exitCodes, orExit } from '@csi-sidecars/sidecar';
 import { healthCheck } from './health-check.ts';
 import { messages } from './messages.ts';
 import { type LivenessprobeSettings, healthPath } from './settings.ts';
@@ -19,7 +19,7 @@ import { type LivenessprobeSettings, healthPath } from './settings.ts';
 export interface LivenessprobeDeps {
   readonly clock: Clock;
   readonly log: Logger;
-  readonly world: Pick<ProcessWorld, 'openMetrics' | 'startedAtMs'>;
+  readonly host: Pick<ProcessHost, 'openMetrics' | 'startedAtMs'>;
 }
 
 /** Resolves with the exit code when the signal aborts; rejects with an ExitError. */
@@ -28,9 +28,9 @@ export async function runLivenessprobe(
   settings: LivenessprobeSettings,
   signal: AbortSignal,
 ): Promise<number> {
-  const { clock, log, world } = deps;
+  const { clock, log, host } = deps;
   const { metrics: place, csiAddress, probeTimeoutMs, healthAddress } = settings;
-  const scraped = place.kind === 'none' ? undefined : await world.openMetrics();
+  const scraped = place.kind === 'none' ? undefined : await host.openMetrics();
   const callMetrics = scraped && createCallMetrics(scraped);
   const connect = (limits: { readonly connectTimeoutMs: number; readonly signal: AbortSignal }) =>
     connectIdentity({ clock, log, metrics: callMetrics }, { address: csiAddress, ...limits });
@@ -47,7 +47,7 @@ export async function runLivenessprobe(
     servers.use(await startDiagnosticsServer({ address, routes, logger: log }));
   const metricsRoutes =
     scraped && place.kind !== 'none'
-      ? [metricsRoute(scraped, { path: place.path, startedAtMs: world.startedAtMs })]
+      ? [metricsRoute(scraped, { path: place.path, startedAtMs: host.startedAtMs })]
       : [];
   if (place.kind === 'apart') {
     log.info(0, messages.metricsListening, { address: place.address });

@@ -6,11 +6,11 @@ import { runLivenessprobe } from './livenessprobe.ts';
 import { readSettings } from './settings.ts';
 
 export function runLivenessprobeProgram(deps: ProcessDeps): Promise<number> {
-  const { world, lifecycle } = deps;
+  const { host, lifecycle } = deps;
   const start = { order: ['gates'], versionLine: 'omitted' } as const;
   return runProgram(deps, { program, start }, async ({ values, log }) => {
     const read = readSettings(values);
     if (read.kind === 'refused') throw new ExitError(read.exitCode, read.message);
-    return await runLivenessprobe({ clock: world.clock, log, world }, read.settings, lifecycle.signal);
+    return await runLivenessprobe({ clock: host.clock, log, host }, read.settings, lifecycle.signal);
   });
 }

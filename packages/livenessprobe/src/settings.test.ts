@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { parseFlags } from '@csi-sidecars/sidecar';
-import { fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { fakeHost } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it } from 'vitest';
 import { livenessprobeProgram as program } from './flags.ts';
 import { runLivenessprobeProgram } from './program.ts';
@@ -47,9 +47,9 @@ describe('where it listens', () => {
 
 /** Runs a command line that must end the program; there is no driver, so an accepted command line would hang. */
 async function ended(...args: readonly string[]) {
-  const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock', ...args] });
-  const code = await runLivenessprobeProgram({ world, lifecycle: world.lifecycle });
-  return { code, logged: world.logged() };
+  const host = fakeHost({ args: ['--csi-address=/nonexistent/csi.sock', ...args] });
+  const code = await runLivenessprobeProgram({ host, lifecycle: host.lifecycle });
+  return { code, logged: host.logged() };
 }
 
 describe('what it refuses', () => {

@@ -14,11 +14,11 @@ describe('ports', () => {
       driver: namedDriver({ [getPluginInfo]: () => name.promise }),
       endpoint: (port) => [`--health-port=${port}`],
     });
-    const { port, world } = program;
-    await until(() => world.logged().includes('"Calling CSI driver to discover driver name"'));
+    const { port, host } = program;
+    await until(() => host.logged().includes('"Calling CSI driver to discover driver name"'));
     expect(await answers(port)).toBe(false);
     name.resolve({ name: 'a' });
-    await until(() => world.logged().includes(`"ServeMux listening" address="0.0.0.0:${port}"`));
+    await until(() => host.logged().includes(`"ServeMux listening" address="0.0.0.0:${port}"`));
     await until(() => answers(port));
     expect([(await ask(port, '/healthz')).status, (await ask(port, '/metrics')).status]).toEqual([200, 404]);
   });
@@ -27,7 +27,7 @@ describe('ports', () => {
     await using program = await startLivenessprobe();
     await program.serving();
     expect([(await program.ask()).status, (await program.ask('/metrics')).status]).toEqual([200, 200]);
-    expect(program.world.logged().match(/listening" address="[^"]*"/g)).toEqual([
+    expect(program.host.logged().match(/listening" address="[^"]*"/g)).toEqual([
       `listening" address="127.0.0.1:${program.port}"`,
     ]);
   });
@@ -55,7 +55,7 @@ describe('ports', () => {
       endpoint: (port) => [`--health-port=${port}`, `--metrics-address=0.0.0.0:${port}`],
     });
     expect(await program.code).toBe(0);
-    expect(program.world.logged()).toContain('"Failed to start http server" err="cannot listen on 0.0.0.0:');
+    expect(program.host.logged()).toContain('"Failed to start http server" err="cannot listen on 0.0.0.0:');
   });
 
   it('[livenessprobe#21] given a port in use, then an error is logged and the exit code is 0', async () => {
@@ -63,7 +63,7 @@ describe('ports', () => {
     await first.serving();
     await using second = await startLivenessprobe({ endpoint: () => [`--http-endpoint=127.0.0.1:${first.port}`] });
     expect(await second.code).toBe(0);
-    expect(second.world.logged()).toContain('"Failed to start http server" err="cannot listen on 127.0.0.1:');
+    expect(second.host.logged()).toContain('"Failed to start http server" err="cannot listen on 127.0.0.1:');
   });
 
   it('[livenessprobe#22] given a metrics port in use, then exit 1', async () => {
@@ -73,9 +73,7 @@ describe('ports', () => {
       endpoint: (port) => [`--health-port=${port}`, `--metrics-address=127.0.0.1:${first.port}`],
     });
     expect(await second.code).toBe(1);
-    expect(second.world.logged()).toContain(
-      'Failed to start prometheus metrics endpoint on specified address and path',
-    );
+    expect(second.host.logged()).toContain('Failed to start prometheus metrics endpoint on specified address and path');
   });
 });
 
@@ -84,7 +82,7 @@ describe('the wait for the driver', () => {
     const gone = await serveCsi(namedDriver());
     gone.stop();
     await using program = await startLivenessprobe({ args: [`--csi-address=${gone.path}`] });
-    const { clock } = program.world;
+    const { clock } = program.host;
     let isOver = false;
     void program.code.finally(() => {
       isOver = true;
@@ -95,7 +93,7 @@ describe('the wait for the driver', () => {
     }
     await clock.advance(60_000);
     expect(isOver).toBe(false);
-    expect([await answers(program.port), program.world.logged().match(/"Still connecting"/g)?.length]).toEqual([
+    expect([await answers(program.port), program.host.logged().match(/"Still connecting"/g)?.length]).toEqual([
       false,
       30,
     ]);
@@ -115,8 +113,8 @@ describe('the wait for the driver', () => {
   ])('given %s, then exit 1', async (_, answer, text) => {
     await using program = await startLivenessprobe({ driver: namedDriver({ [getPluginInfo]: answer }) });
     expect(await program.code).toBe(1);
-    expect(program.world.logged()).toContain(`"Failed to get CSI driver name" err="`);
-    expect(program.world.logged()).toContain(text);
+    expect(program.host.logged()).toContain(`"Failed to get CSI driver name" err="`);
+    expect(program.host.logged()).toContain(text);
   });
 
   it('[livenessprobe#19] given a driver that accepts and never answers, then no port is opened', async () => {
@@ -130,9 +128,9 @@ describe('the wait for the driver', () => {
       }),
     });
     await asked.promise;
-    await program.world.clock.advance(24 * 60 * 60_000);
+    await program.host.clock.advance(24 * 60 * 60_000);
     expect(await answers(program.port)).toBe(false);
-    expect(program.world.logged()).not.toContain('Failed');
+    expect(program.host.logged()).not.toContain('Failed');
     program.driver.stop();
   });
 
@@ -149,7 +147,7 @@ describe('the wait for the driver', () => {
     await asked.promise;
     program.driver.stop();
     expect(await program.code).toBe(1);
-    expect(program.world.logged()).toContain('code = Unavailable');
+    expect(program.host.logged()).toContain('code = Unavailable');
   });
 
   it.each([
@@ -159,6 +157,6 @@ describe('the wait for the driver', () => {
   ])('given the address %s, which can never work, then one line says why, and exit 1', async (address, reason) => {
     await using program = await startLivenessprobe({ args: [`--csi-address=${address}`] });
     expect(await program.code).toBe(1);
-    expect(program.world.logged()).toContain(`"Failed to establish connection to CSI driver" err="${reason}"`);
+    expect(program.host.logged()).toContain(`"Failed to establish connection to CSI driver" err="${reason}"`);
   });
 });

@@ -2,7 +2,7 @@
 /** A livenessprobe with a driver on a real socket, called over HTTP, in virtual time. */
 import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
-import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { type FakeHost, fakeHost } from '@csi-sidecars/sidecar/testing';
 import { runLivenessprobeProgram } from '../src/program.ts';
 
 export const driverName = 'a.example.com';
@@ -15,7 +15,7 @@ export interface Answer {
 }
 
 export interface RunningLivenessprobe extends AsyncDisposable {
-  readonly world: FakeWorld;
+  readonly host: FakeHost;
   readonly driver: CsiServer;
   /** The URL of --http-endpoint, unless the arguments set another address. */
   readonly port: number;
@@ -40,20 +40,20 @@ export async function startLivenessprobe(options: LivenessprobeOptions = {}): Pr
   const driver = await serveCsi(options.driver ?? namedDriver());
   const port = await freePort();
   const endpoint = options.endpoint?.(port) ?? [`--http-endpoint=127.0.0.1:${port}`];
-  const world = fakeWorld({ args: [`--csi-address=${driver.path}`, ...endpoint, ...(options.args ?? [])] });
-  const code = runLivenessprobeProgram({ world, lifecycle: world.lifecycle });
+  const host = fakeHost({ args: [`--csi-address=${driver.path}`, ...endpoint, ...(options.args ?? [])] });
+  const code = runLivenessprobeProgram({ host, lifecycle: host.lifecycle });
   return {
-    world,
+    host,
     driver,
     port,
     code,
     serving: async () => {
-      await until(() => world.logged().includes('"ServeMux listening"'));
+      await until(() => host.logged().includes('"ServeMux listening"'));
       await until(() => answers(port));
     },
     ask: (path = '/healthz', init = {}) => ask(port, path, init),
     [Symbol.asyncDispose]: async () => {
-      world.stop();
+      host.stop();
       await code.catch(() => undefined);
       await driver[Symbol.asyncDispose]();
     },

@@ -31,9 +31,9 @@ describe('/healthz', () => {
     await using registrar = await startHealthy();
     unlinkSync(registrar.socket);
     expect(await registrar.ask()).toEqual([404, 'registration socket does not exist']);
-    expect(registrar.world.logged()).toContain('"Health check failed, registration socket does not exist"');
-    await registrar.world.clock.advance(5_000);
-    await until(() => registrar.world.logged().includes('has been created again'));
+    expect(registrar.host.logged()).toContain('"Health check failed, registration socket does not exist"');
+    await registrar.host.clock.advance(5_000);
+    await until(() => registrar.host.logged().includes('has been created again'));
     expect(await registrar.ask()).toEqual([200, 'ok']);
   });
 
@@ -51,7 +51,7 @@ describe('/healthz', () => {
     await using registrar = await startHealthy();
     unlinkSync(registrar.socket);
     const handlers = { getInfo: () => ({ name: 'other' }), notified: () => undefined };
-    const other = await serveRegistration({ clock: registrar.world.clock }, registrar.socket, handlers);
+    const other = await serveRegistration({ clock: registrar.host.clock }, registrar.socket, handlers);
     expect(await registrar.ask()).toEqual([500, 'invalid driver name other']);
     other.close();
   });
@@ -86,10 +86,10 @@ describe('/healthz', () => {
   it('[node-driver-registrar#49] given a relative folder, then 500 after 30 s, because it is taken for a host name', async () => {
     await using registrar = await startHealthy({ registration: (folder) => relative(process.cwd(), `${folder}/reg`) });
     const answer = registrar.ask();
-    const { clock } = registrar.world;
+    const { clock } = registrar.host;
     await until(async () => {
       await clock.advance(250);
-      return registrar.world.logged().includes('Health check failed');
+      return registrar.host.logged().includes('Health check failed');
     });
     const [status, body] = await answer;
     expect([status, clock.monotonicMs() >= 30_000]).toEqual([500, true]);
@@ -111,7 +111,7 @@ describe('/healthz', () => {
     await new Promise<void>((resolve) => wedged.listen(registrar.socket, resolve));
     const answer = registrar.ask();
     await asked.promise;
-    await registrar.world.clock.advance(2_000);
+    await registrar.host.clock.advance(2_000);
     expect(await answer).toEqual([
       500,
       'error getting info from node-registrar socket: rpc error: code = DeadlineExceeded desc = context deadline exceeded',

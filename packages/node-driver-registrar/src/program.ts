@@ -14,22 +14,22 @@ export interface RegistrarProgramDeps extends ProcessDeps {
 }
 
 export function runRegistrarProgram(deps: RegistrarProgramDeps): Promise<number> {
-  const { world, lifecycle, files, platform } = deps;
+  const { host, lifecycle, files, platform } = deps;
   const start = { order: ['gates', 'version'], versionLine: 'omitted' } as const;
   return runProgram(deps, { program, start }, async ({ values, log }) => {
     const read = readSettings(values);
     if (read.kind === 'refused') throw new ExitError(exitCodes.failure, read.message);
     if (read.kind === 'probe') return exitCodes.success;
-    log.info(0, 'Version', { version: world.version });
+    log.info(0, 'Version', { version: host.version });
     log.info(0, 'Running node-driver-registrar', { mode: values.mode });
     if (values['connection-timeout'] !== 0) log.info(0, messages.connectionTimeoutIgnored);
     return await runRegistrar(
       {
-        clock: world.clock,
+        clock: host.clock,
         log,
         files,
         platform,
-        argv: [world.argv0, ...world.args],
+        argv: [host.argv0, ...host.args],
         // Until then a signal ends the process at once: there is nothing to remove.
         onPublishing: () => lifecycle.configure({ onSignal: 'drain' }),
       },

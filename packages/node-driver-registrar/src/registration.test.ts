@@ -25,7 +25,7 @@ describe('calls of kubelet', () => {
       expect(await kubelet.call(getInfo, {})).toEqual(info);
       expect(await kubelet.call(notify, { plugin_registered: true })).toEqual({});
     }
-    expect(registrar.world.logged().match(/"Received NotifyRegistrationStatus call"/g)).toHaveLength(2);
+    expect(registrar.host.logged().match(/"Received NotifyRegistrationStatus call"/g)).toHaveLength(2);
     expect(existsSync(registrar.socket)).toBe(true);
   });
 
@@ -34,7 +34,7 @@ describe('calls of kubelet', () => {
     await registrar.published();
     using kubelet = kubeletAt(registrar.socket);
     await kubelet.call(getInfo, {});
-    await registrar.world.clock.advance(10 * 60_000);
+    await registrar.host.clock.advance(10 * 60_000);
     expect(await kubelet.call(notify, { plugin_registered: true })).toEqual({});
   });
 
@@ -48,7 +48,7 @@ describe('calls of kubelet', () => {
     expect(await kubelet.call(notify, { plugin_registered: false, error })).toEqual({});
     expect(await registrar.code).toBe(1);
     expect(existsSync(registrar.socket)).toBe(false);
-    expect(registrar.world.logged()).toContain(
+    expect(registrar.host.logged()).toContain(
       `"Registration process failed with error, restarting registration container" err="${error}"`,
     );
   });
@@ -74,7 +74,7 @@ describe('calls of kubelet', () => {
     void registrar.code.finally(() => {
       hasEnded = true;
     });
-    await registrar.world.clock.advance(60 * 60_000);
+    await registrar.host.clock.advance(60 * 60_000);
     expect([hasEnded, existsSync(registrar.socket)]).toEqual([false, true]);
   });
 });
@@ -93,15 +93,15 @@ describe('the end', () => {
     });
     await registrar.published();
     expect(await registrar.stop()).toBe(1);
-    expect(registrar.world.logged()).toContain(
+    expect(registrar.host.logged()).toContain(
       '"Failed to remove socket with error" err="EROFS: read-only file system"',
     );
   });
 
   it('given a stop before the driver was reached, then no file was created', async () => {
     await using registrar = await startRegistrar({ args: ['--csi-address=/nonexistent/csi.sock'] });
-    expect(registrar.world.onSignal()).toBe('exit');
-    await registrar.world.clock.advance(2_000);
+    expect(registrar.host.onSignal()).toBe('exit');
+    await registrar.host.clock.advance(2_000);
     expect(await registrar.stop()).toBe(1);
     expect(existsSync(registrar.socket)).toBe(false);
   });

@@ -57,7 +57,7 @@ describe('an existing file at the path', () => {
   it('[node-driver-registrar#27] given no folder, then listening fails: exit 1', async () => {
     await using registrar = await startRegistrar({ registration: (folder) => join(folder, 'none') });
     expect(await registrar.code).toBe(1);
-    expect(registrar.world.logged()).toContain('"Failed to listen on socket"');
+    expect(registrar.host.logged()).toContain('"Failed to listen on socket"');
   });
 
   it('[node-driver-registrar#28,56] given the socket of a process that was killed, then it is removed and a new one is created', async () => {
@@ -81,7 +81,7 @@ describe('an existing file at the path', () => {
     await using registrar = await startRegistrar({ before: ({ socket }) => writeFileSync(socket, 'mine') });
     expect(await registrar.code).toBe(1);
     expect(statSync(registrar.socket).size).toBe(4);
-    expect(registrar.world.logged()).toContain(`file exists in socketPath ${registrar.socket} but it's not a socket.`);
+    expect(registrar.host.logged()).toContain(`file exists in socketPath ${registrar.socket} but it's not a socket.`);
   });
 
   it('[node-driver-registrar#30] given a regular file on Windows, then it is removed', async () => {
@@ -114,7 +114,7 @@ describe('an existing file at the path', () => {
       files: { [what]: failing('EACCES') },
     });
     expect(await registrar.code).toBe(1);
-    expect(registrar.world.logged()).toContain(`${text} ${registrar.socket} with error: EACCES`);
+    expect(registrar.host.logged()).toContain(`${text} ${registrar.socket} with error: EACCES`);
   });
 });
 
@@ -181,7 +181,7 @@ describe('publishing the socket', () => {
     await registrar.published();
     expect(readdirSync(registrar.folder)).toContain('other-reg.sock');
     expect(readdirSync(registrar.registration)).toEqual([]);
-    expect(registrar.world.logged()).toMatch(
+    expect(registrar.host.logged()).toMatch(
       /^W.*"The driver name leads out of the folder of the registration sockets; kubelet will not find the socket" csiDriverName="\.\.\/other"/m,
     );
   });
@@ -190,7 +190,7 @@ describe('publishing the socket', () => {
     await using registrar = await startRegistrar({ driver: namedDriver('..a..b..') });
     await registrar.published();
     expect(readdirSync(registrar.registration)).toEqual(['..a..b..-reg.sock']);
-    expect(registrar.world.logged()).not.toMatch(/^W/m);
+    expect(registrar.host.logged()).not.toMatch(/^W/m);
   });
 
   it('[node-driver-registrar#34] given a path that is too long for a socket, then exit 1, and no file appears', async () => {
@@ -208,7 +208,7 @@ describe('publishing the socket', () => {
       if (isRegistered) await registrar.published();
       else {
         expect(await registrar.code).toBe(1);
-        expect(registrar.world.logged()).toContain('"Failed to listen on socket"');
+        expect(registrar.host.logged()).toContain('"Failed to listen on socket"');
       }
       expect(readdirSync(registrar.registration)).toHaveLength(isRegistered ? 1 : 0);
     }
@@ -217,7 +217,7 @@ describe('publishing the socket', () => {
   it('[node-driver-registrar#35] given a folder that ends with a slash, then the path has two slashes and works', async () => {
     await using registrar = await startRegistrar({ registration: (folder) => `${folder}/reg/` });
     await registrar.published();
-    expect(registrar.world.logged()).toContain(`/reg//${driverName}-reg.sock`);
+    expect(registrar.host.logged()).toContain(`/reg//${driverName}-reg.sock`);
     using kubelet = kubeletAt(registrar.socket);
     expect((await kubelet.call(info, {})).name).toBe(driverName);
   });
@@ -228,8 +228,8 @@ describe('a removed socket', () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     rmSync(registrar.socket);
-    await registrar.world.clock.advance(5_000);
-    await until(() => registrar.world.logged().includes('has been created again'));
+    await registrar.host.clock.advance(5_000);
+    await until(() => registrar.host.logged().includes('has been created again'));
     using kubelet = kubeletAt(registrar.socket);
     expect((await kubelet.call(info, {})).name).toBe(driverName);
     expect(await registrar.stop()).toBe(0);
@@ -240,11 +240,11 @@ describe('a removed socket', () => {
     await using registrar = await startRegistrar();
     await registrar.published();
     rmSync(registrar.registration, { recursive: true });
-    await registrar.world.clock.advance(5_000);
-    await until(() => registrar.world.logged().includes('cannot be created again'));
+    await registrar.host.clock.advance(5_000);
+    await until(() => registrar.host.logged().includes('cannot be created again'));
     mkdirSync(registrar.registration);
-    await registrar.world.clock.advance(5_000);
-    await until(() => registrar.world.logged().includes('has been created again'));
+    await registrar.host.clock.advance(5_000);
+    await until(() => registrar.host.logged().includes('has been created again'));
     expect(readdirSync(registrar.registration)).toEqual([`${driverName}-reg.sock`]);
   });
 
@@ -254,7 +254,7 @@ describe('a removed socket', () => {
     rmSync(registrar.socket);
     await deadSocket(registrar.socket);
     const { ino } = statSync(registrar.socket);
-    await registrar.world.clock.advance(60_000);
+    await registrar.host.clock.advance(60_000);
     expect(statSync(registrar.socket).ino).toBe(ino);
   });
 });

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { fakeHost } from '@csi-sidecars/sidecar/testing';
 import { csiError, hang, serveCsi } from '@csi-sidecars/csi/testing';
 import { namedDriver, startRegistrar } from '../testing/registrar-fixture.ts';
 import { runRegistrarProgram } from './program.ts';
@@ -18,14 +18,14 @@ async function ended(...args: readonly string[]) {
       return { name: 'a' };
     },
   });
-  const world = fakeWorld({ args: [`--csi-address=${driver.path}`, ...args] });
+  const host = fakeHost({ args: [`--csi-address=${driver.path}`, ...args] });
   const code = await runRegistrarProgram({
-    world,
-    lifecycle: world.lifecycle,
+    host,
+    lifecycle: host.lifecycle,
     files: systemSocketFiles(),
     platform: 'unix',
   });
-  return { code, isDialled, printed: world.printed(), logged: world.logged() };
+  return { code, isDialled, printed: host.printed(), logged: host.logged() };
 }
 
 const required = '--kubelet-registration-path=/x';
@@ -65,7 +65,7 @@ describe('flags', () => {
     async (mode) => {
       await using registrar = await startRegistrar({ args: [`--mode=${mode}`] });
       await registrar.published();
-      expect(registrar.world.logged()).toContain(`"Running node-driver-registrar" mode="${mode}"`);
+      expect(registrar.host.logged()).toContain(`"Running node-driver-registrar" mode="${mode}"`);
     },
   );
 
@@ -90,7 +90,7 @@ describe('flags', () => {
   it('[node-driver-registrar#9] given --health-port=-1, then no HTTP server is started, without an error', async () => {
     await using registrar = await startRegistrar({ args: ['--health-port=-1'] });
     await registrar.published();
-    expect(registrar.world.logged()).toContain('"Skipping HTTP server"');
+    expect(registrar.host.logged()).toContain('"Skipping HTTP server"');
   });
 
   it('given --health-port, then the server listens on every address', async () => {
@@ -103,7 +103,7 @@ describe('flags', () => {
   it('[node-driver-registrar#11] given --connection-timeout, then one line is logged that it has no effect', async () => {
     await using registrar = await startRegistrar({ args: ['--connection-timeout=5s'] });
     await registrar.published();
-    const lines = registrar.world.logged().match(/--connection-timeout is deprecated and will have no effect/g);
+    const lines = registrar.host.logged().match(/--connection-timeout is deprecated and will have no effect/g);
     expect(lines).toHaveLength(1);
   });
 
@@ -116,7 +116,7 @@ describe('flags', () => {
   it('[node-driver-registrar#15] given --enable-pprof without an address, then it has no effect', async () => {
     await using registrar = await startRegistrar({ args: ['--enable-pprof'] });
     await registrar.published();
-    expect(registrar.world.logged()).toContain('"Skipping HTTP server"');
+    expect(registrar.host.logged()).toContain('"Skipping HTTP server"');
   });
 
   it('given --enable-pprof with an address, then profiles are served, else 404', async () => {
@@ -138,7 +138,7 @@ describe('flags', () => {
     await first.published();
     await using second = await startRegistrar({ args: [`--http-endpoint=127.0.0.1:${port}`] });
     expect(await second.code).toBe(1);
-    expect(second.world.logged()).toContain('EADDRINUSE');
+    expect(second.host.logged()).toContain('EADDRINUSE');
     expect(readdirSync(second.registration)).toEqual([]);
   });
 });
@@ -150,12 +150,12 @@ describe('the driver', () => {
     await using registrar = await startRegistrar({
       args: [`--csi-address=${driver.path}`],
     });
-    await registrar.world.clock.advance(10_200);
+    await registrar.host.clock.advance(10_200);
     await using _late = await serveCsi(namedDriver(), driver.path);
-    await registrar.world.clock.advance(800);
+    await registrar.host.clock.advance(800);
     // The clock stands still now: the attempt at 11 s succeeds.
     await registrar.published();
-    expect(registrar.world.clock.monotonicMs()).toBe(11_000);
+    expect(registrar.host.clock.monotonicMs()).toBe(11_000);
   });
 
   it('[node-driver-registrar#17] given no driver, then a line is logged every 10 s, and exit 1 after 30 s', async () => {
@@ -163,8 +163,8 @@ describe('the driver', () => {
     const exited = exitTime(registrar);
     await advanceUntil(registrar, () => exited.atMs !== undefined);
     expect([exited.atMs, await registrar.code]).toEqual([30_000, 1]);
-    expect(registrar.world.logged().match(/"Still connecting"/g)).toHaveLength(2);
-    expect(registrar.world.logged()).toMatch(
+    expect(registrar.host.logged().match(/"Still connecting"/g)).toHaveLength(2);
+    expect(registrar.host.logged()).toMatch(
       /"Error connecting to CSI driver" err="context deadline exceeded: .*ENOENT/,
     );
   });
@@ -183,7 +183,7 @@ describe('the driver', () => {
     const exited = exitTime(registrar);
     await advanceUntil(registrar, () => exited.atMs !== undefined);
     expect([exited.atMs, await registrar.code]).toEqual([30_000, 1]);
-    expect(registrar.world.logged()).toContain('ECONNREFUSED');
+    expect(registrar.host.logged()).toContain('ECONNREFUSED');
     await driver[Symbol.asyncDispose]();
   });
 
@@ -204,12 +204,12 @@ describe('the driver', () => {
         },
       });
       await asked.promise;
-      await registrar.world.clock.advance(2_000);
+      await registrar.host.clock.advance(2_000);
       answer.resolve({ name: 'a.example.com' });
       if (isRegistered) await registrar.published();
       else {
         expect(await registrar.code).toBe(1);
-        expect(registrar.world.logged()).toContain(
+        expect(registrar.host.logged()).toContain(
           '"Error retreiving CSI driver name" err="rpc error: code = DeadlineExceeded',
         );
       }
@@ -218,9 +218,9 @@ describe('the driver', () => {
 
   it('[node-driver-registrar#13] given --timeout=0, then the call for the name fails at once', async () => {
     await using registrar = await startRegistrar({ args: ['--timeout=0'] });
-    await advanceUntil(registrar, () => registrar.world.logged().includes('retreiving'));
+    await advanceUntil(registrar, () => registrar.host.logged().includes('retreiving'));
     expect(await registrar.code).toBe(1);
-    expect(registrar.world.logged()).toContain('DeadlineExceeded');
+    expect(registrar.host.logged()).toContain('DeadlineExceeded');
   });
 
   it.each([
@@ -233,8 +233,8 @@ describe('the driver', () => {
   ])('%s, then exit 1', async (_, answer, text) => {
     await using registrar = await startRegistrar({ driver: { '/csi.v1.Identity/GetPluginInfo': answer } });
     expect(await registrar.code).toBe(1);
-    expect(registrar.world.logged()).toContain('"Error retreiving CSI driver name"');
-    expect(registrar.world.logged()).toContain(text);
+    expect(registrar.host.logged()).toContain('"Error retreiving CSI driver name"');
+    expect(registrar.host.logged()).toContain(text);
   });
 
   it('[node-driver-registrar#22] given a driver that is not ready, then it is registered, and Probe is not called', async () => {
@@ -281,8 +281,8 @@ describe('the driver', () => {
       await asked.promise;
       dying.stop();
       expect(await registrar.code).toBe(1);
-      expect(registrar.world.logged()).toContain('code = Unavailable');
-      expect(registrar.world.logged().match(/"Lost connection"/g) ?? []).toHaveLength(lines);
+      expect(registrar.host.logged()).toContain('code = Unavailable');
+      expect(registrar.host.logged().match(/"Lost connection"/g) ?? []).toHaveLength(lines);
     },
   );
 
@@ -291,7 +291,7 @@ describe('the driver', () => {
     await using registrar = await startRegistrar({ args: [`--http-endpoint=127.0.0.1:${port}`] });
     await registrar.published();
     registrar.driver.stop();
-    await registrar.world.clock.advance(60_000);
+    await registrar.host.clock.advance(60_000);
     expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
     expect(existsSync(registrar.socket)).toBe(true);
   });
@@ -302,15 +302,15 @@ type Registrar = Awaited<ReturnType<typeof startRegistrar>>;
 /** Advances the clock as fast as the sockets allow. */
 async function advanceUntil(registrar: Registrar, isTrue: () => boolean): Promise<void> {
   await until(async () => {
-    if (!isTrue()) await registrar.world.clock.advance(50);
+    if (!isTrue()) await registrar.host.clock.advance(50);
     return isTrue();
   });
 }
 
-function exitTime({ code, world }: Registrar): { atMs: number | undefined } {
+function exitTime({ code, host }: Registrar): { atMs: number | undefined } {
   const exited: { atMs: number | undefined } = { atMs: undefined };
   void code.finally(() => {
-    exited.atMs = world.clock.monotonicMs();
+    exited.atMs = host.clock.monotonicMs();
   });
   return exited;
 }

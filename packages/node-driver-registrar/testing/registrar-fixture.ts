@@ -6,7 +6,7 @@ import { Client, type ServiceError, credentials } from '@grpc/grpc-js';
 import type { RegistrationMethods } from '@csi-sidecars/csi';
 import { type CsiServer, type Handlers, serveCsi, codecOf } from '@csi-sidecars/csi/testing';
 import { until } from '@csi-sidecars/runtime/testing';
-import { type FakeWorld, fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { type FakeHost, fakeHost } from '@csi-sidecars/sidecar/testing';
 import { runRegistrarProgram } from '../src/program.ts';
 import { type SocketFiles, systemSocketFiles } from '../src/socket-files.ts';
 import type { Platform } from '../src/stale-socket.ts';
@@ -35,7 +35,7 @@ export interface Place {
 }
 
 export interface RunningRegistrar extends Place, AsyncDisposable {
-  readonly world: FakeWorld;
+  readonly host: FakeHost;
   readonly code: Promise<number>;
   /** Resolves when its socket exists. */
   readonly published: () => Promise<void>;
@@ -54,7 +54,7 @@ export async function startRegistrar(options: RegistrarOptions = {}): Promise<Ru
   const registration = options.registration?.(folder) ?? join(folder, 'reg');
   const place = { folder, registration, socket: `${registration}/${driverName}-reg.sock`, driver };
   await options.before?.(place);
-  const world = fakeWorld({
+  const host = fakeHost({
     args: [
       `--csi-address=${driver.path}`,
       `--kubelet-registration-path=${endpoint}`,
@@ -63,16 +63,16 @@ export async function startRegistrar(options: RegistrarOptions = {}): Promise<Ru
     ],
   });
   const files = { ...systemSocketFiles(), ...options.files };
-  const code = runRegistrarProgram({ world, lifecycle: world.lifecycle, files, platform: options.platform ?? 'unix' });
+  const code = runRegistrarProgram({ host, lifecycle: host.lifecycle, files, platform: options.platform ?? 'unix' });
   const stop = (): Promise<number> => {
-    world.stop();
+    host.stop();
     return code;
   };
   return {
     ...place,
-    world,
+    host,
     code,
-    published: () => until(() => world.logged().includes('"Registration Server started"')),
+    published: () => until(() => host.logged().includes('"Registration Server started"')),
     stop,
     [Symbol.asyncDispose]: async () => {
       await stop().catch(() => undefined);

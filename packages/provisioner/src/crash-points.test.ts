@@ -45,9 +45,9 @@ async function run({ story, mode }: Run, point: number): Promise<End | undefined
   story.prepare(first);
   await untilQuiet(first);
   if (where === undefined) return undefined;
-  const world = first.crash();
+  const cluster = first.crash();
   story.meanwhile?.(first);
-  const next = await aProvisioner({ world, seed: [], settings });
+  const next = await aProvisioner({ cluster, seed: [], settings });
   await untilQuiet(next);
   const recorded = next.server.objects.list(persistentVolumes).map(({ spec }) => spec?.csi?.volumeHandle);
   return {

@@ -114,14 +114,14 @@ async function take(p: Fixture, next: Step, mode: Mode): Promise<Fixture> {
       return p;
     case 'crash': {
       const { clock, server, driver } = p.crash();
-      return await aProvisioner({ world: { clock, server, driver, faults: [] }, seed: [], settings });
+      return await aProvisioner({ cluster: { clock, server, driver, faults: [] }, seed: [], settings });
     }
     case 'restart': {
       const { clock, server, driver } = p;
       const stopping = p.stop();
       await p.clock.advance(60_000);
       await stopping;
-      return await aProvisioner({ world: { clock, server, driver, faults: [] }, seed: [], settings });
+      return await aProvisioner({ cluster: { clock, server, driver, faults: [] }, seed: [], settings });
     }
   }
 }

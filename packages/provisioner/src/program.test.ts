@@ -3,7 +3,7 @@
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
 import { type KubeObject, type Lease, leases, persistentVolumes } from '@csi-sidecars/runtime';
 import { settle } from '@csi-sidecars/runtime/testing';
-import { type DrivenProgram, fakeWorld, runOverDriver } from '@csi-sidecars/sidecar/testing';
+import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { aClaim, aClass, driverName } from '../testing/builders.ts';
 import { runProvisioner } from './program.ts';
@@ -31,7 +31,7 @@ function run({ handlers = {}, ...options }: RunOptions = {}): Promise<DrivenProg
 describe('the start', () => {
   it('given a claim, then the driver is called for its name and capabilities, and the volume is created and saved', async () => {
     await using provisioner = await run({ seed: [aClass(), aClaim()] });
-    const { server } = provisioner.world;
+    const { server } = provisioner.host;
     await vi.waitFor(() => expect(server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })).toBeDefined());
     expect(provisioner.calls()).toEqual([...started, 'CreateVolume']);
   });
@@ -50,7 +50,7 @@ describe('the start', () => {
     const handlers: Handlers = { '/csi.v1.Identity/GetPluginInfo': () => ({ name: 'not a name' }) };
     await using provisioner = await run({ handlers });
     expect(await provisioner.code).toBe(255);
-    expect(provisioner.world.logged()).toContain('not a DNS subdomain');
+    expect(provisioner.host.logged()).toContain('not a DNS subdomain');
     expect(provisioner.calls()).toEqual(started.slice(0, 2));
   });
 
@@ -67,10 +67,10 @@ describe('the start', () => {
     { args: ['--worker-threads=0'], code: 1, says: '--worker-threads must be at least 1' },
     { args: ['--feature-gates=Nonsense=true'], code: 255, says: 'Nonsense' },
   ])('given $args, then one clear line and $code', async ({ code, says, ...options }) => {
-    const world = fakeWorld(options);
-    expect(await runProvisioner({ world, lifecycle: world.lifecycle })).toBe(code);
-    expect(world.logged()).toContain(says);
-    expect(world.connections()).toBe(0);
+    const host = fakeHost(options);
+    expect(await runProvisioner({ host, lifecycle: host.lifecycle })).toBe(code);
+    expect(host.logged()).toContain(says);
+    expect(host.connections()).toBe(0);
   });
 });
 
@@ -82,9 +82,9 @@ describe('the election', () => {
     const answer = Promise.withResolvers<object>();
     const handlers: Handlers = { '/csi.v1.Controller/CreateVolume': () => answer.promise };
     await using provisioner = await run({ args, handlers, seed: [aClass(), aClaim()] });
-    const { server } = provisioner.world;
+    const { server } = provisioner.host;
     await vi.waitFor(() => expect(provisioner.calls()).toContain('CreateVolume'));
-    provisioner.world.stop();
+    provisioner.host.stop();
     await settle();
     server.clearRequests();
     answer.resolve({ volume: { volume_id: 'volume-1', capacity_bytes: '5368709120' } });
@@ -105,9 +105,9 @@ describe('the election', () => {
     };
     const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: leaseRef, spec };
     await using standby = await run({ args, seed: [lease] });
-    await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
-    await standby.world.clock.advance(5_000);
-    const paths = new Set(standby.world.server.requests.map(({ resource, path }) => resource || path));
+    await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
+    await standby.host.clock.advance(5_000);
+    const paths = new Set(standby.host.server.requests.map(({ resource, path }) => resource || path));
     expect([...paths]).toEqual(['/apis/storage.k8s.io/v1', 'leases']);
     expect(standby.calls()).toEqual(started);
   });

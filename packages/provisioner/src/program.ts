@@ -77,11 +77,11 @@ function identityOf({ clock, random, name }: Context): string {
 const eventDelayMs = 40;
 
 function provisioning(context: Context, driver: DriverInfo, settings: ProvisionerSettings): LeadingWork {
-  const { channel, world, name } = context;
+  const { channel, host, name } = context;
   return overCaches(context, (ports) => {
     const recorderOf = (component: string): EventRecorder =>
       createEventRecorder(ports, { component, delayMs: eventDelayMs });
-    const events = recorderOf(`${name}_${world.hostName}_${ports.random.uuid()}`);
+    const events = recorderOf(`${name}_${host.hostName}_${ports.random.uuid()}`);
     const driverEvents = recorderOf('external-provisioner');
     const provisioner = createProvisioner({ ...ports, channel, events, driverEvents }, { driver, settings });
     return {

@@ -16,11 +16,11 @@ import type { AccessRule } from '@csi-sidecars/runtime/testing';
 import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createProcess,
-  createWorld,
+  createTestCluster,
   type ProcessOptions,
   recordedEvents,
   type RunningController,
-  type World,
+  type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import { createProvisioner } from '../src/provisioner.ts';
 import { clusterRules } from '../src/rbac.ts';
@@ -41,7 +41,7 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   /** `written` to the API server by the real recorder. Default `lines`. */
   readonly events?: 'lines' | 'written';
   /** The environment of an earlier process. */
-  readonly world?: World;
+  readonly cluster?: TestCluster;
 }
 
 export interface Fixture extends RunningController {
@@ -57,9 +57,9 @@ export interface Fixture extends RunningController {
 }
 
 export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixture> {
-  const world = options.world ?? worldOf(options);
-  for (const object of options.seed ?? [aClass()]) world.server.seed(object);
-  const process = createProcess(world, { name: 'csi-provisioner', interrupt: options.interrupt });
+  const cluster = options.cluster ?? clusterOf(options);
+  for (const object of options.seed ?? [aClass()]) cluster.server.seed(object);
+  const process = createProcess(cluster, { name: 'csi-provisioner', interrupt: options.interrupt });
   const { ports, death } = process;
   const events = recordedEvents(death);
   const driverEvents = recordedEvents(death);
@@ -70,12 +70,12 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
       events: options.events === 'written' ? recorderOf('provisioner') : events.recorder,
       driverEvents: options.events === 'written' ? recorderOf('external-provisioner') : driverEvents.recorder,
     },
-    { driver: driverInfoOf(world.driver.settings), settings: someSettings(options.settings) },
+    { driver: driverInfoOf(cluster.driver.settings), settings: someSettings(options.settings) },
   );
   return toFixture(await process.run(provisioner), { events: events.lines, driverEvents: driverEvents.lines });
 }
 
-function worldOf({ topology = 'off', controller, model, rules = clusterRules }: FixtureOptions): World {
+function clusterOf({ topology = 'off', controller, model, rules = clusterRules }: FixtureOptions): TestCluster {
   const plugin = allCapabilities.plugin.filter(
     (name) => topology === 'on' || name !== 'VOLUME_ACCESSIBILITY_CONSTRAINTS',
   );
@@ -84,7 +84,7 @@ function worldOf({ topology = 'off', controller, model, rules = clusterRules }: 
     plugin,
     controller: controller ?? (['CREATE_DELETE_VOLUME', 'MODIFY_VOLUME'] as const),
   };
-  return createWorld({
+  return createTestCluster({
     serviceAccount: 'csi:provisioner',
     rules,
     driver: { name: driverName, capabilities, ...model },

@@ -6,11 +6,11 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '@csi-sidecars/runtime';
-import type { World } from '@csi-sidecars/test-driver/testing';
+import type { TestCluster } from '@csi-sidecars/test-driver/testing';
 import type { Fixture } from './provisioner-fixture.ts';
 
 /** Binds and releases, as kube-controller-manager would, and lets claims go that nothing holds. */
-export function playController({ server }: World): void {
+export function playController({ server }: TestCluster): void {
   for (const volume of server.objects.list(persistentVolumes)) {
     const owner = volume.spec?.claimRef;
     const ref = { namespace: owner?.namespace, name: owner?.name ?? '' };

@@ -44,14 +44,14 @@ async function run(story: Story, point: number): Promise<End | undefined> {
     await first.stop();
     return undefined;
   }
-  const world = first.crash();
+  const cluster = first.crash();
   first.changeClaim((it) => ({
     ...it,
     metadata: { ...it.metadata, annotations: { ...it.metadata?.annotations, of: 'another' } },
     status: { ...it.status, conditions: [...(it.status?.conditions ?? []), foreignCondition] },
   }));
   story.meanwhile?.(first);
-  const next = await aResizer({ world, settings: story.options.settings ?? {} });
+  const next = await aResizer({ cluster, settings: story.options.settings ?? {} });
   await next.clock.advance(600_000);
   const { metadata, status } = next.claim() ?? {};
   const volume = next.driver.volumes().find(({ id }) => id === 'volume-1');
@@ -176,7 +176,7 @@ it('given a crash at every point of the removal of a recorded size, then it is g
       seed: [aClaim({ cap: '2Gi' }), recorded],
       interrupt: (_, at) => (at === moment ? 'crash' : undefined),
     });
-    const next = await aResizer({ world: first.crash() });
+    const next = await aResizer({ cluster: first.crash() });
     expect(next.volume()?.metadata?.annotations).toBeUndefined();
     await next.stop();
   }

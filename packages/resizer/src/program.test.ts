@@ -4,7 +4,7 @@ import { csiError, type Handlers } from '@csi-sidecars/csi/testing';
 import { ApiError, type KubeObject, type Lease, leases } from '@csi-sidecars/runtime';
 import { freePort, settle } from '@csi-sidecars/runtime/testing';
 import type { ProgramDeps } from '@csi-sidecars/sidecar';
-import { type DrivenProgram, fakeWorld, runOverDriver } from '@csi-sidecars/sidecar/testing';
+import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { aClaim, aClass, aPod, aVolume, driverName } from '../testing/builders.ts';
 import { runResizer } from './program.ts';
@@ -50,7 +50,7 @@ const startedWithNode = started.toSpliced(4, 0, 'NodeGetCapabilities');
 const claim = aClaim({ wantedClass: 'gold' });
 const cluster = [claim, aVolume(), aClass()];
 const watched = (it: DrivenProgram): readonly string[] =>
-  it.world.server.requests
+  it.host.server.requests
     .filter(({ verb }) => verb === 'watch')
     .map(({ resource }) => resource)
     .toSorted();
@@ -140,11 +140,11 @@ describe('the start', () => {
     },
   ])('[resizer#190] given $given, then one line and $code', async ({ handlers, code, line }) => {
     await using resizer = await run({ handlers });
-    expect([await resizer.code, resizer.world.server.requests.filter(({ verb }) => verb === 'watch')]).toEqual([
+    expect([await resizer.code, resizer.host.server.requests.filter(({ verb }) => verb === 'watch')]).toEqual([
       code,
       [],
     ]);
-    expect(resizer.world.logged()).toContain(line);
+    expect(resizer.host.logged()).toContain(line);
   });
 
   it('[resizer#194] given a driver that is not ready, then it is asked every second, and there is no endpoint', async () => {
@@ -156,7 +156,7 @@ describe('the start', () => {
     for (const asked of [1, 2, 3]) {
       await vi.waitFor(() => expect(resizer.calls().length).toBe(asked));
       await settle();
-      await resizer.world.clock.advance(1_000);
+      await resizer.host.clock.advance(1_000);
     }
     await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow();
     expect(new Set(resizer.calls())).toEqual(new Set(['Probe']));
@@ -167,9 +167,9 @@ describe('the start', () => {
     { id: '[resizer#209]', args: ['--feature-gates=NoSuchGate=true'], line: 'unrecognized feature gate: NoSuchGate' },
     { id: '[resizer#207]', args: ['--resize-timeout=0'], line: '--resize-timeout' },
   ])('$id given $args, then one clear line and 1', async ({ args, line }) => {
-    const world = fakeWorld({ args });
-    expect(await runResizer({ world, lifecycle: world.lifecycle })).toBe(1);
-    expect(world.logged()).toContain(line);
+    const host = fakeHost({ args });
+    expect(await runResizer({ host, lifecycle: host.lifecycle })).toBe(1);
+    expect(host.logged()).toContain(line);
   });
 
   it.each(['true', 'false'])(
@@ -180,8 +180,8 @@ describe('the start', () => {
         seed: cluster,
       });
       await vi.waitFor(() => expect(resizer.calls()).toContain('ControllerExpandVolume'));
-      expect(resizer.world.logged()).toMatch(/Warning: setting GA feature gate.*RecoverVolumeExpansionFailure/);
-      const marks = resizer.world.server
+      expect(resizer.host.logged()).toMatch(/Warning: setting GA feature gate.*RecoverVolumeExpansionFailure/);
+      const marks = resizer.host.server
         .writes()
         .filter(({ body }) => JSON.stringify(body).includes('allocatedResources'));
       expect(marks.length > 0).toBe(value === 'true');
@@ -191,12 +191,12 @@ describe('the start', () => {
 
 describe('the API of VolumeAttributesClasses', () => {
   const answering = (answer: () => unknown) => (deps: ProgramDeps) => {
-    const { world } = deps;
-    const connectApi: typeof world.connectApi = async (options) => {
-      const { client, close } = await world.connectApi(options);
+    const { host } = deps;
+    const connectApi: typeof host.connectApi = async (options) => {
+      const { client, close } = await host.connectApi(options);
       return { client: { ...client, raw: async () => answer() }, close };
     };
-    return runResizer({ ...deps, world: { ...world, connectApi } });
+    return runResizer({ ...deps, host: { ...host, connectApi } });
   };
   const fails = (status: number) => () => {
     throw new ApiError({ status, message: 'no', reason: 'x' });
@@ -243,13 +243,13 @@ describe('timeouts', () => {
     { id: '[resizer#206]', args: ['--resize-timeout=300s'], kind: 'modify' as const, seconds: 10 },
   ])('$id given $args, then a call to $kind ends after $seconds s', async ({ args, kind, seconds }) => {
     await using resizer = await run({ args, handlers: slow, seed: only[kind] });
-    const { clock } = resizer.world;
+    const { clock } = resizer.host;
     await vi.waitFor(() => expect(resizer.calls()).toContain(method[kind].split('/').at(-1)));
     await clock.advance(seconds * 1_000 - 1);
     await settle();
-    expect(resizer.world.logged()).not.toContain('DeadlineExceeded');
+    expect(resizer.host.logged()).not.toContain('DeadlineExceeded');
     await clock.advance(1);
-    await vi.waitFor(() => expect(resizer.world.logged()).toContain('DeadlineExceeded'));
+    await vi.waitFor(() => expect(resizer.host.logged()).toContain('DeadlineExceeded'));
   });
 
   it.each([
@@ -262,7 +262,7 @@ describe('timeouts', () => {
     };
     await using resizer = await run({ args: [flag], handlers });
     await vi.waitFor(() => expect(asked).toBe(skip + 1));
-    await resizer.world.clock.advance(1);
+    await resizer.host.clock.advance(1);
     expect(await resizer.code).toBe(1);
   });
 
@@ -272,7 +272,7 @@ describe('timeouts', () => {
       handlers: { '/csi.v1.Identity/GetPluginInfo': never },
     });
     await vi.waitFor(() => expect(resizer.calls()).toContain('GetPluginInfo'));
-    await resizer.world.clock.advance(10_000);
+    await resizer.host.clock.advance(10_000);
     expect(await resizer.code).toBe(1);
   });
 });
@@ -311,10 +311,10 @@ it('given two expansions, then the driver is asked for its capabilities at the s
 
 it('P40: given the driver ends, then so does the program', async () => {
   await using resizer = await run();
-  await vi.waitFor(() => expect(resizer.world.server.openWatches()).toBe(4));
+  await vi.waitFor(() => expect(resizer.host.server.openWatches()).toBe(4));
   resizer.driver.stop();
   expect(await resizer.code).toBe(1);
-  expect(resizer.world.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
+  expect(resizer.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
 });
 
 describe('the election', () => {
@@ -328,15 +328,15 @@ describe('the election', () => {
   it('[resizer#196] given leader election, then the lease has the name of upstream', async () => {
     await using resizer = await run({ args, handlers });
     await vi.waitFor(() =>
-      expect(resizer.world.server.objects.get(leases, metadata)?.spec?.holderIdentity).toBe('pod-1'),
+      expect(resizer.host.server.objects.get(leases, metadata)?.spec?.holderIdentity).toBe('pod-1'),
     );
   });
 
   it('P14: given a standby, then it asks for its lease only, and a signal ends it at once', async () => {
     await using standby = await run({ args, handlers, seed: [otherLeader] });
-    await vi.waitFor(() => expect(standby.world.server.openWatches()).toBe(1));
+    await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
     expect(watched(standby)).toEqual(['leases']);
-    standby.world.stop();
+    standby.host.stop();
     await standby.code;
     expect(standby.calls()).toEqual(started);
   });
@@ -346,8 +346,8 @@ describe('the election', () => {
     const resize: Handlers = { '/csi.v1.Controller/ControllerExpandVolume': () => answer.promise };
     await using resizer = await run({ args, handlers: resize, seed: [aClaim(), aVolume()] });
     await vi.waitFor(() => expect(resizer.calls()).toContain('ControllerExpandVolume'));
-    const { server } = resizer.world;
-    resizer.world.stop();
+    const { server } = resizer.host;
+    resizer.host.stop();
     await settle();
     server.clearRequests();
     answer.resolve({ capacity_bytes: '2147483648' });
@@ -355,7 +355,7 @@ describe('the election', () => {
     void resizer.code.then(() => (ended = true));
     // Events are written a moment after they happened.
     await vi.waitFor(async () => {
-      await resizer.world.clock.advance(100);
+      await resizer.host.clock.advance(100);
       expect(ended).toBe(true);
     });
     const writes = server

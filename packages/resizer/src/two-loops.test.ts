@@ -107,7 +107,7 @@ it('given a claim that is gone and comes back with its name, then nothing of it 
 
 it('[resizer#197] given two programs at once, then the claim gets its size and its class all the same', async () => {
   const first = await given(delays);
-  const second = await aResizer({ world: first });
+  const second = await aResizer({ cluster: first });
   await first.clock.advance(60_000);
   expect(isDone(first)).toBe(true);
   await first.stop();

@@ -15,13 +15,13 @@ import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing
 import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createProcess,
-  createWorld,
+  createTestCluster,
   faultOn,
   prepareVolumes,
   type ProcessOptions,
   recordedEvents,
   type RunningController,
-  type World,
+  type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import type { Claim } from '../src/claim.ts';
 import type { Expansion } from '../src/driver.ts';
@@ -48,8 +48,8 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   readonly rules?: readonly AccessRule[];
   /** `written` to the API server by the real recorder. Default `lines`. */
   readonly events?: 'lines' | 'written';
-  /** A world that outlived the process that worked on it. */
-  readonly world?: World;
+  /** A cluster that outlived the process that worked on it. */
+  readonly cluster?: TestCluster;
 }
 
 export interface Fixture extends RunningController {
@@ -80,16 +80,20 @@ export const forbidden: Fault = { kind: 'status', point: 'before', code: 403, re
 export const conflict: Fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' };
 
 export async function aResizer(options: FixtureOptions = {}): Promise<Fixture> {
-  const world = options.world ?? (await worldOf(options));
-  const seed = options.seed ?? (options.world === undefined ? [aClaim(), aVolume()] : []);
-  for (const object of seed) world.server.seed(object);
-  const process = createProcess(world, { name: 'csi-resizer', interrupt: options.interrupt, defects: options.defects });
+  const cluster = options.cluster ?? (await clusterOf(options));
+  const seed = options.seed ?? (options.cluster === undefined ? [aClaim(), aVolume()] : []);
+  for (const object of seed) cluster.server.seed(object);
+  const process = createProcess(cluster, {
+    name: 'csi-resizer',
+    interrupt: options.interrupt,
+    defects: options.defects,
+  });
   const lines = recordedEvents(process.death);
   const events =
     options.events === 'written'
       ? createEventRecorder(process.ports, { component: `external-resizer ${driverName}` })
       : lines.recorder;
-  const facts = driverInfoOf(world.driver.settings);
+  const facts = driverInfoOf(cluster.driver.settings);
   const expansion = options.expansion ?? (facts.controllerCapabilities.has('EXPAND_VOLUME') ? 'controller' : 'trivial');
   const resizer = createResizer(
     { ...process.ports, events },
@@ -99,21 +103,27 @@ export async function aResizer(options: FixtureOptions = {}): Promise<Fixture> {
 }
 
 /** With three volumes of 1Gi that the driver made: `volume-1` to `volume-3`. */
-async function worldOf({ controller, node, model, faults = [], rules = clusterRules }: FixtureOptions): Promise<World> {
+async function clusterOf({
+  controller,
+  node,
+  model,
+  faults = [],
+  rules = clusterRules,
+}: FixtureOptions): Promise<TestCluster> {
   const capabilities = {
     ...allCapabilities,
     plugin: ['CONTROLLER_SERVICE'] as const,
     controller: ['CREATE_DELETE_VOLUME' as const, ...(controller ?? (['EXPAND_VOLUME', 'MODIFY_VOLUME'] as const))],
     node: node ?? (['EXPAND_VOLUME'] as const),
   };
-  const world = createWorld({
+  const cluster = createTestCluster({
     serviceAccount: 'csi:resizer',
     rules,
     driver: { name: driverName, capabilities, ...model },
   });
-  await prepareVolumes(world, gib);
-  world.faults.push(...faults);
-  return world;
+  await prepareVolumes(cluster, gib);
+  cluster.faults.push(...faults);
+  return cluster;
 }
 
 function toFixture(running: RunningController, events: readonly string[]): Fixture {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Parts for those who assemble a process by themselves: `sidecar`, the programs of the nodes, the simulated cluster, tests and
+ * Parts for code that assembles a process by itself: `sidecar`, the programs of the nodes, the simulated cluster, tests and
  * measurements. Controllers use `index.ts` only. Anything here may change with any version.
  */
 // A process and its parts.

@@ -20,7 +20,7 @@ export interface TestAuthority {
 
 export interface CertificateSubject {
   readonly commonName: string;
-  /** Kubernetes takes it for a group. */
+  /** Kubernetes uses it as a group. */
   readonly organization?: string;
   /** For a server: the names and IPv4 addresses it answers to. */
   readonly hosts?: readonly string[];
@@ -47,7 +47,7 @@ export function createTestAuthority(commonName = 'test authority'): TestAuthorit
   };
 }
 
-interface CertificateFacts {
+interface CertificateContent {
   readonly issuer: KeyObject;
   readonly issuerName: string;
   readonly subject: CertificateSubject;
@@ -56,7 +56,7 @@ interface CertificateFacts {
 }
 
 /** RFC 5280, 4.1. */
-function certificate(facts: CertificateFacts): string {
+function certificate(facts: CertificateContent): string {
   const algorithm = sequence(objectIdentifier('1.2.840.10045.4.3.2'));
   const publicKey = createPublicKey(facts.key).export({ type: 'spki', format: 'der' });
   const toBeSigned = sequence(

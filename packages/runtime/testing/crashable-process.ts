@@ -34,7 +34,7 @@ export function createCrashableProcess(
   };
 }
 
-/** Requests of a dead process never leave, and answers never reach it. */
+/** Requests of a dead process are never sent, and answers never reach it. */
 export function crashableTransport(transport: Transport, process: CrashPoints): Transport {
   return (request) => {
     const operation = request.method === 'GET' ? undefined : `${request.method} ${request.path}`;

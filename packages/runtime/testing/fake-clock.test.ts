@@ -70,14 +70,14 @@ describe('recordingLogger', () => {
 });
 
 describe('until', () => {
-  it('given what never becomes true, then it throws after the limit, with the condition in its message', async () => {
+  it('given a condition that never becomes true, then it throws after the limit, with the condition in its message', async () => {
     let asked = 0;
     const waiting = until(() => (asked += 1) === 0, 20);
     await expect(waiting).rejects.toThrow('not so within 20 ms: () => (asked += 1) === 0');
     expect(asked).toBeGreaterThan(1);
   });
 
-  it('given what becomes true later, then it resolves', async () => {
+  it('given a condition that becomes true later, then it resolves', async () => {
     let turns = 0;
     await until(() => (turns += 1) === 50, 5_000);
     expect(turns).toBe(50);

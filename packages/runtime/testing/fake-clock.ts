@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Virtual time. Nothing passes until a test advances it; then due timers fire in the order of their due time (equal times:
- * in the order they were set), and after each of them every promise that can continue does so before time moves on.
- * The wall clock can be shifted by itself, to show that durations do not depend on it.
+ * Virtual time. Time stands still until a test advances it. Then due timers fire in the order of their due time (equal times:
+ * in the order they were set), and after each of them every promise that can continue does so before time moves on. The wall
+ * clock can be shifted by itself, to show that durations do not depend on it.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Timer } from '../src/clock/clock.ts';
@@ -64,7 +64,7 @@ export class FakeClock implements Clock {
     return { cancel, [Symbol.dispose]: cancel };
   }
 
-  /** A turn of nothing: so that after `settle` everything has happened that happens without time passing. */
+  /** One more turn, so that after `settle` everything has happened that needs no time to pass. */
   async yieldToLoop(): Promise<void> {}
 
   /** Lets `ms` pass, timers set on the way included, and everything settle. */
@@ -117,8 +117,9 @@ export async function settle(): Promise<void> {
 const patienceMs = 8_000;
 
 /**
- * Lets everything happen that happens without virtual time passing, sockets included, until it is so. Throws when it is not so
- * after `limitMs` of real time: a test that waits for a socket fails, and does not spin until the whole run is killed.
+ * Runs everything that happens without the passing of virtual time, sockets included, until the condition is true. Throws if
+ * it is not true after `limitMs` of real time, so that a test that waits for a socket fails instead of running until the whole
+ * run is killed.
  */
 export async function until(isTrue: () => boolean | Promise<boolean>, limitMs: number = patienceMs): Promise<void> {
   const startedMs = performance.now();

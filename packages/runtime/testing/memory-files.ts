@@ -8,7 +8,7 @@ export interface MemoryFiles extends Files {
   readonly remove: (path: string) => void;
 }
 
-/** Files that are nowhere but in memory. */
+/** Files that exist in memory only. */
 export function memoryFiles(initial: Readonly<Record<string, string>> = {}): MemoryFiles {
   const files = new Map(Object.entries(initial));
   const reads: string[] = [];

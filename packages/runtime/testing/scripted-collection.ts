@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The lists and watches of one collection as a script: each request takes the next answer, requests beyond the script wait
- * until they are aborted. Watches stay in the hands of the test. For what a well-behaved server never does; where a real
- * one is wanted, use the fake API server.
+ * until they are aborted. Watches are controlled by the test. For answers that a correct server never gives; otherwise use the
+ * fake API server.
  */
 import type { StreamRequest } from '../src/api/client.ts';
 import { ApiError } from '../src/api/errors.ts';
@@ -36,7 +36,7 @@ export class ScriptedCollection {
     return this.#requests;
   }
 
-  /** What was asked for so far. */
+  /** The requests so far. */
   get summaries(): readonly string[] {
     return this.#requests.map(({ summary }) => summary);
   }
@@ -139,7 +139,7 @@ export function syncedStream(resourceVersion: string, ...objects: readonly KubeO
   return body.bookmark(resourceVersion, 'end');
 }
 
-/** Answers that lists and watches are commonly refused with. */
+/** Common refusals of lists and watches. */
 export const collectionErrors: Readonly<
   Record<'busy' | 'expired' | 'unsupported' | 'forbidden' | 'missing', ApiError>
 > = {

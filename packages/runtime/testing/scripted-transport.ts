@@ -8,7 +8,7 @@ export interface ScriptedAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Text, bytes or anything else as JSON; several chunks as an array of bytes. Default `{}`. */
   readonly body?: unknown;
-  /** What the body ends with, after its bytes. */
+  /** The error with which the body ends, after its bytes. */
   readonly broken?: TransportError;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A process that caches all PersistentVolumes of the API server at a port of loopback, and says how many there were and what
- * memory it took at most: what a limit counts and cannot take back, so without the pages of files, of which nothing is given back.
+ * A process that caches all PersistentVolumes of the API server at a port of loopback, and reports their number and its peak
+ * memory. It counts the memory that a limit counts and the kernel cannot reclaim, that is, without the pages of files.
  */
 import { readFileSync } from 'node:fs';
 import {

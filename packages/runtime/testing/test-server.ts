@@ -32,9 +32,9 @@ export interface TestExchange {
 }
 
 export interface Wire {
-  /** Nothing passes any more, in either direction, without an error on either side. */
+  /** Stops all data in both directions, without an error on either side. */
   readonly freeze: () => void;
-  /** Nothing of the client arrives any more, not even its end; what the server sends still does. */
+  /** Stops all data of the client, even its end. Data of the server still arrives. */
   readonly deafen: () => void;
   /** TCP reset towards the client. */
   readonly reset: () => void;

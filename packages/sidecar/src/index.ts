@@ -38,10 +38,10 @@ export { usesAttributesClasses } from './process/attributes-class-gate.ts';
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
 export { connectDriver } from './process/driver.ts';
 export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
-export { runMain } from './process/node-world.ts';
+export { runMain } from './process/run-main.ts';
 export { overCaches } from './process/over-caches.ts';
-export { runSmall } from './process/small-world.ts';
-export type { ProcessDeps } from './process/process-world.ts';
+export { runSmall } from './process/run-small.ts';
+export type { ProcessDeps } from './process/run-in-process.ts';
 export { runControllerProgram } from './process/run-controller-program.ts';
 export type {
   ControllerBody,
@@ -57,4 +57,4 @@ export { runSidecar } from './process/run-sidecar.ts';
 export type { SidecarBody, SidecarContext, SidecarValues } from './process/run-sidecar.ts';
 export { start } from './process/start.ts';
 export type { Ended, StartOptions, StartStep, StartValues, Started } from './process/start.ts';
-export type { ApiConnection, ApiOptions, ProcessWorld, ScrapedMetrics, World } from './process/world.ts';
+export type { ApiConnection, ApiOptions, ProcessHost, ScrapedMetrics, ProgramHost } from './process/host.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A sidecar that does nothing until it is stopped; see node-world.test.ts. */
+/** A sidecar that does nothing until it is stopped; see run-main.test.ts. */
 import { runMain, runSidecar } from '../src/index.ts';
 import { sampleProgram } from './sample-program.ts';
 

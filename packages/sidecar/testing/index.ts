@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type GateSettings, parseFlags, type ProgramFlags, resolveGates } from '../src/index.ts';
 
-export { fakeWorld } from './fake-world.ts';
-export type { FakeWorld, FakeWorldOptions } from './fake-world.ts';
+export { fakeHost } from './fake-host.ts';
+export type { FakeHost, FakeHostOptions } from './fake-host.ts';
 export { runOverDriver } from './run-over-driver.ts';
 export type { DrivenOptions, DrivenProgram } from './run-over-driver.ts';
 
@@ -43,7 +43,7 @@ function expand(text: string, env: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$\(([A-Za-z_]\w*)\)/g, (literal, name: string) => env[name] ?? literal);
 }
 
-/** What Go made of one command line; see go-flags/main.go. */
+/** Go's result for one command line; see go-flags/main.go. */
 export interface GoVerdict {
   readonly syntax: 'go' | 'pflag';
   readonly args: readonly string[];

@@ -4,20 +4,20 @@ import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testi
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { settle } from '@csi-sidecars/runtime/testing';
 import type { ProgramDeps } from '../src/process/run-controller-program.ts';
-import { type FakeWorld, type FakeWorldOptions, fakeWorld } from './fake-world.ts';
+import { type FakeHost, type FakeHostOptions, fakeHost } from './fake-host.ts';
 
-export interface DrivenOptions extends FakeWorldOptions {
+export interface DrivenOptions extends FakeHostOptions {
   readonly handlers: Handlers;
-  /** What the API server has. */
+  /** The objects of the API server. */
   readonly seed?: readonly KubeObject[];
 }
 
-/** Disposed of, it is stopped in order, and the driver after it. */
+/** Disposing of it stops the program in order, and then the driver. */
 export interface DrivenProgram extends AsyncDisposable {
-  readonly world: FakeWorld;
+  readonly host: FakeHost;
   readonly driver: CsiServer;
   readonly code: Promise<number>;
-  /** What the driver was asked, by short names, in order. */
+  /** The calls to the driver, by their short names, in order. */
   readonly calls: () => readonly string[];
 }
 
@@ -27,16 +27,16 @@ export async function runOverDriver(
 ): Promise<DrivenProgram> {
   const calls: string[] = [];
   const driver = await serveCsi(recorded(handlers, calls));
-  const world = fakeWorld({ ...options, args: [`--csi-address=${driver.path}`, ...args] });
-  for (const object of seed) world.server.seed(object);
-  const code = program({ world, lifecycle: world.lifecycle });
+  const host = fakeHost({ ...options, args: [`--csi-address=${driver.path}`, ...args] });
+  for (const object of seed) host.server.seed(object);
+  const code = program({ host, lifecycle: host.lifecycle });
   return {
-    world,
+    host,
     driver,
     code,
     calls: () => calls,
     [Symbol.asyncDispose]: async () => {
-      world.stop();
+      host.stop();
       await Promise.race([code.catch(() => 0), settle()]);
       await driver[Symbol.asyncDispose]();
     },

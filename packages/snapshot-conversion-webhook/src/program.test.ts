@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { createTestAuthority, freePort, type TestCertificate, until } from '@csi-sidecars/runtime/testing';
-import { fakeWorld, type FakeWorld } from '@csi-sidecars/sidecar/testing';
+import { fakeHost, type FakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { runWebhookProgram } from './program.ts';
 import { maxBodyBytes } from './server.ts';
@@ -17,7 +17,7 @@ const issue = (commonName: string): TestCertificate => authority.issue({ commonN
 
 interface Running extends AsyncDisposable {
   readonly port: number;
-  readonly world: FakeWorld;
+  readonly host: FakeHost;
   readonly code: Promise<number>;
   /** As kubelet replaces a mounted Secret: a link to a new folder is renamed over the old one. */
   replace(pair: TestCertificate): void;
@@ -39,15 +39,15 @@ async function start(given: TestCertificate | undefined = issue('first'), args?:
   for (const file of ['tls.crt', 'tls.key']) symlinkSync(join('now', file), join(folder, file));
   const port = await freePort();
   const files = [`--tls-cert-file=${join(folder, 'tls.crt')}`, `--tls-private-key-file=${join(folder, 'tls.key')}`];
-  const world = fakeWorld({ args: args ?? [...files, `--port=${port}`] });
-  const code = runWebhookProgram({ world, lifecycle: world.lifecycle });
+  const host = fakeHost({ args: args ?? [...files, `--port=${port}`] });
+  const code = runWebhookProgram({ host, lifecycle: host.lifecycle });
   return {
     port,
-    world,
+    host,
     code,
     replace,
     async [Symbol.asyncDispose]() {
-      world.stop();
+      host.stop();
       await code;
       rmSync(folder, { recursive: true });
     },
@@ -56,7 +56,7 @@ async function start(given: TestCertificate | undefined = issue('first'), args?:
 
 async function listening(given?: TestCertificate): Promise<Running> {
   const running = await start(given);
-  await until(() => running.world.logged().includes('"Listening"'));
+  await until(() => running.host.logged().includes('"Listening"'));
   return running;
 }
 
@@ -110,24 +110,24 @@ it('[snapshot-conversion-webhook#6] given five certificates in a row, then each 
   for (const name of ['second', 'third', 'fourth', 'fifth', 'sixth']) {
     webhook.replace(issue(name));
     await until(async () => {
-      await webhook.world.clock.advance(100);
+      await webhook.host.clock.advance(100);
       return (await nameAt(webhook.port)) === name;
     });
   }
-  expect(webhook.world.logged().match(/"Updated current TLS certificate"/g)).toHaveLength(5);
+  expect(webhook.host.logged().match(/"Updated current TLS certificate"/g)).toHaveLength(5);
 });
 
 it('[snapshot-conversion-webhook#6] given a pair that does not belong together, then it is logged, and the one before it stays', async () => {
   await using webhook = await listening();
   webhook.replace({ ...issue('second'), key: issue('other').key });
   await until(async () => {
-    await webhook.world.clock.advance(100);
-    return webhook.world.logged().includes('"error re-reading certificate"');
+    await webhook.host.clock.advance(100);
+    return webhook.host.logged().includes('"error re-reading certificate"');
   });
   expect(await nameAt(webhook.port)).toBe('first');
   webhook.replace(issue('third'));
   await until(async () => {
-    await webhook.world.clock.advance(100);
+    await webhook.host.clock.advance(100);
     return (await nameAt(webhook.port)) === 'third';
   });
 });
@@ -172,7 +172,7 @@ it.each([
   async ({ args, message }) => {
     await using webhook = await start(issue('any'), args);
     expect(await webhook.code).toBe(255);
-    expect(webhook.world.logged()).toContain(message);
+    expect(webhook.host.logged()).toContain(message);
   },
 );
 
@@ -183,15 +183,15 @@ it('[snapshot-conversion-webhook#12] given a key of another certificate, then th
 
 it('given a port that is taken, then the program ends with 255', async () => {
   await using first = await listening();
-  const args = first.world.args;
-  const world = fakeWorld({ args });
-  expect(await runWebhookProgram({ world, lifecycle: world.lifecycle })).toBe(255);
-  expect(world.logged()).toContain('"server stopped"');
+  const args = first.host.args;
+  const host = fakeHost({ args });
+  expect(await runWebhookProgram({ host, lifecycle: host.lifecycle })).toBe(255);
+  expect(host.logged()).toContain('"server stopped"');
 });
 
 it('given a signal, then the program ends with 0', async () => {
   const webhook = await listening();
-  webhook.world.stop();
+  webhook.host.stop();
   expect(await webhook.code).toBe(0);
   await webhook[Symbol.asyncDispose]();
 });

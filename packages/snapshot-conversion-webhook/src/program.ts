@@ -6,7 +6,7 @@ import { webhookProgram as program } from './flags.ts';
 import { startServer } from './server.ts';
 
 export function runWebhookProgram(deps: ProcessDeps): Promise<number> {
-  const { world, lifecycle } = deps;
+  const { host, lifecycle } = deps;
   const { signal } = lifecycle;
   const start = { order: ['gates'], versionLine: 'omitted' } as const;
   return runProgram(deps, { program, start }, async ({ values, log }) => {
@@ -19,7 +19,7 @@ export function runWebhookProgram(deps: ProcessDeps): Promise<number> {
     await using server = await orExit('server stopped', () => startServer({ log }, { port, pair }), exitCodes.fatal);
     log.info(0, 'Listening', { port: server.port });
     const use = server.use.bind(server);
-    await watchPair({ clock: world.clock, log }, { ...files, current: pair }, { use, signal });
+    await watchPair({ clock: host.clock, log }, { ...files, current: pair }, { use, signal });
     return exitCodes.success;
   });
 }

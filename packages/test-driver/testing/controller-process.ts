@@ -22,7 +22,7 @@ import {
   settle,
   withFaults,
 } from '@csi-sidecars/runtime/testing';
-import type { World } from './controller-world.ts';
+import type { TestCluster } from './test-cluster.ts';
 import { callsOf, requestsOf, writesOf } from './records.ts';
 
 export interface ProcessOptions {
@@ -43,7 +43,7 @@ export interface ControllerProcess {
   run(controller: Controller): Promise<RunningController>;
 }
 
-export interface RunningController extends World {
+export interface RunningController extends TestCluster {
   readonly metrics: RecordingMetrics;
   readonly logger: RecordingLogger;
   /** The writes so far, in order: `patch volumeattachments/status va1 200`. */
@@ -57,11 +57,14 @@ export interface RunningController extends World {
   /** Stops the process in order. */
   stop(): Promise<void>;
   /** Ends the process at once: nothing that it started has any further effect. */
-  crash(): World;
+  crash(): TestCluster;
 }
 
-export function createProcess(world: World, { name, interrupt, defects = 'fail' }: ProcessOptions): ControllerProcess {
-  const { clock, server, driver, faults } = world;
+export function createProcess(
+  cluster: TestCluster,
+  { name, interrupt, defects = 'fail' }: ProcessOptions,
+): ControllerProcess {
+  const { clock, server, driver, faults } = cluster;
   const random = seededRandom(2);
   const logger = recordingLogger();
   const metrics = recordingMetrics();
@@ -106,7 +109,7 @@ export function createProcess(world: World, { name, interrupt, defects = 'fail' 
       const running = controller.run(stop.signal);
       await settleAll();
       return {
-        ...world,
+        ...cluster,
         metrics,
         logger,
         writes: () => writesOf(server),
@@ -121,7 +124,7 @@ export function createProcess(world: World, { name, interrupt, defects = 'fail' 
         },
         crash() {
           crashable.end();
-          return world;
+          return cluster;
         },
       };
     },

@@ -3,5 +3,5 @@
 export { createProcess } from './controller-process.ts';
 export type { ControllerProcess, ProcessOptions, RunningController } from './controller-process.ts';
 export { recordedEvents } from './recorded-events.ts';
-export { createWorld, faultOn, prepareVolumes } from './controller-world.ts';
-export type { World, WorldOptions } from './controller-world.ts';
+export { createTestCluster, faultOn, prepareVolumes } from './test-cluster.ts';
+export type { TestCluster, TestClusterOptions } from './test-cluster.ts';

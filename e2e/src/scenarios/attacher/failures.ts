@@ -51,7 +51,7 @@ export const failures: readonly Scenario[] = [
           return error?.message !== undefined && !seen.includes(error.message) ? error : undefined;
         });
         seen.push(shown.message ?? '');
-        assert.ok(Math.abs(new Date(shown.time ?? 0).getTime() - ctx.world.clock.nowMs()) < 10_000);
+        assert.ok(Math.abs(new Date(shown.time ?? 0).getTime() - ctx.testRun.clock.nowMs()) < 10_000);
         assert.equal(shown.errorCode, 13);
         // The next fault is added before this one is removed, so that no call succeeds in between.
         const last = rule;
@@ -122,7 +122,7 @@ export const failures: readonly Scenario[] = [
       const node = await addPaperNode(ctx, 'node');
       const driver = await startAttachable(ctx, { nodes: [nodeIdOf(node.name)] });
       const channel = await openChannel(ctx);
-      const proxy = ctx.cleanUp.use(await startApiProxy(ctx.world.controlPlane, ctx.world.clock));
+      const proxy = ctx.cleanUp.use(await startApiProxy(ctx.testRun.controlPlane, ctx.testRun.clock));
       const isStatus = (path: string): boolean => /\/volumeattachments\/[^/]+\/status/.test(path);
       proxy.addRule({ when: ({ request }) => isStatus(request.path), fault: { kind: 'hang', point: 'before' } });
       const volume = await makeVolume(ctx, { channel, what: 'volume' });

@@ -61,7 +61,7 @@ export const load: readonly Scenario[] = [
       // A count shows whether the workers wait for each other; the time depends on what else this machine does. The count would be 1
       // if each waited for the one before, and half of the workers if every second one waited.
       assert.equal(mostAtOnce(calls), workers, 'all workers are in a call at the same time');
-      const limitMs = serialMs * ctx.world.timeFactor;
+      const limitMs = serialMs * ctx.testRun.timeFactor;
       assert.ok(
         tookMs < limitMs,
         `${attachments} attachments took ${tookMs} ms, as long as a single worker would take`,

@@ -17,7 +17,7 @@ export const apiServer: readonly Scenario[] = [
     needs: [...needs, 'api-server-control'],
     serial: true,
     run: async (ctx) => {
-      const { clock, controlPlane } = ctx.world;
+      const { clock, controlPlane } = ctx.testRun;
       const driver = await ctx.startDriver();
       await driver.control.addFault({ method: 'CreateVolume', action: { kind: 'delay', ms: 500 } });
       await ctx.startProvisioner({
@@ -42,7 +42,7 @@ export const apiServer: readonly Scenario[] = [
     needs: [...needs, 'api-server-control', 'compaction'],
     serial: true,
     run: async (ctx) => {
-      const { clock, controlPlane } = ctx.world;
+      const { clock, controlPlane } = ctx.testRun;
       const driver = await ctx.startDriver();
       const proxy = ctx.cleanUp.use(await startApiProxy(controlPlane, clock));
       await ctx.startProvisioner({ server: proxy.url });
@@ -69,7 +69,7 @@ export const apiServer: readonly Scenario[] = [
     needs,
     serial: true,
     run: async (ctx) => {
-      const { clock, controlPlane } = ctx.world;
+      const { clock, controlPlane } = ctx.testRun;
       await ctx.startDriver();
       const proxy = ctx.cleanUp.use(await startApiProxy(controlPlane, clock));
       await ctx.startProvisioner({ server: proxy.url });

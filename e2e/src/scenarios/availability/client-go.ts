@@ -94,7 +94,7 @@ async function claimIsBound(ctx: ScenarioContext, className: string, name: strin
 }
 
 async function startScheduler(ctx: ScenarioContext): Promise<ChildProcess> {
-  const { clock, controlPlane } = ctx.world;
+  const { clock, controlPlane } = ctx.testRun;
   const tools = await ensureTools(['kube-scheduler'], { clock });
   const scheduler = await startProcess(
     {

@@ -20,7 +20,7 @@ export const leaders: readonly Scenario[] = [
     serial: true,
     restarts: true,
     run: async (ctx) => {
-      const { clock } = ctx.world;
+      const { clock } = ctx.testRun;
       const driver = await ctx.startDriver();
       await driver.control.addFault({ method: 'CreateVolume', action: { kind: 'delay', ms: 1000 } });
       const replicas = await startReplicas(ctx);
@@ -33,7 +33,7 @@ export const leaders: readonly Scenario[] = [
       await untilLed(ctx, replicas, { by: (name) => name !== leader.name });
       const tookMs = clock.monotonicMs() - killedMs;
 
-      assert.ok(tookMs <= takeOverMs * ctx.world.timeFactor, `the take-over took ${tookMs} ms`);
+      assert.ok(tookMs <= takeOverMs * ctx.testRun.timeFactor, `the take-over took ${tookMs} ms`);
       await assertConverged(ctx, claims);
     },
   },
@@ -45,7 +45,7 @@ export const leaders: readonly Scenario[] = [
     serial: true,
     restarts: true,
     run: async (ctx) => {
-      const { clock } = ctx.world;
+      const { clock } = ctx.testRun;
       const driver = await ctx.startDriver();
       await driver.control.addFault({ method: 'CreateVolume', at: 'during', action: { kind: 'delay', ms: 2000 } });
       const replicas = await startReplicas(ctx, { args: ['--feature-gates=ReleaseLeaderElectionOnExit=true'] });
@@ -58,7 +58,7 @@ export const leaders: readonly Scenario[] = [
       await untilLed(ctx, replicas, { by: (name) => name !== leader.name });
       const tookMs = clock.monotonicMs() - stoppedMs;
 
-      assert.ok(tookMs <= (2.2 * retryMs + 2000) * ctx.world.timeFactor, `the take-over took ${tookMs} ms`);
+      assert.ok(tookMs <= (2.2 * retryMs + 2000) * ctx.testRun.timeFactor, `the take-over took ${tookMs} ms`);
       await assertConverged(ctx, 1);
     },
   },
@@ -95,7 +95,7 @@ export const leaders: readonly Scenario[] = [
     serial: true,
     restarts: true,
     run: async (ctx) => {
-      const { clock, controlPlane } = ctx.world;
+      const { clock, controlPlane } = ctx.testRun;
       await ctx.startDriver();
       const proxies = {
         'replica-a': ctx.cleanUp.use(await startApiProxy(controlPlane, clock)),
@@ -114,7 +114,7 @@ export const leaders: readonly Scenario[] = [
       await untilLed(ctx, replicas, { by: (name) => name !== leader.name });
 
       assert.equal(leader.process.exits[0]?.code, 1);
-      const limitMs = (renewMs + leaseMs) * ctx.world.timeFactor;
+      const limitMs = (renewMs + leaseMs) * ctx.testRun.timeFactor;
       assert.ok(endedMs <= limitMs, `the leader ended after ${endedMs} ms`);
       await assertConverged(ctx, 10);
       await proxies[leader.name as keyof typeof proxies].heal();

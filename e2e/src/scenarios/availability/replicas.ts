@@ -76,7 +76,7 @@ export interface HandOver {
 export async function takeTurns(ctx: ScenarioContext, replicas: readonly Replica[]): Promise<HandOver> {
   const leader = await untilLed(ctx, replicas);
   await leader.process.destroy();
-  const goneMs = ctx.world.clock.nowMs();
+  const goneMs = ctx.testRun.clock.nowMs();
   await untilLed(ctx, replicas, { by: (name) => name !== leader.name });
   await leader.process.start();
   return { from: leader.name, goneMs };
@@ -94,7 +94,7 @@ const justBegunMs = 200;
 /** Waits until a call has just begun: a leader that is killed now leaves it to the other replica. */
 export async function untilCallBegins(ctx: ScenarioContext, method: Method): Promise<void> {
   await ctx.eventually(`a call of ${method} begins`, async () => {
-    const sinceMs = ctx.world.clock.nowMs() - justBegunMs;
+    const sinceMs = ctx.testRun.clock.nowMs() - justBegunMs;
     return (await callsOf(ctx.driver, method)).some(
       ({ beganAtMs, endedAtMs }) => endedAtMs === undefined && beganAtMs >= sinceMs,
     );

@@ -54,7 +54,7 @@ export const attachmentChaos: readonly Scenario[] = [
       });
       const names = Array.from({ length: volumes }, (_, index) => `volume-${index}`);
       await Promise.all(names.map((name) => ctx.create(persistentVolumeClaims, claimOf(ctx, name))));
-      const random = seededRandom(ctx.world.seed);
+      const random = seededRandom(ctx.testRun.seed);
       const plan = planKills(random);
       const methods = ['ControllerPublishVolume', 'ControllerUnpublishVolume'];
       // A kill takes a while, and must still hit calls.
@@ -99,7 +99,7 @@ export const attachmentChaos: readonly Scenario[] = [
       assert.deepEqual(holdings, { breaches: [], left: [] });
       ctx.note(await disruption.assertHits());
       ctx.note(
-        `seed ${ctx.world.seed}: ${published.length} attachments and ${unpublished.length} detachments asked for`,
+        `seed ${ctx.testRun.seed}: ${published.length} attachments and ${unpublished.length} detachments asked for`,
       );
       // The attach/detach controller treats a volume whose detachment has failed as free.
       ctx.note(`${early.length} times a volume was asked for that another node might have: the driver decides`);

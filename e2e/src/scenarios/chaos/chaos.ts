@@ -36,7 +36,7 @@ export const chaos: readonly Scenario[] = [
       });
       const className = await createClass(ctx);
       const names = Array.from({ length: claims }, (_, index) => `claim-${index}`);
-      const plan = planKills(seededRandom(ctx.world.seed));
+      const plan = planKills(seededRandom(ctx.testRun.seed));
       const disruption = createDisruption(ctx, { sidecar, methods: ['CreateVolume', 'DeleteVolume'] });
 
       await disruption.disturb(plan.slice(0, killsWhileCreating), (part) =>

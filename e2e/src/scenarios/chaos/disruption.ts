@@ -99,7 +99,7 @@ async function slowDown(
 }
 
 async function strike(ctx: ScenarioContext, planned: PlannedKill, sidecar: SupervisedProcess): Promise<Kill> {
-  const { clock, controlPlane } = ctx.world;
+  const { clock, controlPlane } = ctx.testRun;
   const { victim, afterMs } = planned;
   const bornMs = clock.nowMs();
   await clock.sleep(afterMs, ctx.signal);
@@ -129,7 +129,7 @@ async function strike(ctx: ScenarioContext, planned: PlannedKill, sidecar: Super
 
 /** Waits a limited time for an open call. Calls that began earlier may belong to a driver that is dead. */
 async function untilCallIsOpen(ctx: ScenarioContext, bornMs: number): Promise<void> {
-  const { clock } = ctx.world;
+  const { clock } = ctx.testRun;
   const deadlineMs = clock.monotonicMs() + patienceMs;
   while (clock.monotonicMs() < deadlineMs) {
     const open = await openCalls(ctx.driver).catch(() => []);

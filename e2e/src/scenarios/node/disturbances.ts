@@ -57,7 +57,7 @@ export const disturbances: readonly Scenario[] = [
     serial: true,
     run: async (ctx) => {
       const { node } = await deployWithWriter(ctx);
-      const kubelet = ctx.world.controlPlane.components.get('kubelet')!;
+      const kubelet = ctx.testRun.controlPlane.components.get('kubelet')!;
 
       await kubelet.kill();
       await makesProgress(ctx, 'writer');

@@ -156,7 +156,7 @@ async function assertIntact(ctx: ScenarioContext, written: string): Promise<void
 
 /** By the API server's audit log and the driver's journal. */
 async function assertOrder(ctx: ScenarioContext): Promise<void> {
-  const requests = ctx.world.controlPlane.audit?.() ?? [];
+  const requests = ctx.testRun.controlPlane.audit?.() ?? [];
   const { volume } = await untilBound(ctx);
   const patches = (user: string, resource: string, name: string): readonly number[] =>
     requests
@@ -165,7 +165,7 @@ async function assertOrder(ctx: ScenarioContext): Promise<void> {
       .map(({ receivedAtMs = NaN }) => receivedAtMs);
   const { namespace, name } = await ctx.accountFor('csi-resizer');
   const resizer = `system:serviceaccount:${namespace}:${name}`;
-  const kubelet = `system:node:${ctx.world.controlPlane.node?.name}`;
+  const kubelet = `system:node:${ctx.testRun.controlPlane.node?.name}`;
   const order = [
     (await expandCalls(ctx))[0]?.beganAtMs,
     patches(resizer, 'persistentvolumes', volume.metadata?.name ?? '')[0],

@@ -158,7 +158,7 @@ export const nodeVolumes: readonly Scenario[] = [
     needs: ['kubelet'],
     run: async (ctx) => {
       const { node, driver, placement } = await deployDriverOnly(ctx);
-      const { command, args } = findProgram('csi-node-driver-registrar', ctx.world.env);
+      const { command, args } = findProgram('csi-node-driver-registrar', ctx.testRun.env);
       const registrar = await supervise(
         {
           name: 'csi-node-driver-registrar',
@@ -171,7 +171,7 @@ export const nodeVolumes: readonly Scenario[] = [
           ],
           logFile: `${ctx.folder}/csi-node-driver-registrar.log`,
         },
-        ctx.world.clock,
+        ctx.testRun.clock,
       );
       ctx.cleanUp.use(registrar);
       await untilRegistered(ctx);

@@ -48,7 +48,7 @@ export const failures: readonly Scenario[] = [
     restarts: true,
     run: async (ctx) => {
       const driver = await ctx.startDriver();
-      const proxy = ctx.cleanUp.use(await startApiProxy(ctx.world.controlPlane, ctx.world.clock));
+      const proxy = ctx.cleanUp.use(await startApiProxy(ctx.testRun.controlPlane, ctx.testRun.clock));
       proxy.addRule({
         when: ({ request }) => request.method === 'POST' && request.path.startsWith('/api/v1/persistentvolumes'),
         fault: { kind: 'hang', point: 'before' },

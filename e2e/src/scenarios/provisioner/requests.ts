@@ -21,7 +21,7 @@ export const requests: readonly Scenario[] = [
     needs: ['driver-journal'],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
-      if (ctx.world.rbac === 'stock') await ctx.grant('csi-provisioner', 'attributes', [readAttributesClasses]);
+      if (ctx.testRun.rbac === 'stock') await ctx.grant('csi-provisioner', 'attributes', [readAttributesClasses]);
       await ctx.startProvisioner();
       const attributesClass = ctx.nameOf('gold');
       await ctx.create(volumeAttributesClasses, {

@@ -10,7 +10,7 @@ import { createClaims, assertConverged } from '../availability/claims.ts';
 import type { ScenarioContext } from '../context.ts';
 import { createClaim, createClass, eventsOf, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { withAccountFolder } from '../world.ts';
+import { withAccountFolder } from '../test-run.ts';
 
 const rotations = 3;
 
@@ -22,13 +22,13 @@ export const inCluster: readonly Scenario[] = [
     needs: ['private-mounts', 'bound-tokens', 'driver-journal'],
     run: async (ctx) => {
       const { api } = ctx;
-      const { controlPlane } = ctx.world;
+      const { controlPlane } = ctx.testRun;
       await ctx.startDriver();
       let mounted: MountedAccount | undefined;
       await ctx.startProvisioner({
         args: ['--leader-election', '--retry-interval-start=500ms'],
         connect: async (account) => {
-          const folder = join(ctx.world.scratch, ctx.namespace, 'account');
+          const folder = join(ctx.testRun.scratch, ctx.namespace, 'account');
           mounted = await mountAccount({ controlPlane, api }, { account, folder });
           const { hostname, port } = new URL(controlPlane.server);
           const env = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
@@ -57,7 +57,7 @@ export const inCluster: readonly Scenario[] = [
 
 /** The API server caches the validity of a token for some seconds. */
 async function untilRefused(ctx: ScenarioContext, token: string): Promise<void> {
-  const { server, caFile } = ctx.world.controlPlane;
+  const { server, caFile } = ctx.testRun.controlPlane;
   using direct = directTransport({ server, caFile });
   await ctx.eventually('the old token is refused', async () => {
     const { status, body } = await direct.transport({

@@ -7,7 +7,7 @@ import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { livenessprobeProgram } from '@csi-sidecars/livenessprobe';
 import { nodeDriverRegistrarProgram } from '@csi-sidecars/node-driver-registrar';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
-import { fakeWorld } from '@csi-sidecars/sidecar/testing';
+import { fakeHost } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it } from 'vitest';
 import { nodeProgram } from './flags.ts';
 import { runNode } from './node.ts';
@@ -20,7 +20,7 @@ async function startNode(args: readonly string[] = []) {
   const registration = join(dirname(driver.path), 'reg');
   mkdirSync(registration);
   const ports = { registrar: await freePort(), livenessprobe: await freePort() };
-  const world = fakeWorld({
+  const host = fakeHost({
     args: [
       `--csi-address=${driver.path}`,
       '--kubelet-registration-path=/p/csi.sock',
@@ -30,20 +30,20 @@ async function startNode(args: readonly string[] = []) {
       ...args,
     ],
   });
-  const code = runNode({ world, lifecycle: world.lifecycle, files: systemSocketFiles(), platform: 'unix' });
+  const code = runNode({ host, lifecycle: host.lifecycle, files: systemSocketFiles(), platform: 'unix' });
   const ask = async (port: number, path = '/healthz'): Promise<string> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined);
     return response === undefined ? 'refused' : `${response.status} ${await response.text()}`;
   };
   return {
-    world,
+    host,
     driver,
     ports,
     code,
     ask,
     socket: join(registration, 'a.example.com-reg.sock'),
     [Symbol.asyncDispose]: async () => {
-      world.stop();
+      host.stop();
       await code.catch(() => undefined);
       await driver[Symbol.asyncDispose]();
     },
@@ -81,7 +81,7 @@ describe('the command line', () => {
   ] as const)('given %o, then the process ends before anything runs', async (args, ...[code, text]) => {
     await using node = await startNode(args);
     expect(await node.code).toBe(code);
-    expect(node.world.logged()).toContain(text);
+    expect(node.host.logged()).toContain(text);
   });
 });
 
@@ -92,7 +92,7 @@ describe('two programs in one process', () => {
     await until(async () => (await node.ask(node.ports.livenessprobe)) === '200 ok');
     expect(await node.ask(node.ports.livenessprobe, '/metrics')).toContain('csi_sidecar_operations_seconds');
     expect(await node.ask(node.ports.registrar, '/metrics')).toContain('404');
-    node.world.stop();
+    node.host.stop();
     expect(await node.code).toBe(0);
     expect(existsSync(node.socket)).toBe(false);
     expect(await node.ask(node.ports.livenessprobe)).toBe('refused');
@@ -103,13 +103,13 @@ describe('two programs in one process', () => {
     const port = await freePort();
     await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
     await using node = await startNode([`--registrar-http-endpoint=127.0.0.1:${port}`]);
-    await until(() => node.world.logged().includes('will be started again'));
+    await until(() => node.host.logged().includes('will be started again'));
     await until(async () => (await node.ask(node.ports.livenessprobe)) === '200 ok');
     expect(existsSync(node.socket)).toBe(false);
     await new Promise((resolve) => taken.close(resolve));
-    await node.world.clock.advance(1_000);
+    await node.host.clock.advance(1_000);
     await until(() => existsSync(node.socket));
-    expect(node.world.logged()).toContain('part="registrar"');
+    expect(node.host.logged()).toContain('part="registrar"');
     expect(await node.ask(node.ports.livenessprobe)).toBe('200 ok');
   });
 });

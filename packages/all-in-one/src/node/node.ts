@@ -21,10 +21,10 @@ export interface NodeDeps extends ProcessDeps {
 
 /** Resolves with the exit code. */
 export function runNode(deps: NodeDeps): Promise<number> {
-  const { world, lifecycle, files, platform } = deps;
+  const { host, lifecycle, files, platform } = deps;
   const start = { order: ['gates', 'version'], versionLine: 'omitted' } as const;
   return runProgram(deps, { program: nodeProgram, start }, async ({ values, log }) => {
-    const { clock } = world;
+    const { clock } = host;
     const { signal } = lifecycle;
     const registrar = readRegistrar(registrarValues(values));
     if (registrar.kind === 'refused') throw new ExitError(exitCodes.failure, registrar.message);
@@ -32,8 +32,8 @@ export function runNode(deps: NodeDeps): Promise<number> {
     const livenessprobe = readLivenessprobe(livenessprobeValues(values));
     if (livenessprobe.kind === 'refused') throw new ExitError(livenessprobe.exitCode, livenessprobe.message);
 
-    log.info(0, 'Version', { version: world.version });
-    const argv = [world.argv0, ...world.args];
+    log.info(0, 'Version', { version: host.version });
+    const argv = [host.argv0, ...host.args];
     const onPublishing = (): void => lifecycle.configure({ onSignal: 'drain' });
     const codes = await Promise.all([
       supervise(
@@ -49,7 +49,7 @@ export function runNode(deps: NodeDeps): Promise<number> {
         { clock, log },
         {
           name: 'livenessprobe',
-          run: (own, stop) => runLivenessprobe({ clock, log: own, world }, livenessprobe.settings, stop),
+          run: (own, stop) => runLivenessprobe({ clock, log: own, host }, livenessprobe.settings, stop),
         },
         signal,
       ),

@@ -2,7 +2,7 @@
 /** The attach loop alone, with memory that the test can look into: what wakes the loop, and what is forgotten. */
 import { createController, csiNodes, type KubeObject, volumeAttachments } from '@csi-sidecars/runtime';
 import { driverInfoOf } from '@csi-sidecars/test-driver';
-import { createProcess, createWorld } from '@csi-sidecars/test-driver/testing';
+import { createProcess, createTestCluster } from '@csi-sidecars/test-driver/testing';
 import { expect, it } from 'vitest';
 import { aCsiNode, anAttachment, attached, driverName, finalizer, someSettings } from '../../testing/builders.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
@@ -12,11 +12,15 @@ import { attachLoop } from './loop.ts';
 import { createAttachMemory } from './memory.ts';
 
 async function aLoop(...seed: readonly KubeObject[]) {
-  const world = createWorld({ serviceAccount: 'csi:attacher', rules: clusterRules, driver: { name: driverName } });
-  for (const object of seed) world.server.seed(object);
-  const process = createProcess(world, { name: 'csi-attacher', interrupt: undefined });
+  const cluster = createTestCluster({
+    serviceAccount: 'csi:attacher',
+    rules: clusterRules,
+    driver: { name: driverName },
+  });
+  for (const object of seed) cluster.server.seed(object);
+  const process = createProcess(cluster, { name: 'csi-attacher', interrupt: undefined });
   const [memory, runs] = [createAttachMemory(), createAttachmentRuns()];
-  const driver = driverInfoOf(world.driver.settings);
+  const driver = driverInfoOf(cluster.driver.settings);
   const settings = someSettings();
   const context = { driver, channel: process.ports.channel, settings, finalizer, memory, runs };
   const loop = attachLoop(context, watchedBy({ driverName, resyncMs: 0 }));

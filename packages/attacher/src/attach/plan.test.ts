@@ -6,13 +6,13 @@ import { aDriver, anAttachment, aVolume, finalizer, someSettings, type VolumeFac
 import { toPlan, toTarget } from './plan.ts';
 
 const always = 'PUBLISH_UNPUBLISH_VOLUME';
-interface Facts {
+interface PlanSetUp {
   readonly capabilities?: readonly string[];
   readonly defaultFsType?: string;
   readonly inline?: PersistentVolume['spec'];
 }
 
-function planOf(volume: VolumeFacts, { capabilities = [], defaultFsType = '', inline }: Facts = {}) {
+function planOf(volume: VolumeFacts, { capabilities = [], defaultFsType = '', inline }: PlanSetUp = {}) {
   const context = {
     driver: aDriver({ controller: [always, ...capabilities] }),
     settings: someSettings({ defaultFsType }),
@@ -22,7 +22,7 @@ function planOf(volume: VolumeFacts, { capabilities = [], defaultFsType = '', in
   return toPlan({ volume: { value: aVolume(volume) } }, attachment, context);
 }
 
-function requestOf(volume: VolumeFacts, facts?: Facts) {
+function requestOf(volume: VolumeFacts, facts?: PlanSetUp) {
   const plan = planOf(volume, facts);
   if (plan.kind === 'error') throw new Error(plan.message);
   return plan.value.request;

@@ -213,9 +213,9 @@ describe('when the process goes away', () => {
     const p = await claimed((fixture) => slow(fixture));
     await p.clock.advance(10_000);
     expect(hasProtection(p)).toBe(true);
-    const world = p.crash();
+    const cluster = p.crash();
     p.deleteClaim();
-    const next = await aProvisioner({ world, seed: [] });
+    const next = await aProvisioner({ cluster, seed: [] });
     await next.clock.advance(5_000);
     expect([next.driver.volumes().length, leaks(next), next.claim()]).toEqual([1, [], undefined]);
   });

@@ -208,9 +208,9 @@ describe('a record that is not taken at once', () => {
   it('given a crash before the record was saved, when the next process runs, then the volume is found by its name', async () => {
     const p = await claimed((fixture) => refuseVolumes(fixture, 99));
     await p.clock.advance(60_000);
-    const world = p.crash();
-    world.faults.splice(0);
-    const next = await aProvisioner({ world, seed: [] });
+    const cluster = p.crash();
+    cluster.faults.splice(0);
+    const next = await aProvisioner({ cluster, seed: [] });
     expect([next.driver.volumes().length, next.volume()?.spec?.csi?.volumeHandle]).toEqual([
       1,
       next.driver.volumes()[0]?.id,

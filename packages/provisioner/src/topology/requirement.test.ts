@@ -7,13 +7,13 @@ import type { AllowedTopologies } from './terms.ts';
 type Segments = Record<string, string>;
 
 /** A node: labels, and the keys the driver registered on it. `null`: registered without keys; absent: not registered. */
-interface NodeFacts {
+interface TopologyNode {
   readonly labels?: Segments;
   readonly keys?: readonly string[] | null;
   readonly has?: 'node only' | 'csinode only';
 }
 
-function cluster(nodes: Record<string, NodeFacts>): ClusterTopology & { readonly reads: string[] } {
+function cluster(nodes: Record<string, TopologyNode>): ClusterTopology & { readonly reads: string[] } {
   const reads: string[] = [];
   const csiNode = (name: string): CSINode | undefined => {
     const facts = nodes[name];
@@ -46,8 +46,8 @@ function cluster(nodes: Record<string, NodeFacts>): ClusterTopology & { readonly
   };
 }
 
-const zoned = (zone: string): NodeFacts => ({ labels: { zone }, keys: ['zone'] });
-const racked = (zone: string, rack: string): NodeFacts => ({ labels: { zone, rack }, keys: ['zone', 'rack'] });
+const zoned = (zone: string): TopologyNode => ({ labels: { zone }, keys: ['zone'] });
+const racked = (zone: string, rack: string): TopologyNode => ({ labels: { zone, rack }, keys: ['zone', 'rack'] });
 
 function ask(where: ClusterTopology, question: Partial<TopologyQuestion> = {}): unknown {
   const answer = toTopologyRequirement(
@@ -82,7 +82,7 @@ describe('immediate binding', () => {
   it.each([
     ['no Node objects', { a: { ...zoned('z1'), has: 'csinode only' } }],
     ['no labels', { a: { keys: ['zone'] } }],
-  ] as [string, Record<string, NodeFacts>][])(
+  ] as [string, Record<string, TopologyNode>][])(
     '[provisioner-topology-capacity#T4,T5] given %s, when asked, then an error, or no requirement without immediate topology',
     (_what, nodes) => {
       expect(ask(cluster(nodes))).toBe('error: topologyKeys [[zone]] were not found on any nodes');
@@ -93,7 +93,7 @@ describe('immediate binding', () => {
   it.each([
     ['no registration', { a: {} }],
     ['registrations without keys', { a: { keys: null }, b: { keys: [] } }],
-  ] as [string, Record<string, NodeFacts>][])(
+  ] as [string, Record<string, TopologyNode>][])(
     '[provisioner-topology-capacity#T6,T7] given %s, when asked, then no topology is available',
     (_what, nodes) => {
       expect(ask(cluster(nodes))).toBe('error: no available topology found');
@@ -107,7 +107,7 @@ describe('immediate binding', () => {
   });
 
   it('[provisioner-topology-capacity#T10,T47] given two key sets, when asked, then both are aggregated, shorter terms first', () => {
-    const nodes: Record<string, NodeFacts> = {
+    const nodes: Record<string, TopologyNode> = {
       a: { labels: { region: 'us-east' }, keys: ['region'] },
       b: { labels: { region: 'us-west', zone: 'zone1' }, keys: ['region', 'zone'] },
       c: { labels: { region: 'us-west', zone: 'zone2' }, keys: ['zone', 'region'] },
@@ -128,7 +128,7 @@ describe('immediate binding', () => {
 
   it('[provisioner-topology-capacity#T48,T49] given nodes with labels of both key sets, when asked, then each adds only what its driver registered', () => {
     const labels = { region: 'us', zone: 'z1' };
-    const nodes: Record<string, NodeFacts> = {
+    const nodes: Record<string, TopologyNode> = {
       a: { labels, keys: ['region'] },
       b: { labels: { region: 'eu', zone: 'z2' }, keys: ['zone'] },
       c: { labels: { region: 'xx', zone: 'xx' }, keys: null },
@@ -141,7 +141,7 @@ describe('immediate binding', () => {
   });
 
   it('[provisioner-topology-capacity#T50] given a coarse and a fine node, when asked, then the coarse one never appears finer', () => {
-    const nodes: Record<string, NodeFacts> = {
+    const nodes: Record<string, TopologyNode> = {
       a: { labels: { region: 'us-east', zone: 'zone1' }, keys: ['region'] },
       b: { labels: { region: 'us-east', zone: 'zone2' }, keys: ['region', 'zone'] },
     };
@@ -328,7 +328,7 @@ describe('a selected node', () => {
   });
 
   it('[provisioner-topology-capacity#T52,T57] given other key sets, when selected, then only nodes that cover its keys count', () => {
-    const nodes: Record<string, NodeFacts> = {
+    const nodes: Record<string, TopologyNode> = {
       a: { labels: { region: 'us-east' }, keys: ['region'] },
       b: { labels: { region: 'us-west', zone: 'zone1' }, keys: ['zone'] },
       c: { labels: { region: 'us-central', zone: 'zone2' }, keys: ['region', 'zone'] },

@@ -25,7 +25,7 @@ it.each([
       { storage: 'ControllerResizeInProgress' },
     ]);
     before.ask('2Gi');
-    const after = await aResizer({ world: before.crash() });
+    const after = await aResizer({ cluster: before.crash() });
     expect([after.sizes().slice(first), sizeOf(after)]).toEqual([[four], ['4Gi', '4Gi']]);
     await after.stop();
   },

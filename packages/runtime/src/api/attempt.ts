@@ -23,7 +23,7 @@ export interface Attempts {
 }
 
 export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning: (header?: string) => void): Attempts {
-  /** The time until the head of the answer is there counts, as in client-go. */
+  /** The duration ends when the head of the answer arrives, as in client-go. */
   const measured = async (request: TransportRequest, { exchanged }: RequestMetrics): Promise<TransportResponse> => {
     const { method } = request;
     const sentMs = clock.monotonicMs();
@@ -74,9 +74,9 @@ export function attempts({ transport, clock, metrics }: AttemptDeps, logWarning:
       return asFailure(error);
     }
   };
-  /** The deadline lasts until the body has ended, and nothing of it stays behind then. */
+  /** The deadline applies until the body ends. Its timer and its listener are removed then. */
   const stream: Attempt<TransportResponse> = async (call, leftMs) => {
-    // A watch has none: it follows the caller's own signal, and its chunks are not read here.
+    // A watch has no deadline: it follows the caller's signal, and the caller reads its chunks.
     if (leftMs === Infinity && call.signal !== undefined) return open(call, call.signal);
     const linked = linkSignals([call.signal]);
     const alarm = alarmOf(linked, leftMs);

@@ -27,9 +27,9 @@ export interface ApiClient {
   /** Any other path of the server (discovery, /readyz, /version), decoded as JSON. */
   raw(path: string, options?: CallOptions): Promise<unknown>;
   /**
-   * A list or watch as bytes, for informers: retried and throttled as its purpose demands, no deadline of its own for a
-   * watch. An answer other than 2xx, or of another media type than asked for, throws ApiError. A compressed body arrives
-   * decompressed, flush by flush; it is the caller's to consume or end.
+   * A list or watch as bytes, for informers: retried and throttled as its purpose demands, no deadline of its own for a watch.
+   * An answer other than 2xx, or of another media type than asked for, throws ApiError. A compressed body arrives decompressed,
+   * flush by flush; the caller must consume or end it.
    */
   stream(request: StreamRequest, signal: AbortSignal): Promise<TransportResponse>;
 }
@@ -66,7 +66,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Deadline of the whole call without throttling time. Default 70 s (list 120 s). */
   readonly timeoutMs?: number;
-  /** `low` (events) takes from the rate limit only what the others leave, and is never starved either. */
+  /** `low` (events) uses the part of the rate limit that other requests leave, and at least every tenth token. */
   readonly priority?: Priority;
 }
 

@@ -104,7 +104,7 @@ describe('verbs against an API server', () => {
 });
 
 describe('what is sent', () => {
-  it('given each kind of patch, then the content type and the query are those of it', async () => {
+  it('given each kind of patch, then the request has its content type and its query', async () => {
     const { client, requests } = scripted({ body: { metadata: {} } });
     const target = { resource: persistentVolumes, ref: { name: 'a/b' } };
     await client.patch(target, { type: 'json', operations: [] });
@@ -119,7 +119,7 @@ describe('what is sent', () => {
     ]);
   });
 
-  it('given a delete with conditions, then they are in its body; without, there is none', async () => {
+  it('given a delete with conditions, then they are in its body; without conditions it has no body', async () => {
     const { client, requests } = scripted({ body: { kind: 'Status', status: 'Success' } });
     await client.delete(persistentVolumes, { name: 'a' });
     await client.delete(persistentVolumes, { name: 'a' }, { preconditions: { uid: 'u' }, gracePeriodSeconds: 0 });
@@ -197,7 +197,7 @@ describe('what is answered', () => {
     expect(open).toBe(0);
   });
 
-  it('given a Status, then the error says what it says', async () => {
+  it('given a Status, then the error has its message, reason and details', async () => {
     const details = { name: 'a', kind: 'persistentvolumes', causes: [{ reason: 'x', field: 'y' }] };
     const { error } = await getFailure({
       status: 422,
@@ -206,7 +206,7 @@ describe('what is answered', () => {
     expect(error).toMatchObject({ message: 'is invalid', status: 422, reason: 'Invalid', details, isStatus: true });
   });
 
-  it('given a refusal inside a 200, then it is an error', async () => {
+  it('given a Status of failure in an answer with code 200, then it is an error', async () => {
     const { error } = await getFailure({ body: { kind: 'Status', status: 'Failure', message: 'no', code: 403 } });
     expect(error).toMatchObject({ name: 'ApiError', status: 403, message: 'no' });
   });

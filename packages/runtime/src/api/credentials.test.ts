@@ -89,7 +89,7 @@ describe('a request that is refused', () => {
     expect(openBodies()).toBe(3);
   });
 
-  it('[runtime#22] given that the newest token is refused as well, then that is the answer', async () => {
+  it('[runtime#22] given that the newest token is refused as well, then the caller receives the refusal', async () => {
     const { clock, file, send, sent } = setUp({}, { status: 401 });
     await send();
     await clock.advance(5000);
@@ -118,7 +118,7 @@ describe('a request that is refused', () => {
     expect([sent(), reads]).toEqual([['Bearer mine'], []]);
   });
 
-  it('given a refusal while somebody finds nothing new, then it is read again before anybody goes on', async () => {
+  it('given a refusal during a read that finds the same token, then the file is read again before any request continues', async () => {
     const clock = new FakeClock();
     const [one, two] = [{ authorization: 'Bearer one' }, { authorization: 'Bearer two' }];
     const answers = [one, one, two];

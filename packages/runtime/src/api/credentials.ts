@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Who we are to the API server: the Authorization header of every request, or the certificate of a connection that comes with
- * it, read again as they rotate.
+ * How requests are authenticated to the API server: the Authorization header of every request, or the certificate of a
+ * connection that comes with it, read again as they rotate.
  *
  * Guarantees: any number of concurrent requests cause one read; a failed read keeps the last good token; the token occurs
  * in no error and no log line.
@@ -12,9 +12,9 @@ import { type Transport, TransportError, type TransportRequest } from './transpo
 import { unlessAborted } from './unless-aborted.ts';
 
 export interface Credential {
-  /** The value of the header, if a header says who we are. */
+  /** The value of the Authorization header, if there is one. */
   readonly authorization?: string | undefined;
-  /** What connections are made with, if an exec plugin printed it; the TLS source asks for it there. */
+  /** The client certificate, if an exec plugin printed one. The TLS source reads it. */
   readonly identity?: Identity | undefined;
 }
 
@@ -35,24 +35,24 @@ export function isSameCredential(one: Credential, other: Credential): boolean {
 export interface Credentials {
   /** A promise while it is being read; rejects with a TransportError if there is none. */
   readonly current: () => Credential | Promise<Credential>;
-  /** The server refused what it got: read again, unless that has been done since `sentMs` (monotonic). */
+  /** Called when the server refuses the credentials: reads them again, unless they were read after `sentMs` (monotonic). */
   readonly refused: (sentMs: number) => void;
 }
 
 /** A token is trusted for a minute, less ten seconds so that it does not expire on its way. */
 const tokenFreshForMs = 50_000;
-/** After a failed read the old token serves this long before the next try. */
+/** After a failed read the old token is used for this long before the next read. */
 const retryAfterMs = 10_000;
 
 export interface CachedCredentialsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * `refused`: what was got last does not work, so do not answer from a cache. To answer with the very object of the last time
-   * is to say that nothing was read.
+   * `refused`: the server refused the last credentials, so a cache must not answer. To return the same object as last time
+   * means that nothing was read.
    */
   readonly read: (why: 'due' | 'refused') => Promise<Credential>;
-  /** How long it serves before `read` is asked again; 0: for each request. Default: as long as a token from a file. */
+  /** The time before `read` is called again; 0: it is called for each request. Default: as long as a token from a file. */
   readonly freshForMs?: number;
 }
 
@@ -71,7 +71,7 @@ export function cachedCredentials(deps: CachedCredentialsDeps): Credentials {
     const seen = refusals;
     try {
       const found = await read(seen > answered ? 'refused' : 'due');
-      // Whatever was refused while something new was read was the one before.
+      // A refusal during a read that finds new credentials was about the old ones.
       answered = found === value ? seen : refusals;
       if (found !== value) readMs = startedMs;
       value = found;
@@ -86,7 +86,7 @@ export function cachedCredentials(deps: CachedCredentialsDeps): Credentials {
       dueMs = startedMs + retryAfterMs;
       return value;
     }
-    // Refused while it was found to be what it was: those who wait want another one.
+    // A refusal during a read that finds the same credentials: the waiting requests need other ones.
     return refusals > answered ? renew() : value;
   };
   return {

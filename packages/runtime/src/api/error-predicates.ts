@@ -80,7 +80,7 @@ export function isNamespaceTerminating(error: unknown): boolean {
 
 const tooLargeVersion = 'Too large resource version';
 
-/** The server has not seen that resource version yet. Older servers say so in words only. */
+/** The server has not seen that resource version yet. Older servers report it only in the message. */
 export function isTooLargeResourceVersion(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   if (hasCause(error, 'ResourceVersionTooLarge')) return true;

@@ -57,7 +57,10 @@ function copyAny(value: unknown): unknown {
   return copy;
 }
 
-/** Whether a number of sixteen digits or more may occur. May be wrong about digits inside a string, never the other way. */
+/**
+ * True if the text may hold a number of sixteen digits or more. Digits inside a string may make it true; it is never false by
+ * mistake.
+ */
 export function hasLongInteger(bytes: Uint8Array): boolean {
   // Any run of sixteen digits covers one of these positions.
   for (let at = digitsAtRisk - 1; at < bytes.length; at += digitsAtRisk) {

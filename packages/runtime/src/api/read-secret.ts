@@ -4,8 +4,8 @@ import type { ApiClient, CallOptions, ObjectRef } from './client.ts';
 import { secrets } from './resource.ts';
 
 /**
- * Rejects with what the server said, and when a value is no text. Nothing of a value is in an error: the decoder's own message
- * says nothing about which secret it was either.
+ * Rejects with what the server said, and when a value is no text. No error contains a part of a value. The decoder's own
+ * message is replaced, because it does not name the secret.
  */
 export async function readSecret(
   api: Pick<ApiClient, 'get'>,

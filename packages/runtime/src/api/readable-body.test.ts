@@ -33,7 +33,7 @@ function setUp(truncated?: TransportError) {
 }
 
 describe('a stream as a body', () => {
-  it('given somebody who waits, then each chunk is handed out as it came', async () => {
+  it('given a reader that waits, then it receives each chunk as it arrives', async () => {
     const { next, push, readable, ends, arrivals } = setUp();
     const first = next();
     await push('a');
@@ -58,7 +58,7 @@ describe('a stream as a body', () => {
     expect(await next()).toBe('ab');
   });
 
-  it('given as much unasked for as the stream may hold, then it is held back until somebody asks', async () => {
+  it('given as many unread bytes as the stream may hold, then it is paused until a reader asks', async () => {
     const { next, push, readable, arrivals } = setUp();
     await push('abcd');
     expect([readable.isPaused(), arrivals()]).toEqual([true, 1]);
@@ -84,7 +84,7 @@ describe('a stream as a body', () => {
     expect([await waiting, ends]).toEqual(['cut short', ['failed']]);
   });
 
-  it('given a body that is ended before it was begun, then what it held is let go and the stream is not held back', async () => {
+  it('given a body that is ended before it is read, then its chunks are dropped and the stream is not paused', async () => {
     const { next, push, readable, end, ends } = setUp();
     await push('abcd');
     await end();
@@ -92,7 +92,7 @@ describe('a stream as a body', () => {
     expect([await next(), readable.isPaused(), readable.readableLength, ends]).toEqual(['done', false, 0, ['early']]);
   });
 
-  it('given somebody who waits when the body is ended, then the wait ends', async () => {
+  it('given a reader that waits, when the body is ended, then the wait ends', async () => {
     const { next, end, ends } = setUp();
     const waiting = next();
     await end();

@@ -3,8 +3,8 @@
  * A Node stream as the body of a response. Unlike the stream's own iterator it can be ended before it was begun, and it
  * does not take a stream that just closed for a complete one. At most one `next` may be pending, as `for await` does it.
  *
- * What arrives goes to whom waits for it by the shortest way that a stream has: it flows, and is paused only when as much as
- * it may hold lies here unasked for. Then the peer is held back.
+ * The stream flows, which is the fastest way to a waiting reader. It is paused only when the unread chunks reach its
+ * high-water mark, so that the peer stops sending.
  */
 import type { Readable } from 'node:stream';
 import { TransportError } from './transport.ts';
@@ -15,7 +15,7 @@ export interface BodyHooks {
   /** Bytes have arrived. */
   arrived?(): void;
   toError(error: Error): TransportError;
-  /** Asked when the stream has ended without an error: why the body is not complete all the same. */
+  /** Called when the stream ends without an error. Returns the error of a body that is not complete. */
   truncated?(): TransportError | undefined;
   /** Called once. */
   finished(how: BodyEnd): void;
@@ -26,7 +26,7 @@ type Next = IteratorResult<Uint8Array, undefined>;
 const done: Next = { done: true, value: undefined };
 
 export function readableBody(readable: Readable, hooks: BodyHooks): AsyncIterable<Uint8Array> {
-  /** Arrived, and not asked for. */
+  /** Chunks that have arrived and are not read yet. */
   let held: Uint8Array[] = [];
   let heldBytes = 0;
   let waiting: PromiseWithResolvers<Next> | undefined;
@@ -50,7 +50,7 @@ export function readableBody(readable: Readable, hooks: BodyHooks): AsyncIterabl
     heldBytes = 0;
     if (readable.isPaused()) readable.resume();
   };
-  /** What there is to say without waiting. */
+  /** The result that is known without waiting. */
   const ready = (): Promise<Next> | undefined => {
     if (finished) return Promise.resolve(done);
     if (held.length > 0) return Promise.resolve({ done: false, value: takeHeld() });

@@ -3,9 +3,9 @@
  * The client-side rate limit: a token bucket of `burst` tokens, refilled continuously at `qps`. Waiters are served in the
  * order they came; one that gives up leaves its place to those behind it.
  *
- * Low priority is what a storm of events has: it leaves half of the burst to the others, so that a write finds a token
- * although the storm goes on, and waits while others wait. Every tenth token is its own all the same: a client that is
- * throttled all day long still has to say why.
+ * Requests of low priority (events) leave half of the burst to the others and wait while others wait, so that a write finds a
+ * token during a storm of events. Every tenth token is reserved for low priority, so that a client that is throttled for hours
+ * still records events.
  *
  * Not here: deadlines of requests (they begin when the wait is over) and logging of waits.
  */
@@ -27,8 +27,8 @@ export interface Ticket {
 
 export interface RequestLimiter {
   /**
-   * Undefined when the request may leave at once, else a promise of that moment. Throws, or rejects with, a TransportError
-   * when the ticket's signal aborts, or will certainly do so before its turn.
+   * Returns undefined if the request may be sent at once, else a promise that resolves when it may. Throws or rejects with a
+   * TransportError when the ticket's signal aborts, or will certainly do so before its turn.
    */
   acquire(ticket: Ticket): Promise<void> | undefined;
 }
@@ -66,7 +66,7 @@ export function createRequestLimiter(clock: Clock, limit: RateLimit): RequestLim
   };
   const someoneWaits = (): boolean => waiting.normal.length + waiting.low.length > 0;
   const lowIsDue = (): boolean => waiting.low.length > 0 && servedNormal >= normalInARow;
-  /** Whose turn it is, and how many tokens have to be there. */
+  /** The next waiter, and the number of tokens that it needs. */
   const turn = (): { readonly of: Priority; readonly needs: number } => {
     if (waiting.normal.length === 0) return { of: 'low', needs: wholeToken + reserved };
     return { of: lowIsDue() ? 'low' : 'normal', needs: wholeToken };

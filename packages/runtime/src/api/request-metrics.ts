@@ -6,7 +6,7 @@
 import type { Metrics } from '../metrics/metrics.ts';
 
 export interface RequestMetrics {
-  /** An answer came, or none did: then the code is `<error>`. */
+  /** Called for each answer, and for each exchange without an answer, with the code `<error>`. */
   readonly exchanged: (exchange: { readonly method: string; readonly code: string; readonly ms: number }) => void;
   readonly limited: (wait: { readonly method: string; readonly ms: number }) => void;
   readonly retried: (attempt: { readonly method: string; readonly code: string }) => void;

@@ -69,7 +69,7 @@ export function mediaType(response: TransportResponse): string | undefined {
 }
 
 function refusal(status: Status, response: TransportResponse): ApiError {
-  // A refusal inside a 2xx answer carries its own code; of any other answer HTTP's is the truth.
+  // A refusal inside a 2xx answer carries its own code. For every other answer the HTTP status counts.
   const code = isSuccess(response) ? (status.code ?? 500) : response.status;
   const details = withRetryAfter(status.details, parseRetryAfterMs(response.headers['retry-after']));
   return toApiError({ ...status, code, details }, `the server answered ${code} without a message`);

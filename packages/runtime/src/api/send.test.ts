@@ -144,7 +144,7 @@ describe('retries of broken exchanges', () => {
     expect(sentAt).toEqual([0]);
   });
 
-  it('given another error after a retry, then it tells of the previous one', async () => {
+  it('given another error after a retry, then its message contains the previous one', async () => {
     const { client, outcomeOf } = setUp([failed('reset'), failed('refused')]);
     expect(await outcomeOf(client.get(persistentVolumes, name))).toMatchObject({
       failure: 'refused',
@@ -367,7 +367,7 @@ describe('what is measured', () => {
 });
 
 describe('what is logged', () => {
-  it('given waits for the limiter, then short ones are silent and very long ones are said aloud once in a while', async () => {
+  it('given waits for the limiter, then short ones are not logged, and very long ones are logged at a lower level from time to time', async () => {
     const { client, logger, outcomeOf } = setUp([volume], { qps: 1, burst: 1 });
     await outcomeOf(Promise.all([1, 2, 3, 4].map(() => client.get(persistentVolumes, name))));
     const waits = logger.lines.map((line) => (line.kind === 'info' ? [line.level, line.message, line.facts] : []));

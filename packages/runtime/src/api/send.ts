@@ -64,7 +64,7 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
       logRetry(logger, call, { attempt: retries + 1, delayMs: decision.afterMs, error: result.error });
     await pause(deps.clock, call, Math.min(decision.afterMs, leftMs));
     leftMs -= decision.afterMs;
-    // The server asked for more time than the caller has: what it said is the better error.
+    // The server asks for a longer pause than the deadline allows, so its answer is the more useful error.
     if (leftMs <= 0) throw result.error;
   }
 }

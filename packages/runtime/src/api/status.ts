@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How the API server says that something went wrong: in the body of a refusal, or in the last event of a watch. */
+/** How the API server reports a failure: in the body of a refusal, or in the last event of a watch. */
 import { ApiError, type StatusDetails } from './errors.ts';
 
-/** As much of a `Status` as there is. */
+/** The fields of a `Status`. Each may be missing. */
 export interface Status {
   readonly status?: string;
   readonly message?: string;
@@ -15,7 +15,7 @@ export function isStatus(value: unknown): value is Status {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'Status';
 }
 
-/** `silent` is the message where the server gives none. */
+/** `silent` is the message if the server sends none. */
 export function toApiError({ code = 500, reason = '', message, details }: Status, silent: string): ApiError {
   return new ApiError({ status: code, reason, message: message ?? silent, details });
 }

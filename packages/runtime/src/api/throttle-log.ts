@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Says that a request had to wait for the client's own rate limit, without flooding the log while all of them do. */
+/** Logs that a request had to wait for the client's own rate limit, without flooding the log when all requests wait. */
 import type { Clock } from '../clock/clock.ts';
 import type { Logger } from '../log/logger.ts';
 import type { TransportRequest } from './transport.ts';
 
 const longWaitMs = 50;
 const extraLongWaitMs = 1000;
-/** A very long wait is also said at a lower level: at 2 once per second, where that is off at 0 once per ten seconds. */
+/**
+ * Very long waits are also logged at a lower level: at level 2 once a second or, if that is off, at level 0 once in ten
+ * seconds.
+ */
 const loudLevels: readonly { readonly level: number; readonly everyMs: number }[] = [
   { level: 2, everyMs: 1000 },
   { level: 0, everyMs: 10_000 },

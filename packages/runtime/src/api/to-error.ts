@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What was thrown, as an error. */
+/** Converts what was thrown to an Error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

@@ -73,7 +73,7 @@ export function linkSignals(parents: readonly (AbortSignal | undefined)[]): Link
   return linked;
 }
 
-/** Is itself the listener on its parents: every request has one of these, and most have nothing to do. */
+/** The object itself is the listener on its parents, because every request has one and most never have to act. */
 class Linked implements LinkedSignal {
   readonly #controller = new AbortController();
   readonly #parents: AbortSignal[] = [];
@@ -105,5 +105,5 @@ class Linked implements LinkedSignal {
   }
 }
 
-/** One for all: making an exception with its stack for every call would be a tenth of the cost of a small request. */
+/** Shared by all calls: to create an error with its stack for each call would be a tenth of the cost of a small request. */
 const ended = new DOMException('the call has ended', 'AbortError');

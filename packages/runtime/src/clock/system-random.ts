@@ -5,10 +5,10 @@ import type { Random } from './random.ts';
 
 type Crypto = Pick<typeof nodeCrypto, 'randomFillSync' | 'randomUUID'>;
 
-/** How many numbers are drawn at a time: every event's name takes one, and the call costs far more than the number. */
+/** The number of values drawn at a time: the name of every event needs one, and the call costs far more than the value. */
 const drawn = 64;
 
-/** The module is loaded when it is first asked: a program that never does saves a MiB. */
+/** The module is loaded at the first use, so that a program that never uses it saves a MiB. */
 export function systemRandom(): Random {
   const crypto = (): Crypto => process.getBuiltinModule('node:crypto');
   const numbers = new Uint32Array(drawn);

@@ -3,8 +3,8 @@
 export type Outcome =
   | { readonly kind: 'done' } // forget failures
   | { readonly kind: 'requeueAfter'; readonly afterMs: number } // forget, look again later
-  | { readonly kind: 'retry'; readonly cause: Error; readonly withinMs?: number } // back off, but look again at the latest then
-  | { readonly kind: 'postpone'; readonly reason: string } // back off: it waits for something outside, which is no failure
+  | { readonly kind: 'retry'; readonly cause: Error; readonly withinMs?: number } // back off, but run again within this time
+  | { readonly kind: 'postpone'; readonly reason: string } // back off, but count no error: the key waits for an event outside
   | { readonly kind: 'dropped' }; // not ours: leave the failure counter alone
 
 /** One run for one key. Throws only for defects: those are logged with stack, counted and retried. */

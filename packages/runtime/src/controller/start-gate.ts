@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * Whether new work may start. A process that was suspended wakes up with work in its hands long after its lease may have
- * gone to another; the gate is what a worker asks before each reconcile.
+ * Whether new work may start. A suspended process may resume with pending work long after another replica took its lease, so
+ * workers ask the gate before each reconcile.
  */
 export interface StartGate {
   /** Computed at the moment of asking. */

@@ -247,7 +247,7 @@ describe('gate', () => {
     };
   }
 
-  it('given a closed gate, then a key waits in the hands of its worker until it opens', async () => {
+  it('given a closed gate, then the worker holds its key until the gate opens', async () => {
     const { gate, unlock } = aGate();
     const { queue, runs } = aFixture({ reconcile: async () => done, gate });
     queue.add('a');

@@ -78,7 +78,7 @@ export function profilingRoutes({ clock, argv }: ProfilingDeps): readonly HttpRo
   ];
 }
 
-/** As Go: what is no positive number means the default. */
+/** As in Go, anything but a positive number means the default. */
 function secondsOf(query: URLSearchParams, fallback: number): number {
   const seconds = Number(query.get('seconds') ?? '');
   return seconds > 0 ? seconds : fallback;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** An Event as the API server takes it, built from what a controller says. */
+/** Builds an Event for the API server from what a controller reports. */
 import { definedOnly } from '../api/defined-only.ts';
 import { timestamp } from '../api/timestamp.ts';
 import type { Event, KubeObject } from '../api/objects.ts';
@@ -32,7 +32,10 @@ export function createEventBuilder(
   let lastNanos = 0n;
   let fraction: bigint | undefined;
 
-  /** Unix nanoseconds as upstream's; what the clock does not know is each recorder's own, so that two do not collide. */
+  /**
+   * Unix nanoseconds, as upstream's. The digits below the precision of the clock differ between recorders, so that names do
+   * not collide.
+   */
   function nextNanos(): bigint {
     fraction ??= BigInt(Math.floor(random.next() * 1e6));
     const now = BigInt(Math.floor(clock.nowMs())) * 1_000_000n + fraction;

@@ -143,7 +143,7 @@ describe('what is written', () => {
     expect(stored()[0]?.involvedObject).toEqual({ apiVersion: 'v1', kind: 'PersistentVolume', name: 'pv' });
   });
 
-  it('[runtime#166] given a type that is none, then there is an error line and nothing is sent', async () => {
+  it('[runtime#166] given an unknown event type, then an error is logged and nothing is sent', async () => {
     const { clock, recorder, writes, errors } = aFixture();
     recorder.record(claim('data'), { type: 'Error' as 'Warning', reason: 'R', message: 'm' });
     await clock.advance(0);
@@ -159,7 +159,7 @@ describe('what is written', () => {
     expect(stored()[0]?.involvedObject).toMatchObject({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' });
   });
 
-  it('given an object that says nothing of itself, then there is an error line and the caller goes on', async () => {
+  it('given an object without kind and name, then an error is logged and the caller continues', async () => {
     const { recorder, errors } = aFixture();
     recorder.record({}, warning('x'));
     expect(errors()).toEqual(['Could not construct reference, will not report event']);
@@ -277,7 +277,7 @@ describe('what goes wrong', () => {
     expect(fixture.writes()[3]?.body).not.toHaveProperty('metadata.resourceVersion');
   });
 
-  it('[runtime#161] given a refusal, then one error line, no retry, and the next event is tried', async () => {
+  it('[runtime#161] given a refusal, then one error is logged, the write is not retried, and the next event is written', async () => {
     const forbidden: Fault = { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' };
     const fixture = aFixture([{ when: isWrite, fault: forbidden }]);
     await recordAll(fixture, ['a', 'b'], 60_000);

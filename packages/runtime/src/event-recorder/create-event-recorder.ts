@@ -33,7 +33,7 @@ export interface EventRecorderOptions {
   readonly host?: string;
   /**
    * The first of an object's events waits at least so long before it is written, and at most twice as long, so that the
-   * requests that it tells about, or announces, go first. Default 0; a flush does not wait.
+   * requests that it reports or announces are sent first. Default 0; a flush does not wait.
    */
   readonly delayMs?: number;
 }
@@ -43,7 +43,7 @@ interface Line {
   readonly object: string;
   /** The first one is being worked on. */
   readonly waiting: Event[];
-  /** What is to be written of it, from its first try on. */
+  /** The write that its first attempt decided on. */
   correlated: Correlated | undefined;
   /** Number of attempts to write the first of these events. */
   tries: number;
@@ -77,9 +77,9 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
   /** The objects whose first event came within one delay wait together: a timer for each would wake the process for each. */
   let batch: { readonly closesMs: number; readonly over: Promise<void> } | undefined;
   let unwritten = 0;
-  /** Aborts when there is no time for pauses any more. */
+  /** Aborts when pauses have to end. */
   let hurry = new AbortController();
-  /** Aborts when there is no time for requests either. */
+  /** Aborts when requests have to end, too. */
   let giveUp = new AbortController();
   /** Called when no event is left. */
   let idle: (() => void) | undefined;
@@ -111,7 +111,7 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
     return batch.over;
   }
 
-  /** A writer goes on for as long as there is something, so that a busy recorder adds few tasks. */
+  /** A writer continues while events are waiting, so that a busy recorder adds few tasks. */
   function queue(line: Line): void {
     ready.push({ line, signal: giveUp.signal });
     if (writers === maxWrites) return;
@@ -164,7 +164,7 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
     finish(line);
   }
 
-  /** Others write meanwhile. */
+  /** Other writers continue meanwhile. */
   async function tryAgain(line: Line): Promise<void> {
     await pause(line.tries === 1 ? retryPauseMs * random.next() : retryPauseMs);
     queue(line);
@@ -180,12 +180,12 @@ export function createEventRecorder(deps: EventRecorderDeps, options: EventRecor
     if (unwritten === 0) idle?.();
   }
 
-  /** Cut short by a flush. */
+  /** A pause that a flush cuts short. */
   async function pause(ms: number): Promise<void> {
     await clock.sleep(ms, hurry.signal).catch(() => undefined);
   }
 
-  /** Ends a flush: what is being tried fails now, for the last time; the rest is not tried any more. */
+  /** Ends a flush: running attempts fail now and are the last; the remaining events are not tried again. */
   function drop(): void {
     if (unwritten > 0)
       logger.error(undefined, 'Dropped events that could not be written in time', { count: unwritten });

@@ -10,9 +10,9 @@ import type { Correlated } from './correlator.ts';
 
 export type WriteResult =
   | { readonly kind: 'written'; readonly event: Event }
-  /** The server did not answer: worth another try. */
+  /** The server did not answer, so another attempt may succeed. */
   | { readonly kind: 'unanswered'; readonly error: TransportError }
-  /** What the server does not want. `expected`: nothing that anybody could do something about. */
+  /** The server refused the event. `expected`: a refusal that no user can prevent. */
   | { readonly kind: 'rejected'; readonly error: unknown; readonly expected: boolean };
 
 /** One request, or two. Shorter than the client's default: an event is not worth a long wait, and others wait behind it. */

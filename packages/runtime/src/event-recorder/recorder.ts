@@ -18,6 +18,6 @@ export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
-  /** The part of the object that is meant. */
+  /** The part of the object that the event is about. */
   readonly fieldPath?: string;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Patches that name one finalizer by value. A merge patch replaces the whole list, and so brings back what somebody else took off;
- * a JSON patch names a place in a list that may have changed. These need no second try, never double an entry, and leave the
- * others as they are, however old the known object is. The UID keeps them from another object of the same name.
+ * Patches that name one finalizer by value. A merge patch replaces the whole list, and so restores a finalizer that another
+ * writer removed; a JSON patch names a position in a list that may have changed. These patches need no retry, never duplicate
+ * an entry, and leave the other entries as they are, however old the known object is. The UID keeps them from another object of
+ * the same name.
  *
  * Strategic merge patches: for built-in kinds only.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One finalizer of ours put on an object or taken off it, in a request that does nothing else. */
+/** Adds our finalizer to an object or removes it, in a request that does nothing else. */
 import type { ApiClient } from '../api/client.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Resource } from '../api/resource.ts';
@@ -15,7 +15,7 @@ export interface FinalizerDeps<T extends KubeObject> {
 export interface FinalizerTarget<T extends KubeObject> {
   /** A resource of a built-in kind. */
   readonly resource: Resource<T>;
-  /** However old: of it only the name, the UID and, to add, the order of finalizers count. */
+  /** It may be old: only its name, its UID and, to add a finalizer, the order of its finalizers are used. */
   readonly object: T;
   readonly finalizer: string;
 }

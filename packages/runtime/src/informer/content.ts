@@ -62,7 +62,7 @@ export interface Content<T extends KubeObject> extends Omit<Sink, 'setConnection
 export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexers: Indexers<T>): Content<T> {
   const { clock, logger, ownWrites, turns, deliver } = deps;
   let store = createStore(indexers);
-  /** Between lists it is not used, and holds nothing. */
+  /** Between lists it is unused and empty. */
   const nothing = createStore<T>();
   let collecting = nothing;
   let storeRv = '';
@@ -173,7 +173,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
         if (isHere) ownWrites.remember(key, { object: () => undefined, uid, resourceVersion, until: 'passed' });
         return;
       }
-      // What the watch has passed is either stored or gone again.
+      // An object that the watch has passed is either stored or deleted again.
       const passed = (compareResourceVersions(storeRv, resourceVersion) ?? -1) >= 0;
       if (passed || (stored !== undefined && isSameVersion(stored, object))) return;
       let current: Prepared<T> | undefined;
@@ -227,7 +227,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
 
 type Prepared<T> = T | typeof filtered | typeof failed;
 const filtered = 'filtered';
-/** What is known of the object stays as it is. */
+/** The stored state of the object stays as it is. */
 const failed = 'failed';
 
 /** The server's own rule: an update that leaves an object like this is its end. */

@@ -40,7 +40,7 @@ export interface InformerDeps {
   readonly streaming?: 'preferred' | 'off';
 }
 
-/** Without a namespace, or with an empty one: of all namespaces. */
+/** Without a namespace, or with an empty one, the informer covers all namespaces. */
 export interface InformerOptions<T extends KubeObject> extends Selection {
   readonly resource: Resource<T>;
   /** `metadata` asks the server for metadata only. Default `full`. */
@@ -102,7 +102,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
     { clock, logger },
     { periodMs: resyncMs, onDue: (round) => inBackground(replay.resync(round)) },
   );
-  /** What `run` has to wait for besides the reflector. */
+  /** The tasks that `run` waits for, besides the reflector. */
   const background = new Set<Promise<void>>();
   const inBackground = (work: Promise<void>): void => {
     const tracked = work.finally(() => background.delete(tracked));
@@ -173,7 +173,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
   };
 }
 
-/** As a label of metrics: two informers of one collection must not share a series. */
+/** The labels of its metrics. Two informers of one collection must not share a series. */
 function selectorOf<T extends KubeObject>({ labelSelector, fieldSelector, content }: InformerOptions<T>): string {
   return [labelSelector, fieldSelector, content === 'metadata' ? content : undefined].filter(Boolean).join(';');
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What tells one content from the next. */
+/** Compares one content with the next. */
 import type { KubeObject } from '../api/objects.ts';
 import type { Budget } from './budget.ts';
 import type { ObjectKey } from './informer.ts';
@@ -14,15 +14,16 @@ export interface Difference<T> {
 }
 
 export interface Changed<T> {
-  /** Undefined for what is new. */
+  /** Undefined for a new object. */
   readonly previous: T | undefined;
   readonly current: T;
 }
 
 /**
- * Makes the content of the store that of the collection, and says what that changed. In place: only what differs is
- * indexed again, so a relist that brings little costs little, and there is no second set of indexes. In slices between which
- * the event loop turns: meanwhile the store holds each object in its old or its new state, and must not be changed by others.
+ * Changes the content of the store to that of the collection, and returns the differences. It works in place: only objects
+ * that differ are indexed again, so a relist with few changes costs little, and there is no second set of indexes. It works in
+ * slices between which the event loop turns: meanwhile the store holds each object in its old or its new state, and no other
+ * code may change it.
  */
 export async function mergeInto<T extends KubeObject>(
   store: Store<T>,

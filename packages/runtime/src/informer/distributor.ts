@@ -20,13 +20,13 @@ export interface Subscriber<T extends KubeObject> {
 }
 
 export interface Distributor<T extends KubeObject> {
-  /** Whether somebody has not seen everything yet. */
+  /** True while a handler has not received all objects. */
   someoneCatchesUp(): boolean;
   subscribe(handler: Handler<T>, phase: 'catchingUp' | 'live'): Subscriber<T>;
   remove(subscriber: Subscriber<T>): void;
-  /** To everyone who is live. */
+  /** Calls every live handler. */
   deliver(notification: Notification<T>): void;
-  /** To one, unless it was removed. */
+  /** Calls one handler, unless it was removed. */
   deliverTo(subscriber: Subscriber<T>, notification: Notification<T>): void;
 }
 

@@ -12,7 +12,7 @@ import { createStore } from './store.ts';
 const stream = (): ScriptedBody => new ScriptedBody();
 
 describe('handlers', () => {
-  it('[runtime#97] given a handler that throws, then the others still get everything and the failure is counted', async () => {
+  it('[runtime#97] given a handler that throws, then the other handlers are still called, and the failure is counted', async () => {
     const { api, informer, metrics, calls, start, stop } = scriptedInformer();
     informer.addHandler({
       add: () => {

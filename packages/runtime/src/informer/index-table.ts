@@ -4,7 +4,7 @@
  * the bare key takes 68: so one key is stored as it is and becomes a Set with the second.
  */
 export interface IndexTable<Key extends string> {
-  /** From the values it was found under to those it is found under now. */
+  /** Moves a key from its former index values to its current ones. */
   move(key: Key, change: { readonly from: readonly string[]; readonly to: readonly string[] }): void;
   keys(value: string): Iterable<Key>;
   values(): readonly string[];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What informers tell about themselves. One set per registry, shared by all informers; the labels `name` and `selector` tell them apart. */
+/** The metrics of informers. One set per registry, shared by all informers; distinguished by the labels `name` and `selector`. */
 import type { Metrics, Sample } from '../metrics/metrics.ts';
 import type { StepFacts } from './reflector/narrate.ts';
 import { isVeryShort } from './reflector/step.ts';
@@ -18,7 +18,7 @@ export interface InformerMetrics extends ReflectorMetrics {
 
 export interface Observed {
   readonly name: string;
-  /** What it selects beside that; empty for everything. */
+  /** The selectors beside the name; empty for everything. */
   readonly selector: string;
   readonly size: () => number;
   readonly monotonicMs: () => number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The informer over real sockets: what only they can show. */
+/** Tests of the informer that need real sockets. */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -55,7 +55,7 @@ class HeldClock extends FakeClock {
 }
 
 describe.each(['h2', 'http/1.1'] as const)('informer over %s', (protocol) => {
-  it('[runtime#54] given a slow consumer of 32 MB, then the server is held back; and a stop ends its stream', async () => {
+  it('[runtime#54] given a slow consumer of 32 MB, then the server stops sending, and a stop ends its stream', async () => {
     let progress = { written: 0 };
     let closed: Promise<unknown> | undefined;
     const { transport } = await fixture.setUp({

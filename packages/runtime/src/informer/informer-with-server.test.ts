@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The informer with the real client over a server that behaves. What no good server does is in the scripted tests. */
+/** The informer with the real client and a correct server. Tests with incorrect answers use a scripted server. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import {

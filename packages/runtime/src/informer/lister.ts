@@ -20,7 +20,7 @@ export interface ListerDeps<T extends KubeObject> {
 export function createLister<T extends KubeObject>({ content, ownWrites, logger }: ListerDeps<T>): Lister<T> {
   let warned = false;
 
-  /** `stored`, with what is pending in place of its older state where `belongs` says so. */
+  /** The stored objects. Pending own writes replace their older state where `belongs` accepts them. */
   const merged = (stored: Iterable<T>, belongs: (object: T) => boolean): readonly T[] => {
     const pending = ownWrites.pending();
     if (pending.size === 0) return [...stored];

@@ -3,7 +3,8 @@
  * Objects by key, without their keys: a string `namespace/name` takes as much memory as a uid, and both of its parts are in
  * the object already. So an object is found by its name, which few objects have in common, and then by its namespace.
  *
- * Guarantees: in the order in which names came; whatever changes during an iteration, what stays is seen by it once.
+ * Guarantees: iteration follows the order in which names were added; whatever changes meanwhile, each object that stays is
+ * visited once.
  */
 import type { KubeObject } from '../api/objects.ts';
 import type { ObjectKey } from './informer.ts';
@@ -15,7 +16,7 @@ export interface ReadonlyObjects<T> extends Iterable<T> {
 }
 
 export interface ObjectsByKey<T> extends ReadonlyObjects<T> {
-  /** Its metadata say which key it has. */
+  /** Its metadata determine its key. */
   set(object: T): void;
   delete(key: ObjectKey): void;
 }
@@ -70,7 +71,7 @@ function byNamespace<T extends KubeObject>(...objects: readonly T[]): Map<string
   return new Map(objects.map((object) => [namespaceOf(object), object]));
 }
 
-/** Empty for what is cluster scoped. */
+/** Empty for cluster-scoped objects. */
 function namespaceOf({ metadata }: KubeObject): string {
   return metadata?.namespace ?? '';
 }

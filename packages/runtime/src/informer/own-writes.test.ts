@@ -143,7 +143,7 @@ describe('read your writes', () => {
     await harness.stop();
   });
 
-  it('given a write that the watch brings before anybody reads, then only that of the watch is prepared; else both are, once', async () => {
+  it('given a write that the watch brings before it is read, then only the object of the watch is prepared; otherwise both are, once', async () => {
     const prepared: (string | undefined)[] = [];
     const harness = scriptedInformer({
       transform: {

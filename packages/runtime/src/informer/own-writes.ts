@@ -15,14 +15,14 @@ export interface OwnWrites<T extends KubeObject> {
   /** The cache is at this version of the object now, with it or without it. */
   caughtUp(key: ObjectKey, resourceVersion: string): void;
   deleted(key: ObjectKey, object: KubeObject): void;
-  /** What is newer than the cache, by key. Usually empty. */
+  /** The answers that are newer than the cache, by key. Usually empty. */
   pending(): ReadonlyMap<ObjectKey, Written<T>>;
 }
 
 export interface Written<T> {
   /**
-   * Undefined when what was written is not to be seen: a transform filters it out, or the write removed the object. Asked
-   * only when it is read: usually the watch brings the same object a moment later, and it is never read.
+   * Undefined if the object must not be shown: a transform filters it out, or the write removed the object. It is called only
+   * when the object is read: usually the watch brings the same object a moment later, and it is never called.
    */
   readonly object: () => T | undefined;
   readonly uid: string | undefined;
@@ -70,7 +70,7 @@ export function createOwnWrites<T extends KubeObject>(clock: Clock): OwnWrites<T
   };
 }
 
-/** What cannot be compared is not older: the cache is trusted then. */
+/** Versions that cannot be compared do not count as older: the cache is trusted in this case. */
 function isOlder(a: string, b: string): boolean {
   return (compareResourceVersions(a, b) ?? 0) < 0;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Telling handlers of what is in the store already: all of it to one that comes late, and again to those due for a resync. */
+/**
+ * Calls handlers for objects that are in the store already: a late handler receives all of them, and so does each handler that
+ * is due for a resync.
+ */
 import type { KubeObject } from '../api/objects.ts';
 import type { Clock } from '../clock/clock.ts';
 import { createBudget } from './budget.ts';

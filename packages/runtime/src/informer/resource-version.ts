@@ -5,8 +5,8 @@
  */
 
 /**
- * Negative, zero or positive; undefined when one of them is not a decimal number without leading zeros: what another
- * storage backend makes up can only be compared for equality.
+ * Negative, zero or positive; undefined when one of them is not a decimal number without leading zeros: versions of another
+ * storage backend can only be compared for equality.
  */
 export function compareResourceVersions(a: string, b: string): number | undefined {
   if (!isNumeric(a) || !isNumeric(b)) return undefined;

@@ -19,10 +19,10 @@ export interface Store<T extends KubeObject> {
   /** Throws `indexer conflict` for a name that exists; then nothing has changed. */
   addIndexers(indexers: Indexers<T>): void;
   hasIndex(name: string): boolean;
-  /** These three throw for an index that does not exist. */
+  /** The following three methods throw for an index that does not exist. */
   keysOf(index: string, value: string): Iterable<ObjectKey>;
   indexValues(index: string): readonly string[];
-  /** What the index function says of an object, stored or not. */
+  /** The index values of an object, stored or not. */
   valuesOf(index: string, object: T): readonly string[];
   /** An empty store with the same indexes. */
   emptyCopy(): Store<T>;

@@ -4,7 +4,7 @@ export interface SyncGate {
   recheck(): void;
   /** True as soon as the condition holds; false when the signal aborts or the gate is closed first. */
   whenOpen(signal: AbortSignal): Promise<boolean>;
-  /** It will never hold. */
+  /** Closes the gate: the condition will never hold. */
   close(): void;
 }
 

@@ -9,7 +9,7 @@ import { manyVolumes } from '../../testing/many-volumes.ts';
 
 const count = 50_000;
 const program = new URL('../../testing/synced-volumes.ts', import.meta.url).pathname;
-/** Half of what there is for the heap; the rest is for what is outside of it. */
+/** Half of the memory is for the heap, and the rest for memory outside of it. */
 const flags = ['--max-old-space-size=64', '--max-semi-space-size=1'];
 
 async function stream(response: ServerResponse): Promise<void> {

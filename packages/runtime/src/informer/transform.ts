@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * From what the server sent to what is cached: managedFields dropped (60 percent of a volume, and unused), the
- * user's transform, type meta stamped, equal parts shared, and in tests frozen.
+ * Converts an object of the server to one of the cache: managedFields dropped (60 percent of a volume, and unused), the user's
+ * transform, type meta stamped, equal parts shared, and in tests frozen.
  *
  * managedFields are set to undefined, not deleted: deleting turns the object into a dictionary, which costs more than the
  * empty slot and gives every object a shape of its own.
@@ -12,9 +12,9 @@ import type { ServerObject } from './decode/watch-event.ts';
 import { createCompact } from './compact.ts';
 
 /**
- * Runs once on every object before it is cached, and must be idempotent. It owns the object it gets: it may return it
- * changed, or another one of the same name and namespace. Undefined: the object is none of ours. It is not stored and no
- * handler hears of it; one that was stored is deleted. A transform that throws leaves what was known of the object as it is.
+ * Runs once on every object before it is cached, and must be idempotent. It owns the object that it receives: it may return
+ * the changed object, or another one of the same name and namespace. Undefined: the object is filtered out. It is not stored
+ * and no handler is called; a stored one is deleted. If a transform throws, the cached state of the object stays as it is.
  */
 export interface Transform<T extends KubeObject> {
   /** Part of an informer's identity: two transforms with one id do the same. */
@@ -22,7 +22,7 @@ export interface Transform<T extends KubeObject> {
   readonly apply: (object: T) => T | undefined;
 }
 
-/** The least of its metadata that a transform has to keep of an object. */
+/** The part of an object's metadata that a transform has to keep. */
 export function identityOf(metadata: ObjectMeta | undefined): ObjectMeta {
   const { namespace, name, uid, resourceVersion } = metadata ?? {};
   return {

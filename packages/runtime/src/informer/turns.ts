@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One at a time, in the order they came: pieces of work that each take several turns of the event loop. */
+/** Runs pieces of work one at a time, in the order in which they were added. Each may take several turns of the event loop. */
 export interface Turns {
   /** True while something runs or waits. */
   readonly busy: boolean;

@@ -38,7 +38,7 @@ describe('watch frames', () => {
     await stop();
   });
 
-  it('[runtime#46] given a last line that is whole but for its newline, then it counts', async () => {
+  it('[runtime#46] given a last line that is complete except for its newline, then it counts', async () => {
     const { api, clock, calls, start, stop } = scriptedInformer();
     api.answers(
       synced()

@@ -165,7 +165,7 @@ describe('taking the lease', () => {
     },
   );
 
-  it('[common#41] given a label value that is none, then create and update are refused for ever', async () => {
+  it('[common#41] given an invalid label value, then create and update are refused for ever', async () => {
     const { clock, candidate, writes, seedLease } = createElectionWorld();
     const a = candidate('a', { labels: { team: 'not a label!' } });
     await clock.advance(60_000);
@@ -177,7 +177,7 @@ describe('taking the lease', () => {
   });
 });
 
-it('[runtime#145] given a process that was suspended longer than its lease while it took it, then it looks again before it leads', async () => {
+it('[runtime#145] given a process that was suspended longer than its lease while it took the lease, then it reads the lease again before it leads', async () => {
   const { clock, candidate, server } = createElectionWorld({ without: ['watch'] });
   const isCreate = ({ verb }: { readonly verb: string }) => verb === 'create';
   const a = candidate('a', { faults: [{ when: isCreate, fault: { kind: 'delay', ms: 1000 } }] });
@@ -223,7 +223,7 @@ describe('watching the lease', () => {
     expect(startedMs).toBeLessThanOrEqual(lastRenewalMs + 16_000);
   });
 
-  it('given a standby that watches, then it asks for nothing while the leader renews, and holds one watch', async () => {
+  it('given a standby that watches, then it sends no requests while the leader renews, and holds one watch', async () => {
     const { clock, candidate, server } = createElectionWorld();
     candidate('a');
     await clock.advance(100);

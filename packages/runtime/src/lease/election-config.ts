@@ -7,8 +7,8 @@ export interface LeaderElectionOptions {
   /** Unique among the candidates; see `leaseIdentity`. */
   readonly identity: string;
   /**
-   * How long others wait, after they saw the last renewal, before they take over. Default 15 s. A part of a second is
-   * dropped: the record holds whole seconds, and this process must not lead longer than others wait.
+   * The time that other candidates wait after the last renewal that they saw, before they take over. Default 15 s. A part of a
+   * second is dropped: the record holds whole seconds, and this process must not lead longer than others wait.
    */
   readonly leaseDurationMs?: number;
   /** How long the leader tries to renew before it gives up. Default 10 s. */
@@ -17,7 +17,7 @@ export interface LeaderElectionOptions {
   readonly retryPeriodMs?: number;
   /** Set on the Lease; labels of others stay. Default none. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Gives the Lease back once the work has ended, so that a standby follows at once. Default false, as upstream. */
+  /** Releases the Lease after the work has ended, so that a standby takes over at once. Default false, as upstream. */
   readonly releaseOnExit?: boolean;
   /** Label `name` of the metrics. Default empty, as in the upstream sidecars. */
   readonly metricName?: string;
@@ -31,7 +31,7 @@ export interface ElectionConfig extends Required<LeaderElectionOptions> {
 /** Upstream's JitterFactor: an attempt to acquire may come up to 1.2 retry periods late. */
 export const acquireJitter = 1.2;
 
-/** What client-go panics about: a leader that could not be renewed in time. */
+/** Settings for which client-go panics, and durations with which a leader could not renew in time. */
 export class ElectionConfigError extends Error {
   override readonly name = 'ElectionConfigError';
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Carries out what a step of the election asks for: one request, one watch, one run of the work at a time. What comes of it
- * goes into the inbox; answers of cancelled requests and changes of closed watches do not.
+ * Performs the effects of a step of the election: one request, one watch, one run of the work at a time. Their results go into
+ * the inbox, except answers of cancelled requests and changes of closed watches.
  */
 import type { ApiClient } from '../api/client.ts';
 import type { Clock } from '../clock/clock.ts';
@@ -25,7 +25,7 @@ export interface EffectDeps {
 
 export interface ElectionEffects extends Disposable {
   perform(effect: Effect): void;
-  /** What the work threw, once it ended. */
+  /** The error that the work threw, after it has ended. */
   readonly failure: { readonly error: unknown } | undefined;
 }
 

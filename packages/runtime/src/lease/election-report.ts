@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the election tells people: log lines (texts and levels of client-go and csi-lib-utils), metrics, events on the Lease. */
+/** Reports the election: log lines (texts and levels of client-go and csi-lib-utils), metrics, events on the Lease. */
 import type { EventRecorder } from '../event-recorder/recorder.ts';
 import type { Facts, Logger } from '../log/logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';

@@ -8,7 +8,7 @@
  *        |                                          |     |        (renewal too late, another holder,
  *        | stop                          work ended |     |         same identity twice, stalled)
  *        v                                          v     |
- *     ended: stopped <---------------------- releasing    | work ended, Lease not to be given back
+ *     ended: stopped <---------------------- releasing    | work ended, Lease not to be released
  *            ^                                  |         v
  *            |                                  |       ended: stopped
  *            +---- not mine, error, too late ---+----> ended: released
@@ -25,7 +25,7 @@ export interface Standby {
   readonly kind: 'standby';
   readonly observed: Observed | undefined;
   readonly flight: Flight | undefined;
-  /** A watch tells about changes, so nothing needs to be asked before the record expires. */
+  /** A watch reports changes, so no request is needed before the record expires. */
   readonly watching: boolean;
   readonly wakeAtMs: number | undefined;
 }
@@ -47,7 +47,7 @@ export interface Round {
   readonly startedAtMs: number;
   readonly deadlineMs: number;
   readonly nextTickMs: number;
-  /** Conflicts since the last tick that were answered by looking again at once. */
+  /** Conflicts since the last tick after which the Lease was read again at once. */
   readonly conflicts: number;
 }
 
@@ -64,20 +64,20 @@ export interface Ended {
 }
 
 /**
- * lost: the lease may be somebody else's now, running work has to be cut off. released: given back after the work had ended.
- * stopped: ended without giving it back, or never led.
+ * lost: another process may hold the lease now, so running work has to be cut off. released: the Lease was released after the
+ * work had ended. stopped: the election ended without a release, or this process never led.
  */
 export type ElectionResult = 'lost' | 'released' | 'stopped';
 
-/** The one request that is on its way, and what it is for. */
+/** The one request in flight, and its purpose. */
 export interface Flight {
   readonly purpose: Purpose;
   readonly sentAtMs: number;
 }
 
 /**
- * get: look. create: there is none. renew: update what is known to be mine, without looking. keep: update what was just seen
- * to be mine. take: update a Lease without a valid holder. release: give it back.
+ * get: read the Lease. create: there is no Lease. renew: update our Lease without reading it first. keep: update our Lease
+ * after it was read. take: update a Lease without a valid holder. release: clear the holder.
  */
 export type Purpose = 'get' | 'create' | 'renew' | 'keep' | 'take' | 'release';
 
@@ -107,11 +107,11 @@ export type Input =
 
 export type Effect =
   | { readonly kind: 'send'; readonly request: LeaseRequest; readonly timeoutMs: number }
-  /** The answer of the running request is of no interest any more. */
+  /** The answer of the running request is not needed any more. */
   | { readonly kind: 'cancel' }
   | { readonly kind: 'watch'; readonly to: 'open' | 'reopen' | 'closed' }
   | { readonly kind: 'startWork' }
-  /** asTold: for the reason for which the election was stopped. cut: because the lease is lost. */
+  /** asTold: with the reason of the stop of the election. cut: because the lease is lost. */
   | { readonly kind: 'endWork'; readonly how: 'asTold' | 'cut' }
   | { readonly kind: 'tell'; readonly notice: Notice };
 
@@ -127,10 +127,10 @@ export type Notice =
   | { readonly kind: 'notReleased'; readonly because: 'notMine' | 'tooLate' }
   | { readonly kind: 'ended' };
 
-/** Why leading ended. */
+/** The reason why leading ended. */
 export type StopCause = 'workEnded' | 'renewDeadline' | 'otherHolder' | 'sameIdentity' | 'stalled';
 
-/** What a step may know beside state and input. */
+/** The inputs of a step beside state and input. */
 export interface Turn {
   readonly config: ElectionConfig;
   readonly nowMs: number;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What happened, in order, for one reader. */
+/** Queues inputs in their order, for one reader. */
 export interface Inbox<T> {
   readonly put: (item: T) => void;
-  /** The oldest item, as soon as there is one. One call at a time. */
+  /** Resolves with the oldest item as soon as there is one. Only one call may wait. */
   readonly take: () => Promise<T>;
 }
 

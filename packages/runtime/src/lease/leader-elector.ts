@@ -2,9 +2,9 @@
 /**
  * Leader election on a Lease, interoperable with client-go's: runs the state machine of election-state.ts.
  *
- * Guarantees (assuming clocks of about equal speed): two candidates never both believe to lead, because a leader counts its
- * lease from before a renewal was sent and the others from after they saw it. Work starts once, after the Lease was taken.
- * On an orderly stop the Lease is renewed until the work has ended, and only then given back.
+ * Guarantees (assuming clocks of about equal speed): two candidates never lead at the same time, because a leader counts its
+ * lease from the time before a renewal was sent, and the others from the time after they saw it. Work starts once, after the
+ * Lease was taken. On an orderly stop the Lease is renewed until the work has ended, and is released only then.
  *
  * Not here: ending the process (the caller does, on every result), reading flags, the client's own connection and limiter.
  */
@@ -31,8 +31,8 @@ export interface LeaderElectionDeps extends ReportDeps {
 
 /**
  * The work of a leader. It runs until it is done or the signal aborts: with the reason for which the election was stopped (an
- * `OrderlyStop`: it takes its time to finish), or with `LeadershipLost`: it drops everything. Before each piece of new work it
- * asks the gate.
+ * `OrderlyStop`: the work finishes what it has begun), or with `LeadershipLost` (the work stops at once). Before each piece of
+ * new work it asks the gate.
  */
 export type LeadingWork = (signal: AbortSignal, gate: StartGate) => Promise<void>;
 
@@ -40,20 +40,20 @@ export interface LeaderElector {
   /**
    * Becomes a candidate, leads once, and ends. One run at a time. The process stays alive until then.
    *
-   * - `stopped`: the signal aborted before it led, or the work ended and the Lease stays to expire.
-   * - `released`: the work ended and the Lease was given back (`releaseOnExit`).
+   * - `stopped`: the signal aborted before it led, or the work ended and the Lease is left to expire.
+   * - `released`: the work ended and the Lease was released (`releaseOnExit`).
    * - `lost`: at once, while the work may still be running with an aborted signal. Either the process exits, or the caller
    *   waits for its work to settle before it runs the elector again.
    *
-   * Rejects with what the work threw, after the Lease was dealt with as in the first two cases.
+   * Rejects with the error of the work, after the Lease was left or released as in the first two cases.
    */
   run(signal: AbortSignal, work: LeadingWork): Promise<ElectionResult>;
   readonly isLeader: boolean;
-  /** False only for a leader that does not know for long whether it still is one. A standby is always healthy. */
+  /** False only for a leader that has not confirmed its lease for a long time. A standby is always healthy. */
   readonly isHealthy: boolean;
 }
 
-/** Upstream's DefaultHealthCheckTimeout: how far past its lease a leader may be before it is called unhealthy. */
+/** Upstream's DefaultHealthCheckTimeout: the time after the end of its lease at which a leader becomes unhealthy. */
 const healthToleranceMs = 20_000;
 
 /** Throws when the durations contradict each other or the identity is empty. */
@@ -71,7 +71,7 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
   async function lead(signal: AbortSignal, work: LeadingWork): Promise<ElectionResult> {
     const inbox = createInbox<Input>();
     let waking = new AbortController();
-    // A sleep keeps the process alive, a timer does not: over a transport without sockets nothing else would.
+    // A sleep keeps the process alive, and a timer does not. With a transport without sockets nothing else keeps it alive.
     const wakeAfter = (ms: number): void => {
       waking = new AbortController();
       clock.sleep(ms, waking.signal).then(
@@ -100,7 +100,7 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
         const { wakeAtMs = Infinity } = state;
         wakeAfter(wakeAtMs === Infinity ? config.leaseDurationMs : wakeAtMs - clock.monotonicMs());
         const input = await inbox.take();
-        // A wake-up that something has put off meanwhile, a timer that fired early, or one that only kept the process alive.
+        // The wake-up was postponed meanwhile, its timer fired early, or it only kept the process alive.
         const isEarly = input.kind === 'wake' && clock.monotonicMs() < wakeAtMs;
         next = isEarly ? { state, effects: [] } : step(turn(), state, input);
       }

@@ -39,7 +39,7 @@ describe('renewing', () => {
     );
   });
 
-  it('[runtime#136] [common#35] given labels edited by somebody, then the update conflicts, the Lease is fetched and kept, without interruption', async () => {
+  it('[runtime#136] [common#35] given labels that a user edits, then the update conflicts, and the Lease is read and kept without interruption', async () => {
     const { clock, candidate, changeLease, server } = createElectionWorld();
     const a = candidate('a');
     await clock.advance(1);
@@ -154,7 +154,7 @@ describe('renewing', () => {
     expect([a.result, a.work]).toEqual([undefined, ['started@0']]);
   });
 
-  it('given an update that was applied though its answer was lost, then the record is recognised as mine', async () => {
+  it('given an update that was applied although its answer was lost, then the record is recognised as our own', async () => {
     const { clock, candidate } = createElectionWorld();
     const lost = { kind: 'break', point: 'after', failure: 'reset' } as const;
     const a = candidate('a', { faults: [{ when: isUpdate, fault: lost, times: 2 }] });
@@ -184,7 +184,7 @@ describe('renewing', () => {
     expect(first.logger.messages()).toContain('Another process holds the lease under the same identity');
   });
 
-  it('given a leader, then events on the Lease say when it became one and when it stopped', async () => {
+  it('given a leader, then events on the Lease record when it became leader and when it stopped', async () => {
     const { clock, candidate, changeLease } = createElectionWorld();
     const a = candidate('a');
     await clock.advance(1);

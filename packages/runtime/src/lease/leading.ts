@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The leader: renews, and knows when it no longer may lead. A round of attempts begins one retry period after the last
- * success and ends with the next one. In a round there is an attempt at once and at every retry period:
+ * The leader: renews the Lease, and detects when it may no longer lead. A round of attempts begins one retry period after the
+ * last success and ends with the next one. In a round there is an attempt at once and at every retry period:
  *
  * | Attempt | answer | then |
  * |---|---|---|
- * | renew (update of what is known, while that is valid) | ok | renewed |
+ * | renew (update of the known record, while it is valid) | ok | renewed |
  * | | anything else | get |
  * | get | mine, renewed by this process | keep |
  * | | mine, renewed by another process | lost: same identity twice |
@@ -17,8 +17,8 @@
  * | | conflict: something else wrote in between | get, at once; after ten of them wait for the next attempt |
  * | | anything else | wait for the next attempt |
  *
- * Lost as well: no success within the renew deadline of the round, or none for a whole lease duration, however that came
- * about (a suspended process wakes up with timers and answers in any order).
+ * Lost as well: no success within the renew deadline of the round, or none for a whole lease duration, whatever the reason
+ * (after a suspension, timers and answers arrive in any order).
  */
 import type { Lease } from '../api/objects.ts';
 import {
@@ -39,7 +39,7 @@ import { requestOf, type Attempt } from './lease-request.ts';
 import { expiryOf, holderOf, observe } from './record.ts';
 import { enterReleasing } from './releasing.ts';
 
-/** Enough for somebody who writes the Lease all the time, and a bound for a server that answers 409 to everything. */
+/** Enough for a user who writes the Lease continually, and a bound for a server that always answers 409. */
 const conflictsPerAttempt = 10;
 /** More unconfirmed writes than a round can hold. */
 const writesRemembered = 64;
@@ -65,7 +65,7 @@ function confirmed({ config, nowMs }: Turn, lease: Lease, sentAtMs: number): Lea
     round: undefined,
     flight: undefined,
     written: [lease.spec?.renewTime ?? ''],
-    // An answer may come late: the next round has to begin while there is time left for it.
+    // An answer may be late, so the next round has to begin while there is time left for it.
     wakeAtMs: Math.min(nowMs + config.retryPeriodMs, sentAtMs + config.renewDeadlineMs),
   };
 }

@@ -9,7 +9,7 @@ import { watchLease } from './lease-watch.ts';
 const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
 const broken = new ApiError({ status: 500, reason: 'InternalError', message: 'broken' });
 
-/** What each watch comes to: an error, or how long it lives; after the last one it stays open. */
+/** The result of each watch: an error, or its lifetime. A further watch stays open. */
 async function openedAt(outcomes: readonly (Error | number)[], forMs: number): Promise<readonly number[]> {
   const clock = new FakeClock();
   const seen: number[] = [];
@@ -42,11 +42,11 @@ async function openedAt(outcomes: readonly (Error | number)[], forMs: number): P
 }
 
 describe('opening the watch again', () => {
-  it('given failures, then the pauses double; and begin again after a watch that lived', async () => {
+  it('given failures, then the pauses double, and start over after a watch that stayed open for a while', async () => {
     expect(await openedAt([broken, broken, broken, 60_000, broken], 200_000)).toEqual([0, 5, 15, 35, 95, 100]);
   });
 
-  it('given that the role forbids it, then it is tried again after five minutes only', async () => {
+  it('given a role that forbids the watch, then it is opened again only after five minutes', async () => {
     expect(await openedAt([forbidden, forbidden], 700_000)).toEqual([0, 300, 600]);
   });
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A watch on the one Lease an election is about, so that a standby knows at once when the leader gives it back, and exactly when
- * its record last changed. The stock roles of the sidecars allow it; where one does not, or anything else goes wrong, the
- * election is notified and polls instead, while this tries again from time to time.
+ * A watch on the Lease of an election, so that a standby knows at once when the leader releases it, and exactly when its
+ * record last changed. The stock roles of the sidecars allow it. If a role forbids it, or anything else fails, the election is
+ * notified and polls instead, while the watch is opened again from time to time.
  *
  * Every watch begins with the Lease as it is (resource version 0), so nothing is missed between two of them.
  */
@@ -24,9 +24,12 @@ export interface LeaseWatchDeps {
   readonly config: Pick<ElectionConfig, 'namespace' | 'name' | 'retryPeriodMs'>;
 }
 
-/** A watch that ends earlier than this was none. */
+/** A watch that ends earlier than this counts as a failure. */
 const shortestWatchMs = 1000;
-/** Between two tries while the watch fails; at once where it is forbidden, because roles seldom change. */
+/**
+ * The pauses between two attempts while the watch fails. If it is forbidden, the longest pause applies at once, because roles
+ * seldom change.
+ */
 const longestPauseMs = 300_000;
 /** Upstream's reflectors ask for 5 to 10 minutes as well. */
 const watchSeconds = 300;

@@ -13,7 +13,7 @@ describe('names', () => {
     expect([leaseName(lock), leaseIdentity(lock)]).toEqual([lease, lease]);
   });
 
-  it('[common#45] given nothing that says otherwise, then the namespace is default', () => {
+  it('[common#45] given neither flag, variable nor service account, then the namespace is default', () => {
     expect(leaseNamespace({ flag: '', podNamespace: undefined, serviceAccountNamespace: undefined })).toBe('default');
     expect(leaseNamespace({ flag: '', podNamespace: '', serviceAccountNamespace: '\n' })).toBe('default');
   });
@@ -42,7 +42,7 @@ describe('durations', () => {
     );
   });
 
-  it('given no identity, or a duration that is none, then it is refused', () => {
+  it('given no identity, or an invalid duration, then the configuration is refused', () => {
     expect(() => toElectionConfig({ ...options, identity: '' })).toThrow('Lock identity is empty');
     expect(() => toElectionConfig({ ...options, retryPeriodMs: 0 })).toThrow('retryPeriod must be greater than zero');
     expect(() => toElectionConfig({ ...options, leaseDurationMs: 0, renewDeadlineMs: -1, retryPeriodMs: -2 })).toThrow(

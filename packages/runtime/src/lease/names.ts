@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Where a Lease lives and how its holder is called: the rules of csi-lib-utils, so that mixed roll-outs share one Lease. */
+/**
+ * The name and namespace of a Lease, and the name of its holder: the rules of csi-lib-utils, so that mixed roll-outs share one
+ * Lease.
+ */
 
 /**
- * Every character outside `[a-zA-Z0-9-]` becomes `-`, and a trailing `-` gets an `X` behind it. Case is kept. Upstream makes its
- * finalizers by the same rule.
+ * Every character outside `[a-zA-Z0-9-]` becomes `-`, and an `X` is appended to a trailing `-`. Case is kept. Upstream makes
+ * its finalizers by the same rule.
  */
 export function sanitizedName(text: string): string {
   const name = text.replaceAll(/[^a-zA-Z0-9-]/gu, '-');
@@ -29,7 +32,7 @@ export interface LeaseNamespaceSources {
   readonly serviceAccountNamespace: string | undefined;
 }
 
-/** The first that says something; `default` when none does. */
+/** The first that is not empty; `default` if all are. */
 export function leaseNamespace(sources: LeaseNamespaceSources): string {
   return sources.flag || sources.podNamespace || sources.serviceAccountNamespace?.trim() || 'default';
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What is read from and written into a Lease, as pure functions. The fields and their meaning are client-go's, so that replicas
- * of both implementations elect one leader among them. Fields that are not ours (other labels, `strategy`, `preferredHolder`)
- * pass through untouched, and `acquireTime` keeps every digit it was written with.
+ * Reads and writes the record in a Lease, as pure functions. The fields and their meaning are client-go's, so that replicas of
+ * both implementations elect one leader among them. Fields that are not ours (other labels, `strategy`, `preferredHolder`) pass
+ * through untouched, and `acquireTime` keeps every digit it was written with.
  */
 import type { Lease } from '../api/objects.ts';
 import { apiVersionOf, leases } from '../api/resource.ts';
@@ -25,12 +25,12 @@ export function expiryOf({ lease, atMs }: Observed): number {
   return atMs + (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
 }
 
-/** What is known after seeing a Lease: the time of observation moves only when the record changed. */
+/** Returns the observation after a Lease was seen. Its time moves only when the record has changed. */
 export function observe(before: Observed | undefined, lease: Lease, nowMs: number): Observed {
   if (before === undefined) return { lease, atMs: nowMs };
   const { resourceVersion: known = '' } = before.lease.metadata ?? {};
   const { resourceVersion: seen = '' } = lease.metadata ?? {};
-  // Answers and events overtake each other; the older one is no news.
+  // Answers and events may arrive in any order; an older Lease is ignored.
   if ((compareResourceVersions(seen, known) ?? 1) < 0) return before;
   return { lease, atMs: isSameRecord(before.lease, lease) ? before.atMs : nowMs };
 }
@@ -72,7 +72,7 @@ export function taken(config: ElectionConfig, lease: Lease, wallMs: number): Lea
   return withSpec(config, lease, { acquireTime: now, renewTime: now, leaseTransitions });
 }
 
-/** Given back: without a holder anybody takes it at once. */
+/** Releases the Lease: without a holder, any candidate takes it at once. */
 export function released(lease: Lease, wallMs: number): Lease {
   const now = microTime(wallMs);
   const { spec } = lease;

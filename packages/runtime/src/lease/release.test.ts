@@ -25,7 +25,7 @@ async function aStoppingLeader(options: CandidateOptions = {}) {
 }
 
 describe('an orderly stop', () => {
-  it('given running work, then the lease is renewed until it has ended, and only then given back', async () => {
+  it('given running work, then the lease is renewed until the work has ended, and released only then', async () => {
     const { clock, a, calls, lease } = await aStoppingLeader();
     await clock.advance(20_000);
     expect(a.work).toEqual(['started@0', 'aborted: OrderlyStop@12000']);
@@ -78,14 +78,14 @@ describe('an orderly stop', () => {
     expect(a.logger.messages().at(-1)).toBe('Stopped leading');
   });
 
-  it('[runtime#175] given work that does not end, then the lease is never given back', async () => {
+  it('[runtime#175] given work that does not end, then the lease is never released', async () => {
     const { clock, a, calls } = await aStoppingLeader();
     await clock.advance(300_000);
     expect([a.result, new Set(calls())]).toEqual([undefined, new Set(['a update 200'])]);
   });
 });
 
-describe('giving the lease back', () => {
+describe('releasing the lease', () => {
   it('[runtime#147] [common#66] given a renewal on its way when the work ends, then the release conflicts, fetches and succeeds', async () => {
     const world = createElectionWorld();
     const { clock, candidate, lease, server } = world;
@@ -109,7 +109,7 @@ describe('giving the lease back', () => {
     expect([lease()?.spec?.holderIdentity, b.work.length]).toEqual(['b', 1]);
   });
 
-  it('[runtime#148] given somebody else as holder when the work ends, then nothing is written', async () => {
+  it('[runtime#148] given another holder when the work ends, then nothing is written', async () => {
     const { clock, a, calls, changeLease, lease } = await aStoppingLeader();
     changeLease((each) => ({ ...each, spec: { ...each.spec, holderIdentity: 'b' } }));
     a.endWork();
@@ -146,7 +146,7 @@ describe('giving the lease back', () => {
     { kind: 'status', point: 'before', code: 500, reason: 'InternalError' },
     { kind: 'break', point: 'before', failure: 'refused' },
   ] as const)(
-    '[common#68] given a release that fails otherwise (%o), then one error line and no second try',
+    '[common#68] given a release that fails with another error (%o), then one error is logged, and the release is not repeated',
     async (fault) => {
       const { clock, a, calls } = await aStoppingLeader({ faults: [{ when: isRelease, fault, times: Infinity }] });
       a.endWork();
@@ -165,7 +165,7 @@ describe('giving the lease back', () => {
     expect([a.result, calls(), lease()]).toEqual(['stopped', ['a get 404'], undefined]);
   });
 
-  it('[common#70] given somebody who takes the lease between look and release, then his record stays as it is', async () => {
+  it('[common#70] given a candidate that takes the lease between the read and the release, then its record stays as it is', async () => {
     const { clock, a, calls, changeLease, lease } = await aStoppingLeader({
       faults: [{ when: isRelease, fault: { kind: 'delay', ms: 1000 } }],
     });

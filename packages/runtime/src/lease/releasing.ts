@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Giving the Lease back, once no work is running any more. What decides is the Lease as it was just fetched: upstream decides
- * by what it saw last, and so may take a lease away from the one who holds it now.
+ * Releases the Lease after all work has ended. The decision uses the Lease as it was just read. Upstream uses the record that
+ * it saw last, and so may take the lease from its current holder.
  *
  * | Step | answer | then |
  * |---|---|---|
  * | get | mine, renewed by this process | release |
- * | | somebody else's, or none there | end without a write |
+ * | | another holder's, or no Lease | end without a write |
  * | release | ok | end |
- * | | conflict (a renewal was on its way, or somebody took it) | get again, at once |
+ * | | conflict (a renewal was in flight, or another candidate took it) | get again, at once |
  * | any | another error | one error line, end: the lease expires by itself |
  *
- * The whole ends at the renew deadline at the latest.
+ * The release ends at the renew deadline at the latest.
  */
 import type { Lease } from '../api/objects.ts';
 import {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A candidate that does not lead: looks at the Lease and takes it when it may.
+ * A candidate that does not lead: reads the Lease and takes it when it may.
  *
  * | Lease | then |
  * |---|---|
  * | none | create it |
- * | holder is me (a restart in place) | keep it |
+ * | we are the holder (a restart in place) | keep it |
  * | no holder | take it |
  * | another holder, record unchanged for the duration it names | take it |
  * | another holder | wait |
  *
- * While a watch tells about changes, the next look is due when the record expires, and a change is acted on at once; without
- * one the candidate looks every 1 to 2.2 retry periods, as upstream does.
+ * While a watch reports changes, the next read is due when the record expires, and a change is handled at once. Without a
+ * watch the candidate reads the Lease every 1 to 2.2 retry periods, as upstream does.
  */
 import type { Lease } from '../api/objects.ts';
 import { acquireJitter } from './election-config.ts';
@@ -32,7 +32,7 @@ import { enterLeading } from './leading.ts';
 import { requestOf, type Attempt } from './lease-request.ts';
 import { expiryOf, holderOf, observe, type Observed } from './record.ts';
 
-/** Spreads the candidates that all saw the same last renewal, as a part of the retry period: at most 1 s by default. */
+/** The part of the retry period over which candidates that saw the same last renewal are spread: at most 1 s by default. */
 const expiryJitter = 0.2;
 
 export function beginStandby(turn: Turn): Step {
@@ -69,7 +69,7 @@ function onAnswer(turn: Turn, state: Standby, answer: LeaseAnswer): Step {
     if (answer.kind === 'ok') return onFetched(turn, idle, answer.lease);
     if (answer.kind === 'missing') return send(turn, { ...idle, observed: undefined }, { purpose: 'create' });
   } else if (answer.kind === 'ok') {
-    // An answer that waited for a suspended process says what was, not what is.
+    // An answer that waited while the process was suspended is out of date.
     const isLate = turn.nowMs - flight.sentAtMs > turn.config.leaseDurationMs;
     return isLate ? send(turn, idle, { purpose: 'get' }) : enterLeading(turn, answer.lease, flight.sentAtMs);
   }
@@ -79,7 +79,7 @@ function onAnswer(turn: Turn, state: Standby, answer: LeaseAnswer): Step {
 function onFetched(turn: Turn, state: Standby, lease: Lease): Step {
   const before = state.observed;
   const seen = see(turn, state, lease);
-  // The watch owed us this change. Whatever is wrong with it, a new one begins with what is there now.
+  // The watch should have reported this change. Whatever is wrong with it, a new watch begins with the current Lease.
   const isDeaf = state.watching && before !== undefined && seen.state.observed.atMs > before.atMs;
   if (!isDeaf) return judge(turn, seen.state, seen.effects);
   return judge(turn, { ...seen.state, watching: false }, [...seen.effects, { kind: 'watch', to: 'reopen' }]);
@@ -112,7 +112,7 @@ function see(turn: Turn, state: Standby, lease: Lease): Seen {
   const observed = observe(state.observed, lease, turn.nowMs);
   const holder = holderOf(observed.lease);
   const isNews = state.observed === undefined || holder !== holderOf(state.observed.lease);
-  // A record of mine is news once I lead by it.
+  // A record of our own is logged only after it made us leader.
   const isOther = holder !== '' && holder !== turn.config.identity;
   return {
     state: { ...state, observed },
@@ -120,7 +120,7 @@ function see(turn: Turn, state: Standby, lease: Lease): Seen {
   };
 }
 
-/** What the table at the top says about the Lease as it is known now. */
+/** Applies the table above to the Lease as it is known now. */
 function judge(turn: Turn, state: Seen['state'], effects: readonly Effect[]): Step {
   const { lease } = state.observed;
   const holder = holderOf(lease);
@@ -140,7 +140,7 @@ function send(turn: Turn, state: Standby, attempt: Attempt): Step {
   };
 }
 
-/** Waits for the next look, unless an answer is on its way. */
+/** Waits for the next read, unless a request is in flight. */
 function pause(turn: Turn, state: Standby, effects: readonly Effect[]): Step {
   const wakeAtMs = state.flight === undefined ? nextLook(turn, state) : undefined;
   return { state: { ...state, wakeAtMs }, effects };

@@ -108,7 +108,7 @@ function simulate(seed: number): {
     }
   }
 
-  /** A suspended process learns of everything when it wakes up, and timers run before answers then. */
+  /** A suspended process receives everything when it resumes, and its timers run before the answers. */
   function deliver(process: Process, input: Input): void {
     if (process.killed) return;
     if (process.suspendedUntilMs > nowMs) {
@@ -182,6 +182,6 @@ it('given any faults, then no two candidates work at the same time, and one work
     expect({ seed, overlaps, workers }).toEqual({ seed, overlaps: [], workers: 1 });
     terms += own;
   }
-  // The faults have to be of some use: leadership moved often.
+  // Leadership must have moved often, or the faults would prove nothing.
   expect(terms).toBeGreaterThan(1000);
 });

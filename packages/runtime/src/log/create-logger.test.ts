@@ -68,7 +68,7 @@ describe('the text format', () => {
     );
   });
 
-  it('given a fact that cannot be serialised, then the line is written all the same', () => {
+  it('given a fact that cannot be serialised, then the line is still written', () => {
     const { lines, log } = aLogger();
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;

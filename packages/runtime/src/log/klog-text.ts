@@ -56,7 +56,7 @@ function indent(text: string): string {
     .join('');
 }
 
-/** JSON of a fact: integers beyond 2^53 keep their digits, cycles and throwing getters become a note instead of an error. */
+/** The JSON of a fact. Integers beyond 2^53 keep their digits. Cycles and getters that throw are replaced by a note. */
 export function jsonOf(value: unknown): string {
   try {
     const text: string | undefined = JSON.stringify(value, (_key, item: unknown) => {

@@ -32,7 +32,7 @@ describe('line writer', () => {
     expect(written).toEqual(['first\n', '12345\ndropped 4\n']);
   });
 
-  it('given the end of the process, then what waits is written synchronously', () => {
+  it('given the end of the process, then the waiting lines are written synchronously', () => {
     const { sink, written } = blockedSink();
     const writer = createLineWriter(sink);
     writer.write('a\n');

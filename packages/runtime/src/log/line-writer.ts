@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Writes lines to a file descriptor without ever making the process wait: one write is in flight, what comes meanwhile is
- * gathered up to a bound, and beyond that lines are dropped and counted. (Node.js writes to pipes synchronously: with a
- * blocked reader `process.stderr` would stop the whole process.)
- * At the end of the process `flushSync` writes what is left, waiting for the reader a bounded time.
+ * Writes lines to a file descriptor without ever making the process wait: one write is in flight, further lines are gathered up
+ * to a bound, and beyond that they are dropped and counted. (Node.js writes to pipes synchronously: with a blocked reader
+ * `process.stderr` would stop the whole process.) At the end of the process `flushSync` writes the remaining lines and waits
+ * for the reader for a bounded time.
  */
 export interface LineWriter {
   write(line: string): void;
   /** Lines dropped since the start because the reader was too slow, or gone. */
   readonly dropped: number;
-  /** Resolves when everything written before has left, or cannot; with a blocked reader, never. */
+  /** Resolves when all earlier lines have been written or have failed. With a blocked reader it never resolves. */
   readonly flush: () => Promise<void>;
   readonly flushSync: () => void;
 }
 
 /** The part of `node:fs` that is needed: asynchronous and synchronous writes to one descriptor. */
 export interface Sink {
-  /** Reports nothing written and no error where it is worth trying again. */
+  /** If a later attempt may succeed, it reports 0 written bytes and no error. */
   readonly write: (chunk: Uint8Array, done: (error: Error | null, written: number) => void) => unknown;
   /** Bytes written, at least 0 when the reader is not ready. */
   readonly writeSync: (chunk: Uint8Array) => number;
@@ -54,7 +54,7 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
     gathering = true;
     await whole().catch(() => undefined);
     gathering = false;
-    // Flushed synchronously meanwhile, perhaps.
+    // The lines may have been flushed synchronously meanwhile.
     if (waiting.length > 0) begin();
     else next();
   };
@@ -103,7 +103,7 @@ export function createLineWriter(sink: Sink, options: LineWriterOptions = {}): L
         next();
       }),
     flushSync: () => {
-      // What is in flight may be written twice in the rare case that the process ends in the middle of it; never lost.
+      // If the process ends during a write, its lines may be written twice, but they are never lost.
       let rest: Uint8Array = Buffer.concat([inFlight ?? Buffer.alloc(0), Buffer.from(waiting.join(''))]);
       inFlight = undefined;
       waiting = [];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a fact looks like in the log, whatever the format: API objects as `namespace/name` (a whole object is no fact, and
- * a Secret must not get there by mistake), and nothing that bears the name of a credential.
+ * Prepares a fact for the log, whatever the format: an API object becomes `namespace/name` (a Secret must not reach the log by
+ * mistake), and fields with the name of a credential are hidden.
  */
 import type { Facts } from './logger.ts';
 

@@ -24,7 +24,7 @@ it('given a reader that comes late, then every line has arrived or is counted as
   expect(lines.length - notices.length + dropped).toBe(20_000);
 });
 
-it('given a reader that never reads, then the process ends all the same, with its exit code', async () => {
+it('given a reader that never reads, then the process still ends with its exit code', async () => {
   const child = start('exit');
   child.stdout.resume();
   const [code] = (await once(child, 'exit')) as [number];

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The real sink: file descriptor 2. In a container it is a pipe, whose writes never block: a full one is tried again
- * after a pause.
- * A file or terminal is waited for, as klog waits.
+ * The real sink: file descriptor 2. In a container it is a pipe, whose writes never block: a full one is tried again after a
+ * pause. Writes to a file or terminal block, as in klog.
  *
- * This thread writes, not one of the pool: passing a chunk to another thread costs ten times as much as the write, and wakes the
- * process once more.
+ * The main thread writes: to pass a chunk to a thread of the pool costs ten times as much as the write, and wakes the process
+ * once more.
  */
 import { writeSync } from 'node:fs';
 import process from 'node:process';

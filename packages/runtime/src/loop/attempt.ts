@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The words of all loops for what was tried in a run: a write, a call, a read. */
+/** The results of writes, calls and reads in a run, for all loops. */
 import { toError } from '../api/to-error.ts';
 
 export interface Failed {
   readonly failure: Error;
 }
 
-/** `untried` is where a run begins. */
+/** A run begins with `untried`. */
 export type Attempt = 'untried' | 'done' | Failed;
 
-/** What was read, or answered to a call. */
+/** The result of a read or a call. */
 export type Answer<T> = 'unasked' | { readonly value: T } | Failed;
 
 export function isFailed(attempt: string | object): attempt is Failed {
   return typeof attempt === 'object' && 'failure' in attempt;
 }
 
-/** Never rejects: a failure is something that the loop learns. */
+/** Never rejects: a failure is a result that the loop learns. */
 export async function attempt(work: () => Promise<unknown>): Promise<'done' | Failed> {
   try {
     await work();

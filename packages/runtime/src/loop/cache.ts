@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a loop sees of an informer. */
+/** The part of an informer that a loop uses. */
 import type { KubeObject } from '../api/objects.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Cache } from './loop.ts';
@@ -20,7 +20,7 @@ export function cacheOf<T extends KubeObject>(informer: Pick<Informer<T>, 'liste
   };
 }
 
-/** The cache of what is not watched in this configuration. */
+/** The empty cache of objects that are not watched in this configuration. */
 export const emptyCache: Cache<never> = {
   get: () => undefined,
   list: () => [],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From the notifications of an informer to the changes that a loop's `wakes` are asked about. */
+/** Converts the notifications of an informer to the changes that are passed to a loop's `wakes`. */
 import type { KubeObject } from '../api/objects.ts';
 import type { Handler } from '../informer/informer.ts';
 import type { Change } from './loop.ts';

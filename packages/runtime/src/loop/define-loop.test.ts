@@ -130,7 +130,7 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
-  it('given a key that waits for another object, when that comes, then it wakes the keys that it concerns', async () => {
+  it('given a key that waits for another object, when that object is added, then the keys that it concerns are woken', async () => {
     const loop = await running({}, [volume('a'), volume('b')], []);
     expect(loop.writes()).toEqual([]);
     loop.server.seed(fastClass);
@@ -147,7 +147,7 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
-  it('given a failing object that is deleted, when one of its name is made, then its failures begin at one', async () => {
+  it('given a failing object that is deleted, when one of the same name is created, then its failures begin at one', async () => {
     const failing: Partial<LoopSpec<Labels>> = {
       perform: { label: () => ({ labelled: { failure: new Error('no') } }) },
       describe: ({ volumes }, key) => ({ uid: volumes.get(key)?.metadata?.uid }),
@@ -166,7 +166,7 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
-  it('given what is observed again after a step, then the next decision sees it', async () => {
+  it('given a state that is observed again after a step, then the next decision uses it', async () => {
     const loop = await running({ observeAgain: () => ({ volume: undefined, labelled: 'untried' }) });
     expect(
       loop
@@ -177,7 +177,7 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
-  it('given a run that throws, then it is reported as ended without a conclusion, and tried again', async () => {
+  it('given a run that throws, then its end is reported without a conclusion, and it is repeated', async () => {
     const ended: unknown[] = [];
     const loop = await running({
       decide: () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A keyed loop assembled from its specification. Nothing here knows what the loop is about. */
+/** A keyed loop assembled from its specification. This code is the same for every loop. */
 import type { KubeObject } from '../api/objects.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
 import { done, type Outcome } from '../controller/reconcile.ts';

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the author of a controller writes: loops. A keyed loop observes the caches, decides with a pure function, performs one
- * step, learns from it and decides again until it concludes. Everything that is the same in every loop is made from the
- * specification by `defineLoop`: informers, handlers, queue, rate limiter, workers, the log line of each row, the order of
- * starting and stopping.
+ * The specification of loops, which the author of a controller writes. A keyed loop observes the caches, decides with a pure
+ * function, performs one step, learns from it and decides again until it concludes. Everything that is the same in every loop
+ * is made from the specification by `defineLoop`: informers, handlers, queue, rate limiter, workers, the log line of each row,
+ * the order of starting and stopping.
  *
  * Read `state.ts`, `decide.ts`, `perform.ts` and `loop.ts` of a loop, in that order, to know what happens to one key.
  *
@@ -98,7 +98,7 @@ export type Wakes<L extends LoopTypes> = {
   readonly [N in keyof L['watched']]?: Wake<L, ObjectOf<L['watched'][N]>>;
 };
 
-/** What every step may use. What else it needs, a driver or memory, it gets from the function that makes the loop. */
+/** The ports of every step. Other dependencies, such as a driver or memory, come from the function that creates the loop. */
 export interface LoopPorts {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -117,13 +117,13 @@ export interface Step<L extends LoopTypes, K extends StepKind<L['action']> = Ste
 
 /**
  * One function for each kind of action. It resolves with what was learned, which becomes part of the state. It throws for
- * defects only: an expected failure is something learned.
+ * defects only: an expected failure is learned as well.
  */
 export type Performers<L extends LoopTypes> = {
   readonly [K in StepKind<L['action']>]: (step: Step<L, K>) => Partial<L['state']> | Promise<Partial<L['state']>>;
 };
 
-/** A run that is over. */
+/** A run that has ended. */
 export interface EndedRun<L extends LoopTypes> {
   readonly key: L['key'];
   readonly caches: Caches<L>;
@@ -133,7 +133,7 @@ export interface EndedRun<L extends LoopTypes> {
   readonly concluded: { readonly state: L['state']; readonly conclusion: ConclusionOf<L['action']> } | undefined;
 }
 
-/** When a key that was woken from outside of the caches is worked on: at once, or after the delay of its failures. */
+/** The time at which a key that was woken from outside of the caches is processed: at once, or after the delay of its failures. */
 export type When = 'now' | 'rateLimited';
 
 /** Calls `wake` for as long as the loop exists: memory that two loops share, for example. */
@@ -144,11 +144,11 @@ export interface Subject<L extends LoopTypes, N extends keyof L['watched'] = key
   readonly watch: N;
   readonly keyOf: (object: ObjectOf<L['watched'][N]>) => L['key'];
   /**
-   * Called when such an object is gone, after the failures of its key were forgotten and before `wakes` is asked: memory of it
-   * ends here.
+   * Called when such an object is gone, after the failures of its key were forgotten and before `wakes` is called. It clears
+   * the memory of the object.
    */
   readonly forget?: (key: L['key'], object: ObjectOf<L['watched'][N]>) => void;
-  /** True for a change after which earlier failures of the key say nothing: it need not wait for their backoff. */
+  /** True for a change after which earlier failures of the key do not matter: the key does not wait for their backoff. */
   readonly endsFailures?: (change: Change<ObjectOf<L['watched'][N]>>) => boolean;
 }
 
@@ -164,11 +164,11 @@ export interface LoopSpec<L extends LoopTypes> {
   readonly wakes: Wakes<L>;
   readonly sources?: readonly WakeSource<L['key']>[];
   /**
-   * From the caches and memory to what a run begins with. Synchronous, no network. Undefined: nothing is known about the key any
-   * more, and the run is done.
+   * Reads the state with which a run begins from caches and memory. Synchronous, no network. Undefined: nothing is known about
+   * the key any more, and the run is done.
    */
   readonly observe: (caches: Caches<L>, key: L['key']) => L['state'] | undefined;
-  /** What is observed again after every step. Default: nothing, a run works on what it saw at its beginning. */
+  /** The part of the state that is read again after every step. Default: none, a run works on the state of its beginning. */
   readonly observeAgain?: (caches: Caches<L>, key: L['key'], state: L['state']) => Partial<L['state']>;
   /** Pure: no clock, no I/O, no logging. First matching row wins. */
   readonly decide: (state: L['state']) => L['action'];
@@ -177,9 +177,9 @@ export interface LoopSpec<L extends LoopTypes> {
   readonly onEnd?: (run: EndedRun<L>) => void;
   /** What is logged with the cause of a retry. Default: `Reconcile failed, will retry`. */
   readonly retryMessage?: string;
-  /** Facts that stand beside the key in log lines. Default: none. */
+  /** Facts beside the key in log lines. Default: none. */
   readonly describe?: (caches: Caches<L>, key: L['key']) => Facts;
-  /** Who has free workers first. Default: keys are worked on in the order they came. */
+  /** The lane that gets free workers first. Default: keys are processed in the order in which they were added. */
   readonly lanes?: {
     readonly preferred: string;
     readonly other: string;

@@ -15,9 +15,9 @@ export interface PeriodicSpec<W extends object> {
   /** Name of the loop in log lines. */
   readonly name: string;
   readonly watches: Watches<PassTypes<W>>;
-  /** From the end of a pass to the beginning of the next. */
+  /** The time from the end of a pass to the beginning of the next. */
   readonly pauseMs: number;
-  /** One pass. What it throws is logged under `failed`, and the next pass begins after the pause all the same. */
+  /** One pass. An error that it throws is logged with the message `failed`, and the next pass begins after the pause. */
   readonly pass: (pass: Pass<W>) => Promise<void>;
   readonly failed: string;
 }

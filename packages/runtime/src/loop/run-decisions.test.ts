@@ -33,7 +33,7 @@ it('given steps that are learned from, then each is performed once, in the order
   expect(rows).toEqual(['X1', 'X2', 'X3']);
 });
 
-it('given a step that nothing is learned from, then it is not performed again', async () => {
+it('given a step from which nothing is learned, then it is not performed again', async () => {
   const performed: string[] = [];
   const running = runDecisions<State, Action>(
     { done: [] },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How one loop wakes keys of another without knowing it: one calls `wake`, the other has `source` among its sources. */
+/** Lets one loop wake keys of another without a reference to it: one calls `wake`, the other has `source` among its sources. */
 import type { WakeSource, When } from './loop.ts';
 
 export interface WakeUps<Key extends string> {

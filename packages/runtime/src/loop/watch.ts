@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The informers of a loop, and what the loop sees of them, by the names that the loop gave them. */
+/** The informers and caches of a loop, by the names that the loop gave them. */
 import type { KubeObject } from '../api/objects.ts';
 import type { InformerOptions } from '../informer/create-informer.ts';
 import type { InformerFactory } from '../informer/factory.ts';

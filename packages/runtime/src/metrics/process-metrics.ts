@@ -48,7 +48,7 @@ function numberIn(path: string, pattern: RegExp): number | undefined {
   return found === undefined ? undefined : Number(found);
 }
 
-/** /proc is missing on other systems: then the family is. */
+/** Other systems have no /proc, so they do not have this family. */
 function quietly<T>(read: () => T): T | undefined {
   try {
     return read();

@@ -2,7 +2,10 @@
 import process from 'node:process';
 import type { ProcessPort } from './run-process.ts';
 
-/** The process this code runs in. From here on a broken pipe behind stdout or stderr is ignored: logging must not end it. */
+/**
+ * The process in which this code runs. After this call a broken pipe at stdout or stderr is ignored, because logging must not
+ * end the process.
+ */
 export function nodeProcess(): ProcessPort {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   return {

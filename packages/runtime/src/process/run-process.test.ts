@@ -26,7 +26,7 @@ function aProcess(program: Program, clock = new FakeClock()) {
   };
 }
 
-/** A program that ends so long after its signal; never by itself. */
+/** A program that ends this long after its signal, and never by itself. */
 const lasting =
   (endMs: number, settings: LifecycleSettings = { onSignal: 'drain' }) =>
   (clock: FakeClock): Program =>
@@ -45,7 +45,7 @@ it.each([
     },
   },
   { how: 'rejects', flushLogs: () => Promise.reject(new Error('no log')) },
-])('given logs whose flush $how, then the process exits with its code all the same', async ({ flushLogs }) => {
+])('given logs whose flush $how, then the process still exits with its code', async ({ flushLogs }) => {
   const { exits, running } = aProcess(({ configure }) => {
     configure({ flushLogs });
     return Promise.resolve(3);
@@ -143,7 +143,7 @@ describe('runProcess', () => {
     expect(logger.lines).toEqual([{ kind: 'error', message, facts: {}, error }]);
   });
 
-  it('given a program that ends or fails, at once or later, then its code or 1', async () => {
+  it('given a program that ends or fails, at once or later, then the process exits with its code or with 1', async () => {
     const programs: readonly Program[] = [
       async () => 0,
       async () => {

@@ -17,7 +17,7 @@ import {
   type SignalName,
 } from './shutdown.ts';
 
-/** The process, as far as it is needed here. */
+/** The parts of the process that are used here. */
 export interface ProcessPort {
   readonly onSignal: (name: SignalName, listener: () => void) => void;
   readonly onCrash: (listener: (error: unknown, origin: CrashOrigin) => void) => void;
@@ -27,24 +27,24 @@ export interface ProcessPort {
 export interface RunProcessDeps {
   readonly process: ProcessPort;
   readonly clock: Clock;
-  /** Until the program has set up its own. */
+  /** The logger until the program has configured its own. */
   readonly logger: Logger;
 }
 
 export interface Lifecycle {
   /** Aborts with an `OrderlyStop`, at most once. */
   readonly signal: AbortSignal;
-  /** For a program that has read its flags. */
+  /** Called by a program after it has read its flags. */
   readonly configure: (settings: LifecycleSettings) => void;
 }
 
 export interface LifecycleSettings {
   readonly logger?: Logger;
-  /** Writes out what is logged; waited for at most a second before each exit. */
+  /** Flushes the log. Each exit waits for it for at most a second. */
   readonly flushLogs?: () => Promise<void>;
   /** Default `exit`. */
   readonly onSignal?: OnSignal;
-  /** From the signal to the exit, whatever still runs. Default 25 s, within the usual grace period of 30 s. */
+  /** The time from the signal to the exit, whatever still runs. Default 25 s, within the usual grace period of 30 s. */
   readonly drainMs?: number;
 }
 

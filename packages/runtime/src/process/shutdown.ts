@@ -21,7 +21,7 @@ export type ShutdownState =
   | { readonly kind: 'draining' }
   | { readonly kind: 'exiting' };
 
-/** `exit`: at once; the lease expires by itself. `drain`: finish running work and give the lease back. */
+/** `exit`: at once; the lease expires by itself. `drain`: finish running work and release the lease. */
 export type OnSignal = 'exit' | 'drain';
 
 export type SignalName = 'SIGTERM' | 'SIGINT';

@@ -9,7 +9,7 @@ import type { RequestMetrics } from '../api/request-metrics.ts';
 
 /** Each part can be replaced without the others. */
 export interface ApiParts {
-  /** Where the cluster is and who the program is. Default: `loadClusterConfig`. */
+  /** The address of the cluster and the credentials of the program. Default: `loadClusterConfig`. */
   readonly loadConfig: (deps: ConnectDeps, flags: ClusterFlags) => Promise<ClusterConfig>;
   /** The transport. Default: `connectCluster`. */
   readonly connect: (

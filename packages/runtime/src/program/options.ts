@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What an author says about a controller, and the parts of a program that have defaults. */
+/** The options of a controller, and the parts of a program that have defaults. */
 import { hostname } from 'node:os';
 import type { Environment } from '../api/connection/proxy.ts';
 import { type Files, systemFiles } from '../api/cluster/files.ts';
@@ -26,7 +26,7 @@ import type { ProcessPort } from '../process/run-process.ts';
 import type { ApiParts } from './connect-api.ts';
 import type { LeaseOptions } from './under-lease.ts';
 
-/** What loops are made from. */
+/** The ports from which loops are made. */
 export interface RunPorts extends ControllerPorts {
   /** Records events in the name of the controller. They are flushed before the lease is released. */
   readonly events: EventRecorder;
@@ -37,7 +37,7 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly name: string;
   /** A function is called when the lease has been acquired. */
   readonly loops: readonly Loop[] | ((ports: RunPorts) => readonly Loop[]);
-  /** Default: no lease; each process works at once, and two of them work against each other. */
+  /** Default: no lease. Each process works at once, so two processes disturb each other. */
   readonly lease?: LeaseOptions | undefined;
   /** A path. Default: the cluster that the process runs in. */
   readonly kubeconfig?: string | undefined;
@@ -47,13 +47,13 @@ export interface RunControllerOptions extends Partial<ApiParts>, Partial<Program
   readonly qps?: number;
   /** Requests that may be sent at once; default 30. */
   readonly burst?: number;
-  /** Where `/metrics` and `/healthz` are served; default `:8080`. Empty: nowhere. */
+  /** The address of `/metrics` and `/healthz`; default `:8080`. Empty: they are not served. */
   readonly listen?: string | undefined;
-  /** Served as well. A route for `/healthz` or `/metrics` replaces the one there. */
+  /** Additional routes. One for `/healthz` or `/metrics` replaces the default. */
   readonly routes?: readonly HttpRoute[];
   /** klog's level: 0 for what operators need, 4 for requests, 5 for each decision. Default 0. */
   readonly verbosity?: number;
-  /** From SIGTERM to the exit, whatever still runs. Default 25 s, within the usual grace period of 30 s. */
+  /** The time from SIGTERM to the exit, whatever still runs. Default 25 s, within the usual grace period of 30 s. */
   readonly drainMs?: number;
 }
 
@@ -99,5 +99,5 @@ export function partsOf(options: RunControllerOptions): Parts {
   };
 }
 
-/** A logger of the author writes and flushes by itself. */
+/** A logger that the author provides writes and flushes by itself. */
 const noWriter: Parts['logWriter'] = { dropped: 0, flush: () => Promise.resolve() };

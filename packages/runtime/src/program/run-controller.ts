@@ -4,7 +4,7 @@
  *
  *   signals, log | credentials, transport, client | HTTP | lease | caches | loops
  *
- * What was opened is closed in reverse order. Each part has a default and can be replaced by an option of its name. Programs that
+ * The parts are closed in reverse order. Each part has a default and can be replaced by an option of its name. Programs that
  * have command lines and exit codes of their own assemble the same parts in the package `sidecar`.
  *
  * | End | Exit code |
@@ -31,7 +31,7 @@ import { serveDiagnostics } from './serve-diagnostics.ts';
 import { runUnderLease } from './under-lease.ts';
 import { withCaches } from './with-caches.ts';
 
-/** Takes over the process and ends it: the last call of a program. Resolves when `process.exit` was called, for tests. */
+/** Controls the process to its end, so it is the last call of a program. In tests it resolves when `process.exit` was called. */
 export async function runController(options: RunControllerOptions): Promise<void> {
   const parts = partsOf(options);
   using _ = keepAlive(parts.clock);
@@ -58,7 +58,7 @@ async function run(parts: Parts, options: RunControllerOptions, { signal, config
   return 1;
 }
 
-/** Each call makes a connection of its own. All of them count in the same metrics. */
+/** Each call opens its own connection. All connections use the same metrics. */
 function connections(parts: Parts, options: RunControllerOptions): () => Promise<ApiConnection> {
   const { name, version = '', kubeconfig, qps = 20, burst = 30 } = options;
   const { loadConfig, connect, createClient } = options;

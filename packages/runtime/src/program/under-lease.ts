@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Work under a lease. The lease has a connection and a client of its own, so that a throttled controller does not lose it to its
- * own requests. When an election ends, the process has to end: nothing that was decided under the lease may go on.
+ * Work under a lease. The lease has a connection and a client of its own, so that a throttled controller does not lose it to
+ * its own requests. When an election ends, the process has to end, because work that was decided under the lease must not
+ * continue.
  */
 import type { Files } from '../api/cluster/files.ts';
 import type { Environment } from '../api/connection/proxy.ts';
@@ -27,7 +28,7 @@ export interface LeaseDeps {
   readonly hostName: string;
   /** Opens the connection of the lease. */
   readonly connect: () => Promise<ApiConnection>;
-  /** Called as soon as the health of the election can be asked for. */
+  /** Called as soon as the election can report its health. */
   readonly onElector: (elector: LeaderElector) => void;
 }
 
@@ -43,7 +44,7 @@ export interface LeaseOptions extends Omit<LeaderElectionOptions, 'namespace' | 
 const namespaceFile = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 
 /**
- * Becomes a candidate, leads once, and ends. Rejects with what `connect` or the work rejects with, and with an
+ * Becomes a candidate, leads once, and ends. Rejects with the errors of `connect` and of the work, and with an
  * `ElectionConfigError` for durations that contradict each other.
  */
 export async function runUnderLease(

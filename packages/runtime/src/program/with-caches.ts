@@ -9,7 +9,7 @@ import type { LeadingWork } from '../lease/leader-elector.ts';
 import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
 
 export interface LeadingController extends Controller {
-  /** What has to be done while the lease is still held: flushing events, for example. */
+  /** Work that has to be done while the lease is still held, such as flushing events. */
   readonly end?: () => Promise<void>;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The keys that are ready and not handed out, and which of them is next. Plain queues: first in, first out. */
+/** The keys that are ready and not handed out, and their order. Without lanes: first in, first out. */
 import { Fifo } from './fifo.ts';
 
 export interface WaitingKey<Key extends string> {
   readonly key: Key;
-  /** When the key became dirty. */
+  /** The time at which the key became dirty. */
   readonly dirtyMs: number;
 }
 
@@ -12,26 +12,26 @@ export interface Backlog<Key extends string> {
   readonly length: number;
   /** False when the key waits already. */
   add(key: Key, dirtyMs: number): boolean;
-  /** Takes out what is next. A key that is taken is `finished` later. */
+  /** Takes the next key. `finished` is called for it later. */
   take(): WaitingKey<Key> | undefined;
   finished(key: Key, workedMs: number): void;
-  /** None where keys have one order for all. */
+  /** Empty if there are no lanes. */
   lanes(nowMs: number): readonly LaneState[];
 }
 
-/** What a lane looks like at a moment. */
+/** A snapshot of a lane. */
 export interface LaneState {
   readonly lane: string;
   readonly waiting: number;
   readonly inFlight: number;
-  /** How long the oldest of the waiting keys has been waiting; 0 when none does. */
+  /** The time for which the oldest waiting key has been waiting; 0 if none waits. */
   readonly oldestWaitingMs: number;
 }
 
 export class FirstInFirstOut<Key extends string> implements Backlog<Key> {
-  /** In the order they came: a set keeps it. */
+  /** In the order in which they were added, which a set keeps. */
   readonly #keys = new Set<Key>();
-  /** Stands behind what was taken. A new one would pass over the place of every key ever taken. */
+  /** Positioned behind the keys that were taken. A new iterator would pass the place of every key ever taken. */
   #rest = this.#keys.values();
   /** When each became dirty, in the same order: plain numbers in an array, for memory. */
   readonly #since = new Fifo<number>();
@@ -55,18 +55,18 @@ export class FirstInFirstOut<Key extends string> implements Backlog<Key> {
     return { key, dirtyMs };
   }
 
-  /** There is one. */
+  /** Assumes that a key waits. */
   #first(): Key {
     for (;;) {
       const { done, value } = this.#rest.next();
       if (done !== true) return value;
-      // It came to an end when the queue was empty, and stays there.
+      // The iterator ended when the queue was empty, and stays ended.
       this.#rest = this.#keys.values();
     }
   }
 
   finished(): void {
-    // The order does not depend on what ran.
+    // The order does not depend on earlier runs.
   }
 
   lanes(): readonly LaneState[] {

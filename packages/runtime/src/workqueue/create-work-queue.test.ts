@@ -53,7 +53,7 @@ describe('delayed and rate limited adds', () => {
     expect(queue.numRequeues('a')).toBe(0);
   });
 
-  it('given a shut-down, then what waited is gone, later adds are ignored and no timer is left', async () => {
+  it('given a shut-down, then delayed keys are dropped, later adds are ignored and no timer is left', async () => {
     const { queue, clock, value } = aFixture();
     queue.addAfter('a', 100);
     queue.shutDown();
@@ -97,7 +97,7 @@ describe('metrics', () => {
     expect(observed('work_duration_seconds')).toEqual([0.025]);
   });
 
-  it('given keys in processing, then their ages are computed when asked for, without a timer', async () => {
+  it('given keys in processing, then their ages are computed at each scrape, without a timer', async () => {
     const { queue, clock, value } = aFixture();
     queue.add('a');
     await queue.get();

@@ -11,21 +11,21 @@ export interface WorkQueueDeps {
   readonly clock: Clock;
   /** From `createWorkQueueMetrics`, once per registry. */
   readonly queueMetrics?: WorkQueueMetrics;
-  /** Gets an error line when a key cannot be assigned to a lane. */
+  /** Logs an error if a key cannot be assigned to a lane. */
   readonly logger?: Logger;
 }
 
 export interface WorkQueueOptions<Key extends string> {
-  /** Label of the metrics; without a name there are none. */
+  /** The label of the metrics. Without a name the queue has no metrics. */
   readonly name?: string;
   readonly rateLimiter: RateLimiter<Key>;
-  /** Who has free slots first. Default: keys are handed out in the order they came. */
+  /** The lane that gets free slots first. Default: keys are handed out in the order in which they were added. */
   readonly lanes?: LanesOptions<Key>;
 }
 
 /**
- * A work queue: the keyed queue, with delayed and rate limited adds in front. After a shut-down the delayed keys are gone
- * and adds are ignored.
+ * A work queue: the keyed queue, with delayed and rate limited adds in front. After a shut-down, delayed keys are dropped and
+ * adds are ignored.
  */
 export function createWorkQueue<Key extends string>(
   { clock, queueMetrics, logger }: WorkQueueDeps,

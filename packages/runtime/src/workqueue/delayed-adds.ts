@@ -12,7 +12,7 @@ interface Entry<Key> {
   readonly key: Key;
   readyMs: number;
   sequence: number;
-  /** Where the entry stands in the heap. */
+  /** The position of the entry in the heap. */
   index: number;
 }
 
@@ -47,13 +47,13 @@ export class DelayedAdds<Key extends string> {
     this.#arm();
   }
 
-  /** A key that does not wait is ignored. */
+  /** Ignores a key that does not wait. */
   delete(key: Key): void {
     const entry = this.#entries.get(key);
     if (entry !== undefined) this.#remove(entry);
   }
 
-  /** Forgets everything that waits. */
+  /** Drops all waiting keys. */
   clear(): void {
     this.#timer?.cancel();
     this.#timerDueMs = Infinity;

@@ -106,7 +106,7 @@ interface Storm {
   readonly callMs: (key: string) => number;
 }
 
-/** Works all keys off in virtual time. Tells when each began and ended, in the order they began. */
+/** Processes all keys in virtual time. Returns the begin and the end of each, in the order in which they began. */
 async function workOff({ workers, waiting, later, callMs }: Storm) {
   const clock = new FakeClock();
   const queue = createWorkQueue<string>(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A backlog with two lanes. A free slot goes to a lane (lane-share.ts), there to the group whose turn it is (round-robin.ts),
- * there to the key that came first.
+ * A backlog with two lanes. A free slot goes to a lane (lane-share.ts), in the lane to the group whose turn it is
+ * (round-robin.ts), and in the group to the oldest key.
  *
- * Guarantees: work conserving, that is, a key is handed out whenever one waits; a key waits in one place; where it belongs is
- * asked when it is added, when it is added again while it waits (its object may have changed sides) and once more when its turn
- * comes. A key that changed sides goes to the tail of its new group and keeps the age it has.
+ * Guarantees: work conserving, that is, a key is handed out whenever one waits; a key waits in one place; `classify` is called
+ * when a key is added, when it is added again while it waits (its object may have changed), and once more when its turn comes.
+ * A key that moves to another lane goes to the tail of its new group and keeps its age.
  *
  * Not here: how many run at once (the workers), delays (delayed-adds.ts). Nothing is pre-empted, and no slot is kept free.
  */
@@ -20,14 +20,11 @@ export interface LanePlace<Lane extends string> {
 }
 
 export interface LanesOptions<Key extends string, Lane extends string = string> {
-  /** Has free slots first. */
+  /** The lane that gets free slots first. */
   readonly preferred: Lane;
-  /** Has a share of them while the preferred lane waits, and all when it does not. */
+  /** The lane that gets a share of the slots while keys of the preferred lane wait, and all slots otherwise. */
   readonly other: Lane;
-  /**
-   * From what is known now; called more than once for a key, so it has to be cheap. Keys for which it throws wait in the
-   * other lane, all in one group.
-   */
+  /** Called more than once for a key, so it has to be cheap. Keys for which it throws wait in the other lane, all in one group. */
   readonly classify: (key: Key) => LanePlace<Lane>;
   /** Receives what `classify` has thrown. */
   readonly onDefect?: (error: unknown, key: Key) => void;
@@ -43,7 +40,7 @@ export class FairLanes<Key extends string> implements Backlog<Key> {
   readonly #preferred: Lane<Key>;
   readonly #other: Lane<Key>;
   readonly #share = new LaneShare();
-  /** Where each key waits. What a rotation holds besides has moved on, and is passed over. */
+  /** The place of each waiting key. Other entries of a rotation are out of date and are skipped. */
   readonly #waiting = new Map<Key, Entry<Key>>();
   /** The lane from which each key in processing came. */
   readonly #inFlight = new Map<Key, Lane<Key>>();
@@ -66,7 +63,7 @@ export class FairLanes<Key extends string> implements Backlog<Key> {
   }
 
   take(): WaitingKey<Key> | undefined {
-    // A key is asked for its place once per turn, so each round of this loop either ends it or moves one key for good.
+    // Each key is classified once per turn, so each round either ends this loop or moves one key to its final place.
     while (this.#waiting.size > 0) {
       const lane = this.#next();
       const entry = lane.rotation.shift();
@@ -143,7 +140,7 @@ export class FairLanes<Key extends string> implements Backlog<Key> {
 class Lane<Key extends string> {
   readonly name: string;
   readonly rotation = new RoundRobin<Entry<Key>>();
-  /** Without what has moved on. */
+  /** The number of keys, without the entries that are out of date. */
   waiting = 0;
   inFlight = 0;
 

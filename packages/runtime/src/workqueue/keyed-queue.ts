@@ -63,7 +63,7 @@ export class KeyedQueue<Key extends string> {
     return this.#waiting.length + this.#dirtyRuns;
   }
 
-  /** How long each key in processing has been there. */
+  /** The time for which each key has been in processing. */
   *runningMs(): Iterable<number> {
     const now = this.#clock.monotonicMs();
     for (const run of this.#processing.values()) yield now - run.startedMs;
@@ -173,7 +173,7 @@ export class KeyedQueue<Key extends string> {
     this.#detachWhenOver();
   }
 
-  /** A queue that ended must not be measured for ever: a process may create the next one under the same name. */
+  /** The metrics of a queue end with it: a process may create another queue of the same name. */
   #detachWhenOver(): void {
     if (this.#processing.size === 0) this.#instruments?.detach(this);
   }

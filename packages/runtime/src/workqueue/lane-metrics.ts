@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What waits and what runs in each lane of a queue, computed when somebody scrapes. Families of ours, beside upstream's
- * `workqueue_*`, whose meaning lanes do not change.
+ * The waiting and running keys in each lane of a queue, computed at each scrape. These families exist beside upstream's
+ * `workqueue_*`, whose meaning does not depend on lanes.
  */
 import type { Metrics, Sample } from '../metrics/metrics.ts';
 import type { LaneState } from './backlog.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { LaneShare } from './lane-share.ts';
 
-/** Shares one slot between two lanes that never run empty, and tells which part of the time the other lane had. */
+/** Shares one slot between two lanes that never run empty, and returns the part of the time that the other lane had. */
 function otherPart({ preferredMs, otherMs }: { readonly preferredMs: number; readonly otherMs: number }): number {
   const share = new LaneShare();
   let [preferred, other] = [0, 0];

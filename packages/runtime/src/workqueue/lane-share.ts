@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Which of two lanes a free slot goes to while keys wait in both.
+ * Decides which of two lanes gets a free slot while keys wait in both.
  *
  * The preferred lane has it as long as it has credit. Its work costs credit while the other lane waits; the other lane's work
  * earns it three times as much. Without credit the other lane has the slot, until it holds a quarter of all.
@@ -13,7 +13,7 @@
 /** Slot time the preferred lane may take ahead of its share: 300 calls of a tenth of a second, or two that hang for 15 s. */
 const limitMs = 30_000;
 
-/** Slots of the preferred lane for one of the other, and slot time likewise. */
+/** The number of slots of the preferred lane for one slot of the other. The ratio of slot time is the same. */
 const preferredPerOther = 3;
 
 export class LaneShare {

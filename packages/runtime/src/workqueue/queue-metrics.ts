@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The `workqueue_*` families of Kubernetes' component-base. Gauges are computed when somebody scrapes, so an idle queue
- * costs no timer. Queues of one name share their series: depth and unfinished work add up, the longest running processor is
- * the longest of all (upstream's queues overwrite each other there).
+ * The `workqueue_*` families of Kubernetes' component-base. Gauges are computed at each scrape, so an idle queue needs no
+ * timer. Queues of one name share their series: depth and unfinished work add up, the longest running processor is the longest
+ * of all (upstream's queues overwrite each other there).
  */
 import type { Metrics, Sample } from '../metrics/metrics.ts';
 import type { LaneState } from './backlog.ts';
 import { registerLaneMetrics } from './lane-metrics.ts';
 
-/** What a queue tells about itself at any moment. */
+/** The current values of a queue. */
 export interface MeasuredQueue {
   readonly depth: number;
   runningMs(): Iterable<number>;
-  /** None of a queue without lanes. */
+  /** Empty for a queue without lanes. */
   lanes(): readonly LaneState[];
 }
 
-/** What a queue of one name reports to. */
+/** The instruments to which a queue reports, by its name. */
 export interface QueueInstruments {
   attach(queue: MeasuredQueue): void;
   detach(queue: MeasuredQueue): void;
   added(): void;
   retried(): void;
-  /** From the first add to being handed out. */
+  /** The time from the first add until the key is handed out. */
   waited(ms: number): void;
-  /** From being handed out to done. */
+  /** The time from handing out the key until it is done. */
   worked(ms: number): void;
 }
 

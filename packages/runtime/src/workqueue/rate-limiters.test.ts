@@ -6,7 +6,7 @@ import type { RateLimiter } from './workqueue.ts';
 
 const delays = (limiter: RateLimiter<string>, count: number, key = 'a'): number[] =>
   Array.from({ length: count }, () => limiter.when(key));
-/** A random source that always says the same. */
+/** A random source that always returns the same number. */
 const fixed = (value: number) => ({ next: () => value, uuid: () => '' });
 
 describe('itemExponential', () => {

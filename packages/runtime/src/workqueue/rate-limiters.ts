@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * How long a key waits before it is tried again. Limiters count per key and combine; one object may serve several queues
- * whose keys cannot collide. Everything here is synchronous and holds no timer.
+ * The time for which a key waits before it is tried again. Limiters count per key and combine; one object may serve several
+ * queues whose keys cannot collide. Everything here is synchronous and holds no timer.
  */
 import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
@@ -89,7 +89,7 @@ export function retryLimiter<Key extends string>(options: {
 }
 
 interface FailureCounter<Key extends string> extends Pick<RateLimiter<Key>, 'forget' | 'numRequeues'> {
-  /** The failures before this one, which is counted. */
+  /** Returns the number of earlier failures, and counts this one. */
   count(key: Key): number;
 }
 

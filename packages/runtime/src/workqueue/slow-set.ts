@@ -9,12 +9,12 @@ import type { Clock } from '../clock/clock.ts';
 export interface SlowSet<Key extends string, Data> {
   /** False when the key is there already, expired or not. */
   add(key: Key, data: Data): boolean;
-  /** Whatever its age. */
+  /** Removes the key, whatever its age. */
   get(key: Key): Data | undefined;
   /** Present and not expired. */
   contains(key: Key): boolean;
   remove(key: Key): void;
-  /** Negative for what is expired and not swept yet; 0 for what is absent. */
+  /** Negative for a key that is expired and not swept yet; 0 for an absent key. */
   timeRemainingMs(key: Key): number;
   /** Sweeps until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;

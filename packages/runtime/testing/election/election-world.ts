@@ -25,12 +25,12 @@ export interface ElectionWorld {
   readonly clock: FakeClock;
   readonly server: FakeApiServer;
   readonly lease: () => Lease | undefined;
-  /** Stores a Lease as somebody else would have left it. */
+  /** Stores a Lease as another process would have left it. */
   readonly seedLease: (spec: NonNullable<Lease['spec']>, labels?: Readonly<Record<string, string>>) => Lease;
   readonly changeLease: (change: (lease: Lease) => Lease) => void;
   readonly removeLease: () => void;
   readonly candidate: (identity: string, options?: CandidateOptions) => Candidate;
-  /** Writes about the Lease since the beginning: who, how, and the answer. */
+  /** All writes to the Lease: the candidate, the verb and the answer. */
   readonly writes: () => readonly string[];
 }
 
@@ -51,7 +51,7 @@ export interface Candidate {
   readonly result: ElectionResult | Error | undefined;
   readonly resultAtMs: number | undefined;
   readonly ended: Promise<void>;
-  /** No new request of it arrives; to the others it looks as if it had been killed. */
+  /** Its further requests do not arrive. To the others it looks as if the process had been killed. */
   partitioned: boolean;
   /** Default: an `OrderlyStop`. */
   stop(reason?: Error): void;
@@ -61,7 +61,7 @@ export interface Candidate {
 const place = { namespace: 'kube-system', name: 'driver-lease' };
 
 export interface ElectionWorldOptions {
-  /** What candidates may not do with Leases, of all that election uses. */
+  /** The verbs on Leases that candidates may not use. */
   readonly without?: readonly string[];
 }
 

@@ -28,7 +28,7 @@ const elector = createLeaderElector(
 );
 const stop = new AbortController();
 const result = await elector.run(stop.signal, async (signal) => {
-  // Looks after each renewal; the promise alone holds nothing.
+  // Checks after each renewal. A promise alone does not keep the process alive.
   await new Promise<void>((resolve) => {
     const look = (): void => {
       if (server.writes().length >= 3) resolve();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** RBAC in small: who asks is found by bearer token or user agent, what they may do by ClusterRole-like rules. */
+/** A small RBAC: the caller is identified by bearer token or user agent, and permissions are rules as in a ClusterRole. */
 import { forbidden, Refusal } from './status.ts';
 import type { PolicyRule } from '../../src/api/policy-rule.ts';
 import type { Resource } from '../../src/api/resource.ts';
@@ -20,7 +20,7 @@ export interface Caller {
   readonly token: string | undefined;
 }
 
-/** Who is calling; undefined is answered with 401. */
+/** Identifies the caller. Undefined is answered with 401. */
 export type Authenticate = (caller: Caller) => Subject | undefined;
 
 export const everybodyIsAdmin: Authenticate = () => ({

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What clients ask to learn what is served: /version, health, and the (unaggregated) discovery documents. */
+/** The endpoints that describe the server: /version, health, and the (unaggregated) discovery documents. */
 import { groupVersion, type ResourceType } from './resource-type.ts';
 
 export const version = {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the API contract cannot show through a client, or not on every server: compaction, time, access, the record. */
+/**
+ * Behaviour that the API contract suite cannot test through a client, or not on every server: compaction, time, access, the
+ * record.
+ */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock, seededRandom, settle } from '../index.ts';
 import { call, watchFrames, type Frame } from './request.ts';
@@ -140,7 +143,7 @@ describe('watches', () => {
   });
 
   it.each(['clean', 'broken'] as const)(
-    'given the server ends its watches, %s, then all of them end so',
+    'given the server ends its watches, %s, then all of them end in this way',
     async (how) => {
       const frames = watchFrames(server.transport, `${path}?watch=1`);
       const waiting = frames.next();

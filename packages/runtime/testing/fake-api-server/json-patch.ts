@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** RFC 6902, as the API server takes it: what is no list is 400, an operation that is wrong or does not apply is 422. */
+/**
+ * RFC 6902, as the API server applies it: a body that is not a list gets 400, an operation that is invalid or does not apply
+ * gets 422.
+ */
 import { isObject, sameJson, type MutableJson } from './json.ts';
 import { badRequest, unprocessablePatch } from './status.ts';
 
@@ -27,7 +30,7 @@ function applyOperation(root: MutableJson, operation: unknown): void {
     case 'remove':
       return void take(root, path);
     case 'test':
-      // What is absent passes for null.
+      // An absent field counts as null.
       if (!sameJson(child(locate(root, path)) ?? null, operation['value'])) throw unprocessablePatch();
       return undefined;
     case 'move':

@@ -15,7 +15,7 @@ export interface ListAnswer {
   readonly metadata: object;
 }
 
-/** What the query of a list or watch is to the server: its refusals name it. */
+/** The name of the query object of a list or watch, for the texts of refusals. */
 export const listOptions: Resource = {
   group: 'meta.k8s.io',
   version: 'v1',

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Arranging and asserting without requests: what a test puts into the store and reads from it. */
+/** Lets a test write to the store and read from it without requests. */
 import { collectionId, groupVersion, type ResourceType } from './resource-type.ts';
 import { copyJson } from './json.ts';
 import { keyOf, type StoredMeta, type StoredObject } from './store.ts';
@@ -18,9 +18,9 @@ export interface ObjectAccess extends ObjectView {
   readonly seed: <T extends KubeObject>(object: T) => T;
   /** Replaces an object by what `change` makes of it, as another client would; the version moves on. */
   readonly change: <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, change: (object: T) => T) => T;
-  /** As a user deletes: at once without finalizers, else it is marked. */
+  /** Deletes as a user would: an object without finalizers is removed, another one is marked. */
   readonly delete: (resource: Resource, ref: ObjectRef) => void;
-  /** Removes it at once, whatever its finalizers say. */
+  /** Removes the object at once, whatever its finalizers are. */
   readonly remove: (resource: Resource, ref: ObjectRef) => void;
 }
 

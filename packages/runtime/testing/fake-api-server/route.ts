@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** From method and path to what is asked for, in the words that RBAC and audit use. */
+/** Parses method and path into verb and resource, with the names that RBAC and audit use. */
 
 export interface Route {
   readonly verb: Verb;

@@ -37,7 +37,7 @@ export interface FakeApiServerOptions {
   readonly random: Random;
   /** Beside the built-in kinds. */
   readonly types?: readonly ResourceType[];
-  /** Default: everybody may do everything. */
+  /** Default: every caller may do everything. */
   readonly authenticate?: Authenticate;
   /** Run in order on every create and update. Default none. */
   readonly admission?: readonly Admission[];
@@ -51,7 +51,7 @@ export interface FakeApiServerOptions {
   readonly requestLimit?: number;
 }
 
-/** Answers a request that it knows, refuses it by a Refusal, or leaves it to the others by undefined. */
+/** Answers a request, throws a Refusal, or returns undefined to leave the request to the next extension. */
 export type Extension = (request: ExtensionRequest) => Answer | undefined;
 
 export interface ExtensionRequest {
@@ -65,7 +65,7 @@ export interface FakeApiServer {
   readonly transport: Transport;
   /** Everything asked so far, in the order of the answers. */
   readonly requests: readonly RequestRecord[];
-  /** The requests that write, whatever became of them. */
+  /** The requests that write, whatever their answers were. */
   readonly writes: () => readonly RequestRecord[];
   readonly clearRequests: () => void;
   readonly objects: ObjectAccess;

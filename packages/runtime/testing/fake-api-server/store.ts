@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What etcd is to a real API server: objects under keys, one global revision, and a log of changes per collection that
- * watches read with a cursor. Everything is synchronous, so one request is one atomic step.
+ * The counterpart of etcd: objects under keys, one global revision, and a log of changes per collection that watches read with
+ * a cursor. Everything is synchronous, so one request is one atomic step.
  *
  * Not here: names, uids, validation, finalizers. A stored object is never edited; a write replaces it.
  */

@@ -48,13 +48,13 @@ type End = { readonly kind: 'clean' } | { readonly kind: 'failed'; readonly erro
 
 interface Start {
   readonly initial: readonly StoredObject[];
-  /** Index into the log; undefined when `refusal` is all that there is to say. */
+  /** Index into the log; undefined if the watch only sends `refusal`. */
   readonly cursor: number | undefined;
   readonly marksEnd: boolean;
   readonly refusal?: Refusal;
 }
 
-/** What moves during the life of a watch. */
+/** The state of a watch that changes. */
 interface Progress {
   /** Index of the next change to look at; undefined when there is none because an error ends the watch. */
   cursor: number | undefined;

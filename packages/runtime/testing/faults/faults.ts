@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A transport that misbehaves: what goes wrong between a client and an API server, put in front of a fake or a real one.
+ * A transport with faults between a client and an API server, in front of a fake or a real one.
  *
- * For each request `decide` says what happens to it, or nothing. A fault before the commit never reaches the server; one
- * after it does, and the client does not learn of it. The decision is a plain function, so a test scripts it with
- * `script` and a simulation draws it from its seeded random source.
+ * For each request `decide` returns the fault to apply, or nothing. A fault before the commit never reaches the server; one
+ * after it does, and the client does not learn of it. The decision is a plain function, so a test scripts it with `script` and
+ * a simulation draws it from its seeded random source.
  */
 import { TransportError } from '../../src/api/transport.ts';
 import { parseRoute, type Route } from '../fake-api-server/route.ts';
 import type { Clock } from '../../src/clock/clock.ts';
 import type { Transport, TransportFailure, TransportRequest, TransportResponse } from '../../src/api/transport.ts';
 
-/** Before: the server never hears of the request. After: it has done what was asked. */
+/** Before: the request never reaches the server. After: the server has performed it. */
 export type FaultPoint = 'before' | 'after';
 
 export type Fault =
@@ -52,7 +52,7 @@ export interface FaultOptions {
 export interface FaultRule {
   readonly when: (target: FaultTarget) => boolean;
   readonly fault: Fault;
-  /** How many matching requests are hit. Default 1. */
+  /** The number of matching requests that get the fault. Default 1. */
   readonly times?: number;
 }
 
@@ -144,7 +144,7 @@ function forever(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** The head of an answer says that the request took effect; its body is of no interest. */
+/** The head of an answer shows that the request took effect; its body is not needed. */
 async function discard(response: TransportResponse): Promise<void> {
   await response.body[Symbol.asyncIterator]().return?.();
 }
@@ -173,7 +173,7 @@ async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Arr
   yield* chunks;
 }
 
-/** Hand-written, so that ending it never waits for a chunk that does not come. */
+/** Not a generator, so that ending it never waits for a chunk that does not arrive. */
 function lagging(body: AsyncIterable<Uint8Array>, wait: () => Promise<void>): AsyncIterable<Uint8Array> {
   return {
     [Symbol.asyncIterator]() {

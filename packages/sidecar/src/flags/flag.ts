@@ -9,7 +9,7 @@ import { parseFloat64, parseInt64, parseUint64 } from './numbers.ts';
 import { type Parsed, invalid, valid } from './parsed.ts';
 
 export interface Flag<T> {
-  /** What the usage text calls the value. */
+  /** The name of the value in the usage text. */
   readonly type: string;
   readonly defaultValue: T;
   /** The default as Go prints it; empty when the usage text shows none. */

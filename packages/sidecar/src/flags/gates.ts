@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Feature gates: what a program knows, what the user set, what holds. */
+/** Feature gates: those that a program knows, those that the user set, and the values that result. */
 import { apiServerGates } from './api-server-gates.ts';
 import type { GateSettings } from './flag.ts';
 
@@ -12,7 +12,7 @@ export type ResolvedGates<G extends string> =
       readonly kind: 'resolved';
       readonly enabled: Readonly<Record<G, boolean>>;
       readonly given: ReadonlySet<string>;
-      /** Gates that the user sets although they are finished: said in a warning, as upstream does. */
+      /** Finished gates that the user sets: they cause a warning, as upstream's. */
       readonly finished: readonly string[];
     }
   | { readonly kind: 'invalid'; readonly message: string };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What Go's own parsers make of some hundred command lines (testing/go-flags), against what ours make of them. */
+/** Compares our parsers with Go's on some hundred command lines (testing/go-flags). */
 import { describe, expect, it } from 'vitest';
 import { type GoVerdict, goVerdicts } from '../../testing/index.ts';
 import {
@@ -77,7 +77,10 @@ function expected({ error, help, values, given = [], rest = [] }: GoVerdict): Co
 
 describe.each(['go', 'pflag'] as const)('syntax %s', (syntax) => {
   const verdicts = goVerdicts().filter((one) => one.syntax === syntax);
-  it.each(verdicts.map((one) => [one.args, one] as const))('given %j, then it is read as Go does', (args, one) => {
-    expect(comparable(parseFlags(flags, syntax, args))).toEqual(expected(one));
-  });
+  it.each(verdicts.map((one) => [one.args, one] as const))(
+    'given the command line %j, then it is read as by Go',
+    (args, one) => {
+      expect(comparable(parseFlags(flags, syntax, args))).toEqual(expected(one));
+    },
+  );
 });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The usage text as Go's `flag` package prints it. For the programs that run on every node and do without the library that
- * writes the others' (usage.ts): they are measured by what they weigh.
+ * The usage text as Go's `flag` package prints it. For the programs that run on every node. They do not load the library of
+ * the other programs (usage.ts), because their memory counts.
  */
 import type { Flag, Flags } from './flag.ts';
 
-/** Types that Go names; of any other it says `value`. */
+/** The types for which Go prints a name. For all others it prints `value`. */
 const namedTypes: ReadonlySet<string> = new Set(['', 'string', 'int', 'uint', 'float', 'duration']);
 
 export async function goUsageText(program: string, flags: Flags): Promise<string> {

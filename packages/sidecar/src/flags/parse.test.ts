@@ -68,7 +68,7 @@ describe('the syntax of Go flag', () => {
     expect(result).toMatchObject({ positionals: ['false', '--name=x'] });
   });
 
-  it('given the three spellings of a boolean, then they mean what they say', () => {
+  it('given the spellings of a boolean, then each has its value', () => {
     expect(valuesOf(parse('go', '--election')).election).toBe(true);
     for (const word of ['1', 't', 'T', 'true', 'TRUE', 'True']) {
       expect(valuesOf(parse('go', `--election=${word}`)).election).toBe(true);
@@ -111,7 +111,7 @@ describe('the syntax of pflag', () => {
     }
   });
 
-  it('given other words between flags, then flags go on', () => {
+  it('given other words between flags, then the flags after them are parsed as well', () => {
     const result = parse('pflag', 'word', '--name=x', 'other', '--election');
     expect(valuesOf(result)).toMatchObject({ name: 'x', election: true });
     expect(result).toMatchObject({ positionals: ['word', 'other'] });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What became of a text: a value, or the reason why not, in Go's words. */
+/** The result of parsing a text: a value, or an error with Go's message. */
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
 
 export const valid = <T>(value: T): Parsed<T> => ({ ok: true, value });

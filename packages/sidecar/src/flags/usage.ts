@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The usage text, by yargs, which is loaded only when somebody asks for help or has made a mistake.
- * Parsing is not its business: its own syntax is looser than Go's.
+ * The usage text, by yargs, which is loaded only for `--help` or for a wrong command line. It does not parse the command line,
+ * because its syntax is looser than Go's.
  */
 import type { Flags } from './flag.ts';
 

@@ -8,7 +8,7 @@ import type { Facts, Logger } from '@csi-sidecars/runtime';
 import { jsonOf, type LoggerDeps, type LoggerOptions, presentable } from '@csi-sidecars/runtime/internal';
 import { pino } from 'pino';
 
-/** Above, klog's levels mean the same: everything. */
+/** All of klog's levels above this one mean the same: everything is logged. */
 const maxVerbosity = 10;
 type Verbosity = `v${number}`;
 
@@ -54,7 +54,7 @@ function onPino(log: pino.Logger<Verbosity>, verbosity: number): Logger {
   };
 }
 
-/** A fact that JSON does not have (a bigint, a cycle) must not cost the line. */
+/** A fact that JSON cannot represent (a bigint, a cycle) must not prevent the line. */
 function shown(facts: Facts): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(presentable(facts)).map(([key, value]) => [

@@ -33,7 +33,7 @@ describe('json', () => {
     ]);
   });
 
-  it('given derived loggers, levels above the verbosity and facts that JSON does not have, then lines are as in the text format', () => {
+  it('given derived loggers, levels above the verbosity and facts that JSON does not have, then they are handled as in the text format', () => {
     const { lines, log } = jsonLogger(2);
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;

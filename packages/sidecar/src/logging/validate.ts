@@ -2,7 +2,7 @@
 /** The checks of component-base on logging flags. A violation is `LoggingConfiguration is invalid`, exit code 1. */
 import type { LoggingValues } from '../programs/shared-flags.ts';
 
-/** What is wrong with the logging flags, in the words of the flag; empty when they are valid. */
+/** The violations of the logging flags, in the words of the flags; empty if they are valid. */
 export function invalidLogging(values: LoggingValues): readonly string[] {
   const format = values['logging-format'];
   const alpha = [

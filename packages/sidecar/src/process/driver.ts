@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The driver of this process: connected, ready, known by name, measured. Its loss ends the process, so that a replica
- * beside a living driver takes over.
+ * Connects to the driver of this process, waits until it is ready, asks for its name, and measures its calls. The loss of the
+ * driver ends the process, so that a replica beside a running driver takes over.
  *
- * Upstream opens a second connection once it knows that the driver replaces an in-tree plugin, because its metrics need
- * another label then. Here calls are kept until the name is known, and one connection does.
+ * Upstream opens a second connection once it knows that the driver replaces an in-tree plugin, because its metrics need another
+ * label then. Here the measurements of calls are kept until the name is known, so one connection is enough.
  */
 import { connectCsi, createCallMetrics, getDriverName, probeForever } from '@csi-sidecars/csi';
 import type { CallMetrics, CsiChannel, ObservedCall } from '@csi-sidecars/csi';
 import type { Clock, Logger, Metrics } from '@csi-sidecars/runtime';
 import { exitCodes, orExit } from './exit.ts';
-import type { World } from './world.ts';
+import type { ProgramHost } from './host.ts';
 
 export interface DriverOptions {
   readonly address: string;
@@ -18,9 +18,9 @@ export interface DriverOptions {
   readonly nameTimeoutMs: number;
   /** csi-snapshotter asks for the name first. */
   readonly order?: 'probeFirst' | 'nameFirst';
-  /** Exit code when the name cannot be had; default 1. */
+  /** The exit code if the driver does not return its name; default 1. */
   readonly nameExitCode?: number;
-  /** Drivers that replace an in-tree plugin: their calls are told apart by the metric label `migrated`. */
+  /** Drivers that replace an in-tree plugin: their calls are distinguished by the metric label `migrated`. */
   readonly isMigrated?: (driverName: string) => boolean;
   readonly maxLoggedResponseBytes?: number;
 }
@@ -29,7 +29,7 @@ export interface DriverDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly world: Pick<World, 'writeTerminationLog'>;
+  readonly host: Pick<ProgramHost, 'writeTerminationLog'>;
   /** Ends the run. */
   readonly cutShort: (code: number) => void;
   readonly signal: AbortSignal;
@@ -39,7 +39,7 @@ export interface Driver {
   readonly name: string;
   readonly channel: CsiChannel;
   readonly callMetrics: CallMetrics;
-  /** Where the name was asked for first: the driver has to be ready before it is asked for more. */
+  /** If the name was requested first, the driver has to be ready before further calls. */
   readonly whenReady: () => Promise<void>;
 }
 
@@ -82,9 +82,9 @@ export async function connectDriver(deps: DriverDeps, options: DriverOptions): P
   return { name, channel, callMetrics, whenReady };
 }
 
-function announceLoss({ log, world, cutShort }: DriverDeps): void {
+function announceLoss({ log, host, cutShort }: DriverDeps): void {
   try {
-    world.writeTerminationLog(lostText);
+    host.writeTerminationLog(lostText);
   } catch (error) {
     log.error(error, 'Failed to write a message to the termination logfile');
   }
@@ -93,11 +93,11 @@ function announceLoss({ log, world, cutShort }: DriverDeps): void {
 }
 
 interface EarlyCalls extends Pick<CallMetrics, 'record'> {
-  /** From now on calls go to the target; those until now are passed on, or dropped. */
+  /** From this call on, measurements go to the target. Earlier ones are passed on or dropped. */
   readonly settle: (target: CallMetrics, earlier: 'kept' | 'dropped') => void;
 }
 
-/** Calls made before it is known which labels they have. */
+/** The calls that were made before their labels are known. */
 function earlyCalls(): EarlyCalls {
   const calls: ObservedCall[] = [];
   let target: CallMetrics | undefined;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The work of the process, under a lease or without one, as the flags say; see `runUnderLease` of the runtime. */
+/** Runs the work of the process, with or without a lease, depending on the flags; see `runUnderLease` of the runtime. */
 import type { Clock, LeadingWork, Logger, Metrics, Random } from '@csi-sidecars/runtime';
 import {
   type ApiConnection,
@@ -12,16 +12,16 @@ import {
 } from '@csi-sidecars/runtime/internal';
 import type { LeaderElectionValues } from '../programs/shared-flags.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
-import type { World } from './world.ts';
+import type { ProgramHost } from './host.ts';
 
 export interface ElectionDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly world: Pick<World, 'env' | 'hostName' | 'files'>;
+  readonly host: Pick<ProgramHost, 'env' | 'hostName' | 'files'>;
   readonly connect: () => Promise<ApiConnection>;
-  /** Called as soon as the health of the election can be asked for. */
+  /** Called as soon as the election can report its health. */
   readonly onElector: (elector: LeaderElector) => void;
 }
 
@@ -31,14 +31,14 @@ export interface ElectionValues extends LeaderElectionValues {
 
 export interface ElectionOptions {
   readonly values: ElectionValues;
-  /** Upstream's, before it becomes the name of the Lease. */
+  /** Upstream's lock name, from which the name of the Lease is made. */
   readonly lockName: string;
   readonly release: 'onExit' | 'never';
 }
 
 /** Resolves with the exit code. */
 export async function runUnderLease(
-  { connect, log, world, ...deps }: ElectionDeps,
+  { connect, log, host, ...deps }: ElectionDeps,
   { values, lockName, release, work }: ElectionOptions & { readonly work: LeadingWork },
   signal: AbortSignal,
 ): Promise<number> {
@@ -49,8 +49,8 @@ export async function runUnderLease(
   const lease = {
     namespace: values['leader-election-namespace'],
     name: leaseName(lockName),
-    identity: leaseIdentity(world.hostName),
-    component: `${lockName}/${world.hostName}`,
+    identity: leaseIdentity(host.hostName),
+    component: `${lockName}/${host.hostName}`,
     leaseDurationMs: values['leader-election-lease-duration'],
     renewDeadlineMs: values['leader-election-renew-deadline'],
     retryPeriodMs: values['leader-election-retry-period'],
@@ -60,13 +60,13 @@ export async function runUnderLease(
   };
   const connectLease = () => orExit('Failed to create leaderelection client', connect);
   try {
-    await runWorkUnderLease({ ...deps, ...world, logger: log, connect: connectLease }, lease, signal);
+    await runWorkUnderLease({ ...deps, ...host, logger: log, connect: connectLease }, lease, signal);
   } catch (error) {
     if (!(error instanceof ElectionConfigError)) throw error;
     // Upstream panics over durations that contradict each other.
     throw new ExitError(exitCodes.panic, 'Invalid leader election configuration', { cause: error });
   }
-  // Whatever the reason, as upstream: a replica that does not lead any more has nothing to do here.
+  // As upstream, whatever the reason: a replica that no longer leads ends its process.
   log.error(undefined, 'Stopped leading');
   return exitCodes.failure;
 }

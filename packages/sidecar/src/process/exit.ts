@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * How a run ends before its work does. Exit codes are upstream's: 1 for what is logged as an error, 255 where upstream's
- * program calls its fatal logger, 2 for a command line it cannot read and for panics. Signals and defects are the runtime's.
+ * Ends a run before its work ends. Exit codes are upstream's: 1 for what is logged as an error, 255 where upstream's program
+ * calls its fatal logger, 2 for a command line it cannot read and for panics. Signals and defects are the runtime's.
  */
 export const exitCodes = { success: 0, failure: 1, usage: 2, panic: 2, fatal: 255 } as const;
 
@@ -14,7 +14,7 @@ export class ExitError extends Error {
   }
 }
 
-/** What goes wrong here ends the run: with this text, this code, and the failure as its cause. */
+/** An error of the callback ends the run with this text, this code, and the error as the cause. */
 export async function orExit<T>(what: string, work: () => Promise<T>, code: number = exitCodes.failure): Promise<T> {
   try {
     return await work();

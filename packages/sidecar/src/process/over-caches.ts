@@ -4,10 +4,10 @@ import type { ControllerPorts, LeadingWork } from '@csi-sidecars/runtime';
 import { type LeadingController, withCaches } from '@csi-sidecars/runtime/internal';
 import type { ControllerContext } from './run-controller-program.ts';
 
-type Context = Pick<ControllerContext<never, never>, 'client' | 'clock' | 'random' | 'log' | 'metrics' | 'world'>;
+type Context = Pick<ControllerContext<never, never>, 'client' | 'clock' | 'random' | 'log' | 'metrics' | 'host'>;
 
 export function overCaches(
-  { client, clock, random, log: logger, metrics, world: { env } }: Context,
+  { client, clock, random, log: logger, metrics, host: { env } }: Context,
   assemble: (ports: ControllerPorts) => LeadingController,
 ): LeadingWork {
   return withCaches({ client, clock, random, logger, metrics, env }, assemble);

@@ -4,8 +4,8 @@
  *
  *   flags, log, gates, version | API server | open | HTTP | prepare | lease | work
  *
- * What is the program's own comes in as `ControllerBody`. What was opened is closed, last opened first. Not here: the driver
- * (run-sidecar.ts), signals, crashes and the exit itself (the runtime's `runProcess`).
+ * The program's own part is a `ControllerBody`. The parts are closed in reverse order. Not here: the driver (run-sidecar.ts),
+ * signals, crashes and the exit itself (the runtime's `runProcess`).
  */
 import {
   type ApiClient,
@@ -30,7 +30,7 @@ import { type ElectionValues, runUnderLease } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
 import type { StartOptions, StartValues, Started } from './start.ts';
-import type { ScrapedMetrics, World } from './world.ts';
+import type { ScrapedMetrics, ProgramHost } from './host.ts';
 
 export interface ControllerValues
   extends Omit<StartValues, 'http-endpoint'>, ElectionValues, KubeApiValues, EndpointValues {
@@ -40,7 +40,7 @@ export interface ControllerValues
 export type ControllerGate = 'ReleaseLeaderElectionOnExit';
 
 export interface ProgramDeps {
-  readonly world: World;
+  readonly host: ProgramHost;
   readonly lifecycle: Lifecycle;
 }
 
@@ -51,28 +51,28 @@ export interface ControllerContext<V, G extends string> {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly random: Random;
-  readonly world: World;
+  readonly host: ProgramHost;
   /** Aborts with an OrderlyStop when the program is asked to end. */
   readonly signal: AbortSignal;
-  /** Ends the run with this code, whatever it is doing. */
+  /** Ends the run with this code, whatever is still running. */
   readonly cutShort: (code: number) => void;
 }
 
 export interface ControllerBody<V, G extends string, Opened> {
   readonly start?: StartOptions;
-  /** Why this command line cannot be run, for the log; undefined when it can. Asked before anything is opened. */
+  /** The reason why this command line cannot be run, for the log; undefined if it can. Called before anything is opened. */
   readonly refused?: (values: V) => string | undefined;
   /** Default: `--kubeconfig`. */
-  readonly kubeconfig?: (values: V, env: World['env']) => string;
-  /** When the configuration of the cluster cannot work; default 1. */
+  readonly kubeconfig?: (values: V, env: ProgramHost['env']) => string;
+  /** The exit code if the configuration of the cluster cannot work; default 1. */
   readonly clientExitCode?: number;
-  /** When listening fails; default 1. */
+  /** The exit code if listening fails; default 1. */
   readonly httpExitCode?: number;
   /** The program serves the `rest_client_*` metrics of its API client, as upstream's csi-resizer does. Default: it does not. */
   readonly requestMetrics?: true;
-  /** What must be there before the program answers HTTP: the driver, the CRDs. It is closed at the end of the stack. */
+  /** Opens what the program needs before it answers HTTP: the driver, the CRDs. The stack closes it. */
   readonly open: (context: ControllerContext<V, G>, opened: AsyncDisposableStack) => Promise<Opened>;
-  /** Capabilities and controllers. Throws an ExitError when they will not do. */
+  /** Checks the capabilities and creates the controllers. Throws an ExitError if the program cannot work with them. */
   readonly prepare: (
     context: ControllerContext<V, G> & { readonly diagnostics: DiagnosticsServer | undefined },
     opened: Opened,
@@ -85,7 +85,7 @@ export interface PreparedWork {
   readonly run: LeadingWork;
 }
 
-/** Resolves with the exit code; everything that goes wrong is logged. */
+/** Resolves with the exit code. Errors are logged. */
 export function runControllerProgram<V extends ControllerValues, G extends string, Opened>(
   deps: ProgramDeps,
   program: ProgramFlags<V, G | ControllerGate>,
@@ -108,19 +108,19 @@ interface Run<V extends ControllerValues, G extends string, Opened> extends Prog
 async function runStarted<V extends ControllerValues, G extends string, Opened>(
   run: Run<V, G | ControllerGate, Opened>,
 ): Promise<number> {
-  const { world, lifecycle, program, body, started, cutShort } = run;
+  const { host, lifecycle, program, body, started, cutShort } = run;
   const { values, log } = started;
-  const { clock, random, env } = world;
+  const { clock, random, env } = host;
   const { signal } = lifecycle;
   const refused = body.refused?.(values);
   if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
   await using stack = new AsyncDisposableStack();
 
   const address = values['metrics-address'] || values['http-endpoint'];
-  const scraped = address === '' ? undefined : await world.openMetrics();
+  const scraped = address === '' ? undefined : await host.openMetrics();
   const metrics: Metrics = scraped ?? noMetrics;
   const connect = (requestMetrics?: Metrics) =>
-    world.connectApi({
+    host.connectApi({
       program: program.name,
       kubeconfig: body.kubeconfig?.(values, env) ?? values.kubeconfig,
       master: values.master ?? '',
@@ -136,13 +136,13 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   );
   stack.defer(api.close);
 
-  const context = { started, client: api.client, log, metrics, clock, random, world, signal, cutShort };
+  const context = { started, client: api.client, log, metrics, clock, random, host, signal, cutShort };
   const opened = await body.open(context, stack);
 
   const diagnostics = scraped && stack.use(await listen(run, scraped, address));
   let elector: LeaderElector | undefined;
   if (values['leader-election'] && values['http-endpoint'] !== '') {
-    // Before there is an election: a liveness probe that finds nothing at its path ends a replica that has only begun.
+    // The route exists before the election: a liveness probe that gets 404 would end a replica that has just started.
     diagnostics?.add(leaderHealthRoute(() => elector?.isHealthy ?? true));
   }
   const work = await body.prepare({ ...context, diagnostics }, opened);
@@ -163,12 +163,12 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
 }
 
 function listen<V extends ControllerValues, G extends string, Opened>(
-  { world, body, started }: Run<V, G, Opened>,
+  { host, body, started }: Run<V, G, Opened>,
   metrics: ScrapedMetrics,
   address: string,
 ): Promise<DiagnosticsServer> {
   const { log, values, stderr } = started;
-  const { clock, argv0, args, startedAtMs } = world;
+  const { clock, argv0, args, startedAtMs } = host;
   return orExit(
     'Failed to start HTTP server',
     () =>

@@ -2,7 +2,7 @@
 /** Any program, from its first argument to its exit code: flags and log, then its own work. */
 import type { ProgramFlags } from '../programs/program.ts';
 import { ExitError } from './exit.ts';
-import type { ProcessDeps } from './process-world.ts';
+import type { ProcessDeps } from './run-in-process.ts';
 import { type StartOptions, type StartValues, type Started, start } from './start.ts';
 
 export interface ProgramOptions<V extends StartValues, G extends string> {
@@ -10,13 +10,13 @@ export interface ProgramOptions<V extends StartValues, G extends string> {
   readonly start?: StartOptions | undefined;
 }
 
-/** Resolves with the exit code. An ExitError of the work is that code and one line in the log. */
+/** Resolves with the exit code. An ExitError of the work becomes its exit code and one line in the log. */
 export async function runProgram<V extends StartValues, G extends string>(
-  { world, lifecycle }: ProcessDeps,
+  { host, lifecycle }: ProcessDeps,
   { program, start: options }: ProgramOptions<V, G>,
   work: (started: Started<V, G>) => Promise<number>,
 ): Promise<number> {
-  const started = await start(world, program, options);
+  const started = await start(host, program, options);
   const { stderr } = started;
   if (started.kind === 'ended') {
     await stderr.flush();

@@ -6,9 +6,9 @@ import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
 import { describe, expect, it, vi } from 'vitest';
 import {
   type DrivenProgram,
-  type FakeWorld,
-  type FakeWorldOptions,
-  fakeWorld,
+  type FakeHost,
+  type FakeHostOptions,
+  fakeHost,
   runOverDriver,
 } from '../../testing/index.ts';
 import { type SampleGate, type SampleValues, sampleProgram } from '../../testing/sample-program.ts';
@@ -36,7 +36,7 @@ const untilStopped: LeadingWork = (signal) =>
   });
 
 async function run(
-  options: FakeWorldOptions & {
+  options: FakeHostOptions & {
     readonly handlers?: Handlers;
     readonly body?: Partial<Body>;
     readonly work?: LeadingWork;
@@ -68,52 +68,52 @@ function aLease(spec: NonNullable<Lease['spec']>): Lease {
   return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
 }
 
-function depsOf(world: FakeWorld) {
-  return { world, lifecycle: world.lifecycle };
+function depsOf(host: FakeHost) {
+  return { host, lifecycle: host.lifecycle };
 }
 
 function get(port: number, path: string): Promise<Response> {
   return fetch(`http://127.0.0.1:${port}${path}`);
 }
 
-function leaseOf(world: FakeWorld, namespace = 'default') {
-  return world.server.objects.get(leases, { namespace, name: 'external-attacher-leader-a-example-com' });
+function leaseOf(host: FakeHost, namespace = 'default') {
+  return host.server.objects.get(leases, { namespace, name: 'external-attacher-leader-a-example-com' });
 }
 
 describe('the way to the work', () => {
   it('given a driver and no election, then the work runs, is stopped in order, and the exit code is 0', async () => {
     await using sidecar = await run({});
     const { name, started } = await sidecar.working;
-    expect([name, started.values.timeout, sidecar.world.onSignal()]).toEqual([driverName, 15_000, 'drain']);
-    sidecar.world.stop();
+    expect([name, started.values.timeout, sidecar.host.onSignal()]).toEqual([driverName, 15_000, 'drain']);
+    sidecar.host.stop();
     expect(await sidecar.code).toBe(0);
-    expect([sidecar.world.connections(), sidecar.world.server.requests]).toEqual([0, []]);
-    expect(sidecar.world.logged()).not.toMatch(/^E/m);
+    expect([sidecar.host.connections(), sidecar.host.server.requests]).toEqual([0, []]);
+    expect(sidecar.host.logged()).not.toMatch(/^E/m);
   });
 
-  it('given the gate off, then a signal ends the process at once', async () => {
+  it('given ReleaseLeaderElectionOnExit=false, then a signal ends the process at once', async () => {
     await using sidecar = await run({ args: ['--feature-gates=ReleaseLeaderElectionOnExit=false'] });
     await sidecar.working;
-    expect(sidecar.world.onSignal()).toBe('exit');
+    expect(sidecar.host.onSignal()).toBe('exit');
   });
 
-  it('given no driver, then it ends with 1 after 30 s, and the last line says what was met', async () => {
-    const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock'] });
-    const code = runSidecar(depsOf(world), sampleProgram, {
+  it('given no driver, then it ends with 1 after 30 s, and the last line names the socket and the error', async () => {
+    const host = fakeHost({ args: ['--csi-address=/nonexistent/csi.sock'] });
+    const code = runSidecar(depsOf(host), sampleProgram, {
       driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000 }),
       prepare: async () => ({ lockName: '', run: untilStopped }),
     });
-    // Attempts meet the real file system: each pause begins only after it has answered.
+    // Attempts use the real file system: each pause begins only after it has answered.
     for (let second = 0; second < 30; second += 1) {
-      await vi.waitUntil(() => world.clock.pending === 1 && world.clock.monotonicMs() === second * 1000);
+      await vi.waitUntil(() => host.clock.pending === 1 && host.clock.monotonicMs() === second * 1000);
       await settle();
-      await world.clock.advance(1000);
+      await host.clock.advance(1000);
     }
     expect(await code).toBe(1);
-    expect(world.logged().trimEnd().split('\n').at(-1)).toMatch(
+    expect(host.logged().trimEnd().split('\n').at(-1)).toMatch(
       /^E.*"Failed to connect to CSI driver" err="context deadline exceeded: connect ENOENT \/nonexistent\/csi\.sock"$/,
     );
-    expect(world.connections()).toBe(0);
+    expect(host.connections()).toBe(0);
   });
 
   it.each([
@@ -126,30 +126,30 @@ describe('the way to the work', () => {
   ])('given %s, then it ends with 1', async (_given, handlers, text) => {
     await using sidecar = await run({ handlers });
     expect(await sidecar.code).toBe(1);
-    expect(sidecar.world.logged()).toContain(text);
+    expect(sidecar.host.logged()).toContain(text);
   });
 
-  it('given a cluster that cannot be reached by configuration, then it ends with 1 before it asks the driver', async () => {
-    const world = fakeWorld();
+  it('given a configuration that cannot reach a cluster, then it ends with 1 before it calls the driver', async () => {
+    const host = fakeHost();
     const connectApi = () => Promise.reject(new Error('unable to load in-cluster configuration'));
-    const deps = { world: { ...world, connectApi }, lifecycle: world.lifecycle };
+    const deps = { host: { ...host, connectApi }, lifecycle: host.lifecycle };
     const body: Body = {
       driver: () => ({ probeTimeoutMs: 1000, nameTimeoutMs: 1000 }),
       prepare: () => Promise.reject(new Error('not reached')),
     };
     expect(await runSidecar(deps, sampleProgram, body)).toBe(1);
-    expect(world.logged()).toContain('err="unable to load in-cluster configuration"');
+    expect(host.logged()).toContain('err="unable to load in-cluster configuration"');
   });
 
-  it('given a command line that is refused, or a preparation that fails, then its exit code and its text', async () => {
+  it('given a command line that is refused, or a preparation that fails, then the program ends with its exit code and its text', async () => {
     const text = 'option --worker-threads must be greater than zero';
     const prepare = (): Promise<never> => Promise.reject(new ExitError(255, text));
     await using early = await run({ body: { refused: () => text } });
     await using late = await run({ body: { prepare } });
     expect([await early.code, await late.code]).toEqual([1, 255]);
-    for (const { world } of [early, late]) {
-      expect(world.logged()).toMatch(/^E.*"option --worker-threads must be greater than zero"$/m);
-      expect(world.connections()).toBe(0);
+    for (const { host } of [early, late]) {
+      expect(host.logged()).toMatch(/^E.*"option --worker-threads must be greater than zero"$/m);
+      expect(host.connections()).toBe(0);
     }
   });
 
@@ -160,28 +160,28 @@ describe('the way to the work', () => {
       handlers: { '/csi.v1.Identity/Probe': () => ready.promise },
       body: { driver: () => ({ probeTimeoutMs: 60_000, nameTimeoutMs: 1000, order: 'nameFirst' }) },
     });
-    await vi.waitUntil(() => sidecar.world.logged().includes('"ServeMux listening"'));
+    await vi.waitUntil(() => sidecar.host.logged().includes('"ServeMux listening"'));
     ready.resolve({});
     await sidecar.working;
   });
 });
 
 describe('losing the driver', () => {
-  it('given a driver that dies, then the termination log and the log say so, and the exit code is 1', async () => {
+  it('given a driver that dies, then the termination log and the log report it, and the exit code is 1', async () => {
     await using sidecar = await run({});
     await sidecar.working;
     sidecar.driver.stop();
     expect(await sidecar.code).toBe(1);
-    expect(sidecar.world.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
-    expect(sidecar.world.logged()).toMatch(/^E.*"Lost connection to CSI driver, exiting"$/m);
+    expect(sidecar.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
+    expect(sidecar.host.logged()).toMatch(/^E.*"Lost connection to CSI driver, exiting"$/m);
   });
 
-  it('[common#14] given a termination log that cannot be written, then one error line more, and 1 all the same', async () => {
+  it('[common#14] given a termination log that cannot be written, then one more error is logged, and the exit code is still 1', async () => {
     await using sidecar = await run({ terminationLog: 'readOnly' });
     await sidecar.working;
     sidecar.driver.stop();
     expect(await sidecar.code).toBe(1);
-    const errors = sidecar.world.logged().match(/^E.*\] (.*)$/gm) ?? [];
+    const errors = sidecar.host.logged().match(/^E.*\] (.*)$/gm) ?? [];
     expect(errors.map((line) => line.replace(/^.*?\] /, ''))).toEqual([
       '"Lost connection" address=' + JSON.stringify(sidecar.driver.path),
       '"Failed to write a message to the termination logfile" err="read-only file system"',
@@ -196,19 +196,19 @@ describe('the HTTP endpoint', () => {
     const { port } = await sidecar.working;
     const response = await get(port, '/m');
     const text = await response.text();
-    expect(response.headers.get('process-start-time-unix')).toBe(String(sidecar.world.startedAtMs / 1000));
+    expect(response.headers.get('process-start-time-unix')).toBe(String(sidecar.host.startedAtMs / 1000));
     expect(text).toContain(
       'csi_sidecar_operations_seconds_count{driver_name="unknown-driver",grpc_status_code="OK",method_name="/csi.v1.Identity/Probe"} 1\n',
     );
     expect(text).toContain('process_start_time_seconds ');
     expect(text).toContain('csi_sidecars_log_lines_dropped 0\n');
     expect((await get(port, '/metrics')).status).toBe(404);
-    sidecar.world.stop();
+    sidecar.host.stop();
     await sidecar.code;
     await expect(get(port, '/m')).rejects.toThrow('fetch failed');
   });
 
-  it('given a driver that replaces an in-tree plugin, then calls are told apart by the label migrated', async () => {
+  it('given a driver that replaces an in-tree plugin, then its calls are distinguished by the label migrated', async () => {
     await using sidecar = await run({
       args: ['--http-endpoint=127.0.0.1:0'],
       body: {
@@ -253,7 +253,7 @@ describe('the HTTP endpoint', () => {
     const { port } = await first.working;
     await using second = await run({ args: [`--metrics-address=127.0.0.1:${port}`], body: { httpExitCode: 255 } });
     expect(await second.code).toBe(255);
-    expect(second.world.logged()).toContain(`127.0.0.1:${port}`);
+    expect(second.host.logged()).toContain(`127.0.0.1:${port}`);
   });
 });
 
@@ -268,27 +268,27 @@ describe('the election', () => {
       ],
     });
     const { port } = await sidecar.working;
-    expect(leaseOf(sidecar.world, 'ns')).toMatchObject({
+    expect(leaseOf(sidecar.host, 'ns')).toMatchObject({
       metadata: { labels: { a: 'b' } },
       spec: { holderIdentity: 'pod-1', leaseDurationSeconds: 15 },
     });
     const health = await get(port, '/healthz/leader-election');
     expect([health.status, await health.text()]).toEqual([200, 'ok']);
-    sidecar.world.stop();
+    sidecar.host.stop();
     expect(await sidecar.code).toBe(1);
-    expect(leaseOf(sidecar.world, 'ns')?.spec?.holderIdentity).toBe('');
-    expect(sidecar.world.logged()).toMatch(/^E.*"Stopped leading"$/m);
-    const recorded = sidecar.world.server.objects.list(events);
+    expect(leaseOf(sidecar.host, 'ns')?.spec?.holderIdentity).toBe('');
+    expect(sidecar.host.logged()).toMatch(/^E.*"Stopped leading"$/m);
+    const recorded = sidecar.host.server.objects.list(events);
     expect(
       recorded.map(({ metadata, reason, message, source }) => [metadata?.namespace, reason, message, source]),
     ).toEqual([
       ['ns', 'LeaderElection', 'pod-1 became leader', { component: 'external-attacher-leader-a.example.com/pod-1' }],
       ['ns', 'LeaderElection', 'pod-1 stopped leading', { component: 'external-attacher-leader-a.example.com/pod-1' }],
     ]);
-    expect(sidecar.world.connections()).toBe(0);
+    expect(sidecar.host.connections()).toBe(0);
   });
 
-  it('given a driver that is slow to say what it can, then the liveness probe of the election finds its path already', async () => {
+  it('given a driver that returns its capabilities slowly, then the health path of the election is served already', async () => {
     const slow = Promise.withResolvers<never>();
     const preparing = Promise.withResolvers<number>();
     const body: Partial<Body> = {
@@ -307,20 +307,20 @@ describe('the election', () => {
   it.each([
     ['without an election', ['--http-endpoint=127.0.0.1:0']],
     ['on an address for metrics alone', ['--leader-election', '--metrics-address=127.0.0.1:0']],
-  ])('given an endpoint %s, then there is no health of it', async (_given, args) => {
+  ])('given the endpoint flag %s, then the health of the election is not served', async (_given, args) => {
     await using sidecar = await run({ args });
     const { port } = await sidecar.working;
     expect((await get(port, '/healthz/leader-election')).status).toBe(404);
   });
 
-  it('given the gate off, then a stop leaves the lease to expire', async () => {
+  it('given ReleaseLeaderElectionOnExit=false, then a stop leaves the lease to expire', async () => {
     await using sidecar = await run({
       args: ['--leader-election', '--feature-gates=ReleaseLeaderElectionOnExit=false'],
     });
     await sidecar.working;
-    sidecar.world.stop();
+    sidecar.host.stop();
     expect(await sidecar.code).toBe(1);
-    expect(leaseOf(sidecar.world)?.spec?.holderIdentity).toBe('pod-1');
+    expect(leaseOf(sidecar.host)?.spec?.holderIdentity).toBe('pod-1');
   });
 
   it('given a lease of another replica, then it stands by, and ends with 1 without having worked', async () => {
@@ -329,28 +329,28 @@ describe('the election', () => {
       lease: { holderIdentity: 'pod-2', leaseDurationSeconds: 15 },
       work: () => Promise.reject(new Error('worked')),
     });
-    await vi.waitUntil(() => sidecar.world.server.requests.length > 0);
-    sidecar.world.stop();
+    await vi.waitUntil(() => sidecar.host.server.requests.length > 0);
+    sidecar.host.stop();
     expect(await sidecar.code).toBe(1);
-    expect(sidecar.world.server.writes()).toEqual([]);
-    expect(leaseOf(sidecar.world)?.spec?.holderIdentity).toBe('pod-2');
+    expect(sidecar.host.server.writes()).toEqual([]);
+    expect(leaseOf(sidecar.host)?.spec?.holderIdentity).toBe('pod-2');
   });
 
   it('given durations that contradict each other, then it ends with 2, as a panic does', async () => {
     await using sidecar = await run({ args: ['--leader-election', '--leader-election-retry-period=9s'] });
     expect(await sidecar.code).toBe(2);
-    expect(sidecar.world.logged()).toContain('renewDeadline must be greater than retryPeriod*JitterFactor');
+    expect(sidecar.host.logged()).toContain('renewDeadline must be greater than retryPeriod*JitterFactor');
   });
 
-  it('given no namespace, then that of the environment, else that of the service account', async () => {
+  it('given no namespace flag, then the namespace of the environment is used, or else that of the service account', async () => {
     await using environment = await run({ args: ['--leader-election'], env: { POD_NAMESPACE: 'from-env' } });
     await environment.working;
-    expect(leaseOf(environment.world, 'from-env')).toBeDefined();
+    expect(leaseOf(environment.host, 'from-env')).toBeDefined();
   });
 
   it('given work that fails, then the defect is not swallowed', async () => {
     await using sidecar = await run({ work: () => Promise.reject(new TypeError('defect')) });
     await expect(sidecar.code).rejects.toThrow('defect');
-    expect(sidecar.world.connections()).toBe(0);
+    expect(sidecar.host.connections()).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A program with controllers beside a CSI driver: run-controller-program.ts with the driver as what is opened first. */
+/** A program with controllers beside a CSI driver: run-controller-program.ts, which opens the driver first. */
 import type { ProgramFlags } from '../programs/program.ts';
 import { type Driver, type DriverOptions, connectDriver } from './driver.ts';
 import {

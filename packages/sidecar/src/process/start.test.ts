@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { fakeWorld } from '../../testing/index.ts';
+import { fakeHost } from '../../testing/index.ts';
 import { sampleProgram } from '../../testing/sample-program.ts';
 import { type StartOptions, start } from './start.ts';
 
 async function started(args: readonly string[], options?: StartOptions) {
-  const world = fakeWorld({ args });
-  const result = await start(world, sampleProgram, options);
-  return { world, result, code: result.kind === 'ended' ? result.code : undefined };
+  const host = fakeHost({ args });
+  const result = await start(host, sampleProgram, options);
+  return { host, result, code: result.kind === 'ended' ? result.code : undefined };
 }
 
 describe('a command line that ends the program', () => {
@@ -19,79 +19,79 @@ describe('a command line that ends the program', () => {
       'invalid value "" for flag -leader-election-labels: malformed item in list of labels: ',
     ],
   ])('given %s, then message, usage and again the message are on stderr, exit 2', async (arg, message) => {
-    const { world, code } = await started([arg]);
+    const { host, code } = await started([arg]);
     expect(code).toBe(2);
-    expect(world.logged().startsWith(`${message}\nUsage of /program:`)).toBe(true);
-    expect(world.logged()).toContain('--csi-address');
-    expect(world.logged().endsWith(`\n${message}\n`)).toBe(true);
-    expect(world.printed()).toBe('');
+    expect(host.logged().startsWith(`${message}\nUsage of /program:`)).toBe(true);
+    expect(host.logged()).toContain('--csi-address');
+    expect(host.logged().endsWith(`\n${message}\n`)).toBe(true);
+    expect(host.printed()).toBe('');
   });
 
   it('given --help, then the usage is on stderr, exit 0', async () => {
-    const { world, code } = await started(['--help']);
+    const { host, code } = await started(['--help']);
     expect(code).toBe(0);
-    expect(world.logged().startsWith('Usage of /program:')).toBe(true);
+    expect(host.logged().startsWith('Usage of /program:')).toBe(true);
   });
 
   it('given --version, then program and version are on stdout, exit 0', async () => {
-    const { world, code } = await started(['--version']);
-    expect([code, world.printed(), world.logged()]).toEqual([0, '/program v1.2.3\n', '']);
+    const { host, code } = await started(['--version']);
+    expect([code, host.printed(), host.logged()]).toEqual([0, '/program v1.2.3\n', '']);
   });
 
   it('given logging flags that contradict each other, then one error line, exit 1', async () => {
-    const { world, code } = await started(['--logging-format=xml', '--version']);
+    const { host, code } = await started(['--logging-format=xml', '--version']);
     expect(code).toBe(1);
-    expect(world.logged()).toMatch(/^E.*\] "LoggingConfiguration is invalid" err=".*xml.*"\n$/);
+    expect(host.logged()).toMatch(/^E.*\] "LoggingConfiguration is invalid" err=".*xml.*"\n$/);
   });
 
   it("given an unknown gate, then the program's exit code, also with --version", async () => {
     const args = ['--feature-gates=NoSuchGate=true', '--version'];
     const refused = await started(args);
-    expect([refused.code, refused.world.printed()]).toEqual([1, '']);
-    expect(refused.world.logged()).toContain('unrecognized feature gate: NoSuchGate');
+    expect([refused.code, refused.host.printed()]).toEqual([1, '']);
+    expect(refused.host.logged()).toContain('unrecognized feature gate: NoSuchGate');
     expect((await started(args, { gateExitCode: 255 })).code).toBe(255);
   });
 
-  it('given a program that looks at the version first, then the gate does not matter', async () => {
+  it('given a program that checks gates last, then --version and a wrong pair of addresses take precedence over an unknown gate', async () => {
     const options = { order: ['version', 'endpoints', 'gates'] } as const;
     const args = ['--feature-gates=NoSuchGate=true'];
     expect((await started([...args, '--version'], options)).code).toBe(0);
     const both = await started([...args, '--metrics-address=:1', '--http-endpoint=:2'], options);
-    expect(both.world.logged()).toContain('Only one of `--metrics-address` and `--http-endpoint` can be set');
+    expect(both.host.logged()).toContain('Only one of `--metrics-address` and `--http-endpoint` can be set');
   });
 
   it('given both addresses, then one error line, exit 1', async () => {
-    const { world, code } = await started(['--metrics-address=:1', '--http-endpoint=:2']);
+    const { host, code } = await started(['--metrics-address=:1', '--http-endpoint=:2']);
     expect(code).toBe(1);
-    expect(world.logged()).toMatch(/^E.*"Only one of `--metrics-address` and `--http-endpoint` can be set"\n$/);
+    expect(host.logged()).toMatch(/^E.*"Only one of `--metrics-address` and `--http-endpoint` can be set"\n$/);
   });
 });
 
 describe('a command line that starts the program', () => {
-  it('given nothing, then defaults, and the hand-over of the lease is on', async () => {
-    const { world, result } = await started([]);
+  it('given no flags, then the defaults apply, and the release of the lease is on', async () => {
+    const { host, result } = await started([]);
     expect(result).toMatchObject({
       kind: 'started',
       values: { 'csi-address': '/run/csi/socket', 'leader-election': false },
       gates: { ReleaseLeaderElectionOnExit: true },
     });
-    expect(world.logged()).toMatch(/^I\d{4} .* {6}7 csi-sample:0\] "Version" version="v1\.2\.3"\n$/);
+    expect(host.logged()).toMatch(/^I\d{4} .* {6}7 csi-sample:0\] "Version" version="v1\.2\.3"\n$/);
   });
 
   it('given gates, then they hold, and finished ones are warned about', async () => {
     const args = ['--feature-gates=ReleaseLeaderElectionOnExit=false', '--feature-gates=Finished=false'];
-    const { world, result } = await started(args);
+    const { host, result } = await started(args);
     expect(result).toMatchObject({
       gates: { ReleaseLeaderElectionOnExit: false, Finished: false },
       givenGates: new Set(['ReleaseLeaderElectionOnExit', 'Finished']),
     });
-    expect(world.logged()).toContain(
+    expect(host.logged()).toContain(
       '"Warning: setting GA feature gate. It will be removed in a future release." featureGate="Finished" value=false\n',
     );
   });
 
   it('given the JSON format, then every line is an object', async () => {
-    const { world } = await started(['--logging-format=json']);
-    expect(JSON.parse(world.logged())).toMatchObject({ msg: 'Version', v: 0, version: 'v1.2.3' });
+    const { host } = await started(['--logging-format=json']);
+    expect(JSON.parse(host.logged())).toMatchObject({ msg: 'Version', v: 0, version: 'v1.2.3' });
   });
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * From arguments to a program that knows what it is to do: flags, logging, gates, version, exclusive endpoints. The order
- * of the last three differs between upstream's programs and decides which of several mistakes is reported.
+ * Reads the command line of a program: flags, logging, gates, version, exclusive endpoints. The order of the last three
+ * differs between upstream's programs and decides which of several mistakes is reported.
  */
 import type { Logger } from '@csi-sidecars/runtime';
 import { goQuote, type LineWriter, type LoggerOptions, openLog, type OpenLog } from '@csi-sidecars/runtime/internal';
@@ -12,7 +12,7 @@ import { invalidLogging } from '../logging/validate.ts';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { LoggingValues } from '../programs/shared-flags.ts';
 import { exitCodes } from './exit.ts';
-import type { ProcessWorld } from './world.ts';
+import type { ProcessHost } from './host.ts';
 
 /** What every program has on its command line. */
 export interface StartValues extends LoggingValues {
@@ -27,9 +27,9 @@ export type StartStep = 'gates' | 'version' | 'endpoints';
 export interface StartOptions {
   /** Default: gates, version, endpoints. */
   readonly order?: readonly StartStep[];
-  /** Of an unknown feature gate; default 1. */
+  /** The exit code of an unknown feature gate; default 1. */
   readonly gateExitCode?: number;
-  /** Default: logged as the last thing. */
+  /** Default: it is logged last. */
   readonly versionLine?: 'logged' | 'omitted';
 }
 
@@ -49,18 +49,18 @@ export interface Ended {
 }
 
 export async function start<V extends StartValues, G extends string>(
-  world: ProcessWorld,
+  host: ProcessHost,
   program: ProgramFlags<V, G>,
   options: StartOptions = {},
 ): Promise<Started<V, G> | Ended> {
   const { order = ['gates', 'version', 'endpoints'], gateExitCode = exitCodes.failure, versionLine } = options;
-  const parsed = parseFlags<V>(program.flags, program.syntax, world.args);
+  const parsed = parseFlags<V>(program.flags, program.syntax, host.args);
   const verbosity = parsed.kind === 'parsed' ? parsed.values.v : 0;
-  const logOptions: LoggerOptions = { program: program.name, pid: world.pid, verbosity };
-  const stderr = openLog(world, logOptions);
+  const logOptions: LoggerOptions = { program: program.name, pid: host.pid, verbosity };
+  const stderr = openLog(host, logOptions);
   const ended = (code: number): Ended => ({ kind: 'ended', code, stderr: stderr.writer });
   if (parsed.kind !== 'parsed') {
-    const usage = await world.usageText(world.argv0, { ...program.flags });
+    const usage = await host.usageText(host.argv0, { ...program.flags });
     // The message stands above the usage text, as with Go, and below: kubelet shows the last lines of a dead container.
     const message = parsed.kind === 'help' ? '' : `${parsed.message}\n`;
     stderr.writer.write(`${message}${usage.trimEnd()}\n${message}`);
@@ -80,7 +80,7 @@ export async function start<V extends StartValues, G extends string>(
       return ended(gateExitCode);
     }
     if (step === 'version' && values.version === true) {
-      world.stdout(`${world.argv0} ${world.version}\n`);
+      host.stdout(`${host.argv0} ${host.version}\n`);
       return ended(0);
     }
     if (step === 'endpoints' && (values['http-endpoint'] ?? '') !== '' && (values['metrics-address'] ?? '') !== '') {
@@ -93,7 +93,7 @@ export async function start<V extends StartValues, G extends string>(
     const value = gates.enabled[featureGate as G];
     log.info(0, 'Warning: setting GA feature gate. It will be removed in a future release.', { featureGate, value });
   }
-  if (versionLine !== 'omitted') log.info(0, 'Version', { version: world.version });
+  if (versionLine !== 'omitted') log.info(0, 'Version', { version: host.version });
   return {
     kind: 'started',
     values,

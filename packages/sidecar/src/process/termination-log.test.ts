@@ -11,7 +11,7 @@ function aDirectory(): string {
   return directory;
 }
 
-it('[common#71] given a termination log with a longer text, then nothing of it stays behind the new one', () => {
+it('[common#71] given a termination log with a longer text, then the new text replaces all of it', () => {
   const path = join(aDirectory(), 'log');
   writeFileSync(path, 'the reason of the end before, which was longer');
   writeTerminationLog(path, 'lost connection');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 
-/** Replaces the content of a file that exists; throws where it does not. The kubelet shows it as the reason of the end. */
+/** Replaces the content of an existing file; throws if there is none. The kubelet shows the content as the reason of the end. */
 export function writeTerminationLog(path: string, text: string): void {
   const file = openSync(path, 'r+');
   try {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What the house has to know about a program: one value in `packages/<program>/src/manifest.ts`. `scripts/manifests.ts` lists them, for
- * the bundles, their checks, the reference pages, the end-to-end suite and the test of the architecture.
+ * Describes a program: one value in `packages/<program>/src/manifest.ts`. `scripts/manifests.ts` lists them, for the bundles,
+ * their checks, the reference pages, the end-to-end suite and the test of the architecture.
  */
 import type { UsedRule } from '@csi-sidecars/runtime';
 import type { Flags } from '../flags/flag.ts';
@@ -20,10 +20,10 @@ export interface ProgramManifest<Name extends string = string, Kind extends Prog
   readonly state: 'built' | 'declared';
   /** A folder below `packages`. */
   readonly package: string;
-  /** As users type it, if that is more than the name: `csi-sidecars node`. */
+  /** The command as users type it, which may be more than the name: `csi-sidecars node`. */
   readonly commandLine: string;
   readonly flags: AnyProgramFlags;
-  /** For a ClusterRole. What the election uses is the runtime's. */
+  /** The rules of its ClusterRole. Those of the election are in the runtime. */
   readonly rules: readonly UsedRule[];
   /** The lock of the election, before it becomes the name of the Lease. Undefined: there is no election. */
   readonly lockName: ((driverName: string) => string) | undefined;

@@ -11,7 +11,7 @@ const programs = {
   'csi-snapshotter': snapshotterProgram,
 };
 
-/** Lists that the original refuses as well, by what it says: flags and gates that it has removed. */
+/** Argument lists that upstream's program refuses as well, by its message: flags and gates that it has removed. */
 const refusedByUpstream: Readonly<Record<string, readonly string[]>> = {
   'csi-snapshotter': ['flag provided but not defined: -enable-volume-group-snapshots'],
 };

@@ -125,7 +125,7 @@ export function retryFlags(what: string): FlagsOf<RetryValues> {
   };
 }
 
-/** What every sidecar that talks to the API server and to a driver has. */
+/** The flags of every sidecar that talks to the API server and to a driver. */
 export interface StandardValues extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues {
   readonly automaxprocs: boolean;
   readonly version: boolean;
@@ -152,7 +152,7 @@ export function gatesFlag(gates: Readonly<Record<string, Gate>>): Flag<GateSetti
   return featureGatesFlag(gatesUsage(gates));
 }
 
-/** Upstream's default is false; here a stopping leader hands over at once. `=false` restores upstream exactly. */
+/** Upstream's default is false. Here a leader that stops releases its lease at once. `=false` restores upstream exactly. */
 export const releaseOnExitGate: Readonly<Record<'ReleaseLeaderElectionOnExit', Gate>> = {
   ReleaseLeaderElectionOnExit: { stage: 'ALPHA', defaultValue: true },
 };

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** How to reach a cluster and as whom, wherever that was written down. Secrets are behind functions: dumps show none. */
+/**
+ * How to reach a cluster and as which user, whatever the source of the configuration. Secrets are behind functions, so dumps
+ * do not show them.
+ */
 import type { Endpoint } from '../connection/endpoint.ts';
 
 export interface ClusterConfig {
@@ -11,7 +14,7 @@ export interface ClusterConfig {
 }
 
 export interface TlsSettings {
-  /** Undefined: those of the system. */
+  /** Undefined: the authorities of the system. */
   readonly authorities?: Pem | undefined;
   readonly identity?: { readonly certificate: Pem; readonly key: Pem } | undefined;
   /** The name to verify instead of the endpoint's host. */
@@ -34,13 +37,13 @@ export interface ExecPlugin {
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
   readonly apiVersion: string;
-  /** What to tell those whose machine lacks the command. */
+  /** The hint to print if the command is not installed. */
   readonly installHint?: string | undefined;
-  /** For a plugin that asks what cluster it is for. */
+  /** Describes the cluster to a plugin that requests it. */
   readonly cluster?: ExecCluster | undefined;
 }
 
-/** As the plugin gets it. */
+/** Passed to the plugin as it is. */
 export interface ExecCluster {
   readonly server: string;
   readonly 'tls-server-name'?: string;
@@ -48,6 +51,6 @@ export interface ExecCluster {
   readonly 'certificate-authority-data'?: string;
   readonly 'proxy-url'?: string;
   readonly 'disable-compression'?: true;
-  /** Whatever the kubeconfig says of this cluster for plugins. */
+  /** The extension of the cluster that the kubeconfig holds for plugins. */
   readonly config?: unknown;
 }

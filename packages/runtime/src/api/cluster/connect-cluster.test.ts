@@ -61,7 +61,7 @@ const setUp = async ({ server: wanted, config, env }: SetUp) => {
 };
 
 describe('tokens', () => {
-  it('[runtime#17] given a token file that ends in a newline, then the header does not', async () => {
+  it('[runtime#17] given a token file that ends in a newline, then the header has no newline', async () => {
     const { get } = await setUp({});
     expect(await bodyText(await get())).toBe('"Bearer one"');
   });
@@ -102,7 +102,7 @@ describe('tokens', () => {
     ]);
   });
 
-  it('given an exec plugin, then what it prints is used, and it runs again when that is refused', async () => {
+  it('given an exec plugin, then its credentials are used, and it runs again when the server refuses them', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'exec-plugin-'));
     onEnd(async () => rmSync(folder, { recursive: true }));
     const script = join(folder, 'plugin.mjs');
@@ -252,7 +252,7 @@ describe('environment', () => {
     expect(await bodyText(await get())).toBe('"1.1"');
   });
 
-  it('given the variables of a backoff that does not exist here, then that is said once', async () => {
+  it('given the variables of the backoff of client-go, which this client does not have, then one line is logged', async () => {
     const { logger } = await setUp({ env: { KUBE_CLIENT_BACKOFF_BASE: '1', KUBE_CLIENT_BACKOFF_DURATION: '2' } });
     expect(logger.messages()).toEqual(['KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURATION are ignored']);
   });

@@ -53,7 +53,7 @@ export async function connectCluster(deps: ConnectDeps, config: ClusterConfig): 
   };
 }
 
-/** How it is shown who we are: in each request, or by what connections are made with, or both. */
+/** How requests are authenticated: by a header of each request, by the certificate of the connection, or by both. */
 interface Proof {
   readonly credentials?: Credentials;
   readonly issued?: () => Identity | undefined;
@@ -71,7 +71,7 @@ function proofOf(deps: ConnectDeps, user: User): Proof {
       return { credentials: cachedCredentials({ ...deps, read: () => readTokenFile(deps.files, user.path) }) };
     case 'plugin': {
       const { read, issued } = execPlugin(user.plugin);
-      // It caches the credential until that expires, so it is called for each request.
+      // The plugin caches its credential until it expires, so it can be called for each request.
       return { credentials: cachedCredentials({ ...deps, read, freshForMs: 0 }), issued };
     }
   }

@@ -55,7 +55,7 @@ const runs = (): unknown[] => {
   return lines.map((line) => JSON.parse(line) as unknown);
 };
 
-it('[runtime#190] given a plugin that hangs, then it is killed when its time is over, and has failed', async () => {
+it('[runtime#190] given a plugin that hangs, then it is killed at its time limit, and the request fails', async () => {
   const plugin: ExecPlugin = {
     command: process.execPath,
     args: ['-e', 'setInterval(() => undefined, 1000)'],
@@ -68,7 +68,7 @@ it('[runtime#190] given a plugin that hangs, then it is killed when its time is 
   });
 });
 
-/** Answers with the name in the certificate that is shown, or else with the header. */
+/** Answers with the name in the client certificate, or else with the Authorization header. */
 const tellWho = ({ request, response }: TestExchange): void => {
   const { socket } = request as unknown as { socket: { getPeerCertificate(): { subject?: { CN?: string } } } };
   answerJson(response, socket.getPeerCertificate().subject?.CN ?? request.headers.authorization ?? 'anonymous');
@@ -102,7 +102,7 @@ const setUp = async ({ demands, answer = tellWho, plugin }: SetUp) => {
         kind: 'plugin',
         plugin: {
           command: '/bin/sh',
-          // It reads its input to the end first: one that waited for an end that does not come would never answer.
+          // The plugin first reads its input to the end. If the input were left open, the plugin would never answer.
           args: [
             '-c',
             'cat > /dev/null; echo "$KUBERNETES_EXEC_INFO" >> "$1/runs"; cat "$FOLDER/answer"',
@@ -131,15 +131,18 @@ const execInfo = {
 };
 
 describe('a plugin that prints tokens', () => {
-  it.each([{}, { expirationTimestamp: farAway }])('given a token with %j, then it runs once', async (expiry) => {
-    print({ token: 'one', ...expiry });
-    const { who } = await setUp({ demands: 'token' });
-    expect(await Promise.all([who(), who(), who()])).toEqual(['Bearer one', 'Bearer one', 'Bearer one']);
-    expect(await who()).toBe('Bearer one');
-    expect(runs()).toEqual([execInfo]);
-  });
+  it.each([{}, { expirationTimestamp: farAway }])(
+    'given a token with %j, then the plugin runs once',
+    async (expiry) => {
+      print({ token: 'one', ...expiry });
+      const { who } = await setUp({ demands: 'token' });
+      expect(await Promise.all([who(), who(), who()])).toEqual(['Bearer one', 'Bearer one', 'Bearer one']);
+      expect(await who()).toBe('Bearer one');
+      expect(runs()).toEqual([execInfo]);
+    },
+  );
 
-  it('given a token that has expired, then it runs again, and the connection stays', async () => {
+  it('given a token that has expired, then the plugin runs again, and the connection stays', async () => {
     print({ token: 'one', expirationTimestamp: longAgo });
     const { who, server } = await setUp({ demands: 'token' });
     expect(await who()).toBe('Bearer one');
@@ -148,13 +151,13 @@ describe('a plugin that prints tokens', () => {
     expect([runs().length, server.wires.length]).toEqual([2, 1]);
   });
 
-  it('given an Authorization header of the caller, then it does not run', async () => {
+  it('given an Authorization header of the caller, then the plugin does not run', async () => {
     const { send } = await setUp({ demands: 'token' });
     expect(await bodyText(await send('/x', { authorization: 'Bearer mine' }))).toBe('"Bearer mine"');
     expect(runs()).toEqual([]);
   });
 
-  it('given that it requests the cluster, then it receives it', async () => {
+  it('given a plugin that requests the cluster, then it receives the cluster', async () => {
     print({ token: 'one' });
     const cluster = { server: 'https://api', 'certificate-authority-data': 'Y2E=', config: { audience: 'us' } };
     const { who } = await setUp({ demands: 'token', plugin: { cluster } });
@@ -164,14 +167,14 @@ describe('a plugin that prints tokens', () => {
 });
 
 describe('a plugin that prints certificates', () => {
-  it('given a server that demands one, then connections show it, and it runs once', async () => {
+  it('given a server that demands a certificate, then connections use that of the plugin, and the plugin runs once', async () => {
     print({ ...certificate(one), expirationTimestamp: farAway });
     const { who, server, logger } = await setUp({ demands: 'certificate' });
     expect(await Promise.all([who(), who()])).toEqual(['one', 'one']);
     expect([runs().length, server.wires.length, logger.lines]).toEqual([1, 1, []]);
   });
 
-  it('given one that has expired, then it runs again, and connections that show the old one are cut', async () => {
+  it('given a certificate that has expired, then the plugin runs again, and connections with the old certificate are cut', async () => {
     print({ ...certificate(one), expirationTimestamp: longAgo });
     const { who, send, logger } = await setUp({
       demands: 'certificate',
@@ -190,7 +193,7 @@ describe('a plugin that prints certificates', () => {
     ]);
   });
 
-  it('given one that is refused, then it runs again and the request is sent once more', async () => {
+  it('given a certificate that is refused, then the plugin runs again, and the request is sent once more', async () => {
     print(certificate(one));
     const { who, clock, server } = await setUp({
       demands: 'certificate',
@@ -208,7 +211,7 @@ describe('a plugin that prints certificates', () => {
     expect([runs().length, server.wires.length]).toEqual([2, 2]);
   });
 
-  it('given many requests that are refused at once, then it runs once more for all of them', async () => {
+  it('given many requests that are refused at once, then the plugin runs once more for all of them', async () => {
     print({ token: 'one' });
     const { who, clock } = await setUp({
       demands: 'token',
@@ -226,7 +229,7 @@ describe('a plugin that prints certificates', () => {
     expect(runs().length).toBe(2);
   });
 
-  it('given that authorities are looked at again, then the certificate stays', async () => {
+  it('given a certificate of the plugin, when the authorities are read again, then the certificate stays', async () => {
     print(certificate(one));
     const { who, clock, server } = await setUp({ demands: 'certificate' });
     expect(await who()).toBe('one');
@@ -280,7 +283,7 @@ describe('a plugin that fails', () => {
     expect(server.wires).toEqual([]);
   });
 
-  it('given a certificate that is none, then requests fail, and work once it prints another one', async () => {
+  it('given an invalid certificate, then requests fail until the plugin prints a valid one', async () => {
     print({ clientCertificateData: 's3cret', clientKeyData: 's3cret' });
     const { send, who } = await setUp({ demands: 'certificate' });
     const { message } = (await rejectionOf(send())) as Error;
@@ -290,7 +293,7 @@ describe('a plugin that fails', () => {
     expect(await who()).toBe('one');
   });
 
-  it('given that it worked before, then what it printed serves on, and it is asked again every ten seconds', async () => {
+  it('given a plugin that fails after it has worked, then its last credential stays in use, and the plugin runs again every ten seconds', async () => {
     print({ token: 'one', expirationTimestamp: longAgo });
     const { who, clock, logger } = await setUp({ demands: 'token' });
     expect(await who()).toBe('Bearer one');

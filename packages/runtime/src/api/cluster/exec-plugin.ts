@@ -14,7 +14,7 @@ import { createSecureContext } from 'node:tls';
 import { type Credential, type Identity, isSameCredential } from '../credentials.ts';
 import type { ExecPlugin } from './cluster-config.ts';
 
-/** All requests wait for it. */
+/** All requests wait for the plugin. */
 const defaultTimeoutMs = 60_000;
 
 export interface ExecPluginOptions {
@@ -56,7 +56,7 @@ export function execPlugin(
 
 interface Runner {
   readonly config: KubeConfig;
-  /** How the plugin ended last; null: by a signal. */
+  /** The exit code of the last run. Null: ended by a signal. */
   readonly exitCode: () => number | null | undefined;
 }
 
@@ -64,7 +64,7 @@ async function createRunner(
   { command, args, env, apiVersion, cluster }: ExecPlugin,
   timeoutMs: number,
 ): Promise<Runner> {
-  // Both for those who have a plugin only: everybody else starts without their cost.
+  // Loaded only if a plugin is configured, because they make the start slower.
   const [{ KubeConfig }, { spawn }] = await Promise.all([
     import('@kubernetes/client-node/dist/config.js'),
     import('node:child_process'),
@@ -83,7 +83,7 @@ async function createRunner(
       exitCode = code;
     });
   const config = new KubeConfig();
-  // Private, but the only door; tests hold it open.
+  // A private method, but the only way in. A test fails if it disappears.
   for (const authenticator of config['authenticators']) {
     if ('execFn' in authenticator) authenticator.execFn = run;
   }
@@ -133,7 +133,7 @@ function reasonOf(error: NodeJS.ErrnoException, plugin: ExecPlugin, exitCode: nu
   }
   if (error.code !== undefined) return `exec: ${error.message}`;
   if (exitCode !== 0) {
-    // What client-node throws then is what the plugin said on stderr.
+    // In this case client-node throws what the plugin wrote to stderr.
     const said = inOneLine(error.message);
     const end = exitCode === null ? 'was ended by a signal' : `failed with exit code ${exitCode}`;
     return `exec: executable ${command} ${end}${said === '' ? '' : `: ${said}`}`;
@@ -142,7 +142,7 @@ function reasonOf(error: NodeJS.ErrnoException, plugin: ExecPlugin, exitCode: nu
   return error instanceof SyntaxError ? 'decoding stdout: not JSON' : "exec plugin didn't return a status field";
 }
 
-/** Without what could move a terminal's cursor. */
+/** Removes control characters, which could move the cursor of a terminal. */
 function inOneLine(text: string): string {
   return text
     .replace(/[\p{C}\s]+/gu, ' ')

@@ -10,7 +10,7 @@ const versions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.
 /** The extension of a cluster that is meant for the plugin. */
 const extensionName = 'client.authentication.k8s.io/exec';
 
-/** Rejects, in client-go's words, for what can never work. */
+/** Rejects settings that can never work, with the messages of client-go. */
 export async function execPluginOf(files: Files, cluster: Cluster, exec: Exec): Promise<ExecPlugin> {
   const { command = '', args, env, apiVersion = '', installHint } = exec;
   if (!versions.includes(apiVersion)) throw new Error(`exec plugin: invalid apiVersion ${JSON.stringify(apiVersion)}`);

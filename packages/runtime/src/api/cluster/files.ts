@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The port for configuration files: tokens, certificates, kubeconfigs. Asynchronous only: a slow disk must not stop us. */
+/**
+ * The port for configuration files: tokens, certificates, kubeconfigs. Asynchronous only: a slow disk must not block the event
+ * loop.
+ */
 import { readFile } from 'node:fs/promises';
 
 export interface Files {
@@ -7,7 +10,7 @@ export interface Files {
   readonly read: (path: string) => Promise<Uint8Array>;
 }
 
-/** Its text is that of Go's error, since operators search for it. */
+/** It has the message of Go's error, because operators search for it. */
 export class FileError extends Error {
   override readonly name = 'FileError';
   readonly path: string;

@@ -32,7 +32,7 @@ export async function loadInClusterConfig({ files, env, logger }: LoadDeps): Pro
       'unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined',
     );
   }
-  // Only that it can be read is asked here; its content is read when it is needed.
+  // Checks only that the file can be read. Its content is read when it is needed.
   await files.read(tokenPath);
   return {
     endpoint: parseEndpoint(server, 'https'),
@@ -51,7 +51,7 @@ function serviceOf(env: Environment): string | undefined {
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** Without it the system's authorities are used, which is what client-go does, too. */
+/** If it is missing, the authorities of the system are used, as in client-go. */
 async function isAuthorityUsable(files: Files, logger: Logger): Promise<boolean> {
   try {
     const text = await readText(files, authorityPath);

@@ -4,7 +4,7 @@ import { parseProxyUrl } from '../connection/proxy.ts';
 import type { Files } from './files.ts';
 import type { Chosen } from './kubeconfig-format.ts';
 
-/** The configuration says nothing at all. */
+/** The configuration is empty. */
 export class EmptyConfigError extends Error {
   override readonly name = 'EmptyConfigError';
   constructor() {
@@ -120,7 +120,7 @@ function execFindings({ userName, user }: NamedUser): string[] {
     findings.push(`env variable name must be specified for ${userName} to use exec authentication plugin`);
   }
   const mode = exec.interactiveMode ?? '';
-  // Unlike client-go, we take it for granted that a plugin of version v1 that says nothing can do without input.
+  // Unlike client-go, this assumes that a plugin of version v1 without an interactive mode needs no input.
   if (!['', 'Never', 'IfAvailable', 'Always'].includes(mode)) {
     findings.push(`invalid interactiveMode for ${userName}: ${JSON.stringify(mode)}`);
   }

@@ -35,7 +35,7 @@ export interface Exec {
   readonly provideClusterInfo?: boolean;
 }
 
-/** The current context and what it refers to; what is missing is empty. Paths are absolute, or relative as ours are. */
+/** The current context and what it refers to; missing parts are empty. Paths are absolute, or relative as ours are. */
 export interface Chosen {
   readonly contextName: string;
   readonly contextExists: boolean;
@@ -45,7 +45,7 @@ export interface Chosen {
   readonly user: User;
 }
 
-/** What no file says. */
+/** The configuration without a file. */
 export const nothingChosen: Chosen = {
   contextName: '',
   contextExists: false,
@@ -55,7 +55,7 @@ export const nothingChosen: Chosen = {
   user: { name: '' },
 };
 
-/** Loads client-node, so: out of cluster only. */
+/** Loads client-node, so it is called out of cluster only. */
 export async function readKubeconfig(files: Files, path: string): Promise<Chosen> {
   const document = await parse(files, path);
   const [{ KubeConfig }, reader] = await Promise.all([
@@ -128,7 +128,7 @@ function named(entries: Entries | undefined): readonly Entry[] {
   return Array.isArray(entries) ? entries.filter((entry: Entry | null) => (entry?.name ?? '') !== '') : [];
 }
 
-/** Null, in YAML, is as good as not there. */
+/** In YAML, null means absent. */
 function said(fields: Fields | null | undefined): Fields {
   return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value !== null));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The configuration that a kubeconfig file, or `--master` alone, gives. Refused rather than ignored because they would
- * change who we are: impersonation, and auth providers (which client-go no longer has either).
+ * The configuration that a kubeconfig file, or `--master` alone, gives. Settings that would change the user are refused rather
+ * than ignored: impersonation, and auth providers (which client-go no longer has either).
  */
 import { parseEndpoint } from '../connection/endpoint.ts';
 import { parseProxyUrl } from '../connection/proxy.ts';
@@ -14,7 +14,7 @@ import { type Chosen, nothingChosen, readKubeconfig } from './kubeconfig-format.
 export interface KubeconfigSource {
   /** Empty: nothing is known but the server. */
   readonly path: string;
-  /** The server instead of the file's; empty for none. */
+  /** Overrides the server of the file. Empty: no override. */
   readonly master: string;
 }
 
@@ -66,7 +66,7 @@ async function userOf(files: Files, { cluster, user }: Chosen, tls: TlsSettings)
   if (provider !== undefined) throw new Error(`no Auth Provider found for name "${provider.name ?? ''}"`);
   const { token = '', tokenFile = '', username = '', password = '', exec } = user;
   if (tokenFile !== '') {
-    // It has to be there, even if its content is not needed yet.
+    // The file must exist, even though its content is not needed yet.
     if (token === '') await files.read(tokenFile);
     return { kind: 'tokenFile', path: tokenFile };
   }
@@ -77,7 +77,7 @@ async function userOf(files: Files, { cluster, user }: Chosen, tls: TlsSettings)
       authorization: () => `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,
     };
   }
-  // Who shows a certificate is known by it, to client-go as well: its plugin is not asked.
+  // A client certificate already identifies the user, so the plugin does not run. client-go does the same.
   if (exec === undefined || exec === null || tls.identity !== undefined) return { kind: 'anonymous' };
   return { kind: 'plugin', plugin: await execPluginOf(files, cluster, exec) };
 }

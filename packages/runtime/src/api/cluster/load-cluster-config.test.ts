@@ -40,7 +40,7 @@ describe('in-cluster', () => {
   });
 
   it.each<Record<string, string>>([{ KUBERNETES_SERVICE_HOST: '10.96.0.1' }, { ...pod, KUBERNETES_SERVICE_HOST: '' }])(
-    '[runtime#16] given only one of the two variables, then the error is the one everybody knows',
+    '[runtime#16] given only one of the two variables, then the error is that of client-go',
     async (env) => {
       const { error } = await load(files, {}, env);
       expect(error).toBe(
@@ -82,7 +82,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
   const loadFile = (parts: Parameters<typeof kubeconfig>[0], files: Record<string, string> = {}, master = '') =>
     load({ '/etc/kube/config': kubeconfig(parts), ...files }, { kubeconfig: '/etc/kube/config', master });
 
-  it('given the current context, then its server and no credentials', async () => {
+  it('given the current context, then its server is used, without credentials', async () => {
     const { config } = await loadFile({});
     expect(config).toEqual({
       endpoint: { scheme: 'https', host: 'api', port: 6443, basePath: '/base' },
@@ -132,7 +132,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     expect(inspect(config, { depth: 10, showHidden: true }) + JSON.stringify(config)).not.toMatch(/s3cret|k3y/);
   });
 
-  it('given basic authentication, then its header', async () => {
+  it('given basic authentication, then its header is sent', async () => {
     const { config } = await loadFile({ user: '{ username: me, password: pass }' });
     expect(config?.user.kind === 'header' && config.user.authorization()).toBe('Basic bWU6cGFzcw==');
   });
@@ -181,7 +181,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     });
   });
 
-  it('given an exec plugin beside a certificate or a token, then the plugin is not asked', async () => {
+  it('given an exec plugin beside a certificate or a token, then the plugin does not run', async () => {
     const exec = 'exec: { apiVersion: client.authentication.k8s.io/v1, command: login }';
     const certificate = await loadFile({
       user: `{ client-certificate-data: eA==, client-key-data: eA==, ${exec} }`,
@@ -199,7 +199,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     expect(config?.tls.verify).toBe('nothing');
   });
 
-  it('given --master, then it overrides the server; alone it is all that is known', async () => {
+  it('given --master, then it overrides the server of the file, and without a file it is the whole configuration', async () => {
     const overridden = await loadFile({ user: '{ token: t }' }, {}, 'https://other');
     expect([overridden.config?.endpoint.host, overridden.config?.user.kind]).toEqual(['other', 'header']);
     const completed = await loadFile(
@@ -216,7 +216,7 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     });
   });
 
-  it('given plain http, then no credentials', async () => {
+  it('given plain http, then no credentials are sent', async () => {
     const { config } = await loadFile({ cluster: '{ server: "http://localhost:8001" }', user: '{ token: t }' });
     expect(config?.user).toEqual({ kind: 'anonymous' });
   });
@@ -306,11 +306,11 @@ users: [{ name: u, user: ${parts.user ?? '{}'} }]
     expect(error?.replace(/^\w+: /, '')).toBe(then);
   });
 
-  it('given a plugin that needs somebody to ask, then it is refused with the text of client-go', async () => {
+  it('given a plugin that needs interactive input, then it is refused with the text of client-go', async () => {
     const { error } = await loadFile({
       user: '{ exec: { apiVersion: client.authentication.k8s.io/v1, command: login, interactiveMode: Always } }',
     });
-    // The second on a terminal, which tests may have.
+    // The second text appears on a terminal, which a test may have.
     expect(error).toMatch(
       /^Error: exec plugin cannot support interactive mode: standard input is (not a terminal$|unavailable)/,
     );
@@ -342,7 +342,7 @@ current-context: elsewhere
     expect(broken.error).not.toContain('s3cret');
   });
 
-  it('given a file that says nothing, then in-cluster where that is possible', async () => {
+  it('given an empty file, then the in-cluster configuration is used where there is one', async () => {
     const outside = await load({ '/k': '' }, { kubeconfig: '/k' });
     expect(outside.error).toBe(
       'EmptyConfigError: invalid configuration: no configuration has been provided, try setting KUBERNETES_MASTER environment variable',

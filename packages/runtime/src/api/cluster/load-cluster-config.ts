@@ -12,8 +12,8 @@ export interface ClusterFlags {
 }
 
 /**
- * What the flags, the environment and the files say about the cluster. Errors carry client-go's texts. A kubeconfig that
- * says nothing means in-cluster where that is possible, as it does for client-go.
+ * The configuration of the cluster from flags, environment and files. Errors carry client-go's texts. With an empty kubeconfig
+ * the in-cluster configuration is used where there is one, as in client-go.
  */
 export async function loadClusterConfig(deps: LoadDeps, flags: ClusterFlags): Promise<ClusterConfig> {
   const { kubeconfig: path = '', master = '' } = flags;

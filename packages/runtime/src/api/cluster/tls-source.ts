@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The certificates to verify the server with and to show it, as they rotate: files are looked at every five minutes at most,
- * when a request is made; what an exec plugin printed, at each request. What cannot be read or understood leaves what we have
- * in place.
+ * when a request is made; what an exec plugin printed, at each request. If something cannot be read or parsed, the current
+ * certificates stay in use.
  */
 import { createSecureContext, getCACertificates, type ConnectionOptions, type SecureContext } from 'node:tls';
 import type { Clock } from '../../clock/clock.ts';
@@ -28,7 +28,7 @@ interface Material {
   readonly identity: Identity | undefined;
 }
 
-/** Rejects when what is there at the start cannot be used. */
+/** Rejects if the certificates at the start cannot be used. */
 export async function loadTlsSource(deps: TlsSourceDeps, settings: TlsSettings): Promise<TlsSource> {
   const { clock, logger, issued } = deps;
   let material: Material = {
@@ -109,7 +109,7 @@ async function readAuthorities({ files }: TlsSourceDeps, { authorities }: TlsSet
   return text;
 }
 
-/** Both or neither: while the files are being replaced they do not belong together. */
+/** Returns both or neither, because the files do not match while they are being replaced. */
 async function readIdentity({ files, issued }: TlsSourceDeps, settings: TlsSettings): Promise<Identity | undefined> {
   if (issued !== undefined) return issued();
   if (settings.identity === undefined) return undefined;
@@ -124,7 +124,7 @@ function contextOptions({ authorities, identity }: Material): Parameters<typeof 
   return { ...identity, ...(ca !== undefined && { ca }) };
 }
 
-/** Go trusts the system's authorities, Node by default its own; its own are what remains where the system has none. */
+/** Go trusts the authorities of the system. Node.js by default trusts its own, which are used here only if the system has none. */
 function systemAuthorities(): string[] | undefined {
   const found = getCACertificates('system');
   return found.length > 0 ? found : undefined;

@@ -80,7 +80,7 @@ const states: Readonly<Record<string, (world: World) => Promise<void>>> = {
   },
 };
 
-/** Whether the connection certainly ends by it, whatever its state. */
+/** True if this always ends the connection, whatever its state. */
 const peers: Readonly<Record<string, { readonly ends: boolean; readonly act: (world: World) => void }>> = {
   'says nothing more': { ends: true, act: ({ server }) => server.wires[0]?.freeze() },
   'ends its half of the connection': { ends: true, act: ({ server }) => server.wires[0]?.end() },

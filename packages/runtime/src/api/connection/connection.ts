@@ -10,11 +10,11 @@ export interface Connection {
   readonly availability: () => Availability;
   /** Takes no new requests, lets the running ones end, then closes. */
   readonly retire: () => void;
-  /** Cuts everything; what runs fails with this error. Resolves when it is gone. */
+  /** Cuts all sockets. Running requests fail with this error. Resolves when all sockets are closed. */
   readonly destroy: (reason: Error) => Promise<void>;
 }
 
-/** Node's header objects as the port wants them: names are in lower case and repeated values joined already. */
+/** Converts Node's header objects to those of the port. Names are in lower case and repeated values are joined already. */
 export function headersOf(
   headers: Readonly<Record<string, string | string[] | number | undefined>>,
 ): Readonly<Record<string, string>> {

@@ -4,7 +4,7 @@ import { FakeClock, recordingLogger } from '../../../testing/index.ts';
 import { checkHealth, healthFromEnvironment } from './health.ts';
 
 describe('healthFromEnvironment', () => {
-  it('given nothing, then 30 s and 15 s', () => {
+  it('given no variables, then the idle time is 30 s and the timeout 15 s', () => {
     expect(healthFromEnvironment({}, recordingLogger())).toEqual({ readIdleMs: 30_000, pingTimeoutMs: 15_000 });
   });
 
@@ -15,7 +15,7 @@ describe('healthFromEnvironment', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('[runtime#3] given HTTP2_PING_TIMEOUT_SECONDS=abc, then a warning and 15 s', () => {
+  it('[runtime#3] given HTTP2_PING_TIMEOUT_SECONDS=abc, then a warning is logged, and the timeout is 15 s', () => {
     const logger = recordingLogger();
     const options = healthFromEnvironment({ HTTP2_PING_TIMEOUT_SECONDS: 'abc' }, logger);
     expect(options.pingTimeoutMs).toBe(15_000);
@@ -50,13 +50,13 @@ describe('checkHealth', () => {
     return { clock, seen, health };
   };
 
-  it('given a silent peer, then it is asked after 30 s and lost 15 s later', async () => {
+  it('given a silent peer, then a PING is sent after 30 s, and the connection is lost 15 s later', async () => {
     const { clock, seen } = setUp('silent');
     await clock.advance(100_000);
     expect(seen).toEqual(['ping@30', 'lost@45']);
   });
 
-  it('given a peer that answers, then it is asked again 30 s after the answer', async () => {
+  it('given a peer that answers, then the next PING is sent 30 s after the answer', async () => {
     const { clock, seen, health } = setUp('answers');
     await clock.advance(70_000);
     expect(seen).toEqual(['ping@30', 'ping@61']);
@@ -64,7 +64,7 @@ describe('checkHealth', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('given received data, then the time of silence starts again', async () => {
+  it('given received data, then the idle time starts again', async () => {
     const { clock, seen, health } = setUp('silent');
     await clock.advance(20_000);
     health.heard();
@@ -74,7 +74,7 @@ describe('checkHealth', () => {
     expect(seen).toEqual(['ping@50']);
   });
 
-  it('given an answer after the end, then nothing is asked any more', async () => {
+  it('given an answer after the check has ended, then no further PING is sent', async () => {
     const { clock, seen, health } = setUp('answers');
     await clock.advance(30_000);
     health[Symbol.dispose]();

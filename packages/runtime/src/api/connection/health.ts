@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Whether the peer of an HTTP/2 connection is still there. When nothing has arrived for `readIdleMs` it is asked by PING;
- * when no answer comes within `pingTimeoutMs` it is lost. Kernel keep-alive alone would not do: once unacknowledged data
- * is outstanding it retransmits for many minutes instead.
+ * Checks whether the peer of an HTTP/2 connection still responds. If nothing arrives for `readIdleMs`, a PING is sent; if no
+ * answer arrives within `pingTimeoutMs`, the connection counts as lost. TCP keep-alive alone is not enough: while data is
+ * unacknowledged, the kernel retransmits it for many minutes.
  */
 import type { Clock, Timer } from '../../clock/clock.ts';
 import type { Logger } from '../../log/logger.ts';
@@ -36,11 +36,11 @@ export function healthFromEnvironment(env: Environment, logger: Logger): HealthO
 export interface HealthCheck extends Disposable {
   /** Something has arrived. */
   heard(): void;
-  /** When something arrived last, or the connection began, on the monotonic clock. */
+  /** The monotonic time of the last received data, or of the start of the connection. */
   heardMs(): number;
   /**
-   * Asks now instead of after the idle time, because an answer is overdue, and calls back when the peer answers. A question
-   * that is on its way already counts from when it was sent. Does nothing when the check is off.
+   * Sends a PING now instead of after the idle time, because an answer is overdue, and calls back when the peer answers. If a
+   * PING is in flight, its time counts from when it was sent. Does nothing if the check is off.
    */
   askNow(answered: () => void): void;
 }
@@ -60,7 +60,7 @@ export function checkHealth(clock: Clock, { readIdleMs, pingTimeoutMs }: HealthO
   const heard = (): void => {
     heardMs = clock.monotonicMs();
   };
-  // One timer that looks when it fires, rather than one that is moved with every chunk.
+  // One timer checks the time when it fires. To move a timer with every chunk would cost more.
   const lookAfter = (ms: number): void => {
     alarm = clock.timer(ms, () => {
       const silentMs = clock.monotonicMs() - heardMs;

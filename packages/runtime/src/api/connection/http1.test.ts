@@ -86,6 +86,27 @@ describe('HTTP/1.1', () => {
     expect(await bodyText(await get('/x'))).toContain('"version":"2.0"');
   });
 
+  it('given HTTP/1.1 and a connection that is being opened while the last one is closed, then it carries its request, and is closed with the transport', async () => {
+    const slow = createServer().listen(0, '127.0.0.1');
+    await once(slow, 'listening');
+    onEnd(() => new Promise((resolve) => slow.close(resolve)));
+    const wanted = { protocols: ['http/1.1'], answer: answerWatches } as const;
+    const { server, get, moveTo, sockets, transport } = await setUp(wanted);
+    await get('/watch');
+    moveTo({ port: (slow.address() as AddressInfo).port });
+    const accepted = once(slow, 'connection') as Promise<[Socket]>;
+    const text = get('/x').then(bodyText);
+    const [client] = await accepted;
+    server.wires[0]?.reset();
+    await untilOpen(sockets, 1);
+    const upstream = connect(server.port, '127.0.0.1');
+    client.pipe(upstream).pipe(client);
+    expect(await text).toBe('{"connection":1}');
+    await transport.close();
+    for (let turn = 0; turn < 100; turn += 1) await settle();
+    expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+  });
+
   it('given a connection that no request needs any more, then it is closed with the transport', async () => {
     const { server, get, transport } = await setUp({ protocols: ['http/1.1'] });
     const stop = new AbortController();

@@ -2,8 +2,8 @@
 /**
  * One HTTP/2 connection, shared by requests and watches.
  *
- * open <-> busy (as many streams as the peer allows, or it is doubtful whether the peer is there)
- * open or busy -> draining (GOAWAY, retired, or idle) -> closed (last stream ended); any -> closed (lost, cut)
+ * open <-> busy (all streams that the peer allows are in use, or the peer may be gone) open or busy -> draining (GOAWAY,
+ * retired, or idle) -> closed (last stream ended); any -> closed (lost, cut)
  *
  * A stream that the server certainly did not process (refused, above GOAWAY's last stream id, never sent) fails with
  * `unprocessed`, so that any verb may be repeated. Streams below that id go on until they end.
@@ -26,7 +26,7 @@ const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 16 * 1024 * 1024;
 /** Node refuses streams beyond this; buffers of many streams that are not read stay below it. */
 const sessionMemoryMb = 256;
-/** Streams until the peer has said how many it allows: Go's initialMaxConcurrentStreams. */
+/** The number of streams before the peer has sent its limit: Go's initialMaxConcurrentStreams. */
 const initialMaxStreams = 100;
 
 export interface Http2Options {
@@ -87,10 +87,10 @@ export function createHttp2Connection(clock: Clock, socket: Socket, options: Htt
   });
   session.on('goaway', (_code, lastStreamId) => {
     lastProcessed = Math.min(lastProcessed, lastStreamId);
-    // Once Node has acted on it as well.
+    // After Node has handled it as well.
     queueMicrotask(closeIfDone);
   });
-  // Every stream reports it to its own request.
+  // Each stream reports the error to its own request.
   session.on('error', () => undefined);
   socket.once('close', () => {
     idle?.cancel();
@@ -116,7 +116,8 @@ export function createHttp2Connection(clock: Clock, socket: Socket, options: Htt
     heard: () => health.heard(),
     unanswered: (sentMs) => {
       if (health.heardMs() > sentMs) return;
-      // Without the check there is no way to find out: the running streams may go on, new ones use another connection.
+      // If the check is off, nothing shows whether the peer is there: running streams continue, and new ones use another
+      // connection.
       if (options.health.readIdleMs === 0) retire();
       isDoubtful = true;
       health.askNow(() => {
@@ -131,7 +132,7 @@ export function createHttp2Connection(clock: Clock, socket: Socket, options: Htt
     send: (request) => exchange(host, headersFor(request, authority), request),
     availability: () => {
       if (isClosed()) return 'closed';
-      // A peer that allows none is given one stream all the same, to wait there.
+      // If the peer allows no stream, one stream waits at the peer all the same.
       return isDoubtful || streams >= Math.max(1, maxStreams) ? 'busy' : 'open';
     },
     retire,

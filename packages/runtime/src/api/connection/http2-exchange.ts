@@ -24,7 +24,7 @@ export interface StreamHost {
   readonly heard: () => void;
   /** The deadline of a request has passed before its answer began. */
   readonly unanswered: (sentMs: number) => void;
-  /** The connection gives out no stream ids any more. */
+  /** The connection has no stream ids left. */
   readonly exhausted: () => void;
   readonly nowMs: () => number;
 }
@@ -66,7 +66,7 @@ export function exchange(
     };
 
     signal.addEventListener('abort', onAbort, { once: true });
-    // They stay as long as the stream does: taking listeners off costs more than that they are asked in vain.
+    // The listeners stay until the stream ends: to remove them costs more than to call them in vain.
     stream.on('error', (error) => {
       if (!answered) fail(error);
     });
@@ -77,7 +77,7 @@ export function exchange(
     stream.on('response', (received) => {
       answered = true;
       host.heard();
-      // The headers are Node's own object, `:status` among them: a copy without it would be the dearest line here.
+      // The headers are Node's own object, including `:status`. To copy it would cost more than everything else here.
       resolve({
         status: Number(received[constants.HTTP2_HEADER_STATUS]),
         headers: headersOf(received),

@@ -44,7 +44,7 @@ describe('proxyFromEnvironment', () => {
     expect(proxyFor('https://kubernetes', {})).toBeUndefined();
   });
 
-  it('given lower case names, then they count where the upper case ones are absent', () => {
+  it('given variables in lower case, then they are used where the upper case ones are absent', () => {
     expect(proxyFor('https://kubernetes', { https_proxy: 'proxy:3128' })).toBe(used);
     expect(proxyFor('https://kubernetes', { ...env, https_proxy: 'other:3128' })).toBe(used);
     expect(proxyFor('https://kubernetes', { ...env, no_proxy: 'kubernetes' })).toBeUndefined();
@@ -52,7 +52,7 @@ describe('proxyFromEnvironment', () => {
 });
 
 describe('parseProxyUrl', () => {
-  it('given what cannot be used, then the error does not quote it', () => {
+  it('given a proxy URL that cannot be used, then the error does not quote it', () => {
     expect(() => parseProxyUrl('ftp://user:secret@proxy')).toThrow(new Error('proxies of type ftp are not supported'));
     expect(() => parseProxyUrl('http://user:secret@')).toThrow(new Error('invalid proxy address'));
     expect(() => parseProxyUrl('socks5://proxy')).toThrow(new Error('proxies of type socks5 are not supported'));
@@ -70,7 +70,7 @@ describe('parseEndpoint', () => {
     expect(parseEndpoint(server, 'https')).toEqual(endpoint);
   });
 
-  it('given anything else, then it is refused', () => {
+  it('given any other text, then it is refused as an endpoint', () => {
     expect(() => parseEndpoint('', 'https')).toThrow('host must be a URL or a host:port pair: ""');
   });
 });

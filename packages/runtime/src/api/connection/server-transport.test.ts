@@ -68,7 +68,7 @@ describe('HTTP/2', () => {
     },
   );
 
-  it('[runtime#1] given a peer that vanishes, then it is asked after 30 s, given up 15 s later, and replaced', async () => {
+  it('[runtime#1] given a peer that vanishes, then a PING is sent after 30 s, the connection is given up 15 s later, and the next request opens another', async () => {
     const { server, clock, get } = await setUp({ answer: answerWatches });
     const watch = (await get('/watch')).body[Symbol.asyncIterator]();
     expect(await watch.next()).toMatchObject({ done: false });
@@ -83,7 +83,7 @@ describe('HTTP/2', () => {
     expect(await bodyText(await get('/x'))).toBe('{"connection":1}');
   });
 
-  it('given a silent peer that answers PING, then it is kept and asked again', async () => {
+  it('given a silent peer that answers PING, then the connection is kept, and the next PING follows', async () => {
     const { server, clock, get } = await setUp({});
     await bodyText(await get('/a'));
     let pings = 0;
@@ -219,7 +219,7 @@ describe('HTTP/2', () => {
     },
   );
 
-  it('given a body that is ended early, begun or not, then its stream is cancelled', async () => {
+  it('given a body that is ended early, whether it was read or not, then its stream is cancelled', async () => {
     const codes: (number | undefined)[] = [];
     const { get } = await setUp({
       answer: (exchange) => {
@@ -234,7 +234,7 @@ describe('HTTP/2', () => {
     expect(codes.slice(0, 2)).toEqual([8, 8]);
   });
 
-  it('given a reader that does not ask, then the peer is held back', async () => {
+  it('given a reader that does not read, then the peer stops sending', async () => {
     let sent = 0;
     const chunk = Buffer.alloc(64 * 1024);
     const { get } = await setUp({

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Requests that one connection cannot carry: too many streams, or a peer of which nothing is heard. Real sockets, virtual time. */
+/** Requests that one connection cannot carry: too many streams, or a silent peer. Real sockets, virtual time. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { recordingLogger, seededRandom, until, type TestExchange } from '../../../testing/index.ts';
 import {
@@ -74,7 +74,7 @@ describe('more requests than streams', () => {
   });
 });
 
-describe('a peer of which nothing is heard', () => {
+describe('a silent peer', () => {
   it('[runtime#183] given a body that stalls and a peer that reads nothing, then an abort ends it at once', async () => {
     const { server, get } = await fixture.setUp({ answer: answerWatches });
     const stop = new AbortController();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Pulls the parts of a body (frames of a watch, items of a list) one at a time: `take` while there are some, `fill` when
- * another chunk is needed. The peer is held back while the body is not read, and at most one chunk is kept.
+ * another chunk is needed. While the body is not read, the peer stops sending, and at most one chunk is kept.
  */
 
 export interface Splitter {
@@ -14,7 +14,7 @@ export interface BodyReader {
   take(): Uint8Array | undefined;
   /** False at the end of the body. Throws what the body throws. */
   fill(): Promise<boolean>;
-  /** Ends the body early; harmless when it has ended. */
+  /** Ends the body early. Does nothing if it has ended. */
   close(): Promise<void>;
 }
 

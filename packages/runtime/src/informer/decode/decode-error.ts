@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Bytes of a list or watch that are not what they should be. Carries how many there were, never their content. */
+/** Reports bytes of a list or watch that cannot be decoded. It carries their number, never their content. */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
   readonly bytes: number;

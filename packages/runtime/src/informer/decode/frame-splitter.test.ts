@@ -34,11 +34,11 @@ describe('frame splitter', () => {
     });
   });
 
-  it('given bytes after the last newline, then the end hands them out', () => {
+  it('given bytes after the last newline, then the end returns them', () => {
     expect(split('{"a":1}\n{"b"')).toEqual({ frames: ['{"a":1}'], rest: '{"b"' });
   });
 
-  it('given a frame over the limit, then it is refused as soon as that is known', () => {
+  it('given a frame over the limit, then it is refused as soon as it exceeds the limit', () => {
     expect(() => split('x'.repeat(1001), 100)).toThrow('object to decode was longer than maximum allowed size');
     expect(() => split(`${'x'.repeat(1001)}\n`)).toThrow('object to decode was longer than maximum allowed size');
     expect(split(`${'x'.repeat(1000)}\n`, 100).frames).toHaveLength(1);

@@ -2,9 +2,9 @@
 /**
  * Cuts a watch's byte stream into frames: one JSON document per line, arbitrarily chunked.
  *
- * Guarantees: a frame is handed out once, without its newline, and is a view that is valid until the next call; blank
- * lines (keep-alives of a proxy) are skipped; a frame that spans chunks is joined once; what waits for its newline never
- * exceeds the limit. Bytes are not decoded here, so a character cut in two by a chunk border is no concern.
+ * Guarantees: a frame is handed out once, without its newline, and is a view that is valid until the next call; blank lines
+ * (keep-alives of a proxy) are skipped; a frame that spans chunks is joined once; what waits for its newline never exceeds the
+ * limit. Bytes are not decoded here, so a character that is split between two chunks stays intact.
  */
 import { DecodeError } from './decode-error.ts';
 
@@ -13,7 +13,7 @@ export interface FrameSplitter {
   feed(chunk: Uint8Array): void;
   /** The next complete frame; undefined when another chunk is needed. Throws DecodeError for a frame over the limit. */
   next(): Uint8Array | undefined;
-  /** The end of the stream: what came after the last newline, undefined when that is nothing. */
+  /** Ends the stream: returns the bytes after the last newline, undefined if there are none. */
   end(): Uint8Array | undefined;
 }
 

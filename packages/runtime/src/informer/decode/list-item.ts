@@ -11,12 +11,12 @@ import { foreignness, type ServerObject, type WireKind } from './watch-event.ts'
 
 export type ListItem =
   | { readonly kind: 'object'; readonly object: ServerObject }
-  /** Something without metadata. */
+  /** An item without metadata. */
   | { readonly kind: 'foreign'; readonly what: string };
 
 /**
- * Throws DecodeError for what is no JSON, and for an object of another kind: then nothing of the list can be trusted, and to
- * skip the item would report the objects in the cache as deleted.
+ * Throws DecodeError for invalid JSON and for an object of another kind: in this case no item of the list can be trusted, and
+ * to skip the item would report the objects in the cache as deleted.
  */
 export type DecodeListItem = (item: Uint8Array) => ListItem;
 
@@ -24,7 +24,7 @@ export function listItemDecoder(expected: WireKind): DecodeListItem {
   const opening = `{"kind":${JSON.stringify(expected.kind)},"apiVersion":${JSON.stringify(expected.apiVersion)},`;
   return (item) => {
     const text = Buffer.from(item.buffer, item.byteOffset, item.byteLength).toString('utf8');
-    // A name that comes later in the text wins over an earlier one, so what the item says of itself is never hidden.
+    // A name that comes later in the text wins over an earlier one, so the item's own fields always take precedence.
     const complete = lacksTypeMeta(text) ? opening + text.slice(1) : text;
     const object = withTypeMeta(parse(complete, item), expected);
     const foreign = foreignness(object, expected);

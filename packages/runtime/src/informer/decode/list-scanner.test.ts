@@ -38,7 +38,7 @@ describe('list scanner', () => {
   });
 
   it.each(['{"items":[]}', '{"items": [ ] }', '{"items":null}', '{ "metadata" : {} }'])(
-    'given %s, then no items',
+    'given the list %s, then it has no items',
     (text) => {
       expect(scan(text, 1).items).toEqual([]);
     },
@@ -85,7 +85,7 @@ describe('list scanner', () => {
     }
   });
 
-  it('given items that are no objects, then they are handed out like others', () => {
+  it('given items that are not objects, then they are returned like others', () => {
     expect(scan('{"items":[null, 1 ,"x"]}', 2).items).toEqual([null, 1, 'x']);
   });
 
@@ -96,7 +96,7 @@ describe('list scanner', () => {
     },
   );
 
-  it('given something after the end, then it is an error', () => {
+  it('given bytes after the end of the list, then it is an error', () => {
     expect(() => scan('{"items":[]}{"items":[]}')).toThrow('the body of a list is no JSON');
   });
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The JSON of a frame without unused fields. Half of a claim or volume are its managedFields; where their end is plain to
- * see, the array is taken out of the text before it is parsed, and comes out empty. The engine's own search finds it, so this
- * costs little of what it saves.
+ * Parses the JSON of a frame without unused fields. Half of a claim or volume are its managedFields. Where their end is easy
+ * to find, the array is removed from the text before it is parsed, so that it is empty afterwards. The engine's own search
+ * finds the array, so this costs little compared to what it saves.
  */
 import { hasLongInteger, parseJsonText } from '../../api/json.ts';
 

@@ -69,7 +69,7 @@ describe('list items', () => {
     expect(stamped.object).toMatchObject(volume);
   });
 
-  it('given an item of a custom resource, then what it says of itself is kept', () => {
+  it('given an item of a custom resource, then its own kind and apiVersion are kept', () => {
     expect(item({ apiVersion: 'v1', kind: 'PersistentVolume', metadata: {} })).toMatchObject({ kind: 'object' });
   });
 

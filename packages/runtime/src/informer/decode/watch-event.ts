@@ -23,10 +23,10 @@ export interface Change {
   readonly object: ServerObject;
 }
 
-/** An object as the server sent it: what has no metadata was sorted out. */
+/** An object as the server sent it. It has metadata. */
 export type ServerObject = KubeObject & Required<Pick<KubeObject, 'metadata'>>;
 
-/** What objects of a list or watch say about themselves on the wire. */
+/** The kind and the apiVersion of the objects of a list or watch, as the server sends them. */
 export interface WireKind {
   readonly apiVersion: string;
   readonly kind: string;
@@ -60,7 +60,7 @@ export function decodeWatchEvent(frame: Uint8Array, expected: WireKind): WatchEv
   return undecodable('unable to decode an event from the watch stream: unknown type', { bytes: frame.length });
 }
 
-/** Why this is no object of the expected kind; undefined when it is one. */
+/** The reason why this is not an object of the expected kind; undefined if it is one. */
 export function foreignness(object: unknown, expected: WireKind): string | undefined {
   if (typeof object !== 'object' || object === null) return 'no object';
   const { apiVersion = '', kind = '', metadata } = object as KubeObject;

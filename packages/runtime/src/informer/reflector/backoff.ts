@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Pauses of the reflector: 0.8 s, doubled up to 30 s, each made up to twice as long by chance; longer if the server asks for it. */
+/**
+ * Pauses of the reflector: 0.8 s, doubled up to 30 s, each multiplied by a random factor between 1 and 2; longer if the server
+ * asks for it.
+ */
 import { ApiError } from '../../api/errors.ts';
 import type { Knowledge, Pause, Resumption, State } from './state.ts';
 
@@ -12,7 +15,7 @@ const healthyAfterMs = 60_000;
 /** Watches are opened at most once a second, and those that end together are not reopened together. */
 const reopenMs = 1_000;
 
-/** `error`: the answer because of which it pauses, if there was one. Its Retry-After outlives the retries of the client. */
+/** `error`: the answer that causes the pause, if there was one. Its Retry-After still applies after the retries of the client. */
 export function backOff(known: Knowledge, then: Resumption, error?: unknown): State {
   const stepMs = Math.min(baseMs * 2 ** known.failures, capMs);
   return {

@@ -101,7 +101,7 @@ describe('first sync', () => {
     await stop();
   });
 
-  it('[runtime#66] given a stop before the end mark, then no handler was called and nothing is synced', async () => {
+  it('[runtime#66] given a stop before the end mark, then no handler is called and the informer is not synced', async () => {
     const { api, clock, informer, calls, signal, start, stop } = scriptedInformer();
     api.answers(new ScriptedBody().event('ADDED', aVolume('a', '1')));
     await start();

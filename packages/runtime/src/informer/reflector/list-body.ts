@@ -9,7 +9,7 @@ import type { WireKind } from '../decode/watch-event.ts';
 const metadataKind = 'PartialObjectMetadata';
 
 export interface ListBody extends Pick<BodyReader, 'close'> {
-  /** The next item, if it is there already; undefined when it has to be waited for. Throws DecodeError. */
+  /** The next item if it has arrived, otherwise undefined. Throws DecodeError. */
   take(): ListItem | undefined;
   /** The next item, undefined at the end of the page. Throws what the body throws, and DecodeError. */
   next(): Promise<ListItem | undefined>;
@@ -46,7 +46,7 @@ export function readList(body: AsyncIterable<Uint8Array>, expected: WireKind): L
     end() {
       const { kind = '', metadata } = (scanner.end() ?? {}) as Envelope;
       if (kind === 'Table') throw new DecodeError('the server answered a list with a Table', { bytes: 0 });
-      // Items that do not name their kind would pass for metadata.
+      // Without this check, items that do not name their kind would be taken for metadata.
       if (expected.kind === metadataKind && kind !== '' && kind !== `${metadataKind}List`) {
         throw new DecodeError(`the server answered a list of metadata with a ${kind}`, { bytes: 0 });
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is asked for page by page, and what handlers hear of a content that is read again. */
+/** The requests for lists in pages, and the calls of handlers after a relist. */
 import { describe, expect, it } from 'vitest';
 import {
   aVolume,

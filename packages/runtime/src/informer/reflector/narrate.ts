@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The log line of a step, if it deserves one. Apart from the transitions, so that neither hides the other. */
+/** Writes the log line of a step, if it has one. This is separate from the transitions, so that both stay readable. */
 import type { Logger } from '../../log/logger.ts';
 import { refusalOf } from './refusal.ts';
 import type { Input, State, Step } from './state.ts';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Lists that are written in another way than the API server does, or hold something else. */
+/** Lists in another format than the API server's, or with other content. */
 import { describe, expect, it } from 'vitest';
 import { aVolume, collectionErrors, ScriptedBody, scriptedInformer, syncedStream } from '../../../testing/index.ts';
 
@@ -44,7 +44,7 @@ describe('odd lists', () => {
     },
   );
 
-  it('[runtime#93e] given full objects in a stream of metadata, then it is left for a list, and nothing is synced by it', async () => {
+  it('[runtime#93e] given full objects in a stream of metadata, then the reflector lists instead, and the stream syncs nothing', async () => {
     const { api, informer, calls, start, stop } = scriptedInformer({ content: 'metadata' });
     api.answers(syncedStream('10', aVolume('a', '5')));
     await start();

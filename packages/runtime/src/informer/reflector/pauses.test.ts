@@ -31,7 +31,7 @@ describe('pauses', () => {
       expect(api.summaries).toHaveLength(requests);
       if (requests === 20) api.answers(syncedStream('10').refuse(collectionErrors.expired), syncedStream('10'));
     }
-    // Synced for a moment is no evidence: the next pause is the cap again.
+    // A watch that was synced for a moment only does not reset the backoff: the next pause is the cap again.
     await clock.advance(29_999);
     expect(api.summaries).toHaveLength(21);
     await clock.advance(1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Does what a state of the reflector demands, and says what came of it. */
+/** Does what a state of the reflector demands, and returns the outcome. */
 import type { Timer } from '../../clock/clock.ts';
 import type { Random } from '../../clock/random.ts';
 import type { Logger } from '../../log/logger.ts';
@@ -31,7 +31,10 @@ export interface Performer {
   closeWatch(): Promise<void>;
 }
 
-/** Watches are asked to last between 5 and 10 minutes by chance, so that those of many clients do not end together. */
+/**
+ * The requested duration of a watch is a random time between 5 and 10 minutes, so that the watches of many clients do not end
+ * together.
+ */
 const minWatchSeconds = 300;
 const slowListMs = 10_000;
 const progressEveryMs = 10_000;
@@ -63,7 +66,7 @@ export function createPerformer(deps: PerformerDeps, options: PerformerOptions, 
     return { kind: 'opened' };
   };
 
-  /** A streaming list that hangs is worth a line, again and again: until it ends nothing is synced. */
+  /** Logs repeatedly that a streaming list hangs, because nothing is synced before it ends. */
   const tellProgress = (stream: WatchStream): void => {
     progress = clock.timer(progressEveryMs, () => {
       const { initialEventsEnded, idleMs } = stream.progress();
@@ -92,7 +95,7 @@ export function createPerformer(deps: PerformerDeps, options: PerformerOptions, 
         } catch (error) {
           return { kind: 'failed', error };
         }
-        // Outside of the inner try: what the sink throws is no fault of the page.
+        // Outside of the inner try, because an exception of the sink is not an error of the page.
         if (item.kind === 'object') sink.collect({ type: 'ADDED', object: item.object });
         else logger.error(undefined, 'Unexpected object in a list, skipped', { what: item.what });
         const turn = budget.spend();

@@ -78,7 +78,7 @@ function connectionOf(state: State): Connection {
   return state.kind === 'openingWatch' || (state.kind === 'waiting' && state.then === 'watch') ? 'interrupted' : 'lost';
 }
 
-/** It may abort during any await; asked through a call because the compiler does not expect that. */
+/** The signal may abort during any await. It is read through a call, because the compiler assumes that it cannot change. */
 function hasStopped(signal: AbortSignal): boolean {
   return signal.aborted;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a failure means to the reflector. First row that matches. */
+/** Classifies a failure for the reflector. The first matching row wins. */
 import {
   isBadRequest,
   isConnectionRefused,
@@ -16,7 +16,7 @@ export type Refusal =
   | 'busy' // 429, or connection refused: the same request may work later
   | 'expired' // the version or continue token is no longer known: 410 with reason Expired
   | 'gone' // any other 410, or a version that the server has not reached
-  | 'unsupported' // 400 or 422: it does not know what we ask for
+  | 'unsupported' // 400 or 422: the server does not know this kind of request
   | 'serverFault' // 5xx: typically etcd without a leader
   | 'noAnswer' // the connection failed: nothing is known about the version
   | 'other';

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Change } from '../decode/watch-event.ts';
 
-/** Where a reflector's content goes. What returns a promise wants the reflector to wait for it before it goes on. */
+/** The receiver of a reflector's content. The reflector waits for every promise that a method returns. */
 export interface Sink {
-  /** Begins a new collection; what was collected before is forgotten. */
+  /** Begins a new collection and drops an unfinished one. */
   startCollecting(): void;
   collect(change: Change): void;
   /** The collection becomes the content. */

@@ -26,11 +26,11 @@ import type { Change, WatchEvent } from '../decode/watch-event.ts';
 export interface Knowledge {
   /** The last resource version observed; empty before the first sync. */
   readonly lastRv: string;
-  /** The server said that `lastRv` is expired or unknown to it: ask without a version. */
+  /** The server reported that `lastRv` is expired or unknown, so the next request has no version. */
   readonly rvUnavailable: boolean;
   /** The first list came in pages although it asked for version 0: the server has no watch cache to answer from. */
   readonly paginated: boolean;
-  /** When the server refused to stream initial events as something it does not know. */
+  /** The time at which the server refused to stream initial events because it does not know them. */
   readonly streamingRefusedAtMs: number | undefined;
   /** Backoff steps since the last evidence of health. */
   readonly failures: number;
@@ -91,7 +91,7 @@ export type Demand =
   /** The next event of the open watch. */
   | { readonly kind: 'read' };
 
-/** What came of it. */
+/** The outcome of the demanded work. */
 export type Input =
   | { readonly kind: 'woke' }
   | { readonly kind: 'opened' }
@@ -108,9 +108,9 @@ export type CloseCause =
   | 'overdue' // by us: open for longer than it asked for
   | 'silent'; // by us: the bookmarks stopped coming
 
-/** What changes outside of the machine. */
+/** The effects outside of the machine. */
 export type Effect =
-  /** Into the new content, which is not visible yet. */
+  /** Adds to the new content, which is not visible yet. */
   | { readonly kind: 'collect'; readonly change: Change }
   /** The collected content becomes the store's. */
   | { readonly kind: 'replace'; readonly resourceVersion: string }

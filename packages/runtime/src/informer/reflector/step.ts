@@ -23,7 +23,7 @@ const streamPatienceMs = 60_000;
 const defaultPageSize = 500;
 /** A watch that ends within this time without an event did not work. */
 const veryShortMs = 1_000;
-/** How often in a row a watch that ended with an internal error is reopened before the collection is listed again. */
+/** The number of successive watches that may end with an internal error before the collection is listed again. */
 const maxServerFaults = 3;
 
 const nothingKnown: Knowledge = {
@@ -114,7 +114,7 @@ function streamRefused(known: Knowledge, error: unknown, context: StepContext): 
       return backOff(known, 'stream', error);
     case 'expired':
     case 'gone':
-      // At once, but only once: without a version there is nothing left to give up.
+      // At once, but only once: a request without a version cannot be relaxed any further.
       if (askableRv(known) === '') return resume('list', known, context);
       return resume('stream', { ...known, rvUnavailable: true }, context);
     case 'unsupported':
@@ -154,7 +154,7 @@ function streamSynced(state: StreamingState, resourceVersion: string, { nowMs }:
 
 function streamClosed(state: StreamingState, input: Input, context: StepContext): State {
   if (input.kind !== 'closed') return unexpected('streaming', input);
-  // A server older than streaming lists may ignore what it does not know and stream on without ever marking the end.
+  // A server without streaming lists may ignore the unknown parameter and stream without ever marking the end.
   const hadItsTime = context.nowMs - state.openedAtMs >= streamPatienceMs;
   return backOff(state.known, hadItsTime || isVeryShort(state, context) ? 'list' : 'stream');
 }
@@ -191,7 +191,7 @@ function listed(
   };
 }
 
-function listRefused({ known, listing }: Facts, error: unknown, context: StepContext): State {
+function listRefused({ known, listing }: FailedList, error: unknown, context: StepContext): State {
   const { page, requestedRv } = listing;
   const refusal = refusalOf(error);
   if (refusal === 'expired' && page.continue !== undefined) {
@@ -205,7 +205,7 @@ function listRefused({ known, listing }: Facts, error: unknown, context: StepCon
   return backOff(known, 'cycle', error);
 }
 
-interface Facts {
+interface FailedList {
   readonly known: Knowledge;
   readonly listing: Listing;
 }
@@ -223,7 +223,7 @@ function watchOpened({ known }: State, input: Input, { nowMs }: StepContext): St
   }
   if (input.kind !== 'failed') return unexpected('openingWatch', input);
   const refusal = refusalOf(input.error);
-  // Nothing was said about the version, so it is still worth asking for.
+  // The answer did not reject the version, so the next request uses it again.
   if (refusal === 'busy' || refusal === 'noAnswer') return backOff(known, 'watch', input.error);
   return refusal === 'serverFault' ? afterServerFault(known, input.error) : backOff(known, 'cycle', input.error);
 }
@@ -254,7 +254,7 @@ function moved(state: WatchingState, { type, object }: Change): WatchingState {
   return { kind: 'watching', known, openedAtMs, sinceMs, events: events + 1, ordered };
 }
 
-/** An event without a version never makes the known one forgotten. */
+/** An event without a version does not change the known one. */
 function withRv(known: Knowledge, resourceVersion: string): Knowledge {
   return resourceVersion === '' ? known : { ...known, lastRv: resourceVersion };
 }

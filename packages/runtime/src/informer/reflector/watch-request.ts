@@ -15,7 +15,7 @@ export interface Target {
 
 const metadataKind: WireKind = { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata' };
 
-/** What the target's objects call themselves on the wire. */
+/** The kind and the apiVersion of the target's objects, as the server sends them. */
 export function wireKindOf({ resource, content }: Target): WireKind {
   return content === 'metadata' ? metadataKind : { apiVersion: apiVersionOf(resource), kind: resource.kind };
 }
@@ -56,7 +56,7 @@ function pathOf({ resource, selection }: Target): string {
   return collectionPath(resource, selection.namespace === '' ? undefined : selection.namespace);
 }
 
-/** A server that does not know the partial form answers with the full one. */
+/** A server that does not know the metadata form answers with full objects. */
 function acceptOf({ content }: Target, as: string): string {
   return content === 'full' ? 'application/json' : `application/json;as=${as};g=meta.k8s.io;v=v1,application/json`;
 }

@@ -16,7 +16,7 @@ import type { CloseCause, Input } from './state.ts';
 import type { Request } from './watch-request.ts';
 
 export interface WatchStream {
-  /** What is there already; undefined when it has to be waited for. */
+  /** The next input if it has arrived, otherwise undefined. */
   take(): Input | undefined;
   /** The next input: an event, or the end. */
   next(): Promise<Input>;
@@ -37,7 +37,7 @@ export interface WatchStreamOptions {
   readonly maxFrameBytes: number;
 }
 
-/** How long after its timeout a stream that is still open is given up: a proxy may have swallowed the server's close. */
+/** The time after its timeout at which an open stream is given up: a proxy may have hidden the server's close. */
 const overdueAfterMs = 30_000;
 /** Bookmarks come about every minute. A stream that brought one and then nothing for this time is dead. */
 const silentAfterMs = 150_000;
@@ -99,7 +99,7 @@ export async function openWatch(
     }
   };
 
-  /** What the server left unfinished counts when it is whole: the newline may be what is missing. */
+  /** The unfinished rest of a stream counts if it is complete: only its newline may be missing. */
   const takeRest = (): Input => {
     const rest = splitter.end();
     ended = { kind: 'closed', cause: 'end' };

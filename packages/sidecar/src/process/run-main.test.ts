@@ -71,7 +71,7 @@ it('given a sidecar without work, then it stays, ends in order on SIGTERM, and t
   expect(sidecar.lines.join('\n')).toContain('"CSI driver name" driver="a.example.com"');
 });
 
-it('given the gate off, then SIGTERM ends it at once with 143', async () => {
+it('given ReleaseLeaderElectionOnExit=false, then SIGTERM ends the process at once with 143', async () => {
   await using driver = await withDriver();
   const sidecar = start(...flagsFor(driver), '--feature-gates=ReleaseLeaderElectionOnExit=false');
   await sidecar.line('"Working"');
@@ -79,7 +79,7 @@ it('given the gate off, then SIGTERM ends it at once with 143', async () => {
   expect(await sidecar.code).toBe(143);
 });
 
-it('given a driver that dies, then the last line says so and the code is 1', async () => {
+it('given a driver that dies, then the last line reports it and the code is 1', async () => {
   await using driver = await withDriver();
   const sidecar = start(...flagsFor(driver));
   await sidecar.line('"Working"');
@@ -88,7 +88,7 @@ it('given a driver that dies, then the last line says so and the code is 1', asy
   expect(sidecar.lines.at(-1)).toContain('"Lost connection to CSI driver, exiting"');
 });
 
-it('given a driver that is not there yet, then SIGINT ends the waiting with 130', async () => {
+it('given a driver that has not started yet, then SIGINT ends the process with 130', async () => {
   await using driver = await withDriver();
   driver.stop();
   const sidecar = start(...flagsFor(driver), '-v=5');
@@ -97,7 +97,7 @@ it('given a driver that is not there yet, then SIGINT ends the waiting with 130'
   expect(await sidecar.code).toBe(130);
 });
 
-it('given no cluster, then the last line says so and the code is 1', async () => {
+it('given no cluster, then the last line reports it and the code is 1', async () => {
   const sidecar = start();
   expect(await sidecar.code).toBe(1);
   expect(sidecar.lines.at(-1)).toContain('unable to load in-cluster configuration');

@@ -7,11 +7,11 @@ import { createApiClient, silentLogger, systemClock, systemRandom } from '@csi-s
 import { withConsent } from '../control-planes/node/consent.ts';
 import { startControlPlane } from '../control-planes/start-control-plane.ts';
 import { findProgram, repositoryRoot } from '../processes/program.ts';
-import { worldNeedsMet, type World } from '../scenarios/world.ts';
+import { machineNeedsMet, type TestRun } from '../scenarios/test-run.ts';
 import type { Environment } from '../tools/locate.ts';
 import { reportName, type RunnerOptions } from './options.ts';
 
-export async function openWorld(options: RunnerOptions, stack: AsyncDisposableStack): Promise<World> {
+export async function openTestRun(options: RunnerOptions, stack: AsyncDisposableStack): Promise<TestRun> {
   const clock = systemClock();
   const env = environmentFor(options);
   const { origin } = findProgram('csi-provisioner', env);
@@ -39,7 +39,7 @@ export async function openWorld(options: RunnerOptions, stack: AsyncDisposableSt
     reports,
     scratch,
     timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),
-    has: new Set([...controlPlane.has, ...worldNeedsMet(process.env)]),
+    has: new Set([...controlPlane.has, ...machineNeedsMet(process.env)]),
   };
 }
 

@@ -6,9 +6,9 @@ import type { ControlPlane } from '../control-planes/control-plane.ts';
 import type { Program } from '../processes/program.ts';
 import type { RbacProfile } from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
-import type { Need, WorldNeed } from './needs.ts';
+import type { Need, MachineNeed } from './needs.ts';
 
-export interface World {
+export interface TestRun {
   readonly controlPlane: ControlPlane;
   /** A client with all permissions. */
   readonly api: ApiClient;
@@ -33,9 +33,9 @@ export interface World {
 }
 
 /** The needs that driver and machine meet. */
-export function worldNeedsMet(env: Environment): readonly WorldNeed[] {
+export function machineNeedsMet(env: Environment): readonly MachineNeed[] {
   const foreignDriver = (env['CSI_DRIVER_BIN'] ?? '') !== '';
-  const needs: WorldNeed[] = foreignDriver ? [] : ['driver-faults', 'driver-journal', 'driver-settings'];
+  const needs: MachineNeed[] = foreignDriver ? [] : ['driver-faults', 'driver-journal', 'driver-settings'];
   if (works(underHostName('probe'))) needs.push('host-names');
   if (works(withAccountFolder(import.meta.dirname))) needs.push('private-mounts');
   if ((env['UPSTREAM_BIN'] ?? '') !== '') needs.push('both-implementations');

@@ -12,7 +12,7 @@ import {
 import { createDriverModel, type DriverModel, type Settings } from '../src/index.ts';
 
 /** Everything that a crash of the controller does not affect. */
-export interface World {
+export interface TestCluster {
   readonly clock: FakeClock;
   readonly server: FakeApiServer;
   readonly driver: DriverModel;
@@ -20,7 +20,7 @@ export interface World {
   readonly faults: FaultRule[];
 }
 
-export interface WorldOptions {
+export interface TestClusterOptions {
   /** `csi:provisioner` */
   readonly serviceAccount: string;
   /** Its permissions. */
@@ -28,7 +28,7 @@ export interface WorldOptions {
   readonly driver: Partial<Settings>;
 }
 
-export function createWorld({ serviceAccount, rules, driver }: WorldOptions): World {
+export function createTestCluster({ serviceAccount, rules, driver }: TestClusterOptions): TestCluster {
   const clock = new FakeClock();
   return {
     clock,
@@ -43,7 +43,7 @@ export function createWorld({ serviceAccount, rules, driver }: WorldOptions): Wo
 }
 
 /** Three volumes that exist before the controller starts: `volume-1` to `volume-3`. These calls are not in the record. */
-export async function prepareVolumes({ driver }: Pick<World, 'driver'>, bytes?: bigint): Promise<void> {
+export async function prepareVolumes({ driver }: Pick<TestCluster, 'driver'>, bytes?: bigint): Promise<void> {
   const capability = { mount: {}, access_mode: { mode: 'MULTI_NODE_MULTI_WRITER' as const } };
   for (const name of ['a', 'b', 'c']) {
     const request = {

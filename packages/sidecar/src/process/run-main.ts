@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The real world of a controller: this process, and the cluster it runs in. */
+/** The real host of a controller: this process, and the cluster it runs in. */
 import { type Files, systemClock, systemFiles } from '@csi-sidecars/runtime';
 import {
   type ApiConnection,
@@ -10,16 +10,16 @@ import {
   userAgent,
 } from '@csi-sidecars/runtime/internal';
 import { usageText } from '../flags/usage.ts';
-import { runInProcess } from './process-world.ts';
+import { runInProcess } from './run-in-process.ts';
 import type { ProgramDeps } from './run-controller-program.ts';
-import type { ApiOptions, ProcessWorld, ScrapedMetrics } from './world.ts';
+import type { ApiOptions, ProcessHost, ScrapedMetrics } from './host.ts';
 
 /** Runs a program in this process and ends it with the program's exit code. The last call of a `main.ts`. */
 export async function runMain(name: string, run: (deps: ProgramDeps) => Promise<number>): Promise<void> {
   const files = systemFiles();
   using _ = keepHeapSmall({ heap: nodeHeap(), clock: systemClock() });
-  await runInProcess({ name, usageText, openMetrics }, ({ world, lifecycle }) =>
-    run({ world: { ...world, files, connectApi: (options) => connect({ ...world, files }, options) }, lifecycle }),
+  await runInProcess({ name, usageText, openMetrics }, ({ host, lifecycle }) =>
+    run({ host: { ...host, files, connectApi: (options) => connect({ ...host, files }, options) }, lifecycle }),
   );
 }
 
@@ -29,7 +29,7 @@ async function openMetrics(): Promise<ScrapedMetrics> {
 }
 
 function connect(
-  { clock, files, version, env }: ProcessWorld & { readonly files: Files },
+  { clock, files, version, env }: ProcessHost & { readonly files: Files },
   { program, log: logger, metrics, ...options }: ApiOptions,
 ): Promise<ApiConnection> {
   const agent = userAgent({ binary: program, version, commit: process.env['CSI_SIDECARS_COMMIT'] ?? '' });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A process that a test holds in its hands: arguments in, log, files and exit code out; an API server in memory. */
+/** A process that a test controls: it sets the arguments and reads log, files and exit code. The API server is in memory. */
 import { OrderlyStop, createApiClient } from '@csi-sidecars/runtime';
 import { createRequestMetrics, type Lifecycle } from '@csi-sidecars/runtime/internal';
 import {
@@ -12,14 +12,14 @@ import {
 } from '@csi-sidecars/runtime/testing';
 import { usageText } from '../src/flags/usage.ts';
 import { createMetricsRegistry } from '../src/metrics/registry.ts';
-import type { World } from '../src/process/world.ts';
+import type { ProgramHost } from '../src/process/host.ts';
 
-export interface FakeWorld extends World {
+export interface FakeHost extends ProgramHost {
   readonly clock: FakeClock;
   readonly server: FakeApiServer;
   readonly files: MemoryFiles;
   readonly lifecycle: Lifecycle;
-  /** What the first signal does; `exit` until the program says otherwise. */
+  /** The effect of the first signal; `exit` until the program changes it. */
   readonly onSignal: () => 'exit' | 'drain';
   /** An orderly stop, as the first signal asks for it. */
   readonly stop: () => void;
@@ -31,14 +31,14 @@ export interface FakeWorld extends World {
   readonly connections: () => number;
 }
 
-export interface FakeWorldOptions {
+export interface FakeHostOptions {
   readonly args?: readonly string[];
-  readonly env?: World['env'];
+  readonly env?: ProgramHost['env'];
   /** Default: a termination log that can be written. */
   readonly terminationLog?: 'writable' | 'readOnly';
 }
 
-export function fakeWorld(options: FakeWorldOptions = {}): FakeWorld {
+export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const clock = new FakeClock();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
   const stopping = new AbortController();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a program needs of the process and the cluster, as ports, so that it starts and stops in a test as it does in a
+ * The ports through which a program uses the process and the cluster, so that it starts and stops in a test as it does in a
  * container. Signals and exits are the runtime's (`runProcess`): a run resolves with the exit code.
  */
 import type { Clock, Files, Logger, Metrics, Random, ScrapedMetrics } from '@csi-sidecars/runtime';
@@ -9,25 +9,25 @@ import type { Flags } from '../flags/flag.ts';
 
 export type { ApiConnection, ScrapedMetrics };
 
-/** Without the cluster: all that the node programs have, and need. */
-export interface ProcessWorld {
+/** The ports without the cluster. Node programs need no others. */
+export interface ProcessHost {
   /** Without interpreter and script. */
   readonly args: readonly string[];
-  /** The program as it was called. */
+  /** The path by which the program was called. */
   readonly argv0: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly hostName: string;
-  /** Of the process, milliseconds since the epoch. */
+  /** The start of the process, in milliseconds since the epoch. */
   readonly startedAtMs: number;
   /** `v1.2.3`. */
   readonly version: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly stdout: (text: string) => void;
-  /** What follows a wrong command line and answers `--help`. */
+  /** The text that is printed after a wrong command line and for `--help`. */
   readonly usageText: (program: string, flags: Flags) => Promise<string>;
-  /** Where the log goes, and usage texts. The notice is how the log reports lost lines. */
+  /** Opens the output of the log and of usage texts. The notice is the line that reports dropped lines. */
   readonly openStderr: (dropNotice: (count: number) => string) => LineWriter;
   /** Throws when the file cannot be written. */
   readonly writeTerminationLog: (text: string) => void;
@@ -35,7 +35,7 @@ export interface ProcessWorld {
   readonly openMetrics: () => Promise<ScrapedMetrics>;
 }
 
-export interface World extends ProcessWorld {
+export interface ProgramHost extends ProcessHost {
   readonly files: Files;
   /** A client with its own connection and rate limit. Rejects for a configuration that cannot work. */
   readonly connectApi: (options: ApiOptions) => Promise<ApiConnection>;
@@ -48,6 +48,6 @@ export interface ApiOptions {
   readonly qps: number;
   readonly burst: number;
   readonly log: Logger;
-  /** Where the client reports its requests. Default: nowhere. */
+  /** The metrics of the client's requests. Default: none. */
   readonly metrics?: Metrics | undefined;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The process of a program that runs on every node: no cluster, and none of the libraries that it can do without. */
+/** The process of a program that runs on every node: without a cluster, and without libraries that it does not need. */
 import { createRegistry } from '@csi-sidecars/runtime/internal';
 import { goUsageText } from '../flags/go-usage.ts';
-import { type ProcessDeps, runInProcess } from './process-world.ts';
+import { type ProcessDeps, runInProcess } from './run-in-process.ts';
 
 /** Runs a program in this process and ends it with the program's exit code. The last call of a `main.ts`. */
 export async function runSmall(name: string, run: (deps: ProcessDeps) => Promise<number>): Promise<void> {

@@ -14,20 +14,20 @@ import {
   stderrSink,
 } from '@csi-sidecars/runtime/internal';
 import { writeTerminationLog } from './termination-log.ts';
-import type { ProcessWorld } from './world.ts';
+import type { ProcessHost } from './host.ts';
 
 export interface ProcessDeps {
-  readonly world: ProcessWorld;
+  readonly host: ProcessHost;
   readonly lifecycle: Lifecycle;
 }
 
-/** What differs between a controller and a program that has to stay small. */
-export interface ProcessOptions extends Pick<ProcessWorld, 'usageText' | 'openMetrics'> {
+/** The parts that differ between a controller and a program of every node, which has to stay small. */
+export interface ProcessOptions extends Pick<ProcessHost, 'usageText' | 'openMetrics'> {
   /** The binary's name. */
   readonly name: string;
 }
 
-/** The container runtime provides it, empty; outside of a container none is made. */
+/** The container runtime provides it as an empty file. Outside of a container it is not created. */
 const terminationLog = '/dev/termination-log';
 
 /** Runs a program in this process and ends it with the program's exit code. */
@@ -37,18 +37,18 @@ export async function runInProcess(
 ): Promise<void> {
   const clock = systemClock();
   const sink = stderrSink(clock);
-  // For what happens before the flags are read: written at once, since there may be no later.
+  // For messages before the flags are read. They are written at once, because the process may end next.
   const logger = createLogger(
     { nowMs: createLogTime(clock), write: (line) => void sink.writeSync(Buffer.from(line)) },
     { program: name, pid: process.pid, verbosity: 0 },
   );
-  const world: ProcessWorld = { ...processWorld(clock, sink), ...options };
+  const host: ProcessHost = { ...processHost(clock, sink), ...options };
   using _ = keepAlive(clock);
-  await runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ world, lifecycle }));
+  await runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ host, lifecycle }));
 }
 
-function processWorld(clock: Clock, sink: Sink): Omit<ProcessWorld, 'usageText' | 'openMetrics'> {
-  // Written into the bundle, so that the global has to be named as it is.
+function processHost(clock: Clock, sink: Sink): Omit<ProcessHost, 'usageText' | 'openMetrics'> {
+  // The bundler replaces this expression, so it has to be written exactly like this.
   const version = process.env['CSI_SIDECARS_VERSION'] ?? 'v0.0.0';
   const [, argv0 = '', ...args] = process.argv;
   return {

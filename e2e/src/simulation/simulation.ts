@@ -28,7 +28,7 @@ const zoneKey = 'topology.example.com/zone';
 /** Whether the node has a part in it. */
 export type Expanding = 'without node' | 'with node';
 
-export interface WorldOptions {
+export interface SimulationOptions {
   /** Zones with one node each. Default none: the driver has no topology then. */
   readonly zones?: readonly string[];
   /** Names of nodes that volumes are attached to. Default none: the driver cannot attach then. */
@@ -43,7 +43,7 @@ export function nodeIdOf(name: string): string {
   return `id-${name}`;
 }
 
-export interface World {
+export interface Simulation {
   readonly clock: FakeClock;
   readonly sim: Sim;
   readonly driver: DriverModel;
@@ -68,7 +68,7 @@ export interface World {
 const driverRestartMs = 500;
 const attachCapabilities = ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] as const;
 
-export function createWorld({ zones = [], attachTo = [], expands, seed = 1 }: WorldOptions = {}): World {
+export function createSimulation({ zones = [], attachTo = [], expands, seed = 1 }: SimulationOptions = {}): Simulation {
   const clock = new FakeClock();
   const nodes = [
     ...zones.map((zone) => ({
