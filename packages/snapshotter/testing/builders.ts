@@ -33,7 +33,13 @@ export function someSettings(settings: Partial<SnapshotterSettings> = {}): Snaps
   };
 }
 
-export function aDriver({ name = driverName, controller = ['LIST_SNAPSHOTS'] } = {}): DriverInfo {
+export interface DriverOptions {
+  readonly name?: string;
+  /** Default: LIST_SNAPSHOTS. */
+  readonly controller?: readonly string[];
+}
+
+export function aDriver({ name = driverName, controller = ['LIST_SNAPSHOTS'] }: DriverOptions = {}): DriverInfo {
   return {
     name,
     pluginCapabilities: new Set(),
@@ -173,4 +179,12 @@ export const memberOf: Readonly<Record<string, string>> = { [snapshotAnnotations
 
 export function csiFailure(code: Exclude<Code, 'OK'>, detail = 'no'): CsiError {
   return new CsiError({ code, detail, method: '/csi.v1.Controller/CreateSnapshot' });
+}
+
+/** A user deletes it, and snapshot-controller agrees. For contents of both kinds. */
+export function asked<C extends VolumeSnapshotContent | VolumeGroupSnapshotContent>(content: C): C {
+  const { beingDeleted, groupBeingDeleted } = snapshotAnnotations;
+  const name = content.kind === 'VolumeSnapshotContent' ? beingDeleted : groupBeingDeleted;
+  const annotations = { ...content.metadata?.annotations, [name]: 'yes' };
+  return { ...content, metadata: { ...content.metadata, annotations, deletionTimestamp: '2026-01-01T00:00:00Z' } };
 }

@@ -110,7 +110,7 @@ async function worldOf({ controller, model, faults = [], rules = clusterRules }:
     rules,
     driver: { name: driverName, capabilities, ...model },
   });
-  world.server.addTypes([...snapshotTypes, ...groupSnapshotTypes]);
+  world.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
   for (const name of ['a', 'b', 'c']) {
     const capability = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
     const request = { name, volume_capabilities: [capability], capacity_range: { required_bytes: gib.toString() } };
