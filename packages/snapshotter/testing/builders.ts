@@ -177,8 +177,12 @@ export const groupDeletionSecret: Readonly<Record<string, string>> = {
 /** Of the content of a group's member. */
 export const memberOf: Readonly<Record<string, string>> = { [snapshotAnnotations.groupHandle]: 'group-1' };
 
-export function csiFailure(code: Exclude<Code, 'OK'>, detail = 'no'): CsiError {
-  return new CsiError({ code, detail, method: '/csi.v1.Controller/CreateSnapshot' });
+export function csiFailure(
+  code: Exclude<Code, 'OK'>,
+  detail = 'no',
+  { isUnreadable = false }: { readonly isUnreadable?: boolean } = {},
+): CsiError {
+  return new CsiError({ code, detail, isUnreadable, method: '/csi.v1.Controller/CreateSnapshot' });
 }
 
 /** A user deletes it, and snapshot-controller agrees. For contents of both kinds. */
