@@ -7,7 +7,11 @@ import { expect, it } from 'vitest';
 const root = import.meta.dirname;
 
 /** Programs whose decisions return the row that they come from. */
-const programsWithRows = ['attacher', 'resizer'];
+const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter'];
+
+/** The package of a page: where upstream's name begins with `csi-`, the package's does not. */
+const packageOf = (page: string): string => page.replace(/^csi-/, '');
+const pageOf = (name: string): string => (name === 'snapshotter' ? 'csi-snapshotter' : name);
 
 /** Row ids that a behaviour page lists, as `page#id`. A case is a list item that begins with the id in bold. */
 function documentedCases(): Set<string> {
@@ -30,7 +34,7 @@ function tableRows(program: string): Set<string> {
 /** Rows that the sources of a program return. An id occurs in code for no other purpose; comments do not count. */
 function decidedRows(program: string): Set<string> {
   const rows = new Set<string>();
-  for (const path of globSync(`packages/${program}/src/**/*.ts`, { cwd: root })) {
+  for (const path of globSync(`packages/${packageOf(program)}/src/**/*.ts`, { cwd: root })) {
     if (path.endsWith('.test.ts')) continue;
     const code = readFileSync(join(root, path), 'utf8').replaceAll(/\/\/.*$|\/\*[\s\S]*?\*\//gm, '');
     for (const match of code.matchAll(/'([A-Z]{1,3}\d+[a-z]?)'/g)) rows.add(`${program}#${match[1]}`);
@@ -82,7 +86,7 @@ it('given the page about troubleshooting, then the rows that it names are those 
   const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
   const cases = documentedCases();
   const rows = new Set([
-    ...['provisioner', 'attacher', 'resizer']
+    ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter']
       .flatMap((program) => [...tableRows(program)])
       .map((row) => row.split('#')[1]),
     ...[...cases].map((row) => row.split('#')[1]!).filter((id) => /^[A-Z]/.test(id)),
@@ -143,7 +147,7 @@ it('given a comment that names a page or a folder of this repository, then that 
 it('given a comment that cites rows, then the page of its package has them', () => {
   const cases = documentedCases();
   const cited = comments().flatMap(({ path, text }) => {
-    const program = /^packages\/([^/]+)/.exec(path)?.[1] ?? '';
+    const program = pageOf(/^packages\/([^/]+)/.exec(path)?.[1] ?? '');
     return [...text.matchAll(/\b[Rr]ows? ((?:[A-Z]{1,3}\d+[a-z]?(?:, | and | to )?)+)/g)].flatMap(([, ids = '']) =>
       // The ends of a range: rows that were dropped leave gaps.
       [...ids.matchAll(/[A-Z]{1,3}\d+[a-z]?/g)].map(([id]) => ({ path, row: `${program}#${id}` })),
@@ -151,7 +155,7 @@ it('given a comment that cites rows, then the page of its package has them', () 
   });
   const rows = new Set([
     ...cases,
-    ...['provisioner', 'attacher', 'resizer'].flatMap((program) => [...tableRows(program)]),
+    ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter'].flatMap((program) => [...tableRows(program)]),
   ]);
   expect(cited.length).toBeGreaterThan(20);
   expect(cited.filter(({ row }) => !rows.has(row)).map(({ path, row }) => `${path}: ${row}`)).toEqual([]);

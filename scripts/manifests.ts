@@ -7,6 +7,7 @@ import { nodeDriverRegistrarManifest } from '../packages/node-driver-registrar/s
 import { provisionerManifest } from '../packages/provisioner/src/manifest.ts';
 import { resizerManifest } from '../packages/resizer/src/manifest.ts';
 import { webhookManifest } from '../packages/snapshot-conversion-webhook/src/manifest.ts';
+import { snapshotterManifest } from '../packages/snapshotter/src/manifest.ts';
 import { declaredManifests, type ProgramManifest } from '@csi-sidecars/sidecar';
 
 /** In the order of the reference pages. */
@@ -14,6 +15,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   provisionerManifest,
   attacherManifest,
   resizerManifest,
+  snapshotterManifest,
   ...declaredManifests,
   webhookManifest,
   nodeDriverRegistrarManifest,
@@ -33,4 +35,5 @@ export type ProgramName =
 export type BuiltControllerName =
   | (typeof provisionerManifest)['name']
   | (typeof attacherManifest)['name']
-  | (typeof resizerManifest)['name'];
+  | (typeof resizerManifest)['name']
+  | (typeof snapshotterManifest)['name'];

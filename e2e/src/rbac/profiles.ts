@@ -12,7 +12,12 @@ import { leaseName } from '@csi-sidecars/runtime/internal';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 
 export type RbacProfile = 'stock' | 'minimal';
-export type RbacSubject = 'external-provisioner' | 'external-attacher' | 'external-resizer';
+export type RbacSubject =
+  | 'external-provisioner'
+  | 'external-attacher'
+  | 'external-resizer'
+  | 'external-snapshotter'
+  | 'snapshot-controller';
 
 export interface RbacObject extends KubeObject {
   readonly kind: string;
@@ -43,14 +48,16 @@ export function rbacObjects(
   return objects.map((object) => place(object, namespace));
 }
 
-const lockPrefixes: Readonly<Record<RbacSubject, string>> = {
-  'external-provisioner': '',
-  'external-attacher': 'external-attacher-leader-',
-  'external-resizer': 'external-resizer-',
+const locks: Readonly<Record<RbacSubject, (driverName: string) => string>> = {
+  'external-provisioner': (driver) => driver,
+  'external-attacher': (driver) => `external-attacher-leader-${driver}`,
+  'external-resizer': (driver) => `external-resizer-${driver}`,
+  'external-snapshotter': (driver) => `external-snapshotter-leader-${driver}`,
+  'snapshot-controller': () => 'snapshot-controller-leader',
 };
 
 export function leaseNameOf(subject: RbacSubject, driverName: string): string {
-  return leaseName(`${lockPrefixes[subject]}${driverName}`);
+  return leaseName(locks[subject](driverName));
 }
 
 export function rulesOf(objects: readonly RbacObject[]): readonly PolicyRule[] {

@@ -60,6 +60,7 @@ export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
   'csi-provisioner': 'external-provisioner',
   'csi-attacher': 'external-attacher',
   'csi-resizer': 'external-resizer',
+  'csi-snapshotter': 'external-snapshotter',
 };
 
 export function createSidecars(deps: SidecarsDeps): Sidecars {

@@ -109,6 +109,7 @@ export { systemRandom } from './clock/system-random.ts';
 export type { HttpHandler, HttpRequest, HttpResponse, HttpRoute } from './diagnostics/diagnostics-server.ts';
 export { createInformerFactory } from './informer/factory.ts';
 export type { InformerFactory } from './informer/factory.ts';
+export { goQuote } from './log/go-quote.ts';
 export { silentLogger } from './log/logger.ts';
 export type { Facts, Logger } from './log/logger.ts';
 export { noMetrics } from './metrics/metrics.ts';

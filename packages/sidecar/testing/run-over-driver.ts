@@ -2,12 +2,14 @@
 /** A sidecar's whole program over a real driver socket, with an API server in memory and virtual time. */
 import { type CsiServer, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
 import type { KubeObject } from '@csi-sidecars/runtime';
-import { settle } from '@csi-sidecars/runtime/testing';
+import { type ResourceType, settle } from '@csi-sidecars/runtime/testing';
 import type { ProgramDeps } from '../src/process/run-controller-program.ts';
 import { type FakeHost, type FakeHostOptions, fakeHost } from './fake-host.ts';
 
 export interface DrivenOptions extends FakeHostOptions {
   readonly handlers: Handlers;
+  /** Kinds that the API server serves beside the built-in ones. */
+  readonly types?: readonly ResourceType[];
   /** The objects of the API server. */
   readonly seed?: readonly KubeObject[];
 }
@@ -23,11 +25,12 @@ export interface DrivenProgram extends AsyncDisposable {
 
 export async function runOverDriver(
   program: (deps: ProgramDeps) => Promise<number>,
-  { handlers, seed = [], args = [], ...options }: DrivenOptions,
+  { handlers, types = [], seed = [], args = [], ...options }: DrivenOptions,
 ): Promise<DrivenProgram> {
   const calls: string[] = [];
   const driver = await serveCsi(recorded(handlers, calls));
   const host = fakeHost({ ...options, args: [`--csi-address=${driver.path}`, ...args] });
+  host.server.addTypes(...types);
   for (const object of seed) host.server.seed(object);
   const code = program({ host, lifecycle: host.lifecycle });
   return {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Command line of csi-snapshotter. */
-import { boolFlag, durationFlag, intFlag, stringFlag } from '../flags/flag.ts';
-import type { GateSettings } from '../flags/flag.ts';
-import type { Gate } from '../flags/gates.ts';
-import type { ProgramFlags } from './program.ts';
-import { gatesFlag, releaseOnExitGate, retryFlags, standardFlags } from './shared-flags.ts';
-import type { RetryValues, StandardValues } from './shared-flags.ts';
+/** Command line of csi-snapshotter: upstream's flags, Go's flag syntax. */
+import {
+  boolFlag,
+  durationFlag,
+  gatesFlag,
+  intFlag,
+  releaseOnExitGate,
+  retryFlags,
+  standardFlags,
+  stringFlag,
+} from '@csi-sidecars/sidecar';
+import type { Gate, GateSettings, ProgramFlags, RetryValues, StandardValues } from '@csi-sidecars/sidecar';
 
 export interface SnapshotterValues extends StandardValues, RetryValues {
   /** Milliseconds. */

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+import { volumeSnapshotContents } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import { aClass, aContent, asked, aSecret, beingCreated, deletionSecret } from '../../testing/builders.ts';
+import {
+  aSnapshotter,
+  conflict,
+  type Fixture,
+  type FixtureOptions,
+  forbidden,
+} from '../../testing/snapshotter-fixture.ts';
+
+const object = 'patch volumesnapshotcontents';
+const status = `${object}/status`;
+const full = {
+  snapshotHandle: 'snapshot-4',
+  readyToUse: true,
+  creationTime: 1_767_225_600_000_000_000n,
+  restoreSize: 5,
+};
+
+interface Options extends FixtureOptions {
+  readonly content?: Parameters<typeof aContent>[0];
+  readonly prepare?: (s: Fixture) => void;
+}
+
+/** The driver has `snapshot-4`; then the content appears, as one that is to be deleted. */
+async function deleting({ content, prepare, seed = [aClass()], ...options }: Options = {}): Promise<Fixture> {
+  const s = await aSnapshotter({ ...options, seed });
+  const request = { name: 'taken before', source_volume_id: 'volume-1' };
+  await s.driver.channel().call('/csi.v1.Controller/CreateSnapshot', request, { timeoutMs: 1_000 });
+  s.driver.forgetCalls();
+  prepare?.(s);
+  s.server.seed(aContent({ status: full, deleting: 'asked', ...content }));
+  await s.settle();
+  return s;
+}
+
+const expectDeleted = (s: Fixture): void =>
+  expect([s.content(), s.driver.snapshots(), s.events]).toEqual([undefined, [], []]);
+const expectKept = (s: Fixture): void => {
+  expect(s.content()).toBeUndefined();
+  expect(s.calls()).toEqual([]);
+  expect(s.writes()).toEqual([`${object} content 200`]);
+};
+
+describe('a content that is to be deleted', () => {
+  it('[csi-snapshotter#58] given policy Delete, then one call and two writes, and no read', async () => {
+    const s = await deleting();
+    expectDeleted(s);
+    expect(s.requests('DeleteSnapshot')).toEqual([{ snapshot_id: 'snapshot-4', secrets: {} }]);
+    expect(s.writes()).toEqual([`${status} content 200`, `${object} content 200`]);
+    expect(s.server.requests.filter(({ verb }) => verb === 'get')).toEqual([]);
+    expect(s.bodies()[0]).toMatchObject({
+      status: { snapshotHandle: null, readyToUse: null, creationTime: null, restoreSize: null },
+    });
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#59] given policy Retain, then the finalizer goes, and nothing else happens', async () => {
+    const s = await deleting({ content: { policy: 'Retain' } });
+    expectKept(s);
+    expect(s.driver.snapshots().length).toBe(1);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#60] given pre-provisioned contents of both policies, then the same', async () => {
+    const gone = await deleting({ content: { handle: 'snapshot-4' } });
+    expectDeleted(gone);
+    await gone.stop();
+    const kept = await deleting({ content: { handle: 'snapshot-4', policy: 'Retain' } });
+    expectKept(kept);
+    await kept.stop();
+  });
+
+  it.each([
+    { given: 'no class', className: null, seed: [] },
+    { given: 'a class that is gone', className: 'gold', seed: [] },
+  ])('[csi-snapshotter#61] given $given, then it is deleted all the same', async ({ className, seed }) => {
+    const s = await deleting({ content: { className }, seed });
+    expectDeleted(s);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#62] given annotations that name a missing secret, then no call until it is back', async () => {
+    const s = await deleting({ content: { annotations: deletionSecret } });
+    expect(s.events).toEqual(['Warning SnapshotDeleteError content: Failed to get snapshot credentials']);
+    await s.clock.advance(1_200);
+    expect(s.events.length).toBe(2);
+    expect([s.calls(), s.writes()]).toEqual([[], []]);
+    s.server.seed(aSecret());
+    await s.clock.advance(2_300);
+    expect(s.content()).toBeUndefined();
+    expect(s.requests('DeleteSnapshot')).toMatchObject([{ secrets: { user: 'me' } }]);
+    await s.stop();
+  });
+
+  it('given annotations with an empty value, then the same event and no call', async () => {
+    const empty = Object.fromEntries(Object.keys(deletionSecret).map((name) => [name, '']));
+    const s = await deleting({ content: { annotations: empty } });
+    expect(s.events).toEqual(['Warning SnapshotDeleteError content: Failed to get snapshot credentials']);
+    expect(s.calls()).toEqual([]);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#63] given a class with a missing secret and no annotations, then it is deleted without secrets', async () => {
+    const parameters = {
+      'csi.storage.k8s.io/snapshotter-secret-name': 'gone',
+      'csi.storage.k8s.io/snapshotter-secret-namespace': 'vault',
+    };
+    const s = await deleting({ seed: [aClass({ parameters })] });
+    expectDeleted(s);
+    await s.stop();
+  });
+
+  it.each([
+    { id: '[csi-snapshotter#64]', code: 'Internal' as const },
+    { id: '[csi-snapshotter#65]', code: 'NotFound' as const },
+  ])(
+    '$id given the driver answers $code, then an event with the cause, and nothing is written, P14',
+    async ({ code }) => {
+      const s = await deleting({ prepare: (it) => it.failCalls(code, { method: 'DeleteSnapshot', times: 2 }) });
+      const event = `Warning SnapshotDeleteError content: Failed to delete snapshot: rpc error: code = ${code} desc = no`;
+      expect(s.events).toEqual([event]);
+      expect([s.writes(), s.content()?.status]).toEqual([[], full]);
+      await s.clock.advance(1_200);
+      expect(s.events).toEqual([event, event]);
+      await s.clock.advance(2_300);
+      expect(s.content()).toBeUndefined();
+      await s.stop();
+    },
+  );
+
+  it('[csi-snapshotter#66] given a pre-provisioned content without a handle in its status, then the finalizer goes without a call', async () => {
+    const s = await deleting({ content: { handle: 'snapshot-4', status: { readyToUse: false } } });
+    expectKept(s);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#67] given a snapshot of a group, then the finalizer goes without a call', async () => {
+    const s = await deleting({ content: { status: { ...full, volumeGroupSnapshotHandle: 'g' } } });
+    expectKept(s);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#70] given an unbound pre-provisioned content without the annotation, then its snapshot is deleted', async () => {
+    const s = await deleting({ content: { handle: 'snapshot-4', refUid: '', deleting: 'direct' } });
+    expectDeleted(s);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#79] given finalizers of others, then they stay, and the snapshot is deleted once', async () => {
+    const finalizers = ['a/b', ...(aContent().metadata?.finalizers ?? []), 'c/d'];
+    const s = await deleting({ content: { finalizers } });
+    expect(s.content()?.metadata?.finalizers).toEqual(['a/b', 'c/d']);
+    expect(s.content()?.status).toEqual({});
+    await s.clock.advance(3_600_000);
+    expect(s.calls().length).toBe(1);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#80] given a content without the finalizer, then it is not written', async () => {
+    const s = await deleting({ content: { finalizers: ['a/b'], policy: 'Retain' } });
+    expect([s.writes(), s.calls()]).toEqual([[], []]);
+    await s.stop();
+  });
+
+  it('P4: given a finalizer that another controller added meanwhile, then it stays', async () => {
+    const s = await deleting({
+      content: { policy: 'Retain' },
+      prepare: (it) => it.fault(object, { kind: 'delay', ms: 100 }),
+    });
+    s.changeContent((it) => ({
+      ...it,
+      metadata: { ...it.metadata, finalizers: ['new/one', ...(it.metadata?.finalizers ?? [])] },
+    }));
+    await s.clock.advance(300);
+    expect(s.content()?.metadata?.finalizers).toEqual(['new/one']);
+    await s.stop();
+  });
+});
+
+describe('what fails after the snapshot is deleted', () => {
+  it('[csi-snapshotter#77] given a conflict when the status is cleared, then it is cleared in place, without a second call', async () => {
+    const s = await deleting({ prepare: (it) => it.fault(status, conflict, 2) });
+    await s.clock.advance(100);
+    expectDeleted(s);
+    expect(s.calls().length).toBe(1);
+    await s.stop();
+  });
+
+  it('given the status cannot be cleared, then an event, and the call is repeated', async () => {
+    const s = await deleting({ prepare: (it) => it.fault(status, forbidden) });
+    expect(s.events).toEqual(['Warning SnapshotDeleteError content: Failed to clear content status']);
+    await s.clock.advance(1_200);
+    expect([s.content(), s.calls().length]).toEqual([undefined, 2]);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#78] given the finalizer cannot be removed, then that is retried without a second call', async () => {
+    const s = await deleting({ prepare: (it) => it.fault(object, forbidden) });
+    expect(s.content()?.status).toEqual({});
+    await s.clock.advance(1_200);
+    expect([s.content(), s.calls().length, s.events]).toEqual([undefined, 1, []]);
+    await s.stop();
+  });
+});
+
+describe('a deletion that is not asked for completely', () => {
+  it('[csi-snapshotter#68] given a deletion timestamp only, then a ready snapshot stays, and goes when the annotation comes', async () => {
+    const s = await deleting({ content: { deleting: 'direct' } });
+    await s.clock.advance(1_000_000);
+    expect([s.writes(), s.calls()]).toEqual([[], []]);
+    s.changeContent(asked);
+    await s.settle();
+    expectDeleted(s);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#69] given the annotation without a deletion timestamp, then nothing happens', async () => {
+    const annotated = await aSnapshotter({
+      seed: [aClass(), aContent({ status: full, annotations: asked(aContent()).metadata?.annotations ?? {} })],
+    });
+    await annotated.clock.advance(1_000_000);
+    expect([annotated.writes(), annotated.calls()]).toEqual([[], []]);
+    await annotated.stop();
+  });
+
+  it('[csi-snapshotter#71] given an open call, then the creation goes on before anything is deleted', async () => {
+    const s = await deleting({ content: { annotations: beingCreated, status: { readyToUse: false } } });
+    expect(s.calls().map((it) => it.split(' ')[0])).toEqual(['CreateSnapshot', 'DeleteSnapshot']);
+    expect(s.content()).toBeUndefined();
+    await s.stop();
+  });
+});
+
+describe('a deletion that is asked for during the call', () => {
+  /** The driver is slow; the user deletes the content in the meantime. */
+  async function meanwhile(options: FixtureOptions, prepare?: (s: Fixture) => void): Promise<Fixture> {
+    const s = await aSnapshotter({ ...options, seed: [aClass()] });
+    s.driver.faults.add({ method: 'CreateSnapshot', times: 1, action: { kind: 'delay', ms: 5_000 } });
+    prepare?.(s);
+    s.server.seed(aContent());
+    await s.clock.advance(1_000);
+    s.changeContent(asked);
+    await s.settle();
+    expect(s.calls().filter((it) => it.startsWith('DeleteSnapshot'))).toEqual([]);
+    return s;
+  }
+
+  it.each([
+    { id: '[csi-snapshotter#72]', given: 'ready', snapshotProcessingMs: 0 },
+    { id: '[csi-snapshotter#73]', given: 'not ready', snapshotProcessingMs: 1e9 },
+  ])(
+    '$id given the answer is $given, then it is recorded, and the snapshot is deleted at once',
+    async ({ snapshotProcessingMs }) => {
+      const s = await meanwhile({ model: { snapshotProcessingMs } });
+      await s.clock.advance(4_100);
+      expectDeleted(s);
+      expect(s.calls().map((it) => it.split(' ')[0])).toEqual(['CreateSnapshot', 'DeleteSnapshot']);
+      await s.stop();
+    },
+  );
+
+  it('[csi-snapshotter#74] given a final error, then it is shown, and the finalizer goes without a call', async () => {
+    const s = await meanwhile({}, (it) => it.failCalls('Internal'));
+    await s.clock.advance(4_100);
+    expect(s.content()).toBeUndefined();
+    expect(s.calls()).toHaveLength(1);
+    expect(s.events).toHaveLength(1);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#75] given errors that are not final, then the creation is repeated until it is known', async () => {
+    const s = await meanwhile({}, (it) => it.failCalls('Aborted', { times: 5 }));
+    await s.clock.advance(20_000);
+    expect(s.content()?.metadata?.finalizers).toHaveLength(1);
+    await s.clock.advance(100_000);
+    expect([s.content(), s.driver.snapshots()]).toEqual([undefined, []]);
+    expect(s.calls().map((it) => it.split(' ')[0])).toEqual([
+      ...Array.from({ length: 6 }, () => 'CreateSnapshot'),
+      'DeleteSnapshot',
+    ]);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#76] given the intent and a class that was deleted, then an error, and the deletion goes on when the class is back', async () => {
+    const s = await aSnapshotter({ seed: [aContent({ annotations: beingCreated, deleting: 'asked' })] });
+    await s.clock.advance(100_000);
+    expect([s.calls(), s.content()?.status?.error?.message]).toEqual([
+      [],
+      expect.stringContaining('volumesnapshotclass.snapshot.storage.k8s.io \\"gold\\" not found'),
+    ]);
+    s.server.seed(aClass());
+    await s.settle();
+    expect([s.content(), s.driver.snapshots()]).toEqual([undefined, []]);
+    await s.stop();
+  });
+});
+
+it('given a deletion that is asked for before the intent is written, then no snapshot is taken', async () => {
+  const s = await aSnapshotter({ seed: [aClass()] });
+  s.fault(object, { kind: 'delay', ms: 100 });
+  s.server.seed(aContent());
+  await s.settle();
+  s.changeContent(asked);
+  await s.clock.advance(300);
+  expect([s.content(), s.calls(), s.events]).toEqual([undefined, [], []]);
+  await s.stop();
+});
+
+it('[csi-snapshotter#81] given a content that vanishes during the call, then an event, and the next run ends', async () => {
+  const s = await aSnapshotter({ seed: [aClass()] });
+  s.driver.faults.add({ method: 'CreateSnapshot', times: 1, action: { kind: 'delay', ms: 5_000 } });
+  s.server.seed(aContent({ finalizers: [] }));
+  await s.clock.advance(1_000);
+  s.server.objects.remove(volumeSnapshotContents, { name: 'content' });
+  await s.clock.advance(60_000);
+  expect(s.events.length).toBe(1);
+  expect(s.calls().length).toBe(1);
+  await s.stop();
+});
+
+it('[csi-snapshotter#82] given a content that was deleted while the process was down, then there is nothing to do', async () => {
+  const first = await aSnapshotter({ seed: [aClass(), aContent({ status: full })] });
+  const world = first.crash();
+  world.server.objects.remove(volumeSnapshotContents, { name: 'content' });
+  const next = await aSnapshotter({ world });
+  await next.clock.advance(1_000_000);
+  expect([next.calls(), next.writes(), next.events]).toEqual([[], [], []]);
+  await next.stop();
+});

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/** From a content and its class to the requests of the driver, without secrets. */
+import type { RequestOf } from '@csi-sidecars/csi';
+import {
+  ok,
+  refuse,
+  type Result,
+  snapshotSecrets,
+  type VolumeSnapshotClass,
+  type VolumeSnapshotContent,
+} from '@csi-sidecars/volume';
+import { parametersOf, querySecretOf } from '../class-requests.ts';
+import { contentNameOf } from '../content-object.ts';
+import type { DecideContext, Planned } from '../content-types.ts';
+import type { PlannedQuery } from '../decide-query.ts';
+import { metadataKeys, snapshotNameOf } from '../names.ts';
+import { annotatedSecretOf } from '../secrets.ts';
+import { isGrouped, listedHandleOf, savedHandleOf } from './content.ts';
+import { snapshotKind } from './kind.ts';
+import { messages } from './messages.ts';
+import type { SnapshotTypes } from './state.ts';
+
+export function planCreation(
+  content: VolumeSnapshotContent,
+  found: VolumeSnapshotClass | undefined,
+  { settings }: DecideContext,
+): Result<Planned<RequestOf<SnapshotTypes['create']>>> {
+  const name = contentNameOf(content);
+  const { volumeSnapshotClassName: className, volumeSnapshotRef: snapshot, source } = content.spec ?? {};
+  const volume = source?.volumeHandle ?? '';
+  if (found === undefined) {
+    const cause = className === undefined ? messages.noClass(name) : messages.classMissing(className);
+    return refuse(messages.noInput(name, cause));
+  }
+  const secret = annotatedSecretOf(content, snapshotKind.annotations, messages.subject);
+  if (secret.kind === 'error') return refuse(messages.noInput(name, secret.message));
+  const metadata = {
+    [metadataKeys.snapshotName]: snapshot?.name ?? '',
+    [metadataKeys.snapshotNamespace]: snapshot?.namespace ?? '',
+    [metadataKeys.contentName]: name,
+  };
+  const parameters = parametersOf(found, settings.extraCreateMetadata ? metadata : {});
+  if (parameters.kind === 'error') return parameters;
+  const uid = snapshot?.uid ?? '';
+  if (uid === '') return refuse(messages.notTaken(volume, messages.notBound(name)));
+  if (volume === '') return refuse(messages.notTaken(volume, messages.noVolume(name)));
+  return ok({
+    reference: secret.value,
+    request: {
+      name: snapshotNameOf(settings.snapshotNames, uid),
+      source_volume_id: volume,
+      parameters: parameters.value,
+    },
+  });
+}
+
+/** A driver that cannot list snapshots is believed: the snapshot is there and ready. */
+export function planQuery(
+  content: VolumeSnapshotContent,
+  found: VolumeSnapshotClass | undefined,
+  { driver }: DecideContext,
+): Result<PlannedQuery<SnapshotTypes>> {
+  const name = contentNameOf(content);
+  const asked = listedHandleOf(content);
+  // An empty filter lists all snapshots of the driver.
+  if (asked === undefined) return refuse(messages.notQueried(name, 'can not find snapshot for snapshotID '));
+  const secret = isGrouped(content)
+    ? annotatedSecretOf(content, snapshotKind.annotations, messages.subject)
+    : querySecretOf(content, {
+        className: snapshotKind.classNameOf(content),
+        class: found,
+        keys: snapshotSecrets.list,
+        token: 'volumesnapshotcontent.name',
+        texts: messages,
+      });
+  if (secret.kind === 'error') {
+    return isGrouped(content) ? refuse(messages.noMemberSecret(name, secret.message)) : secret;
+  }
+  const assumed = {
+    handle: savedHandleOf(content) ?? asked,
+    isReady: true,
+    createdAt: undefined,
+    size: undefined,
+    groupHandle: '',
+  };
+  return ok({
+    reference: secret.value,
+    secretOf: isGrouped(content) ? 'annotations' : 'class',
+    request: { snapshot_id: asked },
+    assumed: driver.controllerCapabilities.has('LIST_SNAPSHOTS') ? undefined : assumed,
+  });
+}

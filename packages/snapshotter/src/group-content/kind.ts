@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/** VolumeGroupSnapshotContents among the kinds of content. */
+import {
+  snapshotAnnotations,
+  snapshotFinalizers,
+  volumeGroupSnapshotClasses,
+  volumeGroupSnapshotContents,
+} from '@csi-sidecars/volume';
+import { readCreated } from './answer.ts';
+import { messages } from './messages.ts';
+import type { GroupSnapshotKind } from './state.ts';
+import { clearedStatus, statusOf } from './status.ts';
+
+export const groupSnapshotKind: GroupSnapshotKind = {
+  resource: volumeGroupSnapshotContents,
+  classes: volumeGroupSnapshotClasses,
+  queueName: 'csi-snapshotter-groupsnapshotcontent',
+  finalizer: snapshotFinalizers.groupContent,
+  annotations: {
+    beingCreated: snapshotAnnotations.groupBeingCreated,
+    beingDeleted: snapshotAnnotations.groupBeingDeleted,
+    secretName: snapshotAnnotations.groupDeletionSecretName,
+    secretNamespace: snapshotAnnotations.groupDeletionSecretNamespace,
+  },
+  methods: {
+    create: '/csi.v1.GroupController/CreateVolumeGroupSnapshot',
+    query: '/csi.v1.GroupController/GetVolumeGroupSnapshot',
+    delete: '/csi.v1.GroupController/DeleteVolumeGroupSnapshot',
+  },
+  rows: {
+    noCredentials: 'G4',
+    delete: 'G5',
+    clear: 'G6',
+    release: 'G7',
+    ready: 'G8',
+    noRequest: 'G9',
+    secret: 'G10',
+    mark: 'G11',
+    create: 'G12',
+    refused: 'G13',
+    open: 'G14',
+    unusable: 'G15',
+    noQuery: 'G16',
+    querySecret: 'G17',
+    query: 'G18',
+    queryFailed: 'G19',
+    save: 'G20',
+    unmark: 'G21',
+    deletedMeanwhile: 'G22',
+    finished: 'G23',
+    notReady: 'G24',
+  },
+  messages,
+  classNameOf: ({ spec }) => spec?.volumeGroupSnapshotClassName,
+  referenceOf: ({ spec }) => spec?.volumeGroupSnapshotRef,
+  isPreProvisioned: ({ spec }) => spec?.source?.groupSnapshotHandles !== undefined,
+  statusOf,
+  clearedStatus,
+  readCreated,
+};

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+export { createSnapshotter } from './snapshotter.ts';
+export type { SnapshotterDeps, SnapshotterOptions } from './snapshotter.ts';
+export { clusterRules } from './rbac.ts';
+export type { SnapshotterSettings } from './settings.ts';

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What each action does, in both loops. No decisions: those are in the `decide` files. */
+import { ask, attempt, type Performers } from '@csi-sidecars/runtime';
+import type { ContentContext, ContentKind, ContentLoop, ContentTypes } from './content-types.ts';
+import { readCallSecret } from './secrets.ts';
+import { clear, mark, release, saveFailure, saveTaken, unmark, type Writing } from './write-content.ts';
+
+type WritingStep<T extends ContentTypes> = Pick<Writing<T>, 'client' | 'clock' | 'random' | 'signal'> & {
+  readonly caches: { readonly contents: Writing<T>['contents'] };
+};
+
+export function performers<T extends ContentTypes>(
+  { channel, settings: { timeoutMs } }: ContentContext,
+  kind: ContentKind<T>,
+): Performers<ContentLoop<T>> {
+  const { methods } = kind;
+  const writing = ({ client, clock, random, signal, caches: { contents } }: WritingStep<T>): Writing<T> => ({
+    client,
+    clock,
+    random,
+    signal,
+    contents,
+    kind,
+  });
+  return {
+    readSecret: async ({ client, action, signal }) => ({
+      secrets: await readCallSecret(client, action.reference, signal),
+    }),
+    readQuerySecret: async ({ client, action, signal }) => ({
+      querySecrets: await readCallSecret(client, action.reference, signal),
+    }),
+    mark: async (step) => {
+      const { written, content } = await mark(writing(step), step.action.content);
+      return { marked: written, content };
+    },
+    create: async ({ action, signal }) => ({
+      created: await ask(() => channel.call(methods.create, action.request, { timeoutMs, signal })),
+    }),
+    query: async ({ action, signal }) => ({
+      queried: await ask(() => channel.call(methods.query, action.request, { timeoutMs, signal })),
+    }),
+    save: async (step) => {
+      const { written, content } = await saveTaken(writing(step), step.action.content, step.action.taken);
+      return { saved: written, content };
+    },
+    unmark: async (step) => {
+      const { written, content } = await unmark(writing(step), step.action.content);
+      return { unmarked: written, content };
+    },
+    saveFailure: async (step) => {
+      const { written, content } = await saveFailure(writing(step), step.action.content, step.action.message);
+      return { failureSaved: written, content };
+    },
+    delete: async ({ action, signal }) => ({
+      deleted: await attempt(() => channel.call(methods.delete, action.request, { timeoutMs, signal })),
+    }),
+    clear: async (step) => {
+      const { written, content } = await clear(writing(step), step.action.content);
+      return { cleared: written, content };
+    },
+    release: async (step) => {
+      const { written, content } = await release(writing(step), step.action.content);
+      return { released: written, content };
+    },
+  };
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/** csi-snapshotter as a program: what is its own between the first argument and the exit code. */
+import { type DriverInfo, getControllerCapabilities, getGroupControllerCapabilities } from '@csi-sidecars/csi';
+import { createEventRecorder, isForbidden, isNotFound } from '@csi-sidecars/runtime';
+import {
+  ExitError,
+  exitCodes,
+  orExit,
+  overCaches,
+  type ProgramDeps,
+  runSidecar,
+  type SidecarContext,
+} from '@csi-sidecars/sidecar';
+import { volumeGroupSnapshotClasses, volumeGroupSnapshotContents } from '@csi-sidecars/volume';
+import { type SnapshotterGate, snapshotterProgram, type SnapshotterValues } from './flags.ts';
+import { lockNameOf } from './names.ts';
+import { refusedFlags, refusedGroupFlags, toSettings } from './read-settings.ts';
+import { createSnapshotter } from './snapshotter.ts';
+
+type Context = SidecarContext<SnapshotterValues, SnapshotterGate>;
+
+export function runSnapshotter(deps: ProgramDeps): Promise<number> {
+  const { env } = deps.world;
+  return runSidecar<SnapshotterValues, SnapshotterGate>(deps, snapshotterProgram, {
+    // As upstream, whose fatal logger ends the process.
+    start: { gateExitCode: exitCodes.fatal },
+    httpExitCode: exitCodes.fatal,
+    refused: refusedFlags,
+    driver: (values) => {
+      // Before the driver is waited for.
+      nodeNameOf(values, env);
+      return { probeTimeoutMs: values.timeout, nameTimeoutMs: values.timeout, order: 'nameFirst' };
+    },
+    prepare: async (context) => {
+      const { name, channel, started } = context;
+      const driver = await askDriver(context);
+      const groupSnapshots = started.gates.CSIVolumeGroupSnapshot && (await hasGroupSnapshots(context));
+      if (groupSnapshots) await prepareGroups(context);
+      const nodeName = nodeNameOf(started.values, env);
+      const settings = toSettings(started.values, { nodeName, groupSnapshots });
+      return {
+        lockName: lockNameOf(name),
+        run: overCaches(context, (ports) => {
+          const events = createEventRecorder(ports, { component: `csi-snapshotter ${name}` });
+          const snapshotter = createSnapshotter({ ...ports, channel, events }, { driver, settings });
+          return {
+            run: (signal) => snapshotter.run(signal),
+            // Events of the work under the lease are written before the lease is released.
+            end: () => events.flush(),
+          };
+        }),
+      };
+    },
+  });
+}
+
+/** Undefined without `--node-deployment`. */
+function nodeNameOf(values: SnapshotterValues, env: Readonly<Record<string, string | undefined>>): string | undefined {
+  if (!values['node-deployment']) return undefined;
+  const name = env['NODE_NAME'] ?? '';
+  if (name === '')
+    throw new ExitError(exitCodes.fatal, 'The NODE_NAME environment variable must be set when using --node-deployment');
+  return name;
+}
+
+async function askDriver({ name, channel, started, signal }: Context): Promise<DriverInfo> {
+  const controllerCapabilities = await orExit('Failed to get the capabilities of the CSI controller', () =>
+    getControllerCapabilities(channel, { timeoutMs: started.values.timeout, signal }),
+  );
+  if (!controllerCapabilities.has('CREATE_DELETE_SNAPSHOT')) {
+    throw new ExitError(exitCodes.failure, `CSI driver ${name} does not support ControllerCreateSnapshot`);
+  }
+  return { name, pluginCapabilities: new Set(), controllerCapabilities };
+}
+
+/**
+ * False: the cluster has no group snapshots, or this program may not see them, and a restart is needed to find them. After any other
+ * failure the informers go on trying, which disturbs no single snapshot.
+ */
+async function hasGroupSnapshots({ client, started, log, signal }: Context): Promise<boolean> {
+  const { timeout: timeoutMs } = started.values;
+  try {
+    await client.list(volumeGroupSnapshotContents, { limit: 1 }, { timeoutMs, signal });
+    await client.list(volumeGroupSnapshotClasses, { limit: 1 }, { timeoutMs, signal });
+    return true;
+  } catch (error) {
+    if (!isNotFound(error) && !isForbidden(error)) {
+      log.error(error, 'Failed to look for the volume group snapshot resources');
+      return true;
+    }
+    log.info(0, 'Warning: volume group snapshots are disabled until the next start, the resources cannot be listed', {
+      cause: String(error),
+    });
+    return false;
+  }
+}
+
+/** A missing capability prevents nothing: the calls fail, and the contents show it. */
+async function prepareGroups({ name, channel, started, log, signal }: Context): Promise<void> {
+  const { values } = started;
+  const refused = refusedGroupFlags(values);
+  if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
+  try {
+    const capabilities = await getGroupControllerCapabilities(channel, { timeoutMs: values.timeout, signal });
+    if (capabilities.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT')) return;
+    log.info(0, 'Warning: the CSI driver does not support volume group snapshots', { driver: name });
+  } catch (error) {
+    log.error(error, 'Failed to get the capabilities of the CSI group controller');
+  }
+}

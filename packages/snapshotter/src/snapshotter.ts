@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/** csi-snapshotter as a list of loops over shared caches. Knows no process, no flags, no socket. */
+import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
+import { type Controller, type ControllerPorts, createController, type EventRecorder } from '@csi-sidecars/runtime';
+import { snapshotKind } from './content/kind.ts';
+import { snapshotLoop } from './content/loop.ts';
+import { groupSnapshotKind } from './group-content/kind.ts';
+import { groupSnapshotLoop } from './group-content/loop.ts';
+import type { SnapshotterSettings } from './settings.ts';
+import { watchesOf } from './watched.ts';
+
+export interface SnapshotterDeps extends ControllerPorts {
+  readonly channel: CsiChannel;
+  /** Source component `csi-snapshotter <driver>`. */
+  readonly events: EventRecorder;
+}
+
+export interface SnapshotterOptions {
+  readonly driver: DriverInfo;
+  readonly settings: SnapshotterSettings;
+}
+
+/** Each loop waits for its own caches only: whatever is wrong with groups, single snapshots go on. */
+export function createSnapshotter(
+  { channel, events, ...ports }: SnapshotterDeps,
+  { driver, settings }: SnapshotterOptions,
+): Controller {
+  const context = { driver, channel, settings, events };
+  const { resyncMs, nodeName } = settings;
+  const watched = { driverName: driver.name, resyncMs, nodeName };
+  const loops = [snapshotLoop(context, watchesOf(snapshotKind, watched))];
+  if (settings.groupSnapshots) loops.push(groupSnapshotLoop(context, watchesOf(groupSnapshotKind, watched)));
+  const controllers = loops.map((loop) => createController(ports, [loop]));
+  return { run: async (signal) => void (await Promise.all(controllers.map((controller) => controller.run(signal)))) };
+}

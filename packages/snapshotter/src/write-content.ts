@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Writes to contents, the same for both kinds: merge patches that name single fields, guarded by the resource version. After a
+ * conflict the content is read again and the change is computed again, in place, so no call to the driver is repeated.
+ */
+import {
+  type Attempt,
+  attempt,
+  changeObject,
+  finalizersWithout,
+  type LoopPorts,
+  type MergePatch,
+  type Cache,
+  timestamp,
+} from '@csi-sidecars/runtime';
+import { annotationYes } from '@csi-sidecars/volume';
+import { isMarked, isReady, isToBeDeleted } from './content-object.ts';
+import type { ContentKind, ContentTypes } from './content-types.ts';
+
+export interface Writing<T extends ContentTypes> extends Pick<LoopPorts, 'client' | 'clock' | 'random'> {
+  readonly kind: ContentKind<T>;
+  readonly contents: Cache<T['content']>;
+  readonly signal: AbortSignal;
+}
+
+export interface Written<T extends ContentTypes> {
+  readonly written: Attempt;
+  /** As it is stored now; after a failure the one that was to be changed. */
+  readonly content: T['content'];
+}
+
+/** Nothing is written to a content that is to be deleted by now: its snapshot is not to be taken any more. */
+export function mark<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
+  const { kind } = writing;
+  const { beingCreated } = kind.annotations;
+  return change(writing, content, (current) =>
+    isMarked(current, kind.annotations) || isToBeDeleted(current, kind)
+      ? undefined
+      : { metadata: { annotations: { [beingCreated]: annotationYes } } },
+  );
+}
+
+export function unmark<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
+  const { annotations } = writing.kind;
+  return change(writing, content, (current) =>
+    isMarked(current, annotations) ? { metadata: { annotations: { [annotations.beingCreated]: null } } } : undefined,
+  );
+}
+
+export function saveTaken<T extends ContentTypes>(
+  writing: Writing<T>,
+  content: T['content'],
+  taken: T['taken'],
+): Promise<Written<T>> {
+  const { kind, clock } = writing;
+  return changeStatus(writing, content, (current) => kind.statusOf(current, taken, clock.nowMs()));
+}
+
+/** A snapshot that is ready by now stays so. */
+export function saveFailure<T extends ContentTypes>(
+  writing: Writing<T>,
+  content: T['content'],
+  message: string,
+): Promise<Written<T>> {
+  const error = { time: timestamp(writing.clock.nowMs()), message };
+  return changeStatus(writing, content, (current) =>
+    isReady(current) || current.status?.error?.message === message ? undefined : { readyToUse: false, error },
+  );
+}
+
+export function clear<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
+  return changeStatus(writing, content, () => writing.kind.clearedStatus);
+}
+
+export function release<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
+  return change(writing, content, (current) => {
+    const finalizers = finalizersWithout(current, writing.kind.finalizer);
+    return finalizers && { metadata: { finalizers } };
+  });
+}
+
+function changeStatus<T extends ContentTypes>(
+  writing: Writing<T>,
+  content: T['content'],
+  statusOf: (content: T['content']) => Readonly<Record<string, unknown>> | undefined,
+): Promise<Written<T>> {
+  const patch = (current: T['content']): MergePatch | undefined => {
+    const status = statusOf(current);
+    return status && { status };
+  };
+  return change(writing, content, patch, 'status');
+}
+
+async function change<T extends ContentTypes>(
+  { kind, contents, client, clock, random, signal }: Writing<T>,
+  content: T['content'],
+  patch: (content: T['content']) => MergePatch | undefined,
+  subresource?: 'status',
+): Promise<Written<T>> {
+  let stored = content;
+  const written = await attempt(async () => {
+    stored = await changeObject<T['content']>(
+      { client, clock, random, cache: contents },
+      { resource: kind.resource, object: content, subresource, patch },
+      { signal },
+    );
+  });
+  return { written, content: stored };
+}
