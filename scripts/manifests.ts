@@ -6,6 +6,7 @@ import { livenessprobeManifest } from '../packages/livenessprobe/src/manifest.ts
 import { nodeDriverRegistrarManifest } from '../packages/node-driver-registrar/src/manifest.ts';
 import { provisionerManifest } from '../packages/provisioner/src/manifest.ts';
 import { resizerManifest } from '../packages/resizer/src/manifest.ts';
+import { snapshotControllerManifest } from '../packages/snapshot-controller/src/manifest.ts';
 import { declaredManifests, type ProgramManifest } from '@csi-sidecars/sidecar';
 
 /** In the order of the reference pages. */
@@ -14,6 +15,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   attacherManifest,
   resizerManifest,
   ...declaredManifests,
+  snapshotControllerManifest,
   nodeDriverRegistrarManifest,
   livenessprobeManifest,
   allInOneManifest,
@@ -30,4 +32,5 @@ export type ProgramName =
 export type BuiltControllerName =
   | (typeof provisionerManifest)['name']
   | (typeof attacherManifest)['name']
-  | (typeof resizerManifest)['name'];
+  | (typeof resizerManifest)['name']
+  | (typeof snapshotControllerManifest)['name'];

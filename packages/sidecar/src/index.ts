@@ -23,14 +23,24 @@ export type { AnyProgramFlags, DriverNeed, ProgramKind, ProgramManifest } from '
 export type { ProgramFlags } from './programs/program.ts';
 export {
   automaxprocsFlag,
+  endpointFlags,
   gatesFlag,
+  kubeApiFlags,
+  leaderElectionFlags,
   loggingFlags,
   releaseOnExitGate,
   retryFlags,
   standardFlags,
   versionFlag,
 } from './programs/shared-flags.ts';
-export type { LoggingValues, RetryValues, StandardValues } from './programs/shared-flags.ts';
+export type {
+  EndpointValues,
+  KubeApiValues,
+  LeaderElectionValues,
+  LoggingValues,
+  RetryValues,
+  StandardValues,
+} from './programs/shared-flags.ts';
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './logging/validate.ts';
 // Processes.

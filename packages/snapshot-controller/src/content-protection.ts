@@ -28,18 +28,15 @@ export interface ContentState<T extends KubeObject> {
 }
 
 export type ContentAction<T extends KubeObject> = { readonly row: string } & (
-  { readonly kind: 'protect'; readonly content: T } | ContentConclusion
+  | { readonly kind: 'protect'; readonly content: T }
+  | ContentConclusion
 );
 
 export interface ContentConclusion extends RuntimeConclusion {
   readonly events: readonly RecordedEvent[];
 }
 
-export function conclude(
-  row: string,
-  outcome: Outcome,
-  ...events: readonly RecordedEvent[]
-): ContentConclusion {
+export function conclude(row: string, outcome: Outcome, ...events: readonly RecordedEvent[]): ContentConclusion {
   return { row, kind: 'conclude', outcome, events };
 }
 
@@ -52,7 +49,11 @@ export interface ContentRows {
 /** A content that is bound to nothing yet has nothing to protect. */
 export function decideProtection<T extends KubeObject>(
   state: ContentState<T>,
-  { content, reference, finalizer }: {
+  {
+    content,
+    reference,
+    finalizer,
+  }: {
     readonly content: T;
     readonly reference: ContentReference | undefined;
     readonly finalizer: string;

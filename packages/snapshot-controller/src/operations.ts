@@ -6,7 +6,10 @@
 import type { Clock, Metrics } from '@csi-sidecars/runtime';
 
 export type CreateOperation =
-  'CreateSnapshot' | 'CreateSnapshotAndReady' | 'CreateGroupSnapshot' | 'CreateGroupSnapshotAndReady';
+  | 'CreateSnapshot'
+  | 'CreateSnapshotAndReady'
+  | 'CreateGroupSnapshot'
+  | 'CreateGroupSnapshotAndReady';
 export type OperationName = CreateOperation | 'DeleteSnapshot' | 'DeleteGroupSnapshot';
 type OperationStatus = 'success' | 'cancel';
 

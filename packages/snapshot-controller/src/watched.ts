@@ -95,9 +95,9 @@ function watchedSnapshots(resyncMs: number): InformerOptions<VolumeSnapshot> {
     resyncMs,
     indexers: {
       claim: (snapshot) => listOf(sourceClaimKey(snapshot)),
-      member: ({ metadata }) => {
-        const owner = groupOwnerOf({ metadata });
-        return owner === undefined ? [] : [toObjectKey(metadata?.namespace, owner.name)];
+      member: (snapshot) => {
+        const owner = groupOwnerOf(snapshot);
+        return owner === undefined ? [] : [toObjectKey(snapshot.metadata?.namespace, owner.name)];
       },
       group: (snapshot) => {
         const name = groupNameOf(snapshot);

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Programs of which only the command line exists. Each moves into a package of its own when it is built. */
 import type { ProgramManifest } from './manifest.ts';
-import { snapshotControllerProgram } from './snapshot-controller.ts';
 import { snapshotterProgram } from './snapshotter.ts';
 
 const packages = {
   'csi-snapshotter': 'snapshotter',
-  'snapshot-controller': 'snapshot-controller',
 };
 
 export const declaredManifests: readonly ProgramManifest<keyof typeof packages, 'controller'>[] = [
   snapshotterProgram,
-  snapshotControllerProgram,
 ].map(({ name, syntax, flags, gates }) => ({
   name: name as keyof typeof packages,
   kind: 'controller',

@@ -4,7 +4,6 @@ import { realArgumentLists } from '../../testing/index.ts';
 import { resolveGates } from '../flags/gates.ts';
 import { parseFlags } from '../flags/parse.ts';
 import { usageText } from '../flags/usage.ts';
-import { snapshotControllerProgram } from './snapshot-controller.ts';
 import { snapshotterProgram } from './snapshotter.ts';
 
 const programs = {
@@ -32,7 +31,7 @@ it.each(Object.entries(programs))('given the real argument lists of %s, then eac
 });
 
 it('given a program, then its usage text names every flag with its default', async () => {
-  for (const program of [...Object.values(programs), snapshotControllerProgram]) {
+  for (const program of Object.values(programs)) {
     const text = await usageText(program.name, program.flags);
     expect(text).toContain(`Usage of ${program.name}:`);
     for (const name of Object.keys(program.flags)) expect(text).toMatch(new RegExp(`-${name}\\b`));

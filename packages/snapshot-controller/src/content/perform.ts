@@ -9,7 +9,11 @@ export function performers(): Performers<ContentLoop> {
   return {
     protect: async ({ caches, action, signal, ...ports }) => {
       const deps = { ...ports, cache: caches.contents };
-      const target = { resource: volumeSnapshotContents, content: action.content, finalizer: snapshotFinalizers.content };
+      const target = {
+        resource: volumeSnapshotContents,
+        content: action.content,
+        finalizer: snapshotFinalizers.content,
+      };
       return { protected: await protect(deps, target, signal) };
     },
   };

@@ -6,7 +6,8 @@ import { decide } from './decide.ts';
 import { performers } from './perform.ts';
 import type { GroupContentContext, GroupContentLoop } from './state.ts';
 
-const keyOf = ({ metadata }: VolumeGroupSnapshotContent): GroupContentLoop['key'] => toObjectKey(undefined, metadata?.name ?? '');
+const keyOf = ({ metadata }: VolumeGroupSnapshotContent): GroupContentLoop['key'] =>
+  toObjectKey(undefined, metadata?.name ?? '');
 
 export function groupContentLoop(
   { settings, events }: GroupContentContext,

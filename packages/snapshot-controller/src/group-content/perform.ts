@@ -9,7 +9,11 @@ export function performers(): Performers<GroupContentLoop> {
   return {
     protect: async ({ caches, action, signal, ...ports }) => {
       const deps = { ...ports, cache: caches.contents };
-      const target = { resource: volumeGroupSnapshotContents, content: action.content, finalizer: snapshotFinalizers.groupContent };
+      const target = {
+        resource: volumeGroupSnapshotContents,
+        content: action.content,
+        finalizer: snapshotFinalizers.groupContent,
+      };
       return { protected: await protect(deps, target, signal) };
     },
   };

@@ -84,7 +84,10 @@ function decideContent(s: SnapshotState, content: VolumeSnapshotContent): Action
   return undefined;
 }
 
-function decideClaim({ claim, isClaimInUse, claimReleased }: SnapshotState, snapshot: VolumeSnapshot): Action | undefined {
+function decideClaim(
+  { claim, isClaimInUse, claimReleased }: SnapshotState,
+  snapshot: VolumeSnapshot,
+): Action | undefined {
   if (isFailed(claimReleased)) {
     return conclude('D7', retry(claimReleased.failure), messages.claimNotReleased);
   }

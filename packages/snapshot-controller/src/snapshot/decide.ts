@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Rows S1 to S21. Pure; first match wins. The rows of a deletion are in `decide-deletion.ts`. */
-import { done, finalizersWith, isFailed, isNotFound, type Outcome, postpone, requeueAfter, retry } from '@csi-sidecars/runtime';
+import {
+  done,
+  finalizersWith,
+  isFailed,
+  isNotFound,
+  type Outcome,
+  postpone,
+  requeueAfter,
+  retry,
+} from '@csi-sidecars/runtime';
 import {
   isBoundTo,
   mayBindTo,
@@ -192,8 +201,7 @@ function decideStatus(
   { snapshot, content }: Pair,
   { groups, readiness }: DecideSettings & Pick<Problem, 'readiness'>,
 ): Action {
-  const failed = (cause: string): Action =>
-    fail(s, { row: 'S16', snapshot }, messages.statusFailed(cause, readiness));
+  const failed = (cause: string): Action => fail(s, { row: 'S16', snapshot }, messages.statusFailed(cause, readiness));
   const { status } = content;
   const isInGroup = (status?.volumeGroupSnapshotHandle ?? '') !== '';
   if (isInGroup && groups && s.contentGroup === undefined) {

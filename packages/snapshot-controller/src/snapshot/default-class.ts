@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The class of a snapshot. Pure. */
-import { refuse, type Result, snapshotAnnotations, type VolumeSnapshot, type VolumeSnapshotClass } from '@csi-sidecars/volume';
+import {
+  refuse,
+  type Result,
+  snapshotAnnotations,
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+} from '@csi-sidecars/volume';
 import { type ClassKind, defaultClassOf } from '../class-resolution.ts';
 import { missingClaim, sourceVolume } from '../source-volume.ts';
 import { snapshotKey } from './snapshot.ts';

@@ -58,7 +58,8 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
     perform: performers(context),
     onEnd: ({ concluded }) => {
       const snapshot = concluded?.state.snapshot;
-      if (snapshot !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(snapshot, event);
+      if (snapshot !== undefined)
+        for (const event of concluded?.conclusion.events ?? []) events.record(snapshot, event);
     },
   });
 }

@@ -53,8 +53,7 @@ export const driverMismatch = (
   { volumeDriver, classDriver }: { readonly volumeDriver: string; readonly classDriver: string },
   key: string,
   volume: string,
-): string =>
-  `Volume CSI driver (${volumeDriver}) mismatch with VolumeSnapshotClass (${classDriver}) ${key}: ${volume}`;
+): string => `Volume CSI driver (${volumeDriver}) mismatch with VolumeSnapshotClass (${classDriver}) ${key}: ${volume}`;
 
 export const claimNotReleased: RecordedEvent = warning(
   'ErrorPVCFinalizer',
@@ -67,10 +66,7 @@ export const contentNotCreated = (key: string, cause: string): RecordedEvent =>
     'CreateSnapshotContentFailed',
     `Error creating volume snapshot content object for snapshot ${key}: ${cause}.`,
   );
-export const beingRestored: RecordedEvent = warning(
-  'SnapshotDeletePending',
-  'Snapshot is being used to restore a PVC',
-);
+export const beingRestored: RecordedEvent = warning('SnapshotDeletePending', 'Snapshot is being used to restore a PVC');
 export const inGroup = (key: string, group: string): RecordedEvent =>
   warning(
     'SnapshotDeletePending',

@@ -6,17 +6,15 @@ import { managingNode } from '../managed-by.ts';
 import { groupNameOf } from '../membership.ts';
 import { handleKey } from '../watched.ts';
 import { contentNameFor, snapshotKey, sourceClaimKey } from './snapshot.ts';
-import {
-  nothingLearned,
-  type Observed,
-  type SnapshotContext,
-  type SnapshotLoop,
-  type SnapshotState,
-} from './state.ts';
+import { nothingLearned, type Observed, type SnapshotContext, type SnapshotLoop, type SnapshotState } from './state.ts';
 
 type SnapshotCaches = Caches<SnapshotLoop>;
 
-export function observe({ settings, releases }: SnapshotContext, caches: SnapshotCaches, key: ObjectKey): SnapshotState {
+export function observe(
+  { settings, releases }: SnapshotContext,
+  caches: SnapshotCaches,
+  key: ObjectKey,
+): SnapshotState {
   const snapshot = caches.snapshots.get(key);
   if (snapshot === undefined) return { ...nothing, ...nothingLearned };
   const claimKey = sourceClaimKey(snapshot);
@@ -70,7 +68,10 @@ export function isClaimInUse(
     .some((other) => snapshotKey(other) !== own && other.status?.readyToUse !== true);
 }
 
-function contentGroup({ groupContents }: SnapshotCaches, content: VolumeSnapshotContent | undefined): string | undefined {
+function contentGroup(
+  { groupContents }: SnapshotCaches,
+  content: VolumeSnapshotContent | undefined,
+): string | undefined {
   const handle = content?.status?.volumeGroupSnapshotHandle ?? '';
   if (content === undefined || handle === '') return undefined;
   const [found] = groupContents.byIndex('handle', handleKey(content.spec?.driver, handle));

@@ -268,7 +268,9 @@ async function markContent(step: Step<SnapshotLoop, 'markContent'>): Learned {
         resource: volumeSnapshotContents,
         object: step.action.content,
         patch: ({ metadata }) =>
-          metadata?.annotations?.[key] === undefined ? { metadata: { annotations: { [key]: annotationYes } } } : undefined,
+          metadata?.annotations?.[key] === undefined
+            ? { metadata: { annotations: { [key]: annotationYes } } }
+            : undefined,
       },
       { signal: step.signal },
     ).catch(ignoreNotFound),
