@@ -7,18 +7,16 @@ import {
   type Cache,
   changeObject,
   type Clock,
-  type Conclusion as RuntimeConclusion,
   done,
   finalizersWith,
   isFailed,
   type KubeObject,
-  type Outcome,
   type Random,
-  type RecordedEvent,
   type Resource,
   retry,
 } from '@csi-sidecars/runtime';
 import type { ContentReference } from '@csi-sidecars/volume';
+import { type Conclusion, conclude } from './conclusions.ts';
 import { updateError } from './update-error.ts';
 
 export interface ContentState<T extends KubeObject> {
@@ -29,16 +27,8 @@ export interface ContentState<T extends KubeObject> {
 
 export type ContentAction<T extends KubeObject> = { readonly row: string } & (
   | { readonly kind: 'protect'; readonly content: T }
-  | ContentConclusion
+  | Conclusion
 );
-
-export interface ContentConclusion extends RuntimeConclusion {
-  readonly events: readonly RecordedEvent[];
-}
-
-export function conclude(row: string, outcome: Outcome, ...events: readonly RecordedEvent[]): ContentConclusion {
-  return { row, kind: 'conclude', outcome, events };
-}
 
 export interface ContentRows {
   readonly unbound: string;

@@ -10,6 +10,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { contentLoop } from './content/loop.ts';
 import { groupContentLoop } from './group-content/loop.ts';
+import { groupSnapshotLoop } from './group-snapshot/loop.ts';
 import { createOperations } from './operations.ts';
 import type { SnapshotControllerSettings } from './settings.ts';
 import { createClaimReleases } from './snapshot/claim-releases.ts';
@@ -40,6 +41,8 @@ function loopsOf(
   return [
     snapshotLoop({ ...shared, releases: createClaimReleases() }, watched),
     contentLoop(shared, watched.contents),
-    ...(watched.groupContents === undefined ? [] : [groupContentLoop(shared, watched.groupContents)]),
+    ...(watched.groupContents === undefined
+      ? []
+      : [groupSnapshotLoop(shared, watched), groupContentLoop(shared, watched.groupContents)]),
   ];
 }

@@ -2,7 +2,8 @@
 /** Rows K1 to K5. Pure; first match wins. */
 import { done, type RecordedEvent, retry } from '@csi-sidecars/runtime';
 import { snapshotFinalizers, type VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
-import { conclude, type ContentAction, type ContentState, decideProtection } from '../content-protection.ts';
+import { conclude } from '../conclusions.ts';
+import { type ContentAction, type ContentState, decideProtection } from '../content-protection.ts';
 
 const invalid: RecordedEvent = {
   type: 'Warning',

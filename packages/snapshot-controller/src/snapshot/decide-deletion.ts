@@ -14,8 +14,8 @@ import {
   type VolumeSnapshot,
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
+import { conclude } from '../conclusions.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
-import { conclude } from './conclude.ts';
 import * as messages from './messages.ts';
 import { isDeleting, originOf, snapshotKey } from './snapshot.ts';
 import type { Action, SnapshotState } from './state.ts';

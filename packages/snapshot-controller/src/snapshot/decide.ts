@@ -18,12 +18,13 @@ import {
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
 import { classNamed, missingClass } from '../class-resolution.ts';
+import { conclude, fail } from '../conclusions.ts';
 import { groupOwnerOf } from '../membership.ts';
 import type { Problem } from '../save-error.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import { int64, mergedStatus, timeOf } from '../status.ts';
 import { updateError } from '../update-error.ts';
-import { conclude, fail, withClaimRelease } from './conclude.ts';
+import { withClaimRelease } from './conclude.ts';
 import { decideDeletion } from './decide-deletion.ts';
 import { classKind, defaultClassFor } from './default-class.ts';
 import * as messages from './messages.ts';
@@ -48,7 +49,7 @@ export function decide(s: SnapshotState, settings: DecideSettings): Action {
   if (isDeleting(snapshot)) return decideDeletion(s, snapshot);
   const { persistentVolumeClaimName, volumeSnapshotContentName } = snapshot.spec?.source ?? {};
   if ((persistentVolumeClaimName === undefined) === (volumeSnapshotContentName === undefined)) {
-    return fail(s, { row: 'S2', snapshot }, messages.invalidSource);
+    return fail(s, { row: 'S2', object: snapshot }, messages.invalidSource);
   }
   if (s.statusSaved === 'done') return conclude('S17', done);
   if (isReady(snapshot)) return withClaimRelease(s, decideReady(s, snapshot, settings));
@@ -62,7 +63,7 @@ function decideUnready(s: SnapshotState, snapshot: VolumeSnapshot, settings: Dec
     return { row: 'S3', kind: 'begin', operations, driver: driverOf(s, snapshot) };
   }
   const withoutClass = missingClassOf(s, snapshot);
-  if (withoutClass !== undefined) return fail(s, { row: 'S4', snapshot }, withoutClass);
+  if (withoutClass !== undefined) return fail(s, { row: 'S4', object: snapshot }, withoutClass);
   switch (originOf(snapshot)) {
     case 'static':
       return decideStatic(s, snapshot, settings);
@@ -91,15 +92,15 @@ function decideStatic(s: SnapshotState, snapshot: VolumeSnapshot, settings: Deci
     return conclude('S6', retry(new Error(`empty VolumeSnapshotContentName for snapshot ${snapshotKey(snapshot)}`)));
   }
   if (content !== undefined && content.spec?.source?.snapshotHandle === undefined) {
-    return fail(s, { row: 'S7', snapshot }, messages.contentNotStatic);
+    return fail(s, { row: 'S7', object: snapshot }, messages.contentNotStatic);
   }
   if (content !== undefined && !mayBindTo(content.spec?.volumeSnapshotRef, snapshot)) {
-    return fail(s, { row: 'S8', snapshot }, messages.contentMisbound(content.metadata?.name ?? ''));
+    return fail(s, { row: 'S8', object: snapshot }, messages.contentMisbound(content.metadata?.name ?? ''));
   }
   const unprepared = prepare(s, snapshot, { policy: content?.spec?.deletionPolicy });
   if (unprepared !== undefined) return unprepared;
-  if (content === undefined) return fail(s, { row: 'S14', snapshot }, messages.contentMissing);
-  if (isFailed(s.bound)) return fail(s, { row: 'S15', snapshot }, messages.bindFailed(s.bound.failure.message));
+  if (content === undefined) return fail(s, { row: 'S14', object: snapshot }, messages.contentMissing);
+  if (isFailed(s.bound)) return fail(s, { row: 'S15', object: snapshot }, messages.bindFailed(s.bound.failure.message));
   if (s.bound === 'untried' && !isBindingComplete({ snapshot, content })) {
     return { row: 'S15', kind: 'bind', snapshot, content };
   }
@@ -130,12 +131,12 @@ function decideDynamic(s: SnapshotState, snapshot: VolumeSnapshot, settings: Dec
   if (content !== undefined) {
     const name = content.metadata?.name ?? '';
     const { volumeHandle, snapshotHandle } = content.spec?.source ?? {};
-    if (volumeHandle === undefined) return fail(s, { row: 'S7', snapshot }, messages.contentNotDynamic(name));
+    if (volumeHandle === undefined) return fail(s, { row: 'S7', object: snapshot }, messages.contentNotDynamic(name));
     if (!isBoundTo(content.spec?.volumeSnapshotRef, snapshot)) {
-      return fail(s, { row: 'S8', snapshot }, messages.contentMisbound(name));
+      return fail(s, { row: 'S8', object: snapshot }, messages.contentMisbound(name));
     }
     if (snapshotHandle !== undefined) {
-      return fail(s, { row: 'S9', snapshot }, messages.handleSet(snapshotKey(snapshot)));
+      return fail(s, { row: 'S9', object: snapshot }, messages.handleSet(snapshotKey(snapshot)));
     }
   }
   // Without a content, what the class says now is what the content will say.
@@ -143,7 +144,8 @@ function decideDynamic(s: SnapshotState, snapshot: VolumeSnapshot, settings: Dec
   let className: string | undefined;
   if (snapshot.spec?.volumeSnapshotClassName === undefined) {
     const chosen = defaultClassFor(s, snapshot);
-    if (chosen.kind === 'error') return fail(s, { row: 'S5', snapshot }, messages.defaultClassFailed(chosen.message));
+    if (chosen.kind === 'error')
+      return fail(s, { row: 'S5', object: snapshot }, messages.defaultClassFailed(chosen.message));
     snapshotClass = chosen.value;
     className = snapshotClass.metadata?.name;
   }
@@ -174,9 +176,9 @@ function prepare(
 function decideCreation(s: SnapshotState, snapshot: VolumeSnapshot, settings: DecideSettings): Action {
   const { claim } = s;
   const name = snapshot.metadata?.name ?? '';
-  const failed = (cause: string): Action => fail(s, { row: 'S12', snapshot }, messages.creationFailed(cause));
+  const failed = (cause: string): Action => fail(s, { row: 'S12', object: snapshot }, messages.creationFailed(cause));
   if (wasCut(snapshot, messages.contentMissingMessage)) {
-    return fail(s, { row: 'S11', snapshot }, messages.contentMissing);
+    return fail(s, { row: 'S11', object: snapshot }, messages.contentMissing);
   }
   if (claim === undefined) return failed(updateError(name, 'cannot get claim from snapshot'));
   if (s.isClaimBeingReleased) return conclude('S12', requeueAfter(afterReleaseMs));
@@ -201,7 +203,8 @@ function decideStatus(
   { snapshot, content }: Pair,
   { groups, readiness }: DecideSettings & Pick<Problem, 'readiness'>,
 ): Action {
-  const failed = (cause: string): Action => fail(s, { row: 'S16', snapshot }, messages.statusFailed(cause, readiness));
+  const failed = (cause: string): Action =>
+    fail(s, { row: 'S16', object: snapshot }, messages.statusFailed(cause, readiness));
   const { status } = content;
   const isInGroup = (status?.volumeGroupSnapshotHandle ?? '') !== '';
   if (isInGroup && groups && s.contentGroup === undefined) {
@@ -234,12 +237,12 @@ function decideReady(s: SnapshotState, snapshot: VolumeSnapshot, settings: Decid
     return { row: 'S18', kind: 'releaseClaim', claim, snapshot };
   }
   const unwritten: { readonly outcome: Outcome } = { outcome: done };
-  if (content === undefined) return fail(s, { row: 'S14', snapshot, ...unwritten }, messages.contentMissing);
+  if (content === undefined) return fail(s, { row: 'S14', object: snapshot, ...unwritten }, messages.contentMissing);
   if (!isBoundTo(content.spec?.volumeSnapshotRef, snapshot)) {
     const name = content.metadata?.name ?? '';
     return name === expectedContentName(snapshot)
-      ? fail(s, { row: 'S8', snapshot }, messages.contentMisbound(name))
-      : fail(s, { row: 'S19', snapshot, ...unwritten }, messages.misbound);
+      ? fail(s, { row: 'S8', object: snapshot }, messages.contentMisbound(name))
+      : fail(s, { row: 'S19', object: snapshot, ...unwritten }, messages.misbound);
   }
   const policy = originOf(snapshot) === 'member' ? undefined : content.spec?.deletionPolicy;
   const unprepared = prepare(s, snapshot, { policy });
@@ -248,7 +251,7 @@ function decideReady(s: SnapshotState, snapshot: VolumeSnapshot, settings: Decid
   if (unowned !== undefined) return unowned;
   const withoutClass = missingClassOf(s, snapshot);
   // The class is needed by nothing that is still to be done, and its arrival wakes the snapshot.
-  if (withoutClass !== undefined) return fail(s, { row: 'S4', snapshot, ...unwritten }, withoutClass);
+  if (withoutClass !== undefined) return fail(s, { row: 'S4', object: snapshot, ...unwritten }, withoutClass);
   return conclude('S21', done);
 }
 

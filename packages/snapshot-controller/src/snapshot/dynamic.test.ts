@@ -345,13 +345,11 @@ describe('a content that is there', () => {
   ])(
     '[snapshot-controller#33] [P2] given a content of $of that the cache does not show yet, when it is created again, then it is read and compared',
     async ({ content, isReady, message }) => {
-      const late = { kind: 'lag', ms: 600_000 } as const;
-      const it = await aController({
-        faults: [
-          { when: ({ verb, resource }) => verb === 'watch' && resource === 'volumesnapshotcontents', fault: late },
-        ],
-      });
-      await it.add(content, aSnapshot());
+      const it = await aController();
+      it.fault('create volumesnapshotcontents', { kind: 'delay', ms: 1_000 });
+      await it.add(aSnapshot());
+      await it.add(content);
+      await it.clock.advance(2_000);
       expect(it.reads()).toContain(`get volumesnapshotcontents ${name}`);
       expect(it.snapshot()?.status?.readyToUse).toBe(isReady);
       expect(it.snapshot()?.status?.error?.message).toBe(message);

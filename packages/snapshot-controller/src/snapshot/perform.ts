@@ -9,7 +9,6 @@ import {
   finalizersWith,
   finalizersWithout,
   ignoreNotFound,
-  isAlreadyExists,
   isFailed,
   isNotFound,
   type Performers,
@@ -29,6 +28,7 @@ import {
   volumeSnapshots,
   type VolumeSnapshotStatus,
 } from '@csi-sidecars/volume';
+import { createOrGet } from '../create-or-get.ts';
 import { saveError } from '../save-error.ts';
 import { mergedStatus, milestones } from '../status.ts';
 import { protectClaim, releaseClaim } from './claim-finalizer.ts';
@@ -58,9 +58,9 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
     createContent: (step) => createContent(context, step),
     bind,
     saveStatus: (step) => saveStatus(context, step),
-    saveError: async ({ caches, action: { snapshot, problem }, signal, ...ports }) => {
+    saveError: async ({ caches, action: { object, problem }, signal, ...ports }) => {
       const deps = { ...ports, events: context.events, cache: caches.snapshots };
-      return { errorSaved: await saveError(deps, { resource: volumeSnapshots, object: snapshot, problem }, signal) };
+      return { errorSaved: await saveError(deps, { resource: volumeSnapshots, object, problem }, signal) };
     },
     releaseClaim: (step) => release(context, step),
     adopt,
@@ -129,28 +129,18 @@ async function prepare(step: Step<SnapshotLoop, 'prepare'>): Learned {
   return isFailed(stored) ? { prepared: stored } : { prepared: 'done', snapshot: stored.value };
 }
 
-/**
- * A content of that name may be there: an earlier attempt made it, or somebody else did. It is read, and the decision is made again
- * with it.
- */
+/** A content that belongs to another snapshot is learned as well: the decision is made again with it. */
 async function createContent(
   { events }: SnapshotContext,
   { client, caches, action: { snapshot, content }, signal }: Step<SnapshotLoop, 'createContent'>,
 ): Learned {
   const key = snapshotKey(snapshot);
-  const stored = await ask(async () => {
-    try {
-      return await client.create(volumeSnapshotContents, content, { signal });
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-      return await client.get(volumeSnapshotContents, { name: content.metadata?.name ?? '' }, { signal });
-    }
-  });
+  const deps = { client, cache: caches.contents };
+  const stored = await ask(() => createOrGet(deps, { resource: volumeSnapshotContents, object: content }, signal));
   if (isFailed(stored)) {
     events.record(snapshot, messages.contentNotCreated(key, stored.failure.message));
     return { created: stored };
   }
-  caches.contents.remember(stored.value);
   if (isBoundTo(stored.value.spec?.volumeSnapshotRef, snapshot)) events.record(snapshot, messages.creating(key));
   return { created: 'done', content: stored.value };
 }

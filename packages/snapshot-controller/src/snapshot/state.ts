@@ -9,15 +9,12 @@
 import type {
   Answer,
   Attempt,
-  Conclusion as RuntimeConclusion,
   EventRecorder,
-  Failed,
   LoopTypes,
   Node,
   ObjectKey,
   PersistentVolume,
   PersistentVolumeClaim,
-  RecordedEvent,
 } from '@csi-sidecars/runtime';
 import type {
   VolumeGroupSnapshot,
@@ -26,8 +23,8 @@ import type {
   VolumeSnapshotClass,
   VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
+import type { Conclusion, SaveError } from '../conclusions.ts';
 import type { OperationName, Operations } from '../operations.ts';
-import type { Problem } from '../save-error.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import type { ContentFacts } from '../status.ts';
 import type { ClaimReleases } from './claim-releases.ts';
@@ -134,7 +131,6 @@ export type Action = { readonly row: string } &
         readonly content: VolumeSnapshotContent;
         readonly facts: ContentFacts;
       }
-    | { readonly kind: 'saveError'; readonly snapshot: VolumeSnapshot; readonly problem: Problem }
     | { readonly kind: 'releaseClaim'; readonly claim: PersistentVolumeClaim; readonly snapshot: VolumeSnapshot }
     | { readonly kind: 'adopt'; readonly snapshot: VolumeSnapshot; readonly group: VolumeGroupSnapshot }
     | { readonly kind: 'askGroup'; readonly namespace: string; readonly name: string }
@@ -145,11 +141,6 @@ export type Action = { readonly row: string } &
         readonly snapshot: VolumeSnapshot;
         readonly finalizers: readonly string[];
       }
+    | SaveError<VolumeSnapshot>
     | Conclusion
   );
-
-export interface Conclusion extends RuntimeConclusion {
-  readonly events: readonly RecordedEvent[];
-}
-
-export type { Failed };

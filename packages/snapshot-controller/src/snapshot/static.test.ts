@@ -34,6 +34,8 @@ describe('binding', () => {
     const it = await aController({
       with: [withClass, aStaticContent({ spec: { volumeSnapshotRef: refTo({ uid: 'uid-of-snap' }) } })],
     });
+    // Both loops write the content, so that one of them meets a conflict.
+    await it.clock.advance(50);
     expect(content(it)?.spec?.volumeSnapshotClassName).toBe('gold');
     await it.stop();
   });
