@@ -3,6 +3,7 @@ import { clusterRules as attacherRules } from '@csi-sidecars/attacher';
 import { clusterRules as provisionerRules } from '@csi-sidecars/provisioner';
 import { clusterRules as resizerRules } from '@csi-sidecars/resizer';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
+import { clusterRules as snapshotControllerRules } from '@csi-sidecars/snapshot-controller';
 import { describe, expect, it } from 'vitest';
 import { rightsGranted } from '../audit/analyse.ts';
 import { accountOf, extraRules, rbacObjects, rulesOf, type RbacProfile, type RbacSubject } from './profiles.ts';
@@ -12,6 +13,7 @@ const accounts = [
   { subject: 'external-provisioner', account: 'csi-provisioner', lease: 'p-01-e2e-csi-test' },
   { subject: 'external-attacher', account: 'csi-attacher', lease: 'external-attacher-leader-p-01-e2e-csi-test' },
   { subject: 'external-resizer', account: 'csi-resizer', lease: 'external-resizer-p-01-e2e-csi-test' },
+  { subject: 'snapshot-controller', account: 'snapshot-controller', lease: 'snapshot-controller-leader' },
 ] as const;
 const cases = (['stock', 'minimal'] as const).flatMap((profile) => accounts.map((each) => ({ profile, ...each })));
 
@@ -45,6 +47,7 @@ it.each<{ subject: RbacSubject; beyond: readonly string[] }>([
   { subject: 'external-provisioner', beyond: ['get volumeattributesclasses.storage.k8s.io'] },
   { subject: 'external-attacher', beyond: ['create events', 'patch events'] },
   { subject: 'external-resizer', beyond: [] },
+  { subject: 'snapshot-controller', beyond: [] },
 ])('given both profiles of $subject, then minimal grants beyond stock: $beyond', ({ subject, beyond }) => {
   const granted = (profile: RbacProfile): ReadonlySet<string> =>
     rightsGranted(rulesOf(rbacObjects({ profile, subject }, placement)));
@@ -76,6 +79,12 @@ it('given a need beyond the profile, then it is a role and a binding of their ow
 it.each<{ subject: RbacSubject; used: readonly UsedRule[]; inReserve: RegExp }>([
   { subject: 'external-attacher', used: attacherRules, inReserve: /^$/ },
   { subject: 'external-resizer', used: resizerRules, inReserve: /^$/ },
+  // Nodes are for distributed snapshotting, which has to be switched on.
+  {
+    subject: 'snapshot-controller',
+    used: snapshotControllerRules.filter(({ resources }) => !resources.includes('nodes')),
+    inReserve: /^$/,
+  },
   // These are not used yet: the sweep for orphaned snapshot finalizers, and storage capacity.
   {
     subject: 'external-provisioner',

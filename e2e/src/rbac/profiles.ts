@@ -12,7 +12,7 @@ import { leaseName } from '@csi-sidecars/runtime/internal';
 import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 
 export type RbacProfile = 'stock' | 'minimal';
-export type RbacSubject = 'external-provisioner' | 'external-attacher' | 'external-resizer';
+export type RbacSubject = 'external-provisioner' | 'external-attacher' | 'external-resizer' | 'snapshot-controller';
 
 export interface RbacObject extends KubeObject {
   readonly kind: string;
@@ -43,14 +43,15 @@ export function rbacObjects(
   return objects.map((object) => place(object, namespace));
 }
 
-const lockPrefixes: Readonly<Record<RbacSubject, string>> = {
-  'external-provisioner': '',
-  'external-attacher': 'external-attacher-leader-',
-  'external-resizer': 'external-resizer-',
+const lockNames: Readonly<Record<RbacSubject, (driverName: string) => string>> = {
+  'external-provisioner': (driverName) => driverName,
+  'external-attacher': (driverName) => `external-attacher-leader-${driverName}`,
+  'external-resizer': (driverName) => `external-resizer-${driverName}`,
+  'snapshot-controller': () => 'snapshot-controller-leader',
 };
 
 export function leaseNameOf(subject: RbacSubject, driverName: string): string {
-  return leaseName(`${lockPrefixes[subject]}${driverName}`);
+  return leaseName(lockNames[subject](driverName));
 }
 
 export function rulesOf(objects: readonly RbacObject[]): readonly PolicyRule[] {

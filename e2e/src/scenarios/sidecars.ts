@@ -60,6 +60,7 @@ export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
   'csi-provisioner': 'external-provisioner',
   'csi-attacher': 'external-attacher',
   'csi-resizer': 'external-resizer',
+  'snapshot-controller': 'snapshot-controller',
 };
 
 export function createSidecars(deps: SidecarsDeps): Sidecars {

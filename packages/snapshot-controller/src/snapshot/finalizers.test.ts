@@ -51,12 +51,12 @@ describe('of snapshots', () => {
     await it.report({ readyToUse: true });
     await it.change(volumeSnapshotContents, { name }, (content) => ({
       ...content,
-      spec: { ...content.spec, deletionPolicy: 'Delete' },
+      spec: { ...content.spec, deletionPolicy: 'Delete' as const },
     }));
     expect(it.snapshot()?.metadata?.finalizers).toEqual(both);
     await it.change(volumeSnapshotContents, { name }, (content) => ({
       ...content,
-      spec: { ...content.spec, deletionPolicy: 'Retain' },
+      spec: { ...content.spec, deletionPolicy: 'Retain' as const },
     }));
     expect(it.snapshot()?.metadata?.finalizers).toEqual(both);
     await it.stop();
