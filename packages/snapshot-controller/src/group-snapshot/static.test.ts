@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Groups whose contents an administrator made, and ready groups that lose their content. */
+import type { KubeObject } from '@csi-sidecars/runtime';
 import {
   snapshotFinalizers as finalizers,
   type VolumeGroupSnapshot,
@@ -25,7 +26,7 @@ const aStaticContent = (more: Parameters<typeof aGroupContent>[0] = {}): VolumeG
   };
 };
 const bound = { boundVolumeGroupSnapshotContentName: 'content', readyToUse: false };
-const start = (...objects: Parameters<Fixture['add']>): Promise<Fixture> =>
+const start = (...objects: readonly KubeObject[]): Promise<Fixture> =>
   aController({ seed: [aGroupClass()], with: objects });
 const failure = (it: Fixture): string | undefined => it.group()?.status?.error?.message;
 
