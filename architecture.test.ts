@@ -68,6 +68,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/resizer/src/main.ts runMain': 'the whole program',
   'packages/snapshot-conversion-webhook/src/main.ts runSmall': 'the whole program',
   'packages/snapshotter/src/main.ts runMain': 'the whole program',
+  'packages/snapshot-controller/src/main.ts runMain': 'the whole program',
   'packages/csi/src/channel/connection.ts watch': 'waits for a promise that only resolves',
   'packages/runtime/src/lease/election-effects.ts send': 'callLease turns every failure into an answer',
   'packages/runtime/src/lease/election-effects.ts startWork': 'catches what the work throws',

@@ -8,7 +8,8 @@ import { provisionerManifest } from '../packages/provisioner/src/manifest.ts';
 import { resizerManifest } from '../packages/resizer/src/manifest.ts';
 import { webhookManifest } from '../packages/snapshot-conversion-webhook/src/manifest.ts';
 import { snapshotterManifest } from '../packages/snapshotter/src/manifest.ts';
-import { declaredManifests, type ProgramManifest } from '@csi-sidecars/sidecar';
+import { snapshotControllerManifest } from '../packages/snapshot-controller/src/manifest.ts';
+import type { ProgramManifest } from '@csi-sidecars/sidecar';
 
 /** In the order of the reference pages. */
 export const manifests: readonly (ProgramManifest & { readonly name: ProgramName })[] = [
@@ -16,7 +17,7 @@ export const manifests: readonly (ProgramManifest & { readonly name: ProgramName
   attacherManifest,
   resizerManifest,
   snapshotterManifest,
-  ...declaredManifests,
+  snapshotControllerManifest,
   webhookManifest,
   nodeDriverRegistrarManifest,
   livenessprobeManifest,
@@ -28,12 +29,12 @@ export type ProgramName =
   | (typeof nodeDriverRegistrarManifest)['name']
   | (typeof livenessprobeManifest)['name']
   | (typeof allInOneManifest)['name']
-  | (typeof webhookManifest)['name']
-  | (typeof declaredManifests)[number]['name'];
+  | (typeof webhookManifest)['name'];
 
 /** Programs that exist and talk to the API server. */
 export type BuiltControllerName =
   | (typeof provisionerManifest)['name']
   | (typeof attacherManifest)['name']
   | (typeof resizerManifest)['name']
-  | (typeof snapshotterManifest)['name'];
+  | (typeof snapshotterManifest)['name']
+  | (typeof snapshotControllerManifest)['name'];

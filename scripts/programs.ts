@@ -34,6 +34,8 @@ interface Program {
   /** A copy outside the repository: nothing beside it can be loaded by accident. */
   readonly path: string;
   readonly text: string;
+  /** Where there is no driver, for a program that has one. */
+  readonly socket: readonly string[];
 }
 
 /** The Node.js that runs this script comes first, whatever else the machine has. */
@@ -114,12 +116,12 @@ const checks: readonly Check[] = [
     },
   },
   { title: 'an unknown flag ends with exit code 2 and usage', run: exits(2, ['--no-such-flag'], /no-such-flag/) },
-  { title: '--help prints usage and exits 0', run: exits(0, ['--help'], /csi-address/) },
+  { title: '--help prints usage and exits 0', run: exits(0, ['--help'], /csi-address|leader-election/) },
   {
     title: 'a kubeconfig that does not exist is one clear line and a failure',
     needs: 'cluster',
     run: (program) => {
-      const result = start(program, ['--kubeconfig=/nonexistent/kubeconfig', '--csi-address=/nonexistent/csi.sock']);
+      const result = start(program, ['--kubeconfig=/nonexistent/kubeconfig', ...program.socket]);
       if (result.status === 0 || result.status === null) return `exit code ${result.status}`;
       return result.stderr.includes('/nonexistent/kubeconfig') ? undefined : result.stderr.slice(0, 400);
     },
@@ -130,7 +132,7 @@ const checks: readonly Check[] = [
     run: (program) => {
       const kubeconfig = join(dirname(program.path), 'kubeconfig');
       writeFileSync(kubeconfig, JSON.stringify(kubeconfigWithProvider));
-      const result = start(program, [`--kubeconfig=${kubeconfig}`, '--csi-address=/nonexistent/csi.sock']);
+      const result = start(program, [`--kubeconfig=${kubeconfig}`, ...program.socket]);
       if (result.status === 0 || result.status === null) return `exit code ${result.status}`;
       return /no Auth Provider found for name \\?"oidc/.test(result.stderr) ? undefined : result.stderr.slice(0, 400);
     },
@@ -173,7 +175,8 @@ try {
     }
     const path = join(scratch, name);
     copyFileSync(built, path);
-    const program: Program = { name, path, text: readFileSync(path, 'utf8') };
+    const socket = Object.hasOwn(manifest.flags.flags, 'csi-address') ? ['--csi-address=/nonexistent/csi.sock'] : [];
+    const program: Program = { name, path, text: readFileSync(path, 'utf8'), socket };
     for (const check of checks.filter(({ needs }) => needs === undefined || traits.includes(needs))) {
       const found = check.run(program);
       const skipped = found?.startsWith('not applicable') ?? false;

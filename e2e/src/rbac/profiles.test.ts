@@ -4,6 +4,7 @@ import { clusterRules as provisionerRules } from '@csi-sidecars/provisioner';
 import { clusterRules as resizerRules } from '@csi-sidecars/resizer';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { clusterRules as snapshotterRules } from '@csi-sidecars/snapshotter';
+import { clusterRules as snapshotControllerRules } from '@csi-sidecars/snapshot-controller';
 import { describe, expect, it } from 'vitest';
 import { rightsGranted } from '../audit/analyse.ts';
 import { accountOf, extraRules, rbacObjects, rulesOf, type RbacProfile, type RbacSubject } from './profiles.ts';
@@ -18,6 +19,7 @@ const accounts = [
     account: 'csi-snapshotter',
     lease: 'external-snapshotter-leader-p-01-e2e-csi-test',
   },
+  { subject: 'snapshot-controller', account: 'snapshot-controller', lease: 'snapshot-controller-leader' },
 ] as const;
 const cases = (['stock', 'minimal'] as const).flatMap((profile) => accounts.map((each) => ({ profile, ...each })));
 
@@ -52,6 +54,7 @@ it.each<{ subject: RbacSubject; beyond: readonly string[] }>([
   { subject: 'external-attacher', beyond: ['create events', 'patch events'] },
   { subject: 'external-resizer', beyond: [] },
   { subject: 'external-snapshotter', beyond: [] },
+  { subject: 'snapshot-controller', beyond: [] },
 ])('given both profiles of $subject, then minimal grants beyond stock: $beyond', ({ subject, beyond }) => {
   const granted = (profile: RbacProfile): ReadonlySet<string> =>
     rightsGranted(rulesOf(rbacObjects({ profile, subject }, placement)));
@@ -84,6 +87,12 @@ it.each<{ subject: RbacSubject; used: readonly UsedRule[]; inReserve: RegExp }>(
   { subject: 'external-attacher', used: attacherRules, inReserve: /^$/ },
   { subject: 'external-resizer', used: resizerRules, inReserve: /^$/ },
   { subject: 'external-snapshotter', used: snapshotterRules, inReserve: /^$/ },
+  // Nodes are for distributed snapshotting, which has to be switched on.
+  {
+    subject: 'snapshot-controller',
+    used: snapshotControllerRules.filter(({ resources }) => !resources.includes('nodes')),
+    inReserve: /^$/,
+  },
   // These are not used yet: the sweep for orphaned snapshot finalizers, and storage capacity.
   {
     subject: 'external-provisioner',

@@ -61,6 +61,7 @@ export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
   'csi-attacher': 'external-attacher',
   'csi-resizer': 'external-resizer',
   'csi-snapshotter': 'external-snapshotter',
+  'snapshot-controller': 'snapshot-controller',
 };
 
 export function createSidecars(deps: SidecarsDeps): Sidecars {

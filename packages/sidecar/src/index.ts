@@ -18,19 +18,28 @@ export { parseFlags } from './flags/parse.ts';
 export type { FlagSyntax, ParseResult } from './flags/parse.ts';
 export { goUsageText } from './flags/go-usage.ts';
 export { usageText } from './flags/usage.ts';
-export { declaredManifests } from './programs/declared.ts';
 export type { AnyProgramFlags, DriverNeed, ProgramKind, ProgramManifest } from './programs/manifest.ts';
 export type { ProgramFlags } from './programs/program.ts';
 export {
   automaxprocsFlag,
+  endpointFlags,
   gatesFlag,
+  kubeApiFlags,
+  leaderElectionFlags,
   loggingFlags,
   releaseOnExitGate,
   retryFlags,
   standardFlags,
   versionFlag,
 } from './programs/shared-flags.ts';
-export type { LoggingValues, RetryValues, StandardValues } from './programs/shared-flags.ts';
+export type {
+  EndpointValues,
+  KubeApiValues,
+  LeaderElectionValues,
+  LoggingValues,
+  RetryValues,
+  StandardValues,
+} from './programs/shared-flags.ts';
 // Logs. The metrics registry and the JSON format are imported lazily, from their own files.
 export { invalidLogging } from './logging/validate.ts';
 // Processes.

@@ -15,11 +15,7 @@ export function registerProcessMetrics(metrics: Metrics, startTimeMs: number): v
     });
   };
   const gauge = (name: string, help: string, read: Read): void => number('gauge', [name, help], read);
-  gauge(
-    'process_start_time_seconds',
-    '[ALPHA] Start time of the process since unix epoch in seconds.',
-    () => startTimeMs / 1_000,
-  );
+  registerStartTime(metrics, startTimeMs);
   number('counter', ['process_cpu_seconds_total', 'Total user and system CPU time spent in seconds.'], () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
@@ -34,6 +30,14 @@ export function registerProcessMetrics(metrics: Metrics, startTimeMs: number): v
     numberIn('/proc/self/limits', /^Max open files +(\d+)/m),
   );
   gauge('nodejs_heap_used_bytes', 'JavaScript heap in use, in bytes.', () => process.memoryUsage().heapUsed);
+}
+
+export function registerStartTime(metrics: Metrics, startTimeMs: number): void {
+  metrics.gauge({
+    name: 'process_start_time_seconds',
+    help: '[ALPHA] Start time of the process since unix epoch in seconds.',
+    collect: () => [{ labels: {}, value: startTimeMs / 1_000 }],
+  });
 }
 
 type Read = () => number | undefined;

@@ -19,8 +19,11 @@ export interface ServeOptions {
   readonly metricsPath: string;
   /** Start of the process, in milliseconds since the epoch. */
   readonly startedAtMs: number;
-  /** The name of the metric that counts dropped lines of the log. */
-  readonly droppedLinesMetric: string;
+  /**
+   * The name of the metric that counts dropped lines of the log. Without it the page shows nothing but the metrics of the program and the
+   * start of the process.
+   */
+  readonly droppedLinesMetric?: string;
   /** A route of the same path as an earlier one replaces it. */
   readonly routes: readonly HttpRoute[];
 }
@@ -30,13 +33,26 @@ export async function serveDiagnostics(
   { logger, metrics, logWriter }: ServeDeps,
   { address, metricsPath, startedAtMs, droppedLinesMetric, routes }: ServeOptions,
 ): Promise<DiagnosticsServer> {
+  const page =
+    droppedLinesMetric === undefined
+      ? metricsRoute(metrics, { path: metricsPath, startedAtMs, processMetrics: 'start' })
+      : countedPage({ metrics, logWriter }, { path: metricsPath, startedAtMs, droppedLinesMetric });
+  const server = await startDiagnosticsServer({ address, routes: [page, ...routes], logger });
+  logger.info(0, 'ServeMux listening', { address });
+  return server;
+}
+
+function countedPage(
+  { metrics, logWriter }: Pick<ServeDeps, 'metrics' | 'logWriter'>,
+  {
+    droppedLinesMetric,
+    ...page
+  }: { readonly path: string; readonly startedAtMs: number; readonly droppedLinesMetric: string },
+): HttpRoute {
   metrics.gauge({
     name: droppedLinesMetric,
     help: 'Log lines that were dropped because their reader was too slow.',
     collect: () => [{ labels: {}, value: logWriter.dropped }],
   });
-  const page = countedScrapes(metricsRoute(metrics, { path: metricsPath, startedAtMs }), metrics);
-  const server = await startDiagnosticsServer({ address, routes: [page, ...routes], logger });
-  logger.info(0, 'ServeMux listening', { address });
-  return server;
+  return countedScrapes(metricsRoute(metrics, page), metrics);
 }

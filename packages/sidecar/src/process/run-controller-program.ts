@@ -70,6 +70,11 @@ export interface ControllerBody<V, G extends string, Opened> {
   readonly httpExitCode?: number;
   /** The program serves the `rest_client_*` metrics of its API client, as upstream's csi-resizer does. Default: it does not. */
   readonly requestMetrics?: true;
+  /**
+   * `own`: the page of metrics shows those that the work makes from the context's, and the start of the process. Default: also those of
+   * the election, the log and the page itself.
+   */
+  readonly servedMetrics?: 'own';
   /** Opens what the program needs before it answers HTTP: the driver, the CRDs. The stack closes it. */
   readonly open: (context: ControllerContext<V, G>, opened: AsyncDisposableStack) => Promise<Opened>;
   /** Checks the capabilities and creates the controllers. Throws an ExitError if the program cannot work with them. */
@@ -152,6 +157,7 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   return await runUnderLease(
     {
       ...context,
+      metrics: body.servedMetrics === 'own' ? noMetrics : metrics,
       connect: () => connect(),
       onElector: (made) => {
         elector = made;
@@ -178,7 +184,7 @@ function listen<V extends ControllerValues, G extends string, Opened>(
           address,
           metricsPath: values['metrics-path'],
           startedAtMs,
-          droppedLinesMetric: 'csi_sidecars_log_lines_dropped',
+          ...(body.servedMetrics === 'own' ? {} : { droppedLinesMetric: 'csi_sidecars_log_lines_dropped' }),
           routes: values['enable-pprof'] === true ? profilingRoutes({ clock, argv: [argv0, ...args] }) : [],
         },
       ),

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Command line of snapshot-controller: no driver, hence no `--csi-address`. */
-import { boolFlag, durationFlag, intFlag } from '../flags/flag.ts';
-import type { GateSettings } from '../flags/flag.ts';
-import type { Gate } from '../flags/gates.ts';
-import type { ProgramFlags } from './program.ts';
+/** Command line of snapshot-controller: upstream's flags, Go's flag syntax. No driver, hence no `--csi-address`. */
 import {
   automaxprocsFlag,
+  boolFlag,
+  durationFlag,
   endpointFlags,
   gatesFlag,
+  intFlag,
   kubeApiFlags,
   leaderElectionFlags,
   loggingFlags,
   releaseOnExitGate,
   retryFlags,
   versionFlag,
-} from './shared-flags.ts';
+} from '@csi-sidecars/sidecar';
 import type {
   EndpointValues,
+  Gate,
+  GateSettings,
   KubeApiValues,
   LeaderElectionValues,
   LoggingValues,
+  ProgramFlags,
   RetryValues,
-} from './shared-flags.ts';
+} from '@csi-sidecars/sidecar';
 
 export interface SnapshotControllerValues
   extends LoggingValues, LeaderElectionValues, KubeApiValues, EndpointValues, RetryValues {

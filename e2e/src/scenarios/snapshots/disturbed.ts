@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+/** S-04, S-07, S-08, S-13, S-14: claims that go, calls that hang, restores under way, programs that are killed. */
+import assert from 'node:assert/strict';
+import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import {
+  contentNameOf,
+  snapshotAnnotations,
+  snapshotFinalizers,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { createClass, deleteClaim, untilEvent } from '../provisioner/steps.ts';
+import type { Scenario } from '../scenario.ts';
+import {
+  createSnapshot,
+  createSnapshotCalls,
+  createSnapshotClass,
+  deleteSnapshot,
+  deleteSnapshotCalls,
+  readyToSnapshot,
+  untilGone,
+  untilNoSnapshots,
+  untilReady,
+} from './steps.ts';
+
+const needs = ['driver-faults', 'driver-journal', 'driver-settings'] as const;
+const serial = true;
+const method = 'CreateSnapshot';
+
+export const snapshotsDisturbed: readonly Scenario[] = [
+  {
+    id: 'S-04',
+    title: 'a claim that is deleted while its snapshot is taken stays until that is done',
+    needs,
+    serial,
+    run: async (ctx) => {
+      await readyToSnapshot(ctx);
+      const volumeSnapshotClassName = await createSnapshotClass(ctx);
+      const hang = await ctx.driver.control.addFault({ method, action: { kind: 'hang' } });
+      await createSnapshot(ctx, { volumeSnapshotClassName });
+      await ctx.eventually('the call hangs', async () => (await createSnapshotCalls(ctx)).length === 1);
+      await deleteClaim(ctx);
+      await ctx.consistently({
+        forMs: 1_500,
+        check: async () => {
+          const claim = await ctx.api.get(persistentVolumeClaims, { namespace: ctx.namespace, name: 'claim' });
+          assert.ok(claim.metadata?.finalizers?.includes(snapshotFinalizers.claim));
+        },
+      });
+      await ctx.driver.control.removeFault(hang);
+
+      await untilReady(ctx);
+      await untilGone(ctx, persistentVolumeClaims, 'claim');
+      await deleteSnapshot(ctx);
+      await untilNoSnapshots(ctx);
+    },
+  },
+  {
+    id: 'S-07',
+    title: 'a snapshot that is deleted while its creation hangs is deleted from the storage once that has ended',
+    needs,
+    serial,
+    run: async (ctx) => {
+      await readyToSnapshot(ctx);
+      const volumeSnapshotClassName = await createSnapshotClass(ctx);
+      const hang = await ctx.driver.control.addFault({ method, action: { kind: 'hang' } });
+      const { metadata } = await createSnapshot(ctx, { volumeSnapshotClassName });
+      await ctx.eventually('the call hangs', async () => (await createSnapshotCalls(ctx)).length === 1);
+      await deleteSnapshot(ctx);
+      await ctx.consistently({
+        forMs: 1_500,
+        check: async () => {
+          const name = contentNameOf(metadata?.uid ?? '');
+          const content = await ctx.api.get(volumeSnapshotContents, { name });
+          assert.equal(content.metadata?.annotations?.[snapshotAnnotations.beingCreated], 'yes');
+          assert.deepEqual(await deleteSnapshotCalls(ctx), []);
+        },
+      });
+      await ctx.driver.control.removeFault(hang);
+
+      await untilNoSnapshots(ctx);
+      assert.equal((await deleteSnapshotCalls(ctx)).length, 1);
+    },
+  },
+  {
+    id: 'S-08',
+    title: 'a snapshot that is being restored stays until the claim is no longer pending, and an event says so',
+    needs,
+    serial,
+    run: async (ctx) => {
+      await readyToSnapshot(ctx);
+      const volumeSnapshotClassName = await createSnapshotClass(ctx);
+      await createSnapshot(ctx, { volumeSnapshotClassName });
+      const { snapshot } = await untilReady(ctx);
+      // Nothing provisions this class: the claim stays pending.
+      const storageClassName = await createClass(ctx, { provisioner: 'nobody.example.com' }, 'never');
+      await ctx.create(persistentVolumeClaims, {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'restored' },
+        spec: {
+          accessModes: ['ReadWriteOnce'],
+          storageClassName,
+          resources: { requests: { storage: '1Gi' } },
+          dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'snap' },
+        },
+      });
+      await ctx.eventually('the claim is pending', async () => {
+        const ref = { namespace: ctx.namespace, name: 'restored' };
+        return (await ctx.api.get(persistentVolumeClaims, ref)).status?.phase === 'Pending';
+      });
+      await deleteSnapshot(ctx);
+      await untilEvent(ctx, 'SnapshotDeletePending', 'Snapshot is being used to restore a PVC');
+      const held = await ctx.api.get(volumeSnapshots, { namespace: ctx.namespace, name: 'snap' });
+      assert.equal(held.metadata?.uid, snapshot.metadata?.uid);
+      assert.deepEqual(await deleteSnapshotCalls(ctx), []);
+
+      await deleteClaim(ctx, 'restored');
+      await untilNoSnapshots(ctx);
+    },
+  },
+  {
+    id: 'S-13',
+    title: 'snapshot-controller is killed while snapshots begin: one content and one snapshot each',
+    needs,
+    serial,
+    restarts: true,
+    run: async (ctx) => {
+      await readyToSnapshot(ctx);
+      const volumeSnapshotClassName = await createSnapshotClass(ctx);
+      const controller = ctx.sidecars.find(({ name }) => name === 'snapshot-controller');
+      const names = Array.from({ length: 8 }, (_, at) => `snap-${at}`);
+      for (const [at, name] of names.entries()) {
+        await createSnapshot(ctx, { name, volumeSnapshotClassName });
+        // Each time a little later in the life of the last one.
+        await ctx.world.clock.sleep(at * 15, ctx.signal);
+        if (at % 2 === 1) await controller?.kill();
+      }
+
+      for (const name of names) await untilReady(ctx, name);
+      const { items } = await ctx.api.list(volumeSnapshotContents);
+      assert.equal(items.filter(({ spec }) => spec?.driver === ctx.driverName).length, names.length);
+      assert.equal((await ctx.driver.control.snapshots()).length, names.length);
+      for (const name of names) await deleteSnapshot(ctx, name);
+      await untilNoSnapshots(ctx);
+    },
+  },
+  {
+    id: 'S-14',
+    title:
+      'csi-snapshotter is killed after the driver made the snapshot: it asks again with the same name, one is made',
+    needs,
+    serial,
+    restarts: true,
+    run: async (ctx) => {
+      await readyToSnapshot(ctx);
+      const volumeSnapshotClassName = await createSnapshotClass(ctx);
+      const hang = await ctx.driver.control.addFault({ method, at: 'after', action: { kind: 'hang' } });
+      await createSnapshot(ctx, { volumeSnapshotClassName });
+      await ctx.eventually(
+        'the driver has made it and has not answered',
+        async () => (await ctx.driver.control.snapshots()).length === 1,
+      );
+      await ctx.sidecars.find(({ name }) => name === 'csi-snapshotter')?.kill();
+      await ctx.driver.control.removeFault(hang);
+
+      const { content } = await untilReady(ctx);
+      const calls = await createSnapshotCalls(ctx);
+      assert.ok(calls.length >= 2, `${calls.length} calls`);
+      assert.equal(new Set(calls.map(({ request }) => request.name)).size, 1);
+      assert.deepEqual(
+        (await ctx.driver.control.snapshots()).map(({ id }) => id),
+        [content.status?.snapshotHandle],
+      );
+      await deleteSnapshot(ctx);
+      await untilNoSnapshots(ctx);
+    },
+  },
+];

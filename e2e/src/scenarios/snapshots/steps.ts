@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Steps that scenarios of snapshots share: the definitions, both programs, a claim with data, a class, and the moments of a snapshot. */
+import assert from 'node:assert/strict';
+import type { DecodedRequestOf } from '@csi-sidecars/csi';
+import { ignoreNotFound, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
+import {
+  type VolumeGroupSnapshot,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+  volumeSnapshotClasses,
+  type VolumeSnapshotContent,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { type CallOf, callsOf } from '../../driver/calls.ts';
+import { installSnapshotApi } from '../../snapshot-api/definitions.ts';
+import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
+import { type Bound, createClaim, createClass, untilBound } from '../provisioner/steps.ts';
+
+/** With which both programs retry soon after a failure. */
+const quickRetries: readonly string[] = ['--retry-interval-start=300ms', '--retry-interval-max=2s'];
+
+/** Without topology, and its volumes are mounted without being attached. */
+const plain: Capabilities = {
+  ...allCapabilities,
+  plugin: ['CONTROLLER_SERVICE', 'GROUP_CONTROLLER_SERVICE'],
+  controller: allCapabilities.controller.filter((type) => type !== 'PUBLISH_UNPUBLISH_VOLUME'),
+};
+
+export interface ReadyOptions {
+  readonly driver?: AnnouncedDriverOptions;
+  /** Arguments of csi-snapshotter, after those for quick retries. */
+  readonly snapshotterArgs?: readonly string[];
+  readonly controllerArgs?: readonly string[];
+  /** Bound claims of 1Gi. Default: `claim`. */
+  readonly claims?: readonly string[];
+}
+
+/** A driver, csi-provisioner, both snapshot programs, bound claims, and a class with policy Delete. */
+export async function readyToSnapshot(ctx: ScenarioContext, options: ReadyOptions = {}): Promise<readonly Bound[]> {
+  await installDefinitions(ctx);
+  await ctx.startDriver({ ...options.driver, settings: { capabilities: plain, ...options.driver?.settings } });
+  await ctx.startProvisioner();
+  await startSnapshotter(ctx, options.snapshotterArgs);
+  await startSnapshotController(ctx, options.controllerArgs);
+  return await boundClaims(ctx, options.claims ?? ['claim']);
+}
+
+export async function installDefinitions(ctx: ScenarioContext): Promise<void> {
+  await installSnapshotApi(ctx.api, { pass: (ms) => ctx.world.clock.sleep(ms, ctx.signal) });
+}
+
+export async function startSnapshotter(ctx: ScenarioContext, args: readonly string[] = []): Promise<void> {
+  await ctx.startSidecar('csi-snapshotter', { args: [...quickRetries, ...args] });
+}
+
+export async function startSnapshotController(ctx: ScenarioContext, args: readonly string[] = []): Promise<void> {
+  await ctx.startSidecar('snapshot-controller', { args: [...quickRetries, ...args] });
+}
+
+async function boundClaims(ctx: ScenarioContext, names: readonly string[]): Promise<readonly Bound[]> {
+  const storageClass = await createClass(ctx);
+  const bound: Bound[] = [];
+  for (const name of names) {
+    await createClaim(ctx, storageClass, { name });
+    bound.push(await untilBound(ctx, name));
+  }
+  return bound;
+}
+
+export async function createSnapshotClass(
+  ctx: ScenarioContext,
+  parts: Partial<VolumeSnapshotClass> = {},
+  what = 'snapshots',
+): Promise<string> {
+  const name = ctx.nameOf(what);
+  await ctx.create(volumeSnapshotClasses, {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshotClass',
+    driver: ctx.driverName,
+    deletionPolicy: 'Delete',
+    ...parts,
+    metadata: { name, ...parts.metadata },
+  });
+  return name;
+}
+
+export interface WantedSnapshot {
+  readonly name?: string;
+  /** Undefined: the default class. */
+  readonly volumeSnapshotClassName?: string | undefined;
+  /** Default: the claim `claim`. */
+  readonly source?: NonNullable<VolumeSnapshot['spec']>['source'];
+}
+
+export async function createSnapshot(ctx: ScenarioContext, wanted: WantedSnapshot): Promise<VolumeSnapshot> {
+  const { name = 'snap', volumeSnapshotClassName, source = { persistentVolumeClaimName: 'claim' } } = wanted;
+  return await ctx.create(volumeSnapshots, {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshot',
+    metadata: { name },
+    spec: { source, ...(volumeSnapshotClassName !== undefined && { volumeSnapshotClassName }) },
+  });
+}
+
+export async function snapshotOf(ctx: ScenarioContext, name = 'snap'): Promise<VolumeSnapshot> {
+  return await ctx.api.get(volumeSnapshots, { namespace: ctx.namespace, name });
+}
+
+export interface Ready {
+  readonly snapshot: VolumeSnapshot;
+  readonly content: VolumeSnapshotContent;
+}
+
+export async function untilReady(ctx: ScenarioContext, name = 'snap'): Promise<Ready> {
+  return await ctx.eventually(
+    `snapshot ${name} is ready`,
+    async () => {
+      const snapshot = await snapshotOf(ctx, name);
+      if (snapshot.status?.readyToUse !== true) return undefined;
+      const content = snapshot.status.boundVolumeSnapshotContentName ?? '';
+      return { snapshot, content: await ctx.api.get(volumeSnapshotContents, { name: content }) };
+    },
+    60_000,
+  );
+}
+
+export async function untilGroupReady(ctx: ScenarioContext, name = 'group'): Promise<VolumeGroupSnapshot> {
+  return await ctx.eventually(
+    `group snapshot ${name} is ready`,
+    async () => {
+      const group = await ctx.api.get(volumeGroupSnapshots, { namespace: ctx.namespace, name });
+      return group.status?.readyToUse === true ? group : undefined;
+    },
+    60_000,
+  );
+}
+
+/** Deletes it and does not wait. */
+export async function deleteSnapshot(ctx: ScenarioContext, name = 'snap'): Promise<void> {
+  await ctx.api.delete(volumeSnapshots, { namespace: ctx.namespace, name }).catch(ignoreNotFound);
+}
+
+export async function untilGone(ctx: ScenarioContext, resource: Resource, name: string): Promise<void> {
+  const ref = resource.namespaced ? { namespace: ctx.namespace, name } : { name };
+  await ctx.eventually(
+    `${resource.kind} ${name} is gone`,
+    async () => (await ctx.api.get(resource, ref).catch(ignoreNotFound)) === undefined,
+    60_000,
+  );
+}
+
+/** No object of this scenario's driver is left, and nothing in the storage. */
+export async function untilNoSnapshots(ctx: ScenarioContext): Promise<void> {
+  await ctx.eventually(
+    'no snapshot is left',
+    async () => {
+      const ours = <T extends KubeObject & { readonly spec?: { readonly driver?: string } }>(items: readonly T[]) =>
+        items.filter(({ spec }) => spec?.driver === ctx.driverName);
+      const snapshots = await ctx.api.list(volumeSnapshots, { namespace: ctx.namespace });
+      const contents = ours((await ctx.api.list(volumeSnapshotContents)).items);
+      // A scenario may have removed the definitions of groups.
+      const listed = await ctx.api.list(volumeGroupSnapshotContents).catch(ignoreNotFound);
+      const groups = ours(listed?.items ?? []);
+      return snapshots.items.length + contents.length + groups.length === 0;
+    },
+    60_000,
+  );
+  await ctx.onDriver(async () => assert.deepEqual(await ctx.driver.control.snapshots(), []));
+}
+
+type CreateCall = CallOf<DecodedRequestOf<'/csi.v1.Controller/CreateSnapshot'>>;
+type DeleteCall = CallOf<DecodedRequestOf<'/csi.v1.Controller/DeleteSnapshot'>>;
+type GroupCall = CallOf<DecodedRequestOf<'/csi.v1.GroupController/CreateVolumeGroupSnapshot'>>;
+
+export async function createSnapshotCalls({ driver }: ScenarioContext): Promise<readonly CreateCall[]> {
+  return await callsOf(driver, '/csi.v1.Controller/CreateSnapshot');
+}
+
+export async function deleteSnapshotCalls({ driver }: ScenarioContext): Promise<readonly DeleteCall[]> {
+  return await callsOf(driver, '/csi.v1.Controller/DeleteSnapshot');
+}
+
+export async function createGroupCalls({ driver }: ScenarioContext): Promise<readonly GroupCall[]> {
+  return await callsOf(driver, '/csi.v1.GroupController/CreateVolumeGroupSnapshot');
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the loops rely on in their caches and queues. */
+import { volumeSnapshots } from '@csi-sidecars/volume';
+import { expect, it } from 'vitest';
+import { aClaim, aClass, aSnapshot, aVolume } from '../testing/builders.ts';
+import { aController } from '../testing/controller-fixture.ts';
+
+const ref = { namespace: 'team', name: 'snap' };
+
+it('[snapshot-controller#129] given a watch that is behind the own writes, then the run after them sees what was written, and nothing is written twice', async () => {
+  const it = await aController({
+    faults: [
+      {
+        when: ({ verb, resource }) => verb === 'watch' && resource === 'volumesnapshots',
+        fault: { kind: 'lag', ms: 500 },
+      },
+    ],
+  });
+  await it.add(aSnapshot());
+  await it.clock.advance(5_000);
+  await it.report({ readyToUse: true });
+  await it.clock.advance(5_000);
+  expect(it.snapshot()?.status?.readyToUse).toBe(true);
+  expect(it.writes().filter((line) => line.startsWith('create')).length).toBe(1);
+  expect(it.events.length).toBe(2);
+  await it.stop();
+});
+
+it('[snapshot-controller#131] given many changes while a run is under way, then one more run follows', async () => {
+  const it = await aController({ seed: [aClaim(), aVolume(), aClass()] });
+  it.fault('patch volumesnapshots', { kind: 'lag', ms: 1_000 });
+  await it.add(aSnapshot());
+  for (let i = 0; i < 5; i++) {
+    await it.change(volumeSnapshots, ref, (snapshot) => ({
+      ...snapshot,
+      metadata: { ...snapshot.metadata, labels: { change: String(i) } },
+    }));
+  }
+  expect(it.content()).toBeUndefined();
+  await it.clock.advance(2_000);
+  expect(it.writes().filter((line) => line.startsWith('create')).length).toBe(1);
+  await it.stop();
+});
+
+it('[P25] given snapshots of other claims, then a snapshot is found by its claim and not by a scan', async () => {
+  const it = await aController({
+    with: [aSnapshot(), aSnapshot({ name: 'other', spec: { source: { persistentVolumeClaimName: 'x' } } })],
+  });
+  expect(it.logger.lines.filter(({ message }) => message.includes('reads the whole cache'))).toEqual([]);
+  await it.stop();
+});

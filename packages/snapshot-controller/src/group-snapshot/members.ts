@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The members of a dynamic group: one VolumeSnapshot and one VolumeSnapshotContent for each snapshot that the driver cut. Pure.
+ *
+ * The snapshot is made before its content, so that the content has its reference whole from the beginning, and no content is left
+ * without a snapshot when the process ends in between. Fields of a status that are set stay as they are.
+ */
+import type { PersistentVolume } from '@csi-sidecars/runtime';
+import { definedOnly } from '@csi-sidecars/runtime';
+import {
+  isBoundTo,
+  memberNamesOf,
+  snapshotAnnotations,
+  snapshotFinalizers,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotContent,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+  type VolumeSnapshotContentStatus,
+  type VolumeSnapshotInfo,
+} from '@csi-sidecars/volume';
+
+export interface Member {
+  /** What the group and the driver say of it. */
+  readonly group: VolumeGroupSnapshot;
+  readonly groupContent: VolumeGroupSnapshotContent;
+  readonly info: VolumeSnapshotInfo;
+  /** The one PersistentVolume with the handle. */
+  readonly volume: PersistentVolume | undefined;
+  /** As the caches show them. */
+  readonly snapshot: VolumeSnapshot | undefined;
+  readonly content: VolumeSnapshotContent | undefined;
+}
+
+/** Undefined: the driver has not cut the group yet. */
+export function cutSnapshots({ status }: VolumeGroupSnapshotContent): readonly VolumeSnapshotInfo[] | undefined {
+  const list = status?.volumeSnapshotInfoList ?? [];
+  return list.length === 0 || (status?.volumeGroupSnapshotHandle ?? '') === '' ? undefined : list;
+}
+
+export function namesOf({ group, info }: Pick<Member, 'group' | 'info'>): ReturnType<typeof memberNamesOf> {
+  return memberNamesOf(group.metadata?.uid ?? '', info.volumeHandle ?? '');
+}
+
+export function isComplete(member: Member): boolean {
+  const { snapshot, content } = member;
+  return (
+    snapshot !== undefined &&
+    content !== undefined &&
+    isBoundTo(content.spec?.volumeSnapshotRef, snapshot) &&
+    snapshot.status?.boundVolumeSnapshotContentName !== undefined &&
+    missingContentStatus(member, content) === undefined
+  );
+}
+
+export function memberSnapshot({ group, groupContent, info, volume }: Member): VolumeSnapshot {
+  const { name = '', uid = '' } = group.metadata ?? {};
+  const namespace = groupContent.spec?.volumeGroupSnapshotRef?.namespace ?? '';
+  return {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshot',
+    metadata: {
+      name: namesOf({ group, info }).snapshot,
+      namespace,
+      ownerReferences: [{ apiVersion: 'groupsnapshot.storage.k8s.io/v1', kind: 'VolumeGroupSnapshot', name, uid }],
+      finalizers: [snapshotFinalizers.inGroup, snapshotFinalizers.asSource],
+    },
+    spec: { source: { persistentVolumeClaimName: volume?.spec?.claimRef?.name ?? '' } },
+  };
+}
+
+/** The secret is that of the group's content: the class may be gone, and says no more than was true when the group was taken. */
+export function memberContent(
+  { group, groupContent, info, volume }: Member,
+  snapshot: VolumeSnapshot,
+): VolumeSnapshotContent {
+  const { annotations = {} } = groupContent.metadata ?? {};
+  const { driver, deletionPolicy } = groupContent.spec ?? {};
+  const sourceVolumeMode = volume?.spec?.volumeMode;
+  const { name = '', namespace = '', uid = '' } = snapshot.metadata ?? {};
+  return {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshotContent',
+    metadata: {
+      name: namesOf({ group, info }).content,
+      finalizers: [snapshotFinalizers.content],
+      annotations: definedStrings({
+        [snapshotAnnotations.groupHandle]: groupContent.status?.volumeGroupSnapshotHandle,
+        [snapshotAnnotations.deletionSecretName]: annotations[snapshotAnnotations.groupDeletionSecretName],
+        [snapshotAnnotations.deletionSecretNamespace]: annotations[snapshotAnnotations.groupDeletionSecretNamespace],
+      }),
+    },
+    spec: {
+      volumeSnapshotRef: { kind: 'VolumeSnapshot', name, namespace, uid },
+      ...definedOnly({ deletionPolicy, driver, sourceVolumeMode }),
+      source: { volumeHandle: info.volumeHandle ?? '' },
+    },
+  };
+}
+
+function definedStrings(found: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(found).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const])),
+  );
+}
+
+/** What is known of the snapshot and does not stand in the status of its content. Undefined: all of it stands there. */
+export function missingContentStatus(
+  { groupContent, info }: Pick<Member, 'groupContent' | 'info'>,
+  { status }: VolumeSnapshotContent,
+): VolumeSnapshotContentStatus | undefined {
+  const known: VolumeSnapshotContentStatus = definedOnly({
+    snapshotHandle: info.snapshotHandle,
+    volumeGroupSnapshotHandle: groupContent.status?.volumeGroupSnapshotHandle,
+    creationTime: info.creationTime,
+    restoreSize: info.restoreSize,
+    readyToUse: info.readyToUse,
+  });
+  const missing = Object.entries(known).filter(([field]) => status?.[field as keyof typeof known] === undefined);
+  return missing.length === 0 ? undefined : Object.fromEntries(missing);
+}

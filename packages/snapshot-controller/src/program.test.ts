@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The whole program with an API server in memory and virtual time. */
+import type { KubeObject } from '@csi-sidecars/runtime';
+import { leases } from '@csi-sidecars/runtime';
+import { freePort, settle } from '@csi-sidecars/runtime/testing';
+import { parseFlags, resolveGates, usageText } from '@csi-sidecars/sidecar';
+import { type FakeWorld, fakeWorld, realArgumentLists } from '@csi-sidecars/sidecar/testing';
+import { volumeSnapshots } from '@csi-sidecars/volume';
+import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { aClaim, aClass, aSnapshot, aVolume } from '../testing/builders.ts';
+import { snapshotControllerProgram } from './flags.ts';
+import { runSnapshotController } from './program.ts';
+import { toSettings } from './read-settings.ts';
+
+interface Options {
+  readonly args?: readonly string[];
+  readonly kinds?: 'all' | 'single' | 'none';
+  readonly seed?: readonly KubeObject[];
+}
+
+interface Running extends AsyncDisposable {
+  readonly world: FakeWorld;
+  readonly code: Promise<number>;
+}
+
+function run({ args = [], kinds = 'all', seed = [] }: Options = {}): Running {
+  const world = fakeWorld({ args });
+  if (kinds !== 'none') world.server.addTypes(...snapshotTypes);
+  if (kinds === 'all') world.server.addTypes(...groupSnapshotTypes);
+  for (const object of seed) world.server.seed(object);
+  const code = runSnapshotController({ world, lifecycle: world.lifecycle });
+  code.catch(() => undefined);
+  return {
+    world,
+    code,
+    [Symbol.asyncDispose]: async () => {
+      world.stop();
+      await Promise.race([code.catch(() => 0), settle()]);
+    },
+  };
+}
+
+const watched = ({ world }: Running): readonly string[] =>
+  world.server.requests
+    .filter(({ verb }) => verb === 'watch')
+    .map(({ resource }) => resource)
+    .toSorted();
+const single = [
+  'persistentvolumeclaims',
+  'persistentvolumes',
+  'volumesnapshotclasses',
+  'volumesnapshotcontents',
+  'volumesnapshots',
+];
+const all = [...single, 'volumegroupsnapshotclasses', 'volumegroupsnapshotcontents', 'volumegroupsnapshots'].toSorted();
+const cluster = [aClaim(), aVolume(), aClass(), aSnapshot()];
+const isTaken = ({ world }: Running): boolean =>
+  world.server.objects.get(volumeSnapshots, { namespace: 'team', name: 'snap' })?.status
+    ?.boundVolumeSnapshotContentName !== undefined;
+
+/** Virtual time goes on in small steps, as the program asks for it. */
+async function pass(it: Running, ms: number, stepMs = 100): Promise<void> {
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    await settle();
+    await it.world.clock.advance(stepMs);
+  }
+  await settle();
+}
+
+describe('the definitions', () => {
+  it('[snapshot-controller#173] given definitions that come later, then the program waits for them and works', async () => {
+    await using it = run({ kinds: 'none', seed: [] });
+    await pass(it, 10_000);
+    expect(watched(it)).toEqual([]);
+    it.world.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
+    await pass(it, 10_000);
+    expect(watched(it)).toEqual(all);
+  });
+
+  it('[snapshot-controller#173] given definitions that never come, then exit code 1 after the limit', async () => {
+    await using it = run({ kinds: 'none' });
+    await pass(it, 29_500);
+    expect(it.world.logged()).not.toContain('Exiting due to failure');
+    await pass(it, 1_000);
+    expect(await it.code).toBe(1);
+    expect(it.world.logged()).toContain('Exiting due to failure to ensure CRDs exist during startup');
+  });
+
+  it('[snapshot-controller#175] given a limit of zero, then it is one second', async () => {
+    await using it = run({ kinds: 'none', args: ['--retry-crd-interval-max=0'] });
+    await pass(it, 900);
+    expect(it.world.logged()).not.toContain('Exiting due to failure');
+    await pass(it, 300);
+    expect(await it.code).toBe(1);
+  });
+
+  it('[snapshot-controller#174] given no definitions of groups, then a warning, no caches of them, and single snapshots are taken', async () => {
+    await using it = run({ kinds: 'single', seed: cluster, args: ['--retry-crd-interval-max=1s'] });
+    await pass(it, 2_000);
+    await vi.waitFor(() => expect(isTaken(it)).toBe(true));
+    expect(watched(it)).toEqual(single);
+    expect(it.world.logged()).toContain('disabling the VolumeGroupSnapshot feature for this run');
+  });
+
+  it('given the gate of groups is off, then they are neither asked for nor watched', async () => {
+    await using it = run({ args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] });
+    await vi.waitFor(() => expect(watched(it)).toEqual(single));
+    expect(it.world.server.requests.some(({ resource }) => resource.startsWith('volumegroup'))).toBe(false);
+  });
+
+  it('[snapshot-controller#122, 121] given distributed snapshotting, then nodes are watched, and without it they are not', async () => {
+    await using it = run({ args: ['--enable-distributed-snapshotting'] });
+    await vi.waitFor(() => expect(watched(it)).toEqual(['nodes', ...all]));
+    await using plain = run();
+    await vi.waitFor(() => expect(watched(plain)).toEqual(all));
+  });
+});
+
+describe('the process', () => {
+  it('given an endpoint, then its page shows the two metrics of upstream, the start of the process, and nothing else', async () => {
+    const port = await freePort();
+    const args = [`--http-endpoint=127.0.0.1:${port}`, '--leader-election', '--leader-election-namespace=ns'];
+    await using it = run({ args, seed: cluster });
+    await vi.waitFor(async () => {
+      await it.world.clock.advance(10);
+      expect(isTaken(it)).toBe(true);
+    });
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    const families = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => `${match[1]} ${match[2]}`);
+    expect(families.toSorted()).toEqual([
+      'process_start_time_seconds gauge',
+      'snapshot_controller_operation_total_seconds histogram',
+      'snapshot_controller_operations_in_flight gauge',
+    ]);
+    expect(text).toContain('snapshot_controller_operations_in_flight 2');
+    expect((await fetch(`http://127.0.0.1:${port}/healthz/leader-election`)).status).toBe(200);
+  });
+
+  it('[snapshot-controller#176] given leader election, then the lease has the name of upstream, and who loses it ends with 1', async () => {
+    await using it = run({ args: ['--leader-election', '--leader-election-namespace=ns'], seed: cluster });
+    const ref = { namespace: 'ns', name: 'snapshot-controller-leader' };
+    const { server, clock } = it.world;
+    await vi.waitFor(() => expect(server.objects.get(leases, ref)?.spec?.holderIdentity).toBe('pod-1'));
+    server.objects.change(leases, ref, (lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'pod-2' } }));
+    for (let i = 0; i < 30; i++) {
+      await settle();
+      await clock.advance(1_000);
+    }
+    expect(await it.code).toBe(1);
+    expect(it.world.logged()).toContain('Stopped leading');
+  });
+
+  it('[snapshot-controller#177, 178] given a stop while a request is under way, then it is finished, its event is sent, and nothing crashes', async () => {
+    await using it = run({ seed: cluster });
+    await vi.waitFor(async () => {
+      await it.world.clock.advance(10);
+      expect(isTaken(it)).toBe(true);
+    });
+    it.world.stop();
+    await pass(it, 3_000);
+    expect(await it.code).toBe(0);
+    const events = it.world.server.writes().filter(({ resource }) => resource === 'events');
+    expect(events.map(({ body }) => (body as { readonly reason?: string }).reason)).toEqual(['CreatingSnapshot']);
+  });
+
+  it.each([
+    { args: ['--worker-threads=0'], code: 1, line: '--worker-threads must be at least 1' },
+    { args: ['--feature-gates=NoSuchGate=true'], code: 255, line: 'unrecognized feature gate: NoSuchGate' },
+    { args: ['--csi-address=/x'], code: 2, line: 'csi-address' },
+    { args: ['--enable-volume-group-snapshots'], code: 2, line: 'enable-volume-group-snapshots' },
+    { args: ['--logging-format=xml'], code: 1, line: 'LoggingConfiguration is invalid' },
+    { args: ['--http-endpoint=256.0.0.1:1'], code: 255, line: 'Failed to start HTTP server' },
+  ])('given $args, then one clear line and $code', async ({ args, code, line }) => {
+    await using it = run({ args });
+    await pass(it, 1_000);
+    expect(await it.code).toBe(code);
+    expect(it.world.logged()).toContain(line);
+  });
+
+  it('given --version, then name and version, and 0', async () => {
+    await using it = run({ args: ['--version'] });
+    expect([await it.code, it.world.printed()]).toEqual([0, '/program v1.2.3\n']);
+  });
+});
+
+describe('the command line', () => {
+  it('given the real argument lists of snapshot-controller, then each is accepted', () => {
+    const refused = realArgumentLists('snapshot-controller').flatMap((list): readonly string[] => {
+      const { flags, syntax, gates } = snapshotControllerProgram;
+      const result = parseFlags(flags, syntax, list.args);
+      if (result.kind !== 'parsed') return [JSON.stringify(result)];
+      const resolved = resolveGates(gates, result.values['feature-gates']);
+      return resolved.kind === 'resolved' ? result.positionals : [resolved.message];
+    });
+    expect(refused).toEqual([]);
+  });
+
+  it("given what deployments leave out, then the built-in values are upstream's, and the usage names every flag", async () => {
+    const { flags, syntax, name } = snapshotControllerProgram;
+    const parsed = parseFlags(flags, syntax, []);
+    if (parsed.kind !== 'parsed') throw new Error('not parsed');
+    expect(toSettings(parsed.values, { groups: true })).toEqual({
+      workerThreads: 10,
+      retryIntervalStartMs: 1_000,
+      retryIntervalMaxMs: 300_000,
+      resyncMs: 900_000,
+      distributed: false,
+      recordVolumeMode: true,
+      groups: true,
+    });
+    expect(parsed.values).toMatchObject({ 'kube-api-qps': 5, 'kube-api-burst': 10, 'retry-crd-interval-max': 30_000 });
+    const text = await usageText(name, flags);
+    for (const flag of Object.keys(flags)) expect(text).toMatch(new RegExp(`-${flag}\\b`));
+  });
+});

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/** snapshot-controller as a program: what is its own between the first argument and the exit code. */
+import { createEventRecorder, noMetrics } from '@csi-sidecars/runtime';
+import {
+  type ControllerContext,
+  ExitError,
+  exitCodes,
+  overCaches,
+  type ProgramDeps,
+  runControllerProgram,
+} from '@csi-sidecars/sidecar';
+import {
+  volumeGroupSnapshotClasses,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { type SnapshotControllerGate, snapshotControllerProgram, type SnapshotControllerValues } from './flags.ts';
+import { component, lockName } from './names.ts';
+import { crdWaitMs, refusedFlags, toSettings } from './read-settings.ts';
+import type { SnapshotControllerSettings } from './settings.ts';
+import { createSnapshotController } from './snapshot-controller.ts';
+import { waitForKinds } from './wait-for-kinds.ts';
+
+type Context = ControllerContext<SnapshotControllerValues, SnapshotControllerGate>;
+
+export function runSnapshotController(deps: ProgramDeps): Promise<number> {
+  return runControllerProgram<SnapshotControllerValues, SnapshotControllerGate, SnapshotControllerSettings>(
+    deps,
+    snapshotControllerProgram,
+    {
+      start: { gateExitCode: exitCodes.fatal },
+      refused: refusedFlags,
+      httpExitCode: exitCodes.fatal,
+      servedMetrics: 'own',
+      open: waitForDefinitions,
+      prepare: async (context, settings) => ({
+        lockName,
+        // As upstream's, the page of metrics shows operations and nothing of queues and caches.
+        run: overCaches({ ...context, metrics: noMetrics }, (ports) => {
+          const events = createEventRecorder(ports, { component });
+          const { metrics: operationMetrics } = context;
+          const controller = createSnapshotController({ ...ports, events, operationMetrics }, settings);
+          return {
+            run: (signal) => controller.run(signal),
+            // Events of the work under the lease are written before the lease is released.
+            end: () => events.flush(),
+          };
+        }),
+      }),
+    },
+  );
+}
+
+/** Without the snapshot kinds the program ends; without those of groups it does without groups. */
+async function waitForDefinitions(context: Context): Promise<SnapshotControllerSettings> {
+  const { started, log, signal } = context;
+  const withinMs = crdWaitMs(started.values);
+  const single = [volumeSnapshots, volumeSnapshotClasses, volumeSnapshotContents];
+  const failure = await waitForKinds(context, { kinds: single, withinMs }, signal);
+  if (failure !== undefined) {
+    throw new ExitError(exitCodes.failure, 'Exiting due to failure to ensure CRDs exist during startup', {
+      cause: failure,
+    });
+  }
+  let groups = started.gates.CSIVolumeGroupSnapshot;
+  if (groups) {
+    const grouped = [volumeGroupSnapshots, volumeGroupSnapshotClasses, volumeGroupSnapshotContents];
+    const missing = await waitForKinds(context, { kinds: grouped, withinMs }, signal);
+    if (missing !== undefined) {
+      groups = false;
+      log.warn('VolumeGroupSnapshot CRDs were not found; disabling the VolumeGroupSnapshot feature for this run', {
+        cause: missing.message,
+      });
+    }
+  }
+  return toSettings(started.values, { groups });
+}

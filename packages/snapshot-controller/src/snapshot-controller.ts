@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/** snapshot-controller as a list of loops over shared caches. Knows no process, no flags. */
+import {
+  type Controller,
+  type ControllerPorts,
+  createController,
+  type EventRecorder,
+  type Loop,
+  type Metrics,
+} from '@csi-sidecars/runtime';
+import { contentLoop } from './content/loop.ts';
+import { groupContentLoop } from './group-content/loop.ts';
+import { groupSnapshotLoop } from './group-snapshot/loop.ts';
+import { createOperations } from './operations.ts';
+import type { SnapshotControllerSettings } from './settings.ts';
+import { createClaimReleases } from './snapshot/claim-releases.ts';
+import { snapshotLoop } from './snapshot/loop.ts';
+import { watchedBy } from './watched.ts';
+
+export interface SnapshotControllerDeps extends ControllerPorts {
+  /** Source component `snapshot-controller`. */
+  readonly events: EventRecorder;
+  /** Where durations are shown. The metrics of queues and caches go to those of the ports. */
+  readonly operationMetrics: Metrics;
+}
+
+export function createSnapshotController(
+  deps: SnapshotControllerDeps,
+  settings: SnapshotControllerSettings,
+): Controller {
+  return createController(deps, loopsOf(deps, settings));
+}
+
+function loopsOf(
+  { events, operationMetrics, clock }: SnapshotControllerDeps,
+  settings: SnapshotControllerSettings,
+): readonly Loop[] {
+  const watched = watchedBy(settings);
+  const operations = createOperations(operationMetrics, clock);
+  const shared = { settings, events, operations };
+  return [
+    snapshotLoop({ ...shared, releases: createClaimReleases() }, watched),
+    contentLoop(shared, watched.contents),
+    ...(watched.groupContents === undefined
+      ? []
+      : [groupSnapshotLoop(shared, watched), groupContentLoop(shared, watched.groupContents)]),
+  ];
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Rows D1 to D9: a snapshot that is being deleted. Pure; first match wins.
+ *
+ * The order is what protects the data: the content is marked before it is deleted, since csi-snapshotter deletes nothing that is not
+ * marked; it is deleted before the snapshot may go; the claim is released before, since nothing would look at it afterwards.
+ */
+import { done, finalizersWithout, isFailed, retry } from '@csi-sidecars/runtime';
+import {
+  isBoundTo,
+  mayBindTo,
+  snapshotAnnotations,
+  snapshotFinalizers,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+} from '@csi-sidecars/volume';
+import { conclude } from '../conclusions.ts';
+import { groupNameOf, groupOwnerOf } from '../membership.ts';
+import * as messages from './messages.ts';
+import { isDeleting, originOf, snapshotKey } from './snapshot.ts';
+import type { Action, SnapshotState } from './state.ts';
+
+export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Action {
+  const { asSource, bound, inGroup } = snapshotFinalizers;
+  if (!s.isBegun) {
+    const driver = s.content?.spec?.driver ?? '';
+    return { row: 'D1', kind: 'begin', operations: ['DeleteSnapshot'], driver };
+  }
+  if (finalizersWithout(snapshot, asSource, bound, inGroup) === undefined) return conclude('D2', done);
+  const content = contentToDelete(s, snapshot);
+  if (content !== undefined && s.isBeingRestored) {
+    return conclude('D3', retry(new Error(messages.beingRestored.message)), messages.beingRestored);
+  }
+  const kept = decideGroup(s, snapshot);
+  if (kept !== undefined) return kept;
+  const deletesContent = content?.spec?.deletionPolicy === 'Delete';
+  const handled = content === undefined ? undefined : decideContent(s, content);
+  if (handled !== undefined) return handled;
+  const claimed = decideClaim(s, snapshot);
+  if (claimed !== undefined) return claimed;
+  if (isFailed(s.finalizersRemoved)) return conclude('D8', retry(s.finalizersRemoved.failure));
+  const finalizers = [asSource, inGroup, ...(deletesContent ? [] : [bound])];
+  if (s.finalizersRemoved === 'done' || finalizersWithout(snapshot, ...finalizers) === undefined) {
+    return conclude('D9', done);
+  }
+  return { row: 'D8', kind: 'removeFinalizers', snapshot, finalizers };
+}
+
+/** A content that belongs to another snapshot is not touched. */
+function contentToDelete({ content }: SnapshotState, snapshot: VolumeSnapshot): VolumeSnapshotContent | undefined {
+  const reference = content?.spec?.volumeSnapshotRef;
+  if (isBoundTo(reference, snapshot)) return content;
+  // An older release made contents of members before their snapshots, and may have ended in between.
+  return originOf(snapshot) === 'member' && mayBindTo(reference, snapshot) ? content : undefined;
+}
+
+/** Undefined: no group keeps the snapshot. A group of the same name as the owner, but another UID, is another group. */
+function decideGroup({ group, groupAsked }: SnapshotState, snapshot: VolumeSnapshot): Action | undefined {
+  if (group === 'none' || group === 'gone') return undefined;
+  const { namespace = '' } = snapshot.metadata ?? {};
+  const name = groupNameOf(snapshot);
+  if (group === 'unknown') {
+    if (groupAsked === 'unasked') return { row: 'D4', kind: 'askGroup', namespace, name };
+    if (isFailed(groupAsked)) return conclude('D4', retry(groupAsked.failure));
+    if (!groupAsked.value) return undefined;
+  } else {
+    const owner = groupOwnerOf(snapshot);
+    if (owner !== undefined && owner.uid !== group.metadata?.uid) return undefined;
+  }
+  const event = messages.inGroup(snapshotKey(snapshot), `${namespace}/${name}`);
+  return conclude('D4', retry(new Error(event.message)), event);
+}
+
+/** Undefined: the content is marked, and on its way if it has to go. */
+function decideContent(s: SnapshotState, content: VolumeSnapshotContent): Action | undefined {
+  if (isFailed(s.contentMarked)) return conclude('D5', retry(s.contentMarked.failure));
+  const isMarked = content.metadata?.annotations?.[snapshotAnnotations.beingDeleted] !== undefined;
+  if (!isMarked && s.contentMarked === 'untried') return { row: 'D5', kind: 'markContent', content };
+  if (content.spec?.deletionPolicy !== 'Delete') return undefined;
+  if (isFailed(s.contentDeleted)) {
+    return conclude('D6', retry(s.contentDeleted.failure), messages.contentNotDeleted);
+  }
+  if (!isDeleting(content) && s.contentDeleted === 'untried') return { row: 'D6', kind: 'deleteContent', content };
+  return undefined;
+}
+
+function decideClaim(
+  { claim, isClaimInUse, claimReleased }: SnapshotState,
+  snapshot: VolumeSnapshot,
+): Action | undefined {
+  if (isFailed(claimReleased)) {
+    return conclude('D7', retry(claimReleased.failure), messages.claimNotReleased);
+  }
+  const isProtected = claim?.metadata?.finalizers?.includes(snapshotFinalizers.claim) === true;
+  if (claim === undefined || !isProtected || isClaimInUse || claimReleased === 'done') return undefined;
+  return { row: 'D7', kind: 'releaseClaim', claim, snapshot };
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The class of a snapshot. Pure. */
+import {
+  refuse,
+  type Result,
+  snapshotAnnotations,
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+} from '@csi-sidecars/volume';
+import { type ClassKind, defaultClassOf } from '../class-resolution.ts';
+import { missingClaim, sourceVolume } from '../source-volume.ts';
+import { snapshotKey } from './snapshot.ts';
+import type { SnapshotState } from './state.ts';
+
+export const classKind: ClassKind = {
+  resource: 'volumesnapshotclass.snapshot.storage.k8s.io',
+  defaultMark: snapshotAnnotations.isDefaultClass,
+};
+
+/** The default class of the driver whose volume the claim has. */
+export function defaultClassFor(
+  { classes, claim, volume: found }: Pick<SnapshotState, 'classes' | 'claim' | 'volume'>,
+  snapshot: VolumeSnapshot,
+): Result<VolumeSnapshotClass> {
+  const claimName = snapshot.spec?.source?.persistentVolumeClaimName;
+  if (claimName === undefined) return refuse('the snapshot source PVC name is not specified');
+  const key = snapshotKey(snapshot);
+  if (claimName === '') return refuse(`the PVC name is not specified in snapshot ${key}`);
+  if (claim === undefined) return refuse(missingClaim(claimName));
+  const volume = sourceVolume({ claim, volume: found }, 'snapshot');
+  if (volume.kind === 'error') return volume;
+  const driver = volume.value.spec?.csi?.driver;
+  if (driver === undefined) return refuse(`snapshotting non-CSI volumes is not supported, snapshot:${key}`);
+  return defaultClassOf(classes, driver, classKind);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Finalizers of snapshots and of their claims. */
+import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import { aClaim, aClass, aContent, aProtectedClaim, aSnapshot, aVolume } from '../../testing/builders.ts';
+import { aController, conflict, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
+
+const name = 'snapcontent-uid-of-snap';
+const bound = { boundVolumeSnapshotContentName: name, readyToUse: false };
+const ready = { ...bound, readyToUse: true };
+const both = [finalizers.asSource, finalizers.bound];
+const claimRef = { namespace: 'team', name: 'data' };
+const claimWrites = (it: Fixture): readonly string[] => it.writes().filter((line) => line.includes('claims'));
+
+describe('of snapshots', () => {
+  it('[snapshot-controller#78] given none, then both come in one write', async () => {
+    const it = await aController({ with: [aSnapshot({ status: bound }), aContent()] });
+    expect(it.snapshot()?.metadata?.finalizers).toEqual(both);
+    expect(it.writes().filter((line) => line === 'patch volumesnapshots team/snap 200').length).toBe(1);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#79, 80] given some, then the missing ones come last, and the others keep their order', async () => {
+    const metadata = { finalizers: ['z.io/a', finalizers.asSource, 'a.io/b'] };
+    const it = await aController({ with: [aSnapshot({ metadata, status: bound }), aContent()] });
+    expect(it.snapshot()?.metadata?.finalizers).toEqual([...metadata.finalizers, finalizers.bound]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#81] given that they cannot be written, then an event, no status, and another attempt', async () => {
+    const it = await aController({
+      with: [aSnapshot()],
+      faults: [{ when: ({ verb, resource }) => verb === 'patch' && resource === 'volumesnapshots', fault: forbidden }],
+    });
+    expect(it.events).toEqual([
+      expect.stringMatching(/^Warning SnapshotFinalizerError team\/snap: Failed to check and update snapshot: ./),
+    ]);
+    expect([it.snapshot()?.status, it.content()]).toEqual([undefined, undefined]);
+    await it.clock.advance(2_000);
+    expect(it.content()).toBeDefined();
+    await it.stop();
+  });
+
+  it('[snapshot-controller#82] given the policy Retain, then only one finalizer, and the other comes when the policy becomes Delete', async () => {
+    const it = await aController({
+      seed: [aClaim(), aVolume(), aClass('gold', { deletionPolicy: 'Retain' })],
+      with: [aSnapshot()],
+    });
+    expect(it.snapshot()?.metadata?.finalizers).toEqual([finalizers.asSource]);
+    await it.report({ readyToUse: true });
+    await it.change(volumeSnapshotContents, { name }, (content) => ({
+      ...content,
+      spec: { ...content.spec, deletionPolicy: 'Delete' as const },
+    }));
+    expect(it.snapshot()?.metadata?.finalizers).toEqual(both);
+    await it.change(volumeSnapshotContents, { name }, (content) => ({
+      ...content,
+      spec: { ...content.spec, deletionPolicy: 'Retain' as const },
+    }));
+    expect(it.snapshot()?.metadata?.finalizers).toEqual(both);
+    await it.stop();
+  });
+
+  it('[P12] given a first pass that fails, then its error is written without a conflict', async () => {
+    const it = await aController({ seed: [aClaim({ phase: 'Pending' }), aVolume(), aClass()], with: [aSnapshot()] });
+    expect(it.writes().filter((line) => line.endsWith('409'))).toEqual([]);
+    expect(it.snapshot()?.status?.error).toBeDefined();
+    await it.stop();
+  });
+
+  it('[snapshot-controller#83] given a deletion while the finalizers are written, then none is added', async () => {
+    const it = await aController();
+    it.fault('patch volumesnapshots', { kind: 'delay', ms: 1_000 });
+    await it.add(aSnapshot({ metadata: { finalizers: ['a.io/b'] } }));
+    await it.remove(volumeSnapshots, { namespace: 'team', name: 'snap' });
+    await it.clock.advance(2_000);
+    expect(it.snapshot()?.metadata?.finalizers).toEqual(['a.io/b']);
+    expect(it.content()).toBeUndefined();
+    await it.stop();
+  });
+});
+
+describe('of claims', () => {
+  const isReady = (status: object = ready) => aSnapshot({ metadata: { finalizers: both }, status });
+
+  it('[snapshot-controller#84] given a claim that has it, then it is not written again', async () => {
+    const it = await aController({ seed: [aProtectedClaim(), aVolume(), aClass()], with: [aSnapshot()] });
+    expect(claimWrites(it)).toEqual([]);
+    expect(it.reads()).toEqual([]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#84] given a claim with other finalizers, then ours comes last and leaves with the others untouched', async () => {
+    const claim = aClaim({ metadata: { finalizers: ['kubernetes.io/pvc-protection'], labels: { a: 'b' } } });
+    const it = await aController({ seed: [claim, aVolume(), aClass()], with: [aSnapshot()] });
+    expect(it.claim()?.metadata?.finalizers).toEqual(['kubernetes.io/pvc-protection', finalizers.claim]);
+    await it.report({ readyToUse: true });
+    expect(it.claim()?.metadata).toMatchObject({ finalizers: ['kubernetes.io/pvc-protection'], labels: { a: 'b' } });
+    await it.stop();
+  });
+
+  it('[snapshot-controller#87] [P26] given a snapshot that always fails, then the claim stays protected until the snapshot is deleted', async () => {
+    const it = await aController({ seed: [aClaim(), aClass()], with: [aSnapshot()] });
+    await it.clock.advance(600_000);
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.remove(volumeSnapshots, { namespace: 'team', name: 'snap' });
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#89] given a ready snapshot whose claim cannot be released, then an event, nothing else changes, and the backoff tries again', async () => {
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      with: [isReady(), aContent({ status: { readyToUse: true } })],
+      faults: [
+        {
+          when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims',
+          fault: forbidden,
+          times: 3,
+        },
+      ],
+    });
+    const line = 'Warning ErrorPVCFinalizer team/snap: Error check and remove PVC Finalizer for VolumeSnapshot';
+    expect(it.events).toEqual([line]);
+    expect(it.snapshot()?.status).toEqual(ready);
+    await it.clock.advance(20_000);
+    expect(it.events).toEqual([line, line, line]);
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#90] given conflicts, then the claim is read again and released in place', async () => {
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      with: [isReady(), aContent({ status: { readyToUse: true } })],
+      faults: [
+        {
+          when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims',
+          fault: conflict,
+          times: 4,
+        },
+      ],
+    });
+    await it.clock.advance(100);
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.events).toEqual([]);
+    expect(it.reads().length).toBe(4);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#91] given a claim that is gone, then there is nothing to release', async () => {
+    const it = await aController({ seed: [aClass()], with: [isReady(), aContent({ status: { readyToUse: true } })] });
+    expect([it.writes(), it.events]).toEqual([[], []]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#92] given a claim that no snapshot names, then its finalizer stays', async () => {
+    const it = await aController({
+      seed: [aProtectedClaim({ name: 'other' }), aClass()],
+      with: [isReady(), aContent()],
+    });
+    await it.clock.advance(900_000);
+    expect(it.claim('other')?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.stop();
+  });
+
+  it('given a snapshot that comes while the claim is released, then it is protected before the content is made', async () => {
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      faults: [
+        {
+          when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims',
+          fault: { kind: 'lag', ms: 1_000 },
+        },
+      ],
+    });
+    await it.add(isReady(), aContent({ status: { readyToUse: true } }));
+    await it.add(aSnapshot({ name: 'late' }));
+    expect(it.content('snapcontent-uid-of-late')).toBeUndefined();
+    await it.clock.advance(2_000);
+    expect(it.content('snapcontent-uid-of-late')).toBeDefined();
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.stop();
+  });
+
+  it('given a new snapshot at the moment of a conflict, then the claim is not released', async () => {
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      faults: [
+        { when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims', fault: conflict },
+      ],
+    });
+    await it.add(isReady(), aContent({ status: { readyToUse: true } }), aSnapshot({ name: 'late' }));
+    await it.clock.advance(1_000);
+    expect(it.get(persistentVolumeClaims, claimRef)?.metadata?.finalizers).toEqual([finalizers.claim]);
+    expect(it.content('snapcontent-uid-of-late')).toBeDefined();
+    await it.stop();
+  });
+});

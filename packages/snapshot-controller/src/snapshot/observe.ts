@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/** From the caches to what a run begins with. */
+import { type Caches, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
+import type { VolumeSnapshot, VolumeSnapshotContent } from '@csi-sidecars/volume';
+import { managingNode } from '../managed-by.ts';
+import { groupNameOf } from '../membership.ts';
+import { handleKey } from '../watched.ts';
+import { contentNameFor, snapshotKey, sourceClaimKey } from './snapshot.ts';
+import { nothingLearned, type Observed, type SnapshotContext, type SnapshotLoop, type SnapshotState } from './state.ts';
+
+type SnapshotCaches = Caches<SnapshotLoop>;
+
+export function observe(
+  { settings, releases }: SnapshotContext,
+  caches: SnapshotCaches,
+  key: ObjectKey,
+): SnapshotState {
+  const snapshot = caches.snapshots.get(key);
+  if (snapshot === undefined) return { ...nothing, ...nothingLearned };
+  const claimKey = sourceClaimKey(snapshot);
+  const claim = claimKey && caches.claims.get(claimKey);
+  const volumeName = claim?.spec?.volumeName ?? '';
+  const volume = volumeName === '' ? undefined : caches.volumes.get(toObjectKey(undefined, volumeName));
+  const content = contentNamed(caches, contentNameFor(snapshot));
+  return {
+    snapshot,
+    classes: caches.classes.list(),
+    claim,
+    isClaimBeingReleased: claimKey !== undefined && releases.has(claimKey),
+    isClaimInUse: claimKey !== undefined && isClaimInUse(caches, claimKey, snapshot),
+    volume,
+    node: settings.distributed ? managingNode(volume, caches.nodes.list()) : '',
+    content,
+    contentGroup: contentGroup(caches, content),
+    isBeingRestored: caches.claims.byIndex('restores', key).some(({ status }) => status?.phase === 'Pending'),
+    group: groupOf(caches, snapshot, settings.groups),
+    ...nothingLearned,
+  };
+}
+
+const nothing: Observed = {
+  snapshot: undefined,
+  classes: [],
+  claim: undefined,
+  isClaimBeingReleased: false,
+  isClaimInUse: false,
+  volume: undefined,
+  node: '',
+  content: undefined,
+  contentGroup: undefined,
+  isBeingRestored: false,
+  group: 'none',
+};
+
+function contentNamed({ contents }: SnapshotCaches, name: string): VolumeSnapshotContent | undefined {
+  return name === '' ? undefined : contents.get(toObjectKey(undefined, name));
+}
+
+/** By a snapshot that is not ready, and is not this one. Those that failed or are being deleted count as well. */
+export function isClaimInUse(
+  { snapshots }: Pick<SnapshotCaches, 'snapshots'>,
+  claim: ObjectKey,
+  self: VolumeSnapshot,
+): boolean {
+  const own = snapshotKey(self);
+  return snapshots
+    .byIndex('claim', claim)
+    .some((other) => snapshotKey(other) !== own && other.status?.readyToUse !== true);
+}
+
+function contentGroup(
+  { groupContents }: SnapshotCaches,
+  content: VolumeSnapshotContent | undefined,
+): string | undefined {
+  const handle = content?.status?.volumeGroupSnapshotHandle ?? '';
+  if (content === undefined || handle === '') return undefined;
+  const [found] = groupContents.byIndex('handle', handleKey(content.spec?.driver, handle));
+  return found?.spec?.volumeGroupSnapshotRef?.name;
+}
+
+function groupOf({ groups }: SnapshotCaches, snapshot: VolumeSnapshot, areWatched: boolean): Observed['group'] {
+  const name = groupNameOf(snapshot);
+  if (name === '') return 'none';
+  if (!areWatched) return 'unknown';
+  return groups.get(toObjectKey(snapshot.metadata?.namespace, name)) ?? 'gone';
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What a VolumeSnapshot says about itself. */
+import { type KubeObject, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
+import { contentNameOf, type VolumeSnapshot } from '@csi-sidecars/volume';
+import { groupOwnerOf } from '../membership.ts';
+
+export function snapshotKey({ metadata }: KubeObject): ObjectKey {
+  return toObjectKey(metadata?.namespace, metadata?.name ?? '');
+}
+
+export function isDeleting({ metadata }: KubeObject): boolean {
+  return metadata?.deletionTimestamp !== undefined;
+}
+
+/** Ready to use, and bound. */
+export function isReady({ status }: VolumeSnapshot): boolean {
+  return status?.readyToUse === true && (status.boundVolumeSnapshotContentName ?? '') !== '';
+}
+
+/** Undefined: no snapshot of a claim. */
+export function sourceClaimKey({ metadata, spec }: VolumeSnapshot): ObjectKey | undefined {
+  const name = spec?.source?.persistentVolumeClaimName;
+  return name === undefined ? undefined : toObjectKey(metadata?.namespace, name);
+}
+
+/**
+ * `static`: an administrator made its content. `member`: its group makes its content. `dynamic`: this loop makes its content.
+ */
+export type Origin = 'static' | 'member' | 'dynamic';
+
+export function originOf(snapshot: VolumeSnapshot): Origin {
+  if (snapshot.spec?.source?.volumeSnapshotContentName !== undefined) return 'static';
+  return groupOwnerOf(snapshot) === undefined ? 'dynamic' : 'member';
+}
+
+/** Where the snapshot has to find its content by its origin; empty: nowhere. */
+export function expectedContentName(snapshot: VolumeSnapshot): string {
+  switch (originOf(snapshot)) {
+    case 'static':
+      return snapshot.spec?.source?.volumeSnapshotContentName ?? '';
+    case 'member':
+      return snapshot.status?.boundVolumeSnapshotContentName || memberContentName(snapshot);
+    case 'dynamic':
+      return contentNameOf(snapshot.metadata?.uid ?? '');
+  }
+}
+
+/** A member and its content have the same digest in their names. */
+function memberContentName({ metadata }: VolumeSnapshot): string {
+  const name = metadata?.name ?? '';
+  return name.startsWith('snapshot-') ? `snapcontent-${name.slice('snapshot-'.length)}` : '';
+}
+
+/** The content that counts: once bound, a ready snapshot and one that is being deleted keep to the content that their status names. */
+export function contentNameFor(snapshot: VolumeSnapshot): string {
+  const bound = snapshot.status?.boundVolumeSnapshotContentName ?? '';
+  return bound !== '' && (isReady(snapshot) || isDeleting(snapshot)) ? bound : expectedContentName(snapshot);
+}
+
+/**
+ * The snapshot had been cut, or had lost its content: another content would be another snapshot, of today's data.
+ */
+export function wasCut({ status }: VolumeSnapshot, missingMessage: string): boolean {
+  return (
+    status?.creationTime !== undefined ||
+    status?.restoreSize !== undefined ||
+    status?.readyToUse === true ||
+    status?.error?.message === missingMessage
+  );
+}

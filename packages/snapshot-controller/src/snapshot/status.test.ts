@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What a snapshot shows of its content. */
+import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import { aContent, aGroup, aGroupContent, aSnapshot, aStaticContent, aStaticSnapshot } from '../../testing/builders.ts';
+import { aController, conflict, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
+
+const name = 'snapcontent-uid-of-snap';
+const ref = { namespace: 'team', name: 'snap' };
+const bound = { boundVolumeSnapshotContentName: name, readyToUse: false };
+const error = { time: '2026-01-01T00:00:00Z', message: 'no' };
+const prepared = { finalizers: [finalizers.asSource, finalizers.bound] };
+const full = { creationTime: 1_700_000_000_123_456_789n, readyToUse: true, restoreSize: 2 ** 30 };
+const shown = { creationTime: '2023-11-14T22:13:20Z', readyToUse: true, restoreSize: '1Gi' };
+const reasons = (it: Fixture): readonly string[] => it.events.map((line) => line.split(' ')[1] ?? '');
+
+describe('from the content to the snapshot', () => {
+  it.each([
+    { id: '55, 66', given: 'no status', status: undefined, content: full, then: { ...bound, ...shown } },
+    { id: '56', given: 'an empty status', status: {}, content: full, then: { ...bound, ...shown } },
+    { id: '57', given: 'a content that is not ready', status: undefined, content: { readyToUse: false }, then: bound },
+    {
+      id: '58',
+      given: 'no creation time',
+      status: bound,
+      content: { readyToUse: true },
+      then: { ...bound, readyToUse: true },
+    },
+    { id: '60', given: 'an error of the content', status: bound, content: { error }, then: { ...bound, error } },
+    { id: '61', given: 'an error that is over', status: { ...bound, error }, content: {}, then: bound },
+    {
+      id: '61',
+      given: 'an error that is over when the content is ready',
+      status: { ...bound, error },
+      content: { readyToUse: true },
+      then: { ...bound, readyToUse: true },
+    },
+    {
+      id: '62',
+      given: 'another error',
+      status: { ...bound, error: { time: '2025-01-01T00:00:00Z', message: 'old' } },
+      content: { error },
+      then: { ...bound, error },
+    },
+    {
+      id: '64',
+      given: 'a size of zero',
+      status: { ...bound, restoreSize: '0' },
+      content: { restoreSize: 1024 },
+      then: { ...bound, restoreSize: '1Ki' },
+    },
+    {
+      id: '64',
+      given: 'a size',
+      status: { ...bound, restoreSize: '5' },
+      content: { restoreSize: 1024 },
+      then: { ...bound, restoreSize: '5' },
+    },
+    { id: '65', given: 'no size of the content', status: bound, content: { readyToUse: false }, then: bound },
+    {
+      id: '55',
+      given: 'a size above 2^53',
+      status: undefined,
+      content: { restoreSize: 9_007_199_254_740_993n },
+      then: { ...bound, restoreSize: '9007199254740993' },
+    },
+  ])('[snapshot-controller#$id] given $given, then the snapshot shows it', async ({ status, content, then }) => {
+    const snapshot = aSnapshot({ metadata: prepared, ...(status === undefined ? {} : { status }) });
+    const it = await aController({ with: [snapshot, aContent({ status: content })] });
+    expect(it.snapshot()?.status).toEqual(then);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#62] [P29] given equal errors, then nothing is written', async () => {
+    const it = await aController({
+      with: [aSnapshot({ metadata: prepared, status: { ...bound, error } }), aContent({ status: { error } })],
+    });
+    expect(it.writes()).toEqual([]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#59, 120] given a creation time before readiness, then each is reported when it comes, and the content is not written', async () => {
+    const it = await aController({ with: [aSnapshot()] });
+    await it.report({ creationTime: full.creationTime, readyToUse: false });
+    expect(reasons(it)).toEqual(['CreatingSnapshot', 'SnapshotCreated']);
+    await it.report({ ...full });
+    expect(reasons(it)).toEqual(['CreatingSnapshot', 'SnapshotCreated', 'SnapshotReady']);
+    expect(it.content()?.status).toEqual(full);
+    expect(it.writes().filter((line) => line.includes('volumesnapshotcontents'))).toEqual([
+      `create volumesnapshotcontents ${name} 201`,
+    ]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#58] given no creation time, then only the readiness is reported', async () => {
+    const it = await aController({ with: [aSnapshot()] });
+    await it.report({ readyToUse: true });
+    expect(reasons(it)).toEqual(['CreatingSnapshot', 'SnapshotReady']);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#63, 73] given a ready snapshot, when its content is not ready or fails, then the snapshot stays as it is, without a request', async () => {
+    const it = await aController({ with: [aSnapshot()] });
+    await it.report(full);
+    const [status, requests] = [it.snapshot()?.status, it.writes().length];
+    await it.report({ ...full, readyToUse: false, error });
+    expect([it.snapshot()?.status, it.writes().length]).toEqual([status, requests]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#67] [P28] given a status that cannot be written, then nothing is reported as created before it is', async () => {
+    const it = await aController({ with: [aSnapshot()] });
+    it.fault('patch volumesnapshots/status', forbidden, 2);
+    await it.report(full);
+    expect(reasons(it).filter((reason) => reason === 'SnapshotCreated')).toEqual([]);
+    await it.clock.advance(5_000);
+    expect(reasons(it).filter((reason) => ['SnapshotCreated', 'SnapshotReady'].includes(reason))).toEqual([
+      'SnapshotCreated',
+      'SnapshotReady',
+    ]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#67] given a conflict, then the snapshot is read again in place, and reported once', async () => {
+    const it = await aController({ with: [aSnapshot()] });
+    it.fault('patch volumesnapshots/status', conflict);
+    await it.report(full);
+    await it.clock.advance(50);
+    expect(reasons(it)).toEqual(['CreatingSnapshot', 'SnapshotCreated', 'SnapshotReady']);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#68] given a snapshot that goes while its status is written, then there is no event', async () => {
+    const it = await aController({ with: [aSnapshot()] });
+    it.fault('patch volumesnapshots/status', { kind: 'delay', ms: 1_000 });
+    await it.report(full);
+    await it.vanish(volumeSnapshots, ref);
+    await it.clock.advance(5_000);
+    expect(reasons(it)).toEqual(['CreatingSnapshot']);
+    await it.stop();
+  });
+
+  it.each([
+    { given: 'an error without a message', status: { error: {} } },
+    { given: 'a creation time that is no number', status: { creationTime: 'today' as never, restoreSize: 1.5 } },
+    { given: 'no status', status: undefined },
+  ])('[P22] given $given in the content, then the snapshot is bound all the same', async ({ status }) => {
+    const it = await aController({ with: [aSnapshot(), aContent(status === undefined ? {} : { status })] });
+    expect(it.snapshot()?.status).toMatchObject(bound);
+    await it.stop();
+  });
+});
+
+describe('the group of a content', () => {
+  const static_ = [
+    aStaticSnapshot(),
+    aStaticContent({ status: { readyToUse: true, volumeGroupSnapshotHandle: 'g1' } }),
+  ];
+  const group = aGroup();
+  const groupContent = (driver?: string) =>
+    aGroupContent({
+      status: { volumeGroupSnapshotHandle: 'g1' },
+      ...(driver === undefined ? {} : { spec: { driver } }),
+    });
+
+  it('[snapshot-controller#69, 70] given a group that is not known, then nothing is written, until the group is there', async () => {
+    const it = await aController({ with: static_ });
+    const text =
+      'Snapshot status update failed, updateSnapshotStatus: cannot find the group snapshot for VolumeSnapshot [team/snap], will not update snapshot status';
+    expect(it.events).toEqual([`Warning SnapshotStatusUpdateFailed team/snap: ${text}`]);
+    expect(it.snapshot()?.status?.boundVolumeSnapshotContentName).toBeUndefined();
+    await it.add(group, groupContent());
+    expect(it.snapshot()?.status).toMatchObject({ readyToUse: true, volumeGroupSnapshotName: 'group' });
+    await it.stop();
+  });
+
+  it('[P24] given the same handle of another driver, then it is not the group', async () => {
+    const it = await aController({ with: [...static_, group, groupContent('other.example.com')] });
+    expect(it.snapshot()?.status?.volumeGroupSnapshotName).toBeUndefined();
+    await it.stop();
+  });
+
+  it('[P21] given that groups are switched off, then the snapshot is bound without the name of its group', async () => {
+    const it = await aController({ with: static_, settings: { groups: false } });
+    expect(it.snapshot()?.status).toEqual({ boundVolumeSnapshotContentName: 'content', readyToUse: true });
+    await it.stop();
+  });
+});
+
+describe('ready snapshots', () => {
+  const ready = { ...bound, readyToUse: true };
+
+  it('[snapshot-controller#72] given a content with another UID under the expected name, then it is called misbound, and tried again', async () => {
+    const it = await aController({
+      with: [aSnapshot({ status: ready }), aContent({ of: aSnapshot({ uid: 'another' }), name })],
+    });
+    expect(it.snapshot()?.status).toMatchObject({ readyToUse: false });
+    expect(it.events).toContain(
+      `Warning SnapshotContentMisbound team/snap: VolumeSnapshotContent [${name}] is bound to a different snapshot`,
+    );
+    await it.stop();
+  });
+
+  it('[snapshot-controller#72] given a content with another UID under another name, then it is not bound correctly', async () => {
+    const status = { boundVolumeSnapshotContentName: 'x', readyToUse: true };
+    const it = await aController({
+      with: [aSnapshot({ status }), aContent({ of: aSnapshot({ uid: 'another' }), name: 'x' })],
+    });
+    expect(it.events[0]).toBe(
+      'Warning SnapshotMisbound team/snap: VolumeSnapshotContent is not bound to the VolumeSnapshot correctly',
+    );
+    expect(it.snapshot()?.status?.readyToUse).toBe(false);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#75] given a ready static member, then its group becomes its owner beside the others', async () => {
+    const other = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x' };
+    const snapshot = aStaticSnapshot({
+      metadata: { ownerReferences: [other], finalizers: prepared.finalizers },
+      status: { boundVolumeSnapshotContentName: 'content', readyToUse: true, volumeGroupSnapshotName: 'group' },
+    });
+    const content = aStaticContent({
+      spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } },
+    });
+    const it = await aController({ with: [snapshot, content] });
+    await it.clock.advance(2_000);
+    expect(it.snapshot()?.metadata?.ownerReferences).toEqual([other]);
+    await it.add(aGroup());
+    expect(it.snapshot()?.metadata?.ownerReferences).toEqual([
+      other,
+      {
+        apiVersion: 'groupsnapshot.storage.k8s.io/v1',
+        kind: 'VolumeGroupSnapshot',
+        name: 'group',
+        uid: 'uid-of-group',
+      },
+    ]);
+    await it.stop();
+  });
+
+  it.each([
+    { id: '76', given: 'an empty group name', more: { volumeGroupSnapshotName: '' }, owners: [] },
+    {
+      id: '77',
+      given: 'an owner of another API group',
+      more: {},
+      owners: [{ apiVersion: 'example.com/v1', kind: 'VolumeGroupSnapshot', name: 'group', uid: 'u' }],
+    },
+  ])('[snapshot-controller#$id] given $given, then the snapshot is no member', async ({ more, owners }) => {
+    const snapshot = aSnapshot({
+      metadata: { ...prepared, ownerReferences: owners },
+      status: { ...ready, ...more },
+    });
+    const it = await aController({ with: [snapshot, aContent(), aGroup()] });
+    expect(it.writes().filter((line) => line.includes('volumesnapshots'))).toEqual([]);
+    await it.remove(volumeSnapshots, ref);
+    expect(it.events.filter((line) => line.includes('SnapshotDeletePending'))).toEqual([]);
+    await it.stop();
+  });
+
+  it('[P10] given a resync of a content, then its ready snapshot costs no request', async () => {
+    const it = await aController({
+      with: [aSnapshot({ metadata: prepared, status: ready }), aContent({ status: { readyToUse: true } })],
+    });
+    await it.change(volumeSnapshotContents, { name }, (found) => ({
+      ...found,
+      metadata: { ...found.metadata, labels: { a: 'b' } },
+    }));
+    expect(it.writes()).toEqual([]);
+    await it.stop();
+  });
+});

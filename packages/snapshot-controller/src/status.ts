@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * What the status of a snapshot or a group snapshot has to become by that of its content. Pure; the same for both kinds.
+ *
+ * Fields that are set stay as they are, except readiness and error, which follow the content until the snapshot is ready. Values are
+ * compared, so a status that says it already is not written.
+ */
+import {
+  formatBytes,
+  type Int64,
+  nanosecondsToTime,
+  parseQuantity,
+  type SnapshotError,
+  toBytes,
+} from '@csi-sidecars/volume';
+
+export interface ContentFacts {
+  readonly readyToUse: boolean;
+  /** RFC 3339. */
+  readonly creationTime?: string | undefined;
+  readonly restoreSize?: bigint | undefined;
+  readonly error?: SnapshotError | undefined;
+  readonly groupName?: string | undefined;
+}
+
+interface AnyStatus {
+  readonly creationTime?: string;
+  readonly readyToUse?: boolean;
+  readonly restoreSize?: string;
+  readonly error?: SnapshotError;
+  readonly volumeGroupSnapshotName?: string;
+}
+
+/** The fields of a merge patch. */
+export type StatusPatch = Readonly<Record<string, unknown>>;
+
+/** Undefined: nothing has to change. `bound` is the field that names the content, and its value. */
+export function mergedStatus(
+  status: AnyStatus | undefined,
+  content: ContentFacts,
+  bound: { readonly field: string; readonly name: string },
+): StatusPatch | undefined {
+  const changed: Record<string, unknown> = {};
+  const known = status as Readonly<Record<string, unknown>> | undefined;
+  if (known?.[bound.field] === undefined) changed[bound.field] = bound.name;
+  if (status?.readyToUse !== content.readyToUse) changed['readyToUse'] = content.readyToUse;
+  if (status?.creationTime === undefined && content.creationTime !== undefined) {
+    changed['creationTime'] = content.creationTime;
+  }
+  const size = content.restoreSize;
+  if (size !== undefined && (status?.restoreSize === undefined || (isZero(status.restoreSize) && size > 0n))) {
+    changed['restoreSize'] = formatBytes(size);
+  }
+  if (!isSameError(status?.error, content.error)) changed['error'] = errorPatch(content.error);
+  if (content.groupName !== undefined && status?.volumeGroupSnapshotName === undefined) {
+    changed['volumeGroupSnapshotName'] = content.groupName;
+  }
+  return Object.keys(changed).length === 0 ? undefined : changed;
+}
+
+function isZero(text: string): boolean {
+  const quantity = parseQuantity(text);
+  return quantity !== undefined && toBytes(quantity) === 0n;
+}
+
+function isSameError(left: SnapshotError | undefined, right: SnapshotError | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return left.message === right.message && left.time === right.time;
+}
+
+/** Whole: a field that the content's error lacks goes too. Null removes the error. */
+function errorPatch(error: SnapshotError | undefined): object | null {
+  return error === undefined ? null : { time: error.time ?? null, message: error.message ?? null };
+}
+
+/** What became true by a change of the status, in the order in which it is reported. */
+export type Milestone = 'created' | 'ready';
+
+export function milestones(before: AnyStatus | undefined, after: AnyStatus | undefined): readonly Milestone[] {
+  const reached: Milestone[] = [];
+  if (before?.creationTime === undefined && after?.creationTime !== undefined) reached.push('created');
+  if (before?.readyToUse !== true && after?.readyToUse === true) reached.push('ready');
+  return reached;
+}
+
+/** Undefined for what is no int64: an object of a cluster whose definitions do not validate must not end the process. */
+export function int64(value: Int64 | undefined): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined;
+}
+
+export function timeOf(nanoseconds: Int64 | undefined): string | undefined {
+  const value = int64(nanoseconds);
+  return value === undefined ? undefined : nanosecondsToTime(value);
+}

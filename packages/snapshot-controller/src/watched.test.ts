@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { snapshotAnnotations } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import { aClaim, aDefaultClass, aNode, aProtectedClaim, aVolume, someSettings } from '../testing/builders.ts';
+import { watchedBy } from './watched.ts';
+
+const watched = watchedBy(someSettings());
+const version = { resourceVersion: '7' };
+
+describe('what is kept', () => {
+  const keep = (claim: PersistentVolumeClaim) => watched.claims.transform?.apply(claim);
+
+  it('given a foreign claim, then phase, volume and version are kept, and labels are not', () => {
+    const claim = aClaim({
+      metadata: { ...version, labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['x/y'] },
+    });
+    expect(keep(claim)).toEqual({
+      metadata: { name: 'data', namespace: 'team', uid: 'uid-of-data', ...version },
+      spec: { volumeName: 'pv1' },
+      status: { phase: 'Bound' },
+    });
+  });
+
+  it('given a claim with our finalizer, then it is kept whole, because a PUT takes it off', () => {
+    const claim = aProtectedClaim({ metadata: { labels: { a: 'b' } } });
+    expect(keep(claim)).toBe(claim);
+  });
+
+  it('given what is kept, when it is offered again, then it stays the same', () => {
+    const source = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'snap' };
+    const once = keep(aClaim({ spec: { dataSource: source }, metadata: version }));
+    expect(once?.spec?.dataSource).toEqual(source);
+    expect(keep(once ?? {})).toEqual(once);
+  });
+
+  it.each([true, false])(
+    'given distributed snapshotting %s, then the node affinity of a volume is kept accordingly',
+    (distributed) => {
+      const nodeAffinity = { required: { nodeSelectorTerms: [] } };
+      const volume = aVolume({ metadata: version, spec: { nodeAffinity, mountOptions: ['ro'] } });
+      const { volumes } = watchedBy(someSettings({ distributed }));
+      expect(volumes.transform?.apply(volume)).toEqual({
+        metadata: { name: 'pv1', uid: 'uid-of-pv1', ...version },
+        spec: {
+          claimRef: { namespace: 'team', name: 'data', uid: 'uid-of-data' },
+          csi: { driver: 'd.example.com', volumeHandle: 'handle-1' },
+          volumeMode: 'Filesystem',
+          ...(distributed ? { nodeAffinity } : {}),
+        },
+      });
+    },
+  );
+
+  it('given a class and a node, then the mark of the default and the labels are kept', () => {
+    expect(watched.classes.transform?.apply(aDefaultClass())?.metadata?.annotations).toEqual({
+      [snapshotAnnotations.isDefaultClass]: 'true',
+    });
+    const { nodes } = watchedBy(someSettings({ distributed: true }));
+    expect(nodes?.transform?.apply(aNode('n', { zone: 'a' }))).toEqual({
+      metadata: { name: 'n', uid: 'uid-of-n', labels: { zone: 'a' } },
+    });
+  });
+
+  it('[P21] given that groups are switched off, then nothing of them is watched', () => {
+    const { groups, groupContents, groupClasses, volumes } = watchedBy(someSettings({ groups: false }));
+    expect([groups, groupContents, groupClasses, volumes.indexers]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The whole controller, its real loops, caches and client, over a fake API server, in virtual time. Nothing plays csi-snapshotter by
+ * itself: a test changes contents as the sidecar would.
+ */
+import {
+  createEventRecorder,
+  type EventRecorder,
+  type KubeObject,
+  noMetrics,
+  type ObjectRef,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Resource,
+} from '@csi-sidecars/runtime';
+import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing';
+import {
+  createProcess,
+  createWorld,
+  type ProcessOptions,
+  type RunningController,
+  type World,
+} from '@csi-sidecars/test-driver/testing';
+import {
+  contentNameOf,
+  groupContentNameOf,
+  snapshotFinalizers,
+  type VolumeGroupSnapshot,
+  type VolumeGroupSnapshotContent,
+  type VolumeGroupSnapshotContentStatus,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+  type VolumeSnapshotContentStatus,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
+import { clusterRules } from '../src/rbac.ts';
+import type { SnapshotControllerSettings } from '../src/settings.ts';
+import { createSnapshotController } from '../src/snapshot-controller.ts';
+import { aClaim, aClass, aGroupClass, aVolume, someSettings } from './builders.ts';
+
+export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt' | 'defects'>> {
+  readonly settings?: Partial<SnapshotControllerSettings>;
+  /** Put into the API server before anything starts. Default: the claim `data`, its volume `pv1`, the classes. */
+  readonly seed?: readonly KubeObject[];
+  /** Added to the default seed. */
+  readonly with?: readonly KubeObject[];
+  readonly faults?: readonly FaultRule[];
+  /** Default: what `rbac.ts` asks for, and nothing more. */
+  readonly rules?: readonly AccessRule[];
+  /** `written` to the API server by the real recorder. Default `lines`. */
+  readonly events?: 'lines' | 'written';
+  /** A world that outlived the process that worked on it. */
+  readonly world?: World;
+}
+
+export interface Fixture extends RunningController {
+  /** `Warning SnapshotContentMissing team/snap: text` */
+  readonly events: readonly string[];
+  /** The bodies of `writes()`, in order. */
+  bodies(): readonly unknown[];
+  get<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): T | undefined;
+  snapshot(name?: string): VolumeSnapshot | undefined;
+  /** By default that of the snapshot `snap`. */
+  content(name?: string): VolumeSnapshotContent | undefined;
+  group(name?: string): VolumeGroupSnapshot | undefined;
+  groupContent(name?: string): VolumeGroupSnapshotContent | undefined;
+  claim(name?: string): PersistentVolumeClaim | undefined;
+  /** As by a user or another controller; what is due then runs. */
+  change<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef, change: (object: T) => T): Promise<void>;
+  /** Creates an object; what is due then runs. */
+  add(...objects: readonly KubeObject[]): Promise<void>;
+  /** As kubectl delete: with finalizers the object stays, marked. */
+  remove<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): Promise<void>;
+  /** By force, whatever its finalizers say. */
+  vanish<T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): Promise<void>;
+  /** csi-snapshotter reports on a content. */
+  report(status: VolumeSnapshotContentStatus, name?: string): Promise<void>;
+  reportGroup(status: VolumeGroupSnapshotContentStatus, name?: string): Promise<void>;
+  /** csi-snapshotter has deleted the snapshot in the storage. */
+  letGo(name?: string): Promise<void>;
+  letGroupGo(name?: string): Promise<void>;
+  /** The next so many requests of this kind, e.g. `patch volumesnapshots/status`, meet this. */
+  fault(what: string, fault: Fault, times?: number): void;
+  /** What was read from the API server one by one since the start: `get persistentvolumeclaims data`. */
+  reads(): readonly string[];
+}
+
+export const forbidden: Fault = { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' };
+export const conflict: Fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' };
+
+const snapshotUid = 'uid-of-snap';
+const groupUid = 'uid-of-group';
+
+export async function aController(options: FixtureOptions = {}): Promise<Fixture> {
+  const world = options.world ?? worldOf(options);
+  const seed = options.seed ?? (options.world === undefined ? [aClaim(), aVolume(), aClass(), aGroupClass()] : []);
+  for (const object of [...seed, ...(options.with ?? [])]) world.server.seed(object);
+  const process = createProcess(world, {
+    name: 'snapshot-controller',
+    interrupt: options.interrupt,
+    defects: options.defects,
+  });
+  const lines: string[] = [];
+  const inLines: EventRecorder = {
+    record: ({ metadata }, { type, reason, message }) => {
+      const { namespace, name } = metadata ?? {};
+      const key = namespace === undefined ? name : `${namespace}/${name}`;
+      if (!process.death.aborted) lines.push(`${type} ${reason} ${key}: ${message}`);
+    },
+    flush: () => Promise.resolve(),
+  };
+  const events =
+    options.events === 'written' ? createEventRecorder(process.ports, { component: 'snapshot-controller' }) : inLines;
+  const { metrics, ...ports } = process.ports;
+  const controller = createSnapshotController(
+    { ...ports, metrics: noMetrics, operationMetrics: metrics, events },
+    someSettings(options.settings),
+  );
+  return toFixture(await process.run(controller), lines);
+}
+
+function worldOf({ faults = [], rules = clusterRules }: FixtureOptions): World {
+  const world = createWorld({ serviceAccount: 'kube-system:snapshot-controller', rules, driver: {} });
+  world.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
+  world.faults.push(...faults);
+  return world;
+}
+
+function toFixture(running: RunningController, events: readonly string[]): Fixture {
+  const { server, faults, settle } = running;
+  const get: Fixture['get'] = (resource, ref) => server.objects.get(resource, ref);
+  const change: Fixture['change'] = async (resource, ref, how) => {
+    server.objects.change(resource, ref, how);
+    await settle();
+  };
+  /** The last finalizer of an object that is being deleted takes the object with it. */
+  const without = async <T extends KubeObject>(
+    resource: Resource<T>,
+    ref: ObjectRef,
+    finalizer: string,
+  ): Promise<void> => {
+    const { deletionTimestamp, finalizers = [] } = get(resource, ref)?.metadata ?? {};
+    const kept = finalizers.filter((each) => each !== finalizer);
+    if (deletionTimestamp !== undefined && kept.length === 0) server.objects.remove(resource, ref);
+    else await change(resource, ref, (object) => ({ ...object, metadata: { ...object.metadata, finalizers: kept } }));
+    await settle();
+  };
+  const single = (name = contentNameOf(snapshotUid)): ObjectRef => ({ name });
+  const grouped = (name = groupContentNameOf(groupUid)): ObjectRef => ({ name });
+  return {
+    ...running,
+    events,
+    bodies: () => server.writes().map(({ body }) => body),
+    get,
+    snapshot: (name = 'snap') => get(volumeSnapshots, { namespace: 'team', name }),
+    content: (name) => get(volumeSnapshotContents, single(name)),
+    group: (name = 'group') => get(volumeGroupSnapshots, { namespace: 'team', name }),
+    groupContent: (name) => get(volumeGroupSnapshotContents, grouped(name)),
+    claim: (name = 'data') => get(persistentVolumeClaims, { namespace: 'team', name }),
+    change,
+    async add(...objects) {
+      for (const object of objects) server.seed(object);
+      await settle();
+    },
+    async remove(resource, ref) {
+      server.objects.delete(resource, ref);
+      await settle();
+    },
+    async vanish(resource, ref) {
+      server.objects.remove(resource, ref);
+      await settle();
+    },
+    report: (status, name) => change(volumeSnapshotContents, single(name), (content) => ({ ...content, status })),
+    reportGroup: (status, name) =>
+      change(volumeGroupSnapshotContents, grouped(name), (content) => ({ ...content, status })),
+    letGo: (name) => without(volumeSnapshotContents, single(name), snapshotFinalizers.content),
+    letGroupGo: (name) => without(volumeGroupSnapshotContents, grouped(name), snapshotFinalizers.groupContent),
+    fault: (what, fault, times = 1) => {
+      const when: FaultRule['when'] = ({ verb, resource, subresource }) =>
+        `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}` === what;
+      faults.push({ when, fault, times });
+    },
+    reads: () =>
+      server.requests.filter(({ verb }) => verb === 'get').map(({ resource, name }) => `get ${resource} ${name}`),
+  };
+}
