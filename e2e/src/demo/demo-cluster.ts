@@ -16,6 +16,7 @@ import { withConsent } from '../control-planes/node/consent.ts';
 import { startControlPlane, type ControlPlaneName } from '../control-planes/start-control-plane.ts';
 import { type ControllerName, findProgram } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
+import { installSnapshotApi } from '../snapshot-api/definitions.ts';
 import { createSidecars } from '../scenarios/sidecars.ts';
 import { machineNeedsMet, type TestRun } from '../scenarios/test-run.ts';
 import type { DemoOptions } from './options.ts';
@@ -23,6 +24,8 @@ import type { DemoOptions } from './options.ts';
 export interface DemoCluster {
   readonly api: ApiClient;
   readonly describe: string;
+  /** Whether the snapshot API and our snapshot-controller belong to it. */
+  readonly takesSnapshots: boolean;
   /** Starts the sidecar beside the driver. It is stopped in the clean-up. */
   start(name: ControllerName, driver: { readonly name: string; readonly socket: string }): Promise<SupervisedProcess>;
 }
@@ -76,16 +79,18 @@ export async function embeddedCluster(
   const testRun = await openDemoRun(name, options, cleanUp);
   const { api, controlPlane } = testRun;
   await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  await installSnapshotApi(api, { pass: (ms) => options.clock.sleep(ms) });
   mkdirSync(join(folder, 'scratch'), { recursive: true });
   return {
     api,
     describe: controlPlane.server,
+    takesSnapshots: true,
     start: async (name, { name: driverName, socket }) => {
       const sidecars = createSidecars({
         testRun,
         namespace,
         driverName,
-        socket,
+        socket: () => socket,
         logs: folder,
         scratch: join(folder, 'scratch'),
         cleanUp,
@@ -110,6 +115,8 @@ export async function ownCluster(
   return {
     api,
     describe: kubeconfig,
+    // Installing definitions, and a second snapshot-controller, would change more than this demonstration says.
+    takesSnapshots: false,
     start: async (name, { socket }) => {
       const program = findProgram(name, {});
       const args = [...program.args, `--kubeconfig=${kubeconfig}`, `--csi-address=unix://${socket}`, '--v=5'];

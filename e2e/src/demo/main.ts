@@ -78,7 +78,7 @@ interface Performance {
   readonly signal: AbortSignal;
 }
 
-/** Driver, csi-provisioner and csi-resizer as processes beside a control plane, or beside the user's own cluster. */
+/** Driver and sidecars as processes beside a control plane, or beside the user's own cluster. */
 async function playOnStage(
   { display, signal, kubeconfig }: Performance & { readonly kubeconfig: string | undefined },
   { controlPlane, ...clusterOptions }: DemoClusterOptions & { readonly controlPlane: 'sim' | 'local' | 'kubeconfig' },
@@ -108,7 +108,8 @@ async function playOnStage(
     },
     ({ name, socket }) => `${name} on ${socket}`,
   );
-  for (const name of ['csi-provisioner', 'csi-resizer'] as const) {
+  const snapshots = cluster.takesSnapshots ? (['snapshot-controller', 'csi-snapshotter'] as const) : [];
+  for (const name of ['csi-provisioner', 'csi-resizer', ...snapshots] as const) {
     await display.step(
       name,
       () => cluster.start(name, driver),

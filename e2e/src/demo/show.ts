@@ -10,6 +10,7 @@ import { eventually, type Patience } from '../eventually.ts';
 import { aClaim, aStorageClass } from '../scenarios/objects.ts';
 import type { Display } from './display.ts';
 import type { DemoCluster } from './demo-cluster.ts';
+import { showSnapshot } from './show-snapshot.ts';
 
 export interface Show {
   readonly cluster: DemoCluster;
@@ -26,7 +27,13 @@ const size = '64Mi';
 const grownSize = '128Mi';
 const grownBytes = 128n * 1024n ** 2n;
 
-export async function show({ cluster, driver, dataFolder, namespace, display, patience }: Show): Promise<void> {
+export interface Written {
+  readonly path: string;
+  readonly sum: string;
+}
+
+export async function show(options: Show): Promise<void> {
+  const { cluster, driver, dataFolder, namespace, display, patience } = options;
   const { api } = cluster;
   const className = `${namespace}-class`;
   const until = <T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> =>
@@ -102,6 +109,7 @@ export async function show({ cluster, driver, dataFolder, namespace, display, pa
       }),
     () => `${grownSize} in the claim, the volume object and the driver; the data is the same`,
   );
+  if (cluster.takesSnapshots) await showSnapshot(options, claimName, written);
   await display.step(
     'claim deleted',
     () => api.delete(persistentVolumeClaims, claim),
@@ -124,7 +132,7 @@ export async function show({ cluster, driver, dataFolder, namespace, display, pa
   );
 }
 
-function findFolder(dataFolder: string, handle: string): string | undefined {
+export function findFolder(dataFolder: string, handle: string): string | undefined {
   return globSync(`**/*${handle}*`, { cwd: dataFolder })
     .map((path) => join(dataFolder, path))
     .find((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory());
@@ -136,7 +144,7 @@ function volumeFolder(dataFolder: string, handle: string): string {
   return found;
 }
 
-function writeAndRead(folder: string): { readonly path: string; readonly sum: string } {
+function writeAndRead(folder: string): Written {
   const path = join(folder, 'greeting');
   const data = randomBytes(1024 * 1024);
   writeFileSync(path, data, { flush: true });
@@ -145,6 +153,6 @@ function writeAndRead(folder: string): { readonly path: string; readonly sum: st
   return { path, sum };
 }
 
-function sumOf(bytes: Uint8Array): string {
+export function sumOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -28,6 +28,11 @@ import { modifying } from './resizer/modifying.ts';
 import { nodeExpansion } from './resizer/node-expansion.ts';
 import { inCluster } from './security/in-cluster.ts';
 import { secrecy } from './security/secrets.ts';
+import { snapshotBasics } from './snapshots/basics.ts';
+import { conversion } from './snapshots/conversion.ts';
+import { snapshotDefinitionScenarios } from './snapshots/definitions.ts';
+import { snapshotsDisturbed } from './snapshots/disturbed.ts';
+import { groupSnapshots } from './snapshots/groups.ts';
 import type { Scenario } from './scenario.ts';
 
 export const allScenarios: readonly Scenario[] = [
@@ -40,6 +45,11 @@ export const allScenarios: readonly Scenario[] = [
   ...resizingMany,
   ...nodeExpansion,
   ...modifying,
+  ...snapshotBasics,
+  ...snapshotsDisturbed,
+  ...groupSnapshots,
+  ...snapshotDefinitionScenarios,
+  ...conversion,
   ...data,
   ...topology,
   ...failures,

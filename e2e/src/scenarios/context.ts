@@ -118,7 +118,7 @@ export async function openContext(
     return driver;
   };
   const theSidecars = (): Sidecars => {
-    const { socket } = door ?? theDriver();
+    const socket = (): string => (door ?? theDriver()).socket;
     return (sidecars ??= createSidecars({ testRun, namespace, driverName, socket, logs: folder, scratch, cleanUp }));
   };
 

@@ -5,6 +5,7 @@
  * The scenario itself must remove volumes with policy Retain.
  */
 import {
+  ignoreNotFound,
   persistentVolumeClaims,
   persistentVolumes,
   pods,
@@ -12,6 +13,7 @@ import {
   type KubeObject,
   type Resource,
 } from '@csi-sidecars/runtime';
+import { volumeGroupSnapshotContents, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { csiLabel } from '../deployment/manifests.ts';
 import { mountsBelow } from '../nodes/mounts-below.ts';
 import type { ScenarioContext } from './context.ts';
@@ -38,6 +40,7 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
   await nothingLeft(ctx, 'volume objects', async () =>
     (await api.list(persistentVolumes)).items.filter(({ spec }) => spec?.csi?.driver === driverName).map(nameOf),
   );
+  if (ctx.sidecars.some(({ name }) => name === 'snapshot-controller')) await checkSnapshotLeaks(ctx);
   await nothingLeft(ctx, 'attachments', async () =>
     (await api.list(volumeAttachments)).items.filter(({ spec }) => spec?.attacher === driverName).map(nameOf),
   );
@@ -48,6 +51,19 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
   if (control === undefined || !ctx.testRun.has.has('driver-journal')) return;
   await nothingLeft(ctx, 'volumes in the storage', async () => (await control.volumes()).map(({ id }) => id));
   await nothingLeft(ctx, 'snapshots in the storage', async () => (await control.snapshots()).map(({ id }) => id));
+}
+
+async function checkSnapshotLeaks(ctx: ScenarioContext): Promise<void> {
+  const { api, namespace, driverName } = ctx;
+  await nothingLeft(ctx, 'snapshots', async () => (await api.list(volumeSnapshots, { namespace })).items.map(nameOf));
+  await nothingLeft(ctx, 'snapshot contents', async () =>
+    (await api.list(volumeSnapshotContents)).items.filter(({ spec }) => spec?.driver === driverName).map(nameOf),
+  );
+  await nothingLeft(ctx, 'group snapshot contents', async () => {
+    // A scenario may have removed the definitions of groups.
+    const list = await api.list(volumeGroupSnapshotContents).catch(ignoreNotFound);
+    return (list?.items ?? []).filter(({ spec }) => spec?.driver === driverName).map(nameOf);
+  });
 }
 
 async function nothingLeft(ctx: ScenarioContext, what: string, list: () => Promise<readonly string[]>): Promise<void> {

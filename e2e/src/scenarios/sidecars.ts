@@ -48,7 +48,7 @@ export interface SidecarsDeps {
   readonly testRun: TestRun;
   readonly namespace: string;
   readonly driverName: string;
-  readonly socket: string;
+  readonly socket: () => string;
   readonly logs: string;
   /** Folder for kubeconfigs. */
   readonly scratch: string;
@@ -98,7 +98,9 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
       const program = findProgram(name, ofImplementation(testRun, implementation));
       const asReplica = replica === undefined ? [] : underHostName(replica);
       const command = [...asReplica, ...connection.before, program.command, ...program.args];
-      const line = [...command, ...connection.args, `--csi-address=unix://${socket}`, '-v=5', ...args];
+      // One program has no driver.
+      const driver = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${socket()}`];
+      const line = [...command, ...connection.args, ...driver, '-v=5', ...args];
       const sidecar = await supervise(
         {
           name: id,

@@ -7,6 +7,10 @@ import { someSettings as someProvisionerSettings } from '@csi-sidecars/provision
 import { createResizer } from '@csi-sidecars/resizer';
 import { someSettings as someResizerSettings } from '@csi-sidecars/resizer/testing';
 import { createEventRecorder } from '@csi-sidecars/runtime';
+import { createSnapshotController } from '@csi-sidecars/snapshot-controller';
+import { someSettings as someSnapshotControllerSettings } from '@csi-sidecars/snapshot-controller/testing';
+import { createSnapshotter } from '@csi-sidecars/snapshotter';
+import { someSettings as someSnapshotterSettings } from '@csi-sidecars/snapshotter/testing';
 import type { BuiltControllerName } from '../../../scripts/manifests.ts';
 import type { SidecarProgram } from './sidecar-process.ts';
 
@@ -26,6 +30,26 @@ export const programs: Readonly<Record<BuiltControllerName, SidecarProgram>> = {
       createResizer(
         { ...parts, events: createEventRecorder(parts, { component: `external-resizer ${driver.name}` }) },
         { driver: { ...driver, expansion: 'controller' }, settings: someResizerSettings() },
+      ),
+  },
+  'csi-snapshotter': {
+    name: 'csi-snapshotter',
+    create: (parts, driver) =>
+      createSnapshotter(
+        { ...parts, events: createEventRecorder(parts, { component: `csi-snapshotter ${driver.name}` }) },
+        { driver, settings: someSnapshotterSettings() },
+      ),
+  },
+  'snapshot-controller': {
+    name: 'snapshot-controller',
+    create: (parts) =>
+      createSnapshotController(
+        {
+          ...parts,
+          events: createEventRecorder(parts, { component: 'snapshot-controller' }),
+          operationMetrics: parts.metrics,
+        },
+        someSnapshotControllerSettings(),
       ),
   },
 };

@@ -52,7 +52,7 @@ async function run({ seed, steps, end }: Story, point: number): Promise<End | un
     await process.clock.advance(5_000);
     if (where !== undefined && !isDead) {
       isDead = true;
-      process = await aController({ world: process.crash() });
+      process = await aController({ cluster: process.crash() });
       await process.clock.advance(5_000);
     }
   }

@@ -4,7 +4,7 @@ import type { KubeObject } from '@csi-sidecars/runtime';
 import { leases } from '@csi-sidecars/runtime';
 import { freePort, settle } from '@csi-sidecars/runtime/testing';
 import { parseFlags, resolveGates, usageText } from '@csi-sidecars/sidecar';
-import { type FakeWorld, fakeWorld, realArgumentLists } from '@csi-sidecars/sidecar/testing';
+import { type FakeHost, fakeHost, realArgumentLists } from '@csi-sidecars/sidecar/testing';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { describe, expect, it, vi } from 'vitest';
@@ -20,29 +20,29 @@ interface Options {
 }
 
 interface Running extends AsyncDisposable {
-  readonly world: FakeWorld;
+  readonly host: FakeHost;
   readonly code: Promise<number>;
 }
 
 function run({ args = [], kinds = 'all', seed = [] }: Options = {}): Running {
-  const world = fakeWorld({ args });
-  if (kinds !== 'none') world.server.addTypes(...snapshotTypes);
-  if (kinds === 'all') world.server.addTypes(...groupSnapshotTypes);
-  for (const object of seed) world.server.seed(object);
-  const code = runSnapshotController({ world, lifecycle: world.lifecycle });
+  const host = fakeHost({ args });
+  if (kinds !== 'none') host.server.addTypes(...snapshotTypes);
+  if (kinds === 'all') host.server.addTypes(...groupSnapshotTypes);
+  for (const object of seed) host.server.seed(object);
+  const code = runSnapshotController({ host, lifecycle: host.lifecycle });
   code.catch(() => undefined);
   return {
-    world,
+    host,
     code,
     [Symbol.asyncDispose]: async () => {
-      world.stop();
+      host.stop();
       await Promise.race([code.catch(() => 0), settle()]);
     },
   };
 }
 
-const watched = ({ world }: Running): readonly string[] =>
-  world.server.requests
+const watched = ({ host }: Running): readonly string[] =>
+  host.server.requests
     .filter(({ verb }) => verb === 'watch')
     .map(({ resource }) => resource)
     .toSorted();
@@ -55,15 +55,15 @@ const single = [
 ];
 const all = [...single, 'volumegroupsnapshotclasses', 'volumegroupsnapshotcontents', 'volumegroupsnapshots'].toSorted();
 const cluster = [aClaim(), aVolume(), aClass(), aSnapshot()];
-const isTaken = ({ world }: Running): boolean =>
-  world.server.objects.get(volumeSnapshots, { namespace: 'team', name: 'snap' })?.status
+const isTaken = ({ host }: Running): boolean =>
+  host.server.objects.get(volumeSnapshots, { namespace: 'team', name: 'snap' })?.status
     ?.boundVolumeSnapshotContentName !== undefined;
 
 /** Virtual time goes on in small steps, as the program asks for it. */
 async function pass(it: Running, ms: number, stepMs = 100): Promise<void> {
   for (let passed = 0; passed < ms; passed += stepMs) {
     await settle();
-    await it.world.clock.advance(stepMs);
+    await it.host.clock.advance(stepMs);
   }
   await settle();
 }
@@ -73,7 +73,7 @@ describe('the definitions', () => {
     await using it = run({ kinds: 'none', seed: [] });
     await pass(it, 10_000);
     expect(watched(it)).toEqual([]);
-    it.world.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
+    it.host.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
     await pass(it, 10_000);
     expect(watched(it)).toEqual(all);
   });
@@ -81,16 +81,16 @@ describe('the definitions', () => {
   it('[snapshot-controller#173] given definitions that never come, then exit code 1 after the limit', async () => {
     await using it = run({ kinds: 'none' });
     await pass(it, 29_500);
-    expect(it.world.logged()).not.toContain('Exiting due to failure');
+    expect(it.host.logged()).not.toContain('Exiting due to failure');
     await pass(it, 1_000);
     expect(await it.code).toBe(1);
-    expect(it.world.logged()).toContain('Exiting due to failure to ensure CRDs exist during startup');
+    expect(it.host.logged()).toContain('Exiting due to failure to ensure CRDs exist during startup');
   });
 
   it('[snapshot-controller#175] given a limit of zero, then it is one second', async () => {
     await using it = run({ kinds: 'none', args: ['--retry-crd-interval-max=0'] });
     await pass(it, 900);
-    expect(it.world.logged()).not.toContain('Exiting due to failure');
+    expect(it.host.logged()).not.toContain('Exiting due to failure');
     await pass(it, 300);
     expect(await it.code).toBe(1);
   });
@@ -100,13 +100,13 @@ describe('the definitions', () => {
     await pass(it, 2_000);
     await vi.waitFor(() => expect(isTaken(it)).toBe(true));
     expect(watched(it)).toEqual(single);
-    expect(it.world.logged()).toContain('disabling the VolumeGroupSnapshot feature for this run');
+    expect(it.host.logged()).toContain('disabling the VolumeGroupSnapshot feature for this run');
   });
 
   it('given the gate of groups is off, then they are neither asked for nor watched', async () => {
     await using it = run({ args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] });
     await vi.waitFor(() => expect(watched(it)).toEqual(single));
-    expect(it.world.server.requests.some(({ resource }) => resource.startsWith('volumegroup'))).toBe(false);
+    expect(it.host.server.requests.some(({ resource }) => resource.startsWith('volumegroup'))).toBe(false);
   });
 
   it('[snapshot-controller#122, 121] given distributed snapshotting, then nodes are watched, and without it they are not', async () => {
@@ -123,7 +123,7 @@ describe('the process', () => {
     const args = [`--http-endpoint=127.0.0.1:${port}`, '--leader-election', '--leader-election-namespace=ns'];
     await using it = run({ args, seed: cluster });
     await vi.waitFor(async () => {
-      await it.world.clock.advance(10);
+      await it.host.clock.advance(10);
       expect(isTaken(it)).toBe(true);
     });
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -140,7 +140,7 @@ describe('the process', () => {
   it('[snapshot-controller#176] given leader election, then the lease has the name of upstream, and who loses it ends with 1', async () => {
     await using it = run({ args: ['--leader-election', '--leader-election-namespace=ns'], seed: cluster });
     const ref = { namespace: 'ns', name: 'snapshot-controller-leader' };
-    const { server, clock } = it.world;
+    const { server, clock } = it.host;
     await vi.waitFor(() => expect(server.objects.get(leases, ref)?.spec?.holderIdentity).toBe('pod-1'));
     server.objects.change(leases, ref, (lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'pod-2' } }));
     for (let i = 0; i < 30; i++) {
@@ -148,19 +148,19 @@ describe('the process', () => {
       await clock.advance(1_000);
     }
     expect(await it.code).toBe(1);
-    expect(it.world.logged()).toContain('Stopped leading');
+    expect(it.host.logged()).toContain('Stopped leading');
   });
 
   it('[snapshot-controller#177, 178] given a stop while a request is under way, then it is finished, its event is sent, and nothing crashes', async () => {
     await using it = run({ seed: cluster });
     await vi.waitFor(async () => {
-      await it.world.clock.advance(10);
+      await it.host.clock.advance(10);
       expect(isTaken(it)).toBe(true);
     });
-    it.world.stop();
+    it.host.stop();
     await pass(it, 3_000);
     expect(await it.code).toBe(0);
-    const events = it.world.server.writes().filter(({ resource }) => resource === 'events');
+    const events = it.host.server.writes().filter(({ resource }) => resource === 'events');
     expect(events.map(({ body }) => (body as { readonly reason?: string }).reason)).toEqual(['CreatingSnapshot']);
   });
 
@@ -175,12 +175,12 @@ describe('the process', () => {
     await using it = run({ args });
     await pass(it, 1_000);
     expect(await it.code).toBe(code);
-    expect(it.world.logged()).toContain(line);
+    expect(it.host.logged()).toContain(line);
   });
 
   it('given --version, then name and version, and 0', async () => {
     await using it = run({ args: ['--version'] });
-    expect([await it.code, it.world.printed()]).toEqual([0, '/program v1.2.3\n']);
+    expect([await it.code, it.host.printed()]).toEqual([0, '/program v1.2.3\n']);
   });
 });
 

@@ -16,10 +16,10 @@ import {
 import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing';
 import {
   createProcess,
-  createWorld,
+  createTestCluster,
   type ProcessOptions,
   type RunningController,
-  type World,
+  type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import {
   contentNameOf,
@@ -53,8 +53,8 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   readonly rules?: readonly AccessRule[];
   /** `written` to the API server by the real recorder. Default `lines`. */
   readonly events?: 'lines' | 'written';
-  /** A world that outlived the process that worked on it. */
-  readonly world?: World;
+  /** A cluster that outlived the process that worked on it. */
+  readonly cluster?: TestCluster;
 }
 
 export interface Fixture extends RunningController {
@@ -96,10 +96,10 @@ const snapshotUid = 'uid-of-snap';
 const groupUid = 'uid-of-group';
 
 export async function aController(options: FixtureOptions = {}): Promise<Fixture> {
-  const world = options.world ?? worldOf(options);
-  const seed = options.seed ?? (options.world === undefined ? [aClaim(), aVolume(), aClass(), aGroupClass()] : []);
-  for (const object of [...seed, ...(options.with ?? [])]) world.server.seed(object);
-  const process = createProcess(world, {
+  const cluster = options.cluster ?? clusterOf(options);
+  const seed = options.seed ?? (options.cluster === undefined ? [aClaim(), aVolume(), aClass(), aGroupClass()] : []);
+  for (const object of [...seed, ...(options.with ?? [])]) cluster.server.seed(object);
+  const process = createProcess(cluster, {
     name: 'snapshot-controller',
     interrupt: options.interrupt,
     defects: options.defects,
@@ -123,11 +123,11 @@ export async function aController(options: FixtureOptions = {}): Promise<Fixture
   return toFixture(await process.run(controller), lines);
 }
 
-function worldOf({ faults = [], rules = clusterRules }: FixtureOptions): World {
-  const world = createWorld({ serviceAccount: 'kube-system:snapshot-controller', rules, driver: {} });
-  world.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
-  world.faults.push(...faults);
-  return world;
+function clusterOf({ faults = [], rules = clusterRules }: FixtureOptions): TestCluster {
+  const cluster = createTestCluster({ serviceAccount: 'kube-system:snapshot-controller', rules, driver: {} });
+  cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
+  cluster.faults.push(...faults);
+  return cluster;
 }
 
 function toFixture(running: RunningController, events: readonly string[]): Fixture {

@@ -43,9 +43,9 @@ async function run(story: Story, point: number): Promise<End | undefined> {
     await first.stop();
     return undefined;
   }
-  const world = first.crash();
+  const cluster = first.crash();
   story.meanwhile?.(first);
-  const next = await aSnapshotter({ world });
+  const next = await aSnapshotter({ cluster });
   await next.clock.advance(600_000);
   const content = next.content() ?? next.group();
   await next.stop();

@@ -3,7 +3,7 @@
 import { csiError, type Handlers } from '@csi-sidecars/csi/testing';
 import { type KubeObject, leases } from '@csi-sidecars/runtime';
 import { freePort, type ResourceType, settle } from '@csi-sidecars/runtime/testing';
-import { type DrivenProgram, fakeWorld, runOverDriver } from '@csi-sidecars/sidecar/testing';
+import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { describe, expect, it, vi } from 'vitest';
@@ -41,14 +41,14 @@ const run = ({ handlers = {}, args = [], seed = [], env = {}, types = all }: Opt
 
 const started = ['GetPluginInfo', 'Probe', 'ControllerGetCapabilities', 'GroupControllerGetCapabilities'];
 const requested = (it: DrivenProgram, wanted: string): readonly string[] =>
-  it.world.server.requests
+  it.host.server.requests
     .filter(({ verb }) => verb === wanted)
     .map(({ resource }) => resource)
     .toSorted();
 const single = ['volumesnapshotclasses', 'volumesnapshotcontents'];
 const both = ['volumegroupsnapshotclasses', 'volumegroupsnapshotcontents', ...single];
 const ready = (it: DrivenProgram): boolean | undefined =>
-  it.world.server.objects.get(volumeSnapshotContents, { name: 'content' })?.status?.readyToUse;
+  it.host.server.objects.get(volumeSnapshotContents, { name: 'content' })?.status?.readyToUse;
 
 describe('the start', () => {
   it('given a driver with everything, then its name is asked for before it is probed, and both kinds are watched', async () => {
@@ -62,7 +62,7 @@ describe('the start', () => {
     await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
     expect(requested(snapshotter, 'watch')).toEqual(single);
     expect(snapshotter.calls()).not.toContain('GroupControllerGetCapabilities');
-    expect(snapshotter.world.logged()).toContain('volume group snapshots are disabled');
+    expect(snapshotter.host.logged()).toContain('volume group snapshots are disabled');
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe('the start', () => {
         seed: [aGroupClass(), aGroupContent()],
       });
       await vi.waitFor(() => expect(snapshotter.calls()).toContain('CreateVolumeGroupSnapshot'));
-      expect(snapshotter.world.logged()).toContain(line);
+      expect(snapshotter.host.logged()).toContain(line);
     },
   );
 
@@ -84,7 +84,7 @@ describe('the start', () => {
     await using snapshotter = await run({ args: ['--feature-gates=CSIVolumeGroupSnapshot=false'] });
     await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(single));
     expect(snapshotter.calls()).toEqual(started.slice(0, 3));
-    expect(snapshotter.world.server.requests.filter(({ resource }) => resource.includes('group'))).toEqual([]);
+    expect(snapshotter.host.server.requests.filter(({ resource }) => resource.includes('group'))).toEqual([]);
   });
 
   it('[csi-snapshotter#124] given a driver that is not ready, then it is probed every second, beyond a call that times out', async () => {
@@ -96,7 +96,7 @@ describe('the start', () => {
     await vi.waitFor(() => expect(snapshotter.calls()).toContain('Probe'));
     await vi.waitFor(async () => {
       await settle();
-      await snapshotter.world.clock.advance(1_000);
+      await snapshotter.host.clock.advance(1_000);
       expect(snapshotter.calls()).toContain('GroupControllerGetCapabilities');
     });
     expect(snapshotter.calls().filter((it) => it === 'Probe')).toHaveLength(4);
@@ -127,7 +127,7 @@ describe('the start', () => {
   ])('given a driver with $given, then one line and 1', async ({ handlers, line }) => {
     await using snapshotter = await run({ handlers });
     expect(await snapshotter.code).toBe(1);
-    expect(snapshotter.world.logged()).toContain(line);
+    expect(snapshotter.host.logged()).toContain(line);
     expect(requested(snapshotter, 'watch')).toEqual([]);
   });
 
@@ -142,16 +142,16 @@ describe('the start', () => {
     { id: '', args: ['--feature-gates=NoSuchGate=true'], code: 255, line: 'NoSuchGate' },
     { id: '', args: ['--snapshot-name-prefix='], code: 1, line: '--snapshot-name-prefix' },
   ])('$id given $args, then one clear line and $code', async ({ args, code, line }) => {
-    const world = fakeWorld({ args });
-    expect(await runSnapshotter({ world, lifecycle: world.lifecycle })).toBe(code);
-    expect(world.logged()).toContain(line);
+    const host = fakeHost({ args });
+    expect(await runSnapshotter({ host, lifecycle: host.lifecycle })).toBe(code);
+    expect(host.logged()).toContain(line);
   });
 
   it('given a wrong flag of groups, then it ends with 1, and with the gate off it does not matter', async () => {
     const args = ['--groupsnapshot-name-prefix='];
     await using refused = await run({ args });
     expect(await refused.code).toBe(1);
-    expect(refused.world.logged()).toContain('--groupsnapshot-name-prefix cannot be empty');
+    expect(refused.host.logged()).toContain('--groupsnapshot-name-prefix cannot be empty');
     await using off = await run({ args: [...args, '--feature-gates=CSIVolumeGroupSnapshot=false'] });
     await vi.waitFor(() => expect(requested(off, 'watch')).toEqual(single));
   });
@@ -161,7 +161,7 @@ describe('the start', () => {
     expect([await without.code, without.calls()]).toEqual([255, []]);
     await using snapshotter = await run({ args: ['--node-deployment'], env: { NODE_NAME: 'node-1' } });
     await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(both));
-    const watches = snapshotter.world.server.requests.filter(({ verb }) => verb === 'watch');
+    const watches = snapshotter.host.server.requests.filter(({ verb }) => verb === 'watch');
     const selected = watches.filter(({ path }) => decodeURIComponent(path).includes('managed-by=node-1'));
     expect(selected.map(({ resource }) => resource).toSorted()).toEqual([
       'volumegroupsnapshotcontents',
@@ -178,18 +178,18 @@ describe('the start', () => {
   });
 
   it('[csi-snapshotter#129] given no socket, then 1 after 30 s', async () => {
-    const world = fakeWorld({ args: ['--csi-address=/nonexistent/csi.sock'] });
+    const host = fakeHost({ args: ['--csi-address=/nonexistent/csi.sock'] });
     let code: number | undefined;
-    void runSnapshotter({ world, lifecycle: world.lifecycle }).then((it) => (code = it));
+    void runSnapshotter({ host, lifecycle: host.lifecycle }).then((it) => (code = it));
     for (let second = 0; second < 29; second++) {
       await new Promise((resolve) => setImmediate(resolve));
       await settle();
-      await world.clock.advance(1_000);
+      await host.clock.advance(1_000);
     }
     expect(code).toBeUndefined();
     await vi.waitFor(async () => {
       await settle();
-      await world.clock.advance(1_000);
+      await host.clock.advance(1_000);
       expect(code).toBe(1);
     });
   });
@@ -200,19 +200,19 @@ it('[csi-snapshotter#130] given the driver ends while the program is idle, then 
   await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(both));
   snapshotter.driver.stop();
   expect(await snapshotter.code).toBe(1);
-  expect(snapshotter.world.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
+  expect(snapshotter.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
 });
 
 it('P13: given a failure that says nothing about the kinds, then groups stay on, and single snapshots work meanwhile', async () => {
   await using snapshotter = await runOverDriver(
     (deps) => {
-      const { world } = deps;
-      const connectApi: typeof world.connectApi = async (options) => {
-        const { client, close } = await world.connectApi(options);
+      const { host } = deps;
+      const connectApi: typeof host.connectApi = async (options) => {
+        const { client, close } = await host.connectApi(options);
         const list: typeof client.list = () => Promise.reject(new Error('timeout'));
         return { client: { ...client, list }, close };
       };
-      return runSnapshotter({ ...deps, world: { ...world, connectApi } });
+      return runSnapshotter({ ...deps, host: { ...host, connectApi } });
     },
     { handlers: healthy, types: all, seed: [aClass(), aContent()] },
   );
@@ -241,8 +241,8 @@ it('given an error, then its event is in namespace default, from the component o
     seed: [aClass(), aContent()],
   });
   await vi.waitFor(async () => {
-    await snapshotter.world.clock.advance(50);
-    const events = snapshotter.world.server.writes().filter(({ resource }) => resource === 'events');
+    await snapshotter.host.clock.advance(50);
+    const events = snapshotter.host.server.writes().filter(({ resource }) => resource === 'events');
     expect(events[0]?.body).toMatchObject({
       metadata: { namespace: 'default' },
       type: 'Warning',
@@ -262,7 +262,7 @@ describe('the election', () => {
     await using snapshotter = await run({ args, handlers: { [name]: () => ({ name: 'hostpath.csi.k8s.io' }) } });
     const lease = { namespace: 'ns', name: 'external-snapshotter-leader-hostpath-csi-k8s-io' };
     await vi.waitFor(() =>
-      expect(snapshotter.world.server.objects.get(leases, lease)?.spec?.holderIdentity).toBe('pod-1'),
+      expect(snapshotter.host.server.objects.get(leases, lease)?.spec?.holderIdentity).toBe('pod-1'),
     );
   });
 
@@ -274,15 +274,15 @@ describe('the election', () => {
       seed: [aClass(), aContent()],
     });
     await vi.waitFor(() => expect(snapshotter.calls()).toContain('CreateSnapshot'));
-    const { server } = snapshotter.world;
-    snapshotter.world.stop();
+    const { server } = snapshotter.host;
+    snapshotter.host.stop();
     await settle();
     server.clearRequests();
     answer.resolve({ snapshot: { snapshot_id: 's', ready_to_use: true } });
     let ended = false;
     void snapshotter.code.then(() => (ended = true));
     await vi.waitFor(async () => {
-      await snapshotter.world.clock.advance(100);
+      await snapshotter.host.clock.advance(100);
       expect(ended).toBe(true);
     });
     const writes = server

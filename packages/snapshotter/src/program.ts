@@ -20,7 +20,7 @@ import { createSnapshotter } from './snapshotter.ts';
 type Context = SidecarContext<SnapshotterValues, SnapshotterGate>;
 
 export function runSnapshotter(deps: ProgramDeps): Promise<number> {
-  const { env } = deps.world;
+  const { env } = deps.host;
   return runSidecar<SnapshotterValues, SnapshotterGate>(deps, snapshotterProgram, {
     // As upstream, whose fatal logger ends the process.
     start: { gateExitCode: exitCodes.fatal },

@@ -6,10 +6,10 @@ import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing
 import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createProcess,
-  createWorld,
+  createTestCluster,
   type ProcessOptions,
   type RunningController,
-  type World,
+  type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import {
   volumeGroupSnapshotContents,
@@ -38,8 +38,8 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   readonly rules?: readonly AccessRule[];
   /** `written` to the API server by the real recorder. Default `lines`. */
   readonly events?: 'lines' | 'written';
-  /** A world that outlived the process that worked on it. */
-  readonly world?: World;
+  /** A cluster that outlived the process that worked on it. */
+  readonly cluster?: TestCluster;
 }
 
 export interface Fixture extends RunningController {
@@ -68,10 +68,10 @@ export const forbidden: Fault = { kind: 'status', point: 'before', code: 403, re
 export const conflict: Fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' };
 
 export async function aSnapshotter(options: FixtureOptions = {}): Promise<Fixture> {
-  const world = options.world ?? (await worldOf(options));
-  const seed = options.seed ?? (options.world === undefined ? [aContent(), aClass(), aGroupClass()] : []);
-  for (const object of seed) world.server.seed(object);
-  const process = createProcess(world, {
+  const cluster = options.cluster ?? (await clusterOf(options));
+  const seed = options.seed ?? (options.cluster === undefined ? [aContent(), aClass(), aGroupClass()] : []);
+  for (const object of seed) cluster.server.seed(object);
+  const process = createProcess(cluster, {
     name: 'csi-snapshotter',
     interrupt: options.interrupt,
     defects: options.defects,
@@ -87,7 +87,7 @@ export async function aSnapshotter(options: FixtureOptions = {}): Promise<Fixtur
     options.events === 'written'
       ? createEventRecorder(process.ports, { component: `csi-snapshotter ${driverName}` })
       : inLines;
-  const driver = driverInfoOf(world.driver.settings);
+  const driver = driverInfoOf(cluster.driver.settings);
   const snapshotter = createSnapshotter(
     { ...process.ports, events },
     { driver, settings: someSettings(options.settings) },
@@ -96,7 +96,12 @@ export async function aSnapshotter(options: FixtureOptions = {}): Promise<Fixtur
 }
 
 /** With three volumes of 1Gi that the driver made: `volume-1` to `volume-3`. */
-async function worldOf({ controller, model, faults = [], rules = clusterRules }: FixtureOptions): Promise<World> {
+async function clusterOf({
+  controller,
+  model,
+  faults = [],
+  rules = clusterRules,
+}: FixtureOptions): Promise<TestCluster> {
   const capabilities = {
     ...allCapabilities,
     controller: [
@@ -105,20 +110,20 @@ async function worldOf({ controller, model, faults = [], rules = clusterRules }:
       ...(controller ?? (['LIST_SNAPSHOTS'] as const)),
     ],
   };
-  const world = createWorld({
+  const cluster = createTestCluster({
     serviceAccount: 'csi:snapshotter',
     rules,
     driver: { name: driverName, capabilities, ...model },
   });
-  world.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
+  cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
   for (const name of ['a', 'b', 'c']) {
     const capability = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
     const request = { name, volume_capabilities: [capability], capacity_range: { required_bytes: gib.toString() } };
-    await world.driver.channel().call('/csi.v1.Controller/CreateVolume', request, { timeoutMs: 1_000 });
+    await cluster.driver.channel().call('/csi.v1.Controller/CreateVolume', request, { timeoutMs: 1_000 });
   }
-  world.driver.forgetCalls();
-  world.faults.push(...faults);
-  return world;
+  cluster.driver.forgetCalls();
+  cluster.faults.push(...faults);
+  return cluster;
 }
 
 function toFixture(running: RunningController, events: readonly string[]): Fixture {

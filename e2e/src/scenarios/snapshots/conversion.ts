@@ -47,17 +47,17 @@ async function startWebhook(ctx: ScenarioContext): Promise<string> {
   writeFileSync(join(folder, 'tls.crt'), cert);
   writeFileSync(join(folder, 'tls.key'), key);
   const port = await freePort();
-  const { command, args } = findProgram('snapshot-conversion-webhook', ctx.world.env);
+  const { command, args } = findProgram('snapshot-conversion-webhook', ctx.testRun.env);
   const files = [`--tls-cert-file=${join(folder, 'tls.crt')}`, `--tls-private-key-file=${join(folder, 'tls.key')}`];
   const webhook = await supervise(
     {
       name: 'snapshot-conversion-webhook',
       command,
       args: [...args, ...files, `--port=${port}`, '--v=2'],
-      env: { PATH: ctx.world.env['PATH'] },
+      env: { PATH: ctx.testRun.env['PATH'] },
       logFile: join(ctx.folder, 'snapshot-conversion-webhook.log'),
     },
-    ctx.world.clock,
+    ctx.testRun.clock,
   );
   ctx.cleanUp.use(webhook);
   await convertBy(ctx, {

@@ -89,7 +89,7 @@ export const snapshotDefinitionScenarios: readonly Scenario[] = [
     serial,
     run: async (ctx) => {
       await remove(ctx, group);
-      await installSnapshotApi(ctx.api, { groups: [single], pass: (ms) => ctx.world.clock.sleep(ms, ctx.signal) });
+      await installSnapshotApi(ctx.api, { groups: [single], pass: (ms) => ctx.testRun.clock.sleep(ms, ctx.signal) });
       await startSnapshotController(ctx, ['--retry-crd-interval-max=2s']);
       await takesOne(ctx);
     },

@@ -133,7 +133,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
       for (const [at, name] of names.entries()) {
         await createSnapshot(ctx, { name, volumeSnapshotClassName });
         // Each time a little later in the life of the last one.
-        await ctx.world.clock.sleep(at * 15, ctx.signal);
+        await ctx.testRun.clock.sleep(at * 15, ctx.signal);
         if (at % 2 === 1) await controller?.kill();
       }
 

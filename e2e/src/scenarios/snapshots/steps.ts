@@ -50,7 +50,7 @@ export async function readyToSnapshot(ctx: ScenarioContext, options: ReadyOption
 }
 
 export async function installDefinitions(ctx: ScenarioContext): Promise<void> {
-  await installSnapshotApi(ctx.api, { pass: (ms) => ctx.world.clock.sleep(ms, ctx.signal) });
+  await installSnapshotApi(ctx.api, { pass: (ms) => ctx.testRun.clock.sleep(ms, ctx.signal) });
 }
 
 export async function startSnapshotter(ctx: ScenarioContext, args: readonly string[] = []): Promise<void> {

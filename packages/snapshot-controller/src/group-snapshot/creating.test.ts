@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Dynamic groups from their creation until their members exist and they are ready. */
-import type { KubeObject, PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import {
   memberNamesOf,
@@ -451,7 +451,8 @@ describe('members', () => {
   it('[P22] given a PersistentVolume without a claim, then the member has no claim', async () => {
     const it = await given();
     const { claimRef: _, ...spec } = aVolume({ handle: 'free' }).spec ?? {};
-    await it.add({ ...aVolume({ name: 'free' }), spec });
+    const volume: PersistentVolume = { ...aVolume({ name: 'free' }), spec };
+    await it.add(volume);
     await it.reportGroup({ ...cut, volumeSnapshotInfoList: [{ volumeHandle: 'free', snapshotHandle: 's' }] });
     const { snapshot } = memberNamesOf('uid-of-group', 'free');
     expect(snapshotNamed(it, snapshot)?.spec?.source?.persistentVolumeClaimName).toBe('');
@@ -568,7 +569,7 @@ describe('the status of a group', () => {
     const it = await given();
     await it.reportGroup(cut);
     const status = it.group()?.status;
-    const again = await aController({ world: it.crash() });
+    const again = await aController({ cluster: it.crash() });
     expect([again.group()?.status, again.events]).toEqual([status, []]);
     await again.stop();
   });

@@ -323,9 +323,9 @@ it('[csi-snapshotter#81] given a content that vanishes during the call, then an 
 
 it('[csi-snapshotter#82] given a content that was deleted while the process was down, then there is nothing to do', async () => {
   const first = await aSnapshotter({ seed: [aClass(), aContent({ status: full })] });
-  const world = first.crash();
-  world.server.objects.remove(volumeSnapshotContents, { name: 'content' });
-  const next = await aSnapshotter({ world });
+  const cluster = first.crash();
+  cluster.server.objects.remove(volumeSnapshotContents, { name: 'content' });
+  const next = await aSnapshotter({ cluster });
   await next.clock.advance(1_000_000);
   expect([next.calls(), next.writes(), next.events]).toEqual([[], [], []]);
   await next.stop();
