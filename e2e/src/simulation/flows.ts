@@ -17,6 +17,10 @@ export interface Flow {
   readonly zones?: readonly string[];
   /** Nodes to which the driver attaches volumes. Default none: the driver cannot attach. */
   readonly attachTo?: readonly string[];
+  /** Programs that run beside it, without faults. Default none. */
+  readonly companions?: readonly SidecarProgram[];
+  /** The driver takes snapshots. Default: it does not. */
+  readonly snapshots?: boolean;
   /** How the driver expands volumes. Default: not at all. */
   readonly expands?: Expanding;
   /** The preparation, which runs without faults and is not enumerated. */

@@ -11,6 +11,7 @@
 import { persistentVolumeClaims, persistentVolumes, type KubeObject } from '@csi-sidecars/runtime';
 import { defaultSettings } from '@csi-sidecars/test-driver';
 import { unguardedAttachments, unsettledAttachments, type Stage } from './attachment-invariants.ts';
+import { leakedSnapshots, unsettledSnapshots } from './snapshot-invariants.ts';
 
 export interface StepChecks {
   afterStep(): void;
@@ -54,7 +55,7 @@ export function createStepChecks({ server, driver }: Stage): StepChecks {
 }
 
 export interface QuietState {
-  /** Volumes in the driver without an object in the API. */
+  /** Volumes and snapshots in the driver without an object in the API. */
   readonly leaked: readonly string[];
   readonly breaches: readonly string[];
 }
@@ -87,7 +88,11 @@ export function checkWhenQuiet({ server, driver }: Stage): QuietState {
     .volumes()
     .filter(({ id }) => !recorded.has(id))
     .map(({ name }) => name);
-  return { leaked, breaches: [...breaches, ...unsettledAttachments({ server, driver })] };
+  const stage = { server, driver };
+  return {
+    leaked: [...leaked, ...leakedSnapshots(stage)],
+    breaches: [...breaches, ...unsettledAttachments(stage), ...unsettledSnapshots(stage)],
+  };
 }
 
 /** A volume may exist for the claim that no PersistentVolume records. */

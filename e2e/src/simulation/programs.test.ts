@@ -5,6 +5,7 @@ import { attachFlows } from './attach-flows.ts';
 import { flows } from './flows.ts';
 import { programs } from './programs.ts';
 import { resizeFlows } from './resize-flows.ts';
+import { snapshotFlows } from './snapshot-flows.ts';
 
 const controllers = manifests
   .filter(({ kind, state }) => kind === 'controller' && state === 'built')
@@ -17,7 +18,7 @@ it('given the manifests, then the simulation has each controller that is built, 
 });
 
 it('given the manifests, then flows with crash points exist for each controller that is built', () => {
-  const simulated = [...flows, ...attachFlows, ...resizeFlows].map(
+  const simulated = [...flows, ...attachFlows, ...resizeFlows, ...snapshotFlows].map(
     ({ program = programs['csi-provisioner'] }) => program.name,
   );
   expect([...new Set(simulated)].toSorted()).toEqual(controllers);

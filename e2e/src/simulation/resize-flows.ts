@@ -3,48 +3,22 @@
 import {
   type PersistentVolumeClaim,
   persistentVolumeClaims,
-  persistentVolumes,
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
+import { prepareBoundClaim } from './bound-claim.ts';
 import { addClass, type Flow } from './flows.ts';
 import { programs } from './programs.ts';
 import { driverName, namespace, type Simulation } from './simulation.ts';
 
 type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
 
-const call = { timeoutMs: 10_000 };
-const gib = 1024n ** 3n;
-
-/** A claim of 1Gi that is bound to a volume of the storage, and two classes. */
 async function prepare(simulation: Simulation): Promise<void> {
-  const { sim, driver } = simulation;
   addClass(simulation, { allowVolumeExpansion: true });
-  const { volume } = await driver.channel().call(
-    '/csi.v1.Controller/CreateVolume',
-    {
-      name: 'data',
-      volume_capabilities: [{ mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' } }],
-      capacity_range: { required_bytes: gib.toString() },
-    },
-    call,
-  );
-  await sim.client.create(persistentVolumes, {
-    metadata: { name: 'data' },
-    spec: {
-      capacity: { storage: '1Gi' },
-      accessModes: ['ReadWriteOnce'],
-      persistentVolumeReclaimPolicy: 'Retain',
-      storageClassName: 'fast',
-      claimRef: { namespace, name: 'data' },
-      csi: { driver: driverName, volumeHandle: volume?.volume_id ?? '' },
-    },
-  });
+  await prepareBoundClaim(simulation);
   for (const tier of ['gold', 'silver']) {
-    await sim.client.create(volumeAttributesClasses, { metadata: { name: tier }, driverName, parameters: { tier } });
+    const metadata = { name: tier };
+    await simulation.sim.client.create(volumeAttributesClasses, { metadata, driverName, parameters: { tier } });
   }
-  const resources = { requests: { storage: '1Gi' } };
-  await simulation.createClaim('data', { volumeName: 'data', resources });
-  if (!(await simulation.until(() => simulation.isBound('data')))) throw new Error('the claim was never bound');
 }
 
 async function change({ sim }: Simulation, spec: object): Promise<void> {

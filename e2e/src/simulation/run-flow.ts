@@ -32,7 +32,12 @@ const stepLimit = 120;
 
 export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
   const { program = programs['csi-provisioner'], zones = [] } = flow;
-  const simulation = createSimulation({ zones, attachTo: flow.attachTo ?? [], expands: flow.expands });
+  const simulation = createSimulation({
+    zones,
+    attachTo: flow.attachTo ?? [],
+    expands: flow.expands,
+    snapshots: flow.snapshots ?? false,
+  });
   const operations: Operation[] = [];
   let isArmed = false;
   let steps = 0;
@@ -45,6 +50,12 @@ export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
     operations.push(operation);
     return operations.length - 1 === strike?.index ? strike.trouble : undefined;
   });
+  const companions = (flow.companions ?? []).map((companion) =>
+    keepRunning(simulation, companion, () => {
+      steps += 1;
+      return undefined;
+    }),
+  );
   await flow.prepare(simulation);
   await simulation.clock.advance(10_000);
   isArmed = true;
@@ -52,14 +63,19 @@ export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
   const isQuiet = await untilQuiet(simulation, () => steps);
   const { leaked, breaches } = checkWhenQuiet({ server: simulation.sim.server, driver: simulation.driver });
   const state = simulation.endState();
-  keeper.stop();
+  for (const each of [keeper, ...companions]) each.stop();
   await simulation.stop();
   const endless = isQuiet ? [] : ['work never ends'];
   return {
     operations,
     leaked,
     state,
-    breaches: [...simulation.checks.breaches, ...breaches, ...keeper.defects, ...endless],
+    breaches: [
+      ...simulation.checks.breaches,
+      ...breaches,
+      ...[keeper, ...companions].flatMap(({ defects }) => defects),
+      ...endless,
+    ],
   };
 }
 
@@ -68,7 +84,7 @@ interface Keeper {
   stop(): void;
 }
 
-/** Runs one process at a time, until the simulation ends. */
+/** Runs one process of the program at a time, until the simulation ends. */
 function keepRunning(
   simulation: Simulation,
   program: SidecarProgram,

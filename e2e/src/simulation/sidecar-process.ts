@@ -140,11 +140,17 @@ export function startProcess(program: SidecarProgram, deps: ProcessDeps): Sideca
   return { death, kill, client, requested, work };
 }
 
-/** The name of the volume that a call is about: from the request, or the name that the driver has for the handle. */
+/** The name of the volume, snapshot or group that a call is about: from the request, or the name that the driver has for the handle. */
 function volumeOf(driver: DriverModel, details: Readonly<Record<string, unknown>>): string {
-  const handle = details['volume_id'];
-  if (typeof handle !== 'string') return String(details['name']);
-  return driver.volumes().find(({ id }) => id === handle)?.name ?? handle;
+  const known = [
+    [details['volume_id'], driver.volumes()],
+    [details['snapshot_id'], driver.snapshots()],
+    [details['group_snapshot_id'], driver.groups()],
+  ] as const;
+  for (const [handle, records] of known) {
+    if (typeof handle === 'string') return records.find(({ id }) => id === handle)?.name ?? handle;
+  }
+  return String(details['name']);
 }
 
 function never(): Promise<never> {

@@ -20,6 +20,7 @@ import {
 import { paperDriver, startSim, type Sim } from '@csi-sidecars/sim';
 import { allCapabilities, createDriverModel, defaultSettings, type DriverModel } from '@csi-sidecars/test-driver';
 import { createStepChecks, type StepChecks } from './invariants.ts';
+import { snapshotState } from './snapshot-invariants.ts';
 
 export const driverName: string = defaultSettings.name;
 export const namespace = 'default';
@@ -33,6 +34,8 @@ export interface SimulationOptions {
   readonly zones?: readonly string[];
   /** Names of nodes that volumes are attached to. Default none: the driver cannot attach then. */
   readonly attachTo?: readonly string[];
+  /** Default: the driver takes no snapshots. */
+  readonly snapshots?: boolean;
   /** Default: the driver does not expand volumes. */
   readonly expands?: Expanding | undefined;
   readonly seed?: number;
@@ -68,7 +71,13 @@ export interface Simulation {
 const driverRestartMs = 500;
 const attachCapabilities = ['PUBLISH_UNPUBLISH_VOLUME', 'LIST_VOLUMES', 'LIST_VOLUMES_PUBLISHED_NODES'] as const;
 
-export function createSimulation({ zones = [], attachTo = [], expands, seed = 1 }: SimulationOptions = {}): Simulation {
+export function createSimulation({
+  zones = [],
+  attachTo = [],
+  expands,
+  snapshots = false,
+  seed = 1,
+}: SimulationOptions = {}): Simulation {
   const clock = new FakeClock();
   const nodes = [
     ...zones.map((zone) => ({
@@ -87,6 +96,7 @@ export function createSimulation({ zones = [], attachTo = [], expands, seed = 1 
     'MODIFY_VOLUME' as const,
     ...(attachTo.length > 0 ? attachCapabilities : []),
     ...(expands === undefined ? [] : ['EXPAND_VOLUME' as const]),
+    ...(snapshots ? (['CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'] as const) : []),
   ];
   const node = allCapabilities.node.filter((type) => expands !== 'without node' || type !== 'EXPAND_VOLUME');
   const capabilities = { ...allCapabilities, plugin, controller, node };
@@ -177,6 +187,7 @@ export function createSimulation({ zones = [], attachTo = [], expands, seed = 1 
           const { finalizers, annotations } = metadata ?? {};
           return { attachment: spec, finalizers, annotations: inOrder(annotations), status };
         }),
+        ...snapshotState({ server, driver }),
         ...driver.volumes().map(({ name, phase, capacityBytes, mutableParameters, attachments }) => ({
           held: name,
           phase,
