@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 const root = import.meta.dirname;
 
 /** Programs whose decisions return the row that they come from. */
-const programsWithRows = ['attacher', 'resizer'];
+const programsWithRows = ['attacher', 'resizer', 'snapshot-controller'];
 
 /** Row ids that a behaviour page lists, as `page#id`. A case is a list item that begins with the id in bold. */
 function documentedCases(): Set<string> {
@@ -134,7 +134,7 @@ it('given a comment that cites rows, then the page of its package has them', () 
   });
   const rows = new Set([
     ...cases,
-    ...['provisioner', 'attacher', 'resizer'].flatMap((program) => [...tableRows(program)]),
+    ...['provisioner', 'attacher', 'resizer', 'snapshot-controller'].flatMap((program) => [...tableRows(program)]),
   ]);
   expect(cited.length).toBeGreaterThan(20);
   expect(cited.filter(({ row }) => !rows.has(row)).map(({ path, row }) => `${path}: ${row}`)).toEqual([]);

@@ -7,6 +7,7 @@ import {
   snapshotFinalizers as finalizers,
   volumeGroupSnapshots,
   type VolumeSnapshot,
+  type VolumeSnapshotContent,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
@@ -240,8 +241,12 @@ describe('its members', () => {
   it('[P5] given a member that was never bound, when it is deleted after its group, then its content is found by its name', async () => {
     const unbound = { ...member, metadata: { ...member.metadata, ...deleting }, status: {} };
     const reference = { kind: 'VolumeSnapshot', name: names.snapshot, namespace: 'team' };
+    const unboundContent: VolumeSnapshotContent = {
+      ...memberContent,
+      spec: { ...memberContent.spec, volumeSnapshotRef: reference },
+    };
     const it = await aController({
-      with: [unbound, { ...memberContent, spec: { ...memberContent.spec, volumeSnapshotRef: reference } }],
+      with: [unbound, unboundContent],
     });
     expect(it.get(volumeSnapshotContents, { name: names.content })?.metadata?.deletionTimestamp).toBeDefined();
     await it.stop();

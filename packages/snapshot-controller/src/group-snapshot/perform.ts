@@ -116,8 +116,8 @@ async function listClaims({ client, caches, action: { group }, signal }: Step<Gr
       const query = { namespace: group.metadata?.namespace, labelSelector: text.value };
       return (await client.list(persistentVolumeClaims, query, { signal })).items;
     } catch (error) {
-      const cause = toError(error);
-      throw new Error(messages.listFailed(selectorLabel(selector), cause.message), { cause });
+      const text = messages.listFailed(selectorLabel(selector), toError(error).message);
+      throw new Error(text, { cause: error });
     }
   });
   if (isFailed(listed)) return { sources: listed };
