@@ -5,7 +5,7 @@ import { leases } from '@csi-sidecars/runtime';
 import { freePort, settle } from '@csi-sidecars/runtime/testing';
 import { parseFlags, resolveGates, usageText } from '@csi-sidecars/sidecar';
 import { type FakeWorld, fakeWorld, realArgumentLists } from '@csi-sidecars/sidecar/testing';
-import { volumeSnapshots } from '@csi-sidecars/volume';
+import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { aClaim, aClass, aSnapshot, aVolume } from '../testing/builders.ts';
@@ -125,6 +125,10 @@ describe('the process', () => {
     // The limit of requests is upstream's.
     await pass(it, 10_000);
     expect(isTaken(it)).toBe(true);
+    const ref = { name: 'snapcontent-uid-of-snap' };
+    const status = { creationTime: 1n, readyToUse: false };
+    it.world.server.objects.change(volumeSnapshotContents, ref, (content) => ({ ...content, status }));
+    await pass(it, 1_000);
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
     const families = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map((match) => `${match[1]} ${match[2]}`);
     expect(families.toSorted()).toEqual([
@@ -132,7 +136,7 @@ describe('the process', () => {
       'snapshot_controller_operation_total_seconds histogram',
       'snapshot_controller_operations_in_flight gauge',
     ]);
-    expect(text).toContain('snapshot_controller_operations_in_flight 2');
+    expect(text).toContain('snapshot_controller_operations_in_flight 1');
     expect((await fetch(`http://127.0.0.1:${port}/healthz/leader-election`)).status).toBe(200);
   });
 
