@@ -214,9 +214,10 @@ describe('rows G1 to G18', () => {
   });
 });
 
-describe('rows X1 to X8', () => {
+describe('rows X1 to X9', () => {
   const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
   const leaving = aGroup({ metadata: { ...metadata, ...deleting }, status: ready });
+  const unbound = aGroup({ metadata: { ...metadata, ...deleting } });
   const marked = { annotations: { [snapshotAnnotations.groupBeingDeleted]: 'yes' } };
   const going = aGroupContent({ metadata: { ...marked, ...deleting } });
 
@@ -228,48 +229,60 @@ describe('rows X1 to X8', () => {
       s: { group: aGroup({ metadata: deleting }) },
       then: 'done',
     },
-    { id: '[snapshot-controller#X3]', given: 'a restore', s: { beingRestored: ['team/a' as never] }, then: 'retry' },
     {
-      id: '[snapshot-controller#X4]',
+      id: '[snapshot-controller#X3]',
+      given: 'no status, and no content that is known',
+      s: { group: unbound },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#X3]',
+      given: 'a question that failed',
+      s: { group: unbound, contentAsked: failed },
+      then: 'retry',
+    },
+    { id: '[snapshot-controller#X4]', given: 'a restore', s: { beingRestored: ['team/a' as never] }, then: 'retry' },
+    {
+      id: '[snapshot-controller#X5]',
       given: 'a content that is not marked',
       s: { content: aGroupContent() },
       then: 'markContent',
     },
     {
-      id: '[snapshot-controller#X4]',
+      id: '[snapshot-controller#X5]',
       given: 'that failed',
       s: { content: aGroupContent(), contentMarked: failed },
       then: 'retry',
     },
     {
-      id: '[snapshot-controller#X5]',
+      id: '[snapshot-controller#X6]',
       given: 'a marked content',
       s: { content: aGroupContent({ metadata: marked }) },
       then: 'deleteContent',
     },
     {
-      id: '[snapshot-controller#X5]',
+      id: '[snapshot-controller#X6]',
       given: 'that failed',
       s: { content: aGroupContent({ metadata: marked }), contentDeleted: failed },
       then: 'retry',
     },
     {
-      id: '[snapshot-controller#X6]',
+      id: '[snapshot-controller#X7]',
       given: 'members',
       s: { content: going, owned: [aSnapshot()] },
       then: 'deleteMembers',
     },
     {
-      id: '[snapshot-controller#X6]',
+      id: '[snapshot-controller#X7]',
       given: 'that failed',
       s: { content: going, owned: [aSnapshot()], membersDeleted: failed },
       then: 'retry',
     },
-    { id: '[snapshot-controller#X7]', given: 'no content', s: {}, then: 'removeFinalizer' },
-    { id: '[snapshot-controller#X7]', given: 'that failed', s: { finalizersRemoved: failed }, then: 'retry' },
-    { id: '[snapshot-controller#X8]', given: 'a content that is on its way', s: { content: going }, then: 'done' },
+    { id: '[snapshot-controller#X8]', given: 'no content', s: {}, then: 'removeFinalizer' },
+    { id: '[snapshot-controller#X8]', given: 'that failed', s: { finalizersRemoved: failed }, then: 'retry' },
+    { id: '[snapshot-controller#X9]', given: 'a content that is on its way', s: { content: going }, then: 'done' },
     {
-      id: '[snapshot-controller#X8]',
+      id: '[snapshot-controller#X9]',
       given: 'a finalizer that is off',
       s: { finalizersRemoved: 'done' },
       then: 'done',

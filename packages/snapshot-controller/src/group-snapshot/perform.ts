@@ -68,6 +68,14 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       const deps = { ...ports, events: context.events, cache: caches.groups };
       return { errorSaved: await saveError(deps, { resource: volumeGroupSnapshots, object, problem }, signal) };
     },
+    askContent: async ({ client, caches, action: { name }, signal }) => {
+      const contentAsked = await ask(() =>
+        client.get(volumeGroupSnapshotContents, { name }, { signal }).catch(ignoreNotFound),
+      );
+      if (isFailed(contentAsked) || contentAsked.value === undefined) return { contentAsked };
+      caches.groupContents.remember(contentAsked.value);
+      return { contentAsked, content: contentAsked.value };
+    },
     markContent,
     deleteContent,
     deleteMembers: (step) => deleteMembers(context, step),

@@ -100,6 +100,12 @@ describe('rows S1 to S21', () => {
       then: 'done',
     },
     {
+      id: '[snapshot-controller#S16]',
+      given: 'no such class, but a content',
+      s: { classes: [], content: aContent() },
+      then: 'saveStatus',
+    },
+    {
       id: '[snapshot-controller#S5]',
       given: 'no default class',
       s: { snapshot: withoutClass(snapshot) },
@@ -127,6 +133,15 @@ describe('rows S1 to S21', () => {
       id: '[snapshot-controller#S8]',
       given: 'a content of another snapshot',
       s: { content: aContent({ of: aSnapshot({ uid: 'x' }), name }) },
+      then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#S8]',
+      given: 'a member that names the content of another snapshot',
+      s: {
+        snapshot: { ...member, status: bound },
+        content: aContent({ of: aSnapshot({ uid: 'x' }), name }),
+      },
       then: 'saveError',
     },
     {
@@ -277,9 +292,10 @@ describe('rows S1 to S21', () => {
   });
 });
 
-describe('rows D1 to D9', () => {
+describe('rows D1 to D10', () => {
   const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
   const leaving = aSnapshot({ metadata: { ...prepared, ...deleting }, status: ready });
+  const unbound = aSnapshot({ metadata: { ...prepared, ...deleting } });
   const marked = { annotations: { [snapshotAnnotations.beingDeleted]: 'yes' } };
   const leavingMember = aSnapshot({ metadata: { ...prepared, ...deleting, ownerReferences: [owner] }, status: ready });
   const going = aContent({ metadata: { ...marked, ...deleting } });
@@ -294,79 +310,91 @@ describe('rows D1 to D9', () => {
     },
     {
       id: '[snapshot-controller#D3]',
+      given: 'no status, and no content that is known',
+      s: { snapshot: unbound },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#D3]',
+      given: 'a question that failed',
+      s: { snapshot: unbound, contentAsked: failed },
+      then: 'retry',
+    },
+    {
+      id: '[snapshot-controller#D4]',
       given: 'a restore',
       s: { content: aContent(), isBeingRestored: true },
       then: 'retry',
     },
     {
-      id: '[snapshot-controller#D4]',
+      id: '[snapshot-controller#D5]',
       given: 'a group',
       s: { snapshot: leavingMember, group: aGroup() },
       then: 'retry',
     },
     {
-      id: '[snapshot-controller#D4]',
+      id: '[snapshot-controller#D5]',
       given: 'a group that is not watched',
       s: { snapshot: leavingMember, group: 'unknown' },
       then: 'askGroup',
     },
     {
-      id: '[snapshot-controller#D4]',
+      id: '[snapshot-controller#D5]',
       given: 'a group that was asked for and is there',
       s: { snapshot: leavingMember, group: 'unknown', groupAsked: { value: true } },
       then: 'retry',
     },
     {
-      id: '[snapshot-controller#D4]',
+      id: '[snapshot-controller#D5]',
       given: 'a question that failed',
       s: { snapshot: leavingMember, group: 'unknown', groupAsked: failed },
       then: 'retry',
     },
     {
-      id: '[snapshot-controller#D5]',
+      id: '[snapshot-controller#D6]',
       given: 'a content that is not marked',
       s: { content: aContent() },
       then: 'markContent',
     },
     {
-      id: '[snapshot-controller#D5]',
+      id: '[snapshot-controller#D6]',
       given: 'that failed',
       s: { content: aContent(), contentMarked: failed },
       then: 'retry',
     },
     {
-      id: '[snapshot-controller#D6]',
+      id: '[snapshot-controller#D7]',
       given: 'a marked content',
       s: { content: aContent({ metadata: marked }) },
       then: 'deleteContent',
     },
     {
-      id: '[snapshot-controller#D6]',
+      id: '[snapshot-controller#D7]',
       given: 'that failed',
       s: { content: aContent({ metadata: marked }), contentDeleted: failed },
       then: 'retry',
     },
-    { id: '[snapshot-controller#D7]', given: 'a protected claim', s: { content: going }, then: 'releaseClaim' },
+    { id: '[snapshot-controller#D8]', given: 'a protected claim', s: { content: going }, then: 'releaseClaim' },
     {
-      id: '[snapshot-controller#D7]',
+      id: '[snapshot-controller#D8]',
       given: 'that failed',
       s: { content: going, claimReleased: failed },
       then: 'retry',
     },
     {
-      id: '[snapshot-controller#D8]',
+      id: '[snapshot-controller#D9]',
       given: 'a claim in use',
       s: { content: going, isClaimInUse: true },
       then: 'removeFinalizers',
     },
     {
-      id: '[snapshot-controller#D8]',
+      id: '[snapshot-controller#D9]',
       given: 'that failed',
       s: { content: going, isClaimInUse: true, finalizersRemoved: failed },
       then: 'retry',
     },
     {
-      id: '[snapshot-controller#D9]',
+      id: '[snapshot-controller#D10]',
       given: 'only the finalizer that waits for the content',
       s: {
         content: going,
@@ -381,6 +409,6 @@ describe('rows D1 to D9', () => {
 
   it('given a snapshot whose deletion begins after the run has begun to prepare it, then the rows of the deletion count', () => {
     const action = decide({ ...base, snapshot: leaving, prepared: 'done' }, { recordVolumeMode: true, groups: true });
-    expect(action.row).toBe('D7');
+    expect(action.row).toBe('D8');
   });
 });
