@@ -236,6 +236,22 @@ describe('content and snapshot', () => {
     await it.stop();
   });
 
+  it('[P25] given a ready dynamic snapshot, when it is deleted, then four requests in all, and no event', async () => {
+    const it = await aController({ with: [aReadySnapshot(), aContent({ status: { readyToUse: true } }), aClaim()] });
+    it.server.clearRequests();
+    await remove(it);
+    await it.letGo();
+    const requests = it.server.requests.filter(({ verb }) => verb !== 'watch');
+    expect(requests.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual([
+      'patch volumesnapshotcontents',
+      'delete volumesnapshotcontents',
+      'patch volumesnapshots',
+      'patch volumesnapshots',
+    ]);
+    expect([it.snapshot(), it.content(), it.events]).toEqual([undefined, undefined, []]);
+    await it.stop();
+  });
+
   it('[P29] given a snapshot that waits for its content, then it costs no further request', async () => {
     const it = await aController({ with: [aReadySnapshot(), aContent()] });
     await remove(it);
