@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 const root = import.meta.dirname;
 
 /** Programs whose decisions return the row that they come from. */
-const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter'];
+const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller'];
 
 /** The package of a page: where upstream's name begins with `csi-`, the package's does not. */
 const packageOf = (page: string): string => page.replace(/^csi-/, '');
@@ -155,7 +155,9 @@ it('given a comment that cites rows, then the page of its package has them', () 
   });
   const rows = new Set([
     ...cases,
-    ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter'].flatMap((program) => [...tableRows(program)]),
+    ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller'].flatMap((program) => [
+      ...tableRows(program),
+    ]),
   ]);
   expect(cited.length).toBeGreaterThan(20);
   expect(cited.filter(({ row }) => !rows.has(row)).map(({ path, row }) => `${path}: ${row}`)).toEqual([]);

@@ -62,9 +62,10 @@ const rbacPage = [
   '',
   'Generated from the tables of the programs (`npm run generate`): the permissions that each program uses, and no others.',
   '',
-  "Upstream's stock roles grant all of it except three things: secrets, which they leave to the administrator; VolumeAttributesClasses in",
-  'the role of csi-provisioner, without which claims that name such a class are not provisioned; and events in the role of',
-  'csi-attacher, without which only events about the election are missing.',
+  "Upstream's stock roles grant all of it except four things: secrets, which they leave to the administrator; VolumeAttributesClasses in",
+  'the role of csi-provisioner, without which claims that name such a class are not provisioned; events in the role of csi-attacher,',
+  'without which only events about the election are missing; and nodes in the role of snapshot-controller, which distributed snapshotting',
+  'needs, and which they leave commented out.',
   '',
   ...manifests
     .filter(({ rules }) => rules.length > 0)

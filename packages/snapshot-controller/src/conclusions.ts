@@ -41,6 +41,8 @@ export function fail<T extends KubeObject>(
   problem: Problem,
 ): SaveError<T> | Conclusion {
   if (errorSaved === 'untried' && !isReported(object, problem)) return { row, kind: 'saveError', object, problem };
-  if (isFailed(errorSaved)) return conclude(row, retry(errorSaved.failure), ...events);
+  if (isFailed(errorSaved)) {
+    return conclude(row, retry(new Error(problem.message, { cause: errorSaved.failure })), ...events);
+  }
   return conclude(row, outcome ?? retry(new Error(problem.message)), ...events);
 }

@@ -8,7 +8,7 @@ import { clusterRules } from './rbac.ts';
 
 type Term = Readonly<Record<string, unknown>>;
 const affinity = (...nodeSelectorTerms: readonly Term[]) =>
-  aVolume({ spec: { nodeAffinity: { required: { nodeSelectorTerms } } } as never });
+  aVolume({ spec: { nodeAffinity: { required: { nodeSelectorTerms } } } });
 const expression = (key: string, operator: string, ...values: readonly string[]): Term => ({
   matchExpressions: [{ key, operator, values }],
 });

@@ -78,7 +78,9 @@ export function createOperations(metrics: Metrics, clock: Pick<Clock, 'monotonic
       inFlight.set(key, { ...facts, startedMs: clock.monotonicMs() });
       gauge.set(inFlight.size);
     },
-    succeed: (name, uid, driver) => void end(name, uid, { driver, status: 'success' }),
+    succeed: (name, uid, driver) => {
+      end(name, uid, { driver, status: 'success' });
+    },
     gone: (kind, uid) => {
       const { deletion, creations } = names[kind];
       // Upstream's cancelled creations have the duration of the deletion.

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Waits until the API server serves kinds that are defined by others. */
-import {
-  type ApiClient,
-  type Clock,
-  type KubeObject,
-  type Logger,
-  type Resource,
-  toError,
-} from '@csi-sidecars/runtime';
+import { type ApiClient, type Clock, type Logger, type Resource, toError } from '@csi-sidecars/runtime';
 
 export interface WaitDeps {
   readonly client: Pick<ApiClient, 'list'>;
@@ -17,7 +10,7 @@ export interface WaitDeps {
 
 export interface WaitOptions {
   /** All of them are asked for in each attempt. */
-  readonly kinds: readonly Resource<KubeObject>[];
+  readonly kinds: readonly Resource[];
   readonly withinMs: number;
 }
 
@@ -41,7 +34,7 @@ export async function waitForKinds(
 
 async function firstFailure(
   { client, log }: Pick<WaitDeps, 'client' | 'log'>,
-  kinds: readonly Resource<KubeObject>[],
+  kinds: readonly Resource[],
   options: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<Error | undefined> {
   for (const resource of kinds) {

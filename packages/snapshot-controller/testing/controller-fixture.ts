@@ -131,7 +131,8 @@ function clusterOf({ faults = [], rules = clusterRules }: FixtureOptions): TestC
 }
 
 function toFixture(running: RunningController, events: readonly string[]): Fixture {
-  const { server, faults, settle } = running;
+  const { server, faults } = running;
+  const settle = (): Promise<void> => running.settle();
   const get: Fixture['get'] = (resource, ref) => server.objects.get(resource, ref);
   const change: Fixture['change'] = async (resource, ref, how) => {
     server.objects.change(resource, ref, how);

@@ -187,21 +187,21 @@ describe('the content of a group', () => {
 
   it.each([
     {
-      id: '137',
+      id: '[snapshot-controller#137]',
       given: 'no claim that is selected',
       seed: [other, aGroupClass()],
       reasons: ['GroupSnapshotContentCreationFailed'],
       text: input('label selector app=db for group snapshot not applied to any PVC'),
     },
     {
-      id: '138',
+      id: '[snapshot-controller#138]',
       given: 'a claim that is not bound',
       seed: [data, { ...log, status: { phase: 'Pending' } }, ...cluster.slice(3), aGroupClass()],
       reasons: ['GroupSnapshotContentCreationFailed'],
       text: input('the PVC log is not yet bound to a PV, will not attempt to take a group snapshot'),
     },
     {
-      id: '139',
+      id: '[snapshot-controller#139]',
       given: 'a volume that is not CSI',
       seed: [
         data,
@@ -214,7 +214,7 @@ describe('the content of a group', () => {
       text: creation('cannot snapshot a non-CSI volume for group snapshot team/group: pv-of-log'),
     },
     {
-      id: '140',
+      id: '[snapshot-controller#140]',
       given: 'a volume of another driver',
       seed: [
         data,
@@ -228,17 +228,14 @@ describe('the content of a group', () => {
         'snapshot controller failed to update team/group on API server: Volume CSI driver (other) mismatch with VolumeGroupSnapshotClass (d.example.com) team/group: pv-of-log',
       ),
     },
-  ])(
-    '[snapshot-controller#$id] given $given, then there is neither content nor finalizer',
-    async ({ seed, text, reasons }) => {
-      const it = await aController({ seed, with: [aGroup()] });
-      expect(it.group()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
-      expect([...new Set(it.events.map((line) => line.split(' ')[1]))]).toEqual(reasons);
-      expect(it.groupContent()).toBeUndefined();
-      expect(it.group()?.metadata?.finalizers).toBeUndefined();
-      await it.stop();
-    },
-  );
+  ])('$id given $given, then there is neither content nor finalizer', async ({ seed, text, reasons }) => {
+    const it = await aController({ seed, with: [aGroup()] });
+    expect(it.group()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
+    expect([...new Set(it.events.map((line) => line.split(' ')[1]))]).toEqual(reasons);
+    expect(it.groupContent()).toBeUndefined();
+    expect(it.group()?.metadata?.finalizers).toBeUndefined();
+    await it.stop();
+  });
 
   it('[snapshot-controller#135] given a class that does not exist, then status and event say so, and its arrival starts the group', async () => {
     const it = await given(aGroup(), { seed: cluster });
@@ -451,8 +448,8 @@ describe('members', () => {
   it('[P22] given a PersistentVolume without a claim, then the member has no claim', async () => {
     const it = await given();
     const { claimRef: _, ...spec } = aVolume({ handle: 'free' }).spec ?? {};
-    const volume: PersistentVolume = { ...aVolume({ name: 'free' }), spec };
-    await it.add(volume);
+    const free: PersistentVolume = { ...aVolume({ name: 'free' }), spec };
+    await it.add(free);
     await it.reportGroup({ ...cut, volumeSnapshotInfoList: [{ volumeHandle: 'free', snapshotHandle: 's' }] });
     const { snapshot } = memberNamesOf('uid-of-group', 'free');
     expect(snapshotNamed(it, snapshot)?.spec?.source?.persistentVolumeClaimName).toBe('');

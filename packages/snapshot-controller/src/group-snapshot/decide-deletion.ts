@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Rows X1 to X8: a group that is being deleted. Pure; first match wins.
+ * Rows X1 to X9: a group that is being deleted. Pure; first match wins.
  *
  * As for single snapshots the content is marked before it is deleted, and the group goes last. Members are deleted with the group,
  * and wait until it is gone.
@@ -9,7 +9,7 @@ import { done, finalizersWithout, isFailed, retry } from '@csi-sidecars/runtime'
 import { isBoundTo, snapshotAnnotations, snapshotFinalizers, type VolumeGroupSnapshot } from '@csi-sidecars/volume';
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { conclude } from '../conclusions.ts';
-import { groupKey } from './group.ts';
+import { contentNameFor, groupKey, isStatic } from './group.ts';
 import * as messages from './messages.ts';
 import type { Action, GroupState } from './state.ts';
 
@@ -19,30 +19,41 @@ export function decideDeletion(s: GroupState, group: VolumeGroupSnapshot): Actio
     return { row: 'X1', kind: 'begin', operations: ['DeleteGroupSnapshot'], driver };
   }
   if (finalizersWithout(group, snapshotFinalizers.groupBound) === undefined) return conclude('X2', done);
+  if (mayHaveUnseenContent(s, group)) return { row: 'X3', kind: 'askContent', name: contentNameFor(group) };
+  if (isFailed(s.contentAsked)) return conclude('X3', retry(s.contentAsked.failure));
   const [restored] = s.beingRestored;
   if (restored !== undefined) {
     const event = messages.beingRestored(restored, groupKey(group));
-    return conclude('X3', retry(new Error(event.message)), event);
+    return conclude('X4', retry(new Error(event.message)), event);
   }
   // A content that belongs to another group is not touched.
   const content = isBoundTo(s.content?.spec?.volumeGroupSnapshotRef, group) ? s.content : undefined;
   const handled = content === undefined ? undefined : decideContent(s, content);
   if (handled !== undefined) return handled;
   const members = s.owned.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
-  if (isFailed(s.membersDeleted)) return conclude('X6', retry(s.membersDeleted.failure));
-  if (members.length > 0 && s.membersDeleted === 'untried') return { row: 'X6', kind: 'deleteMembers', group, members };
-  if (content?.spec?.deletionPolicy === 'Delete') return conclude('X8', done);
-  if (isFailed(s.finalizersRemoved)) return conclude('X7', retry(s.finalizersRemoved.failure));
-  return s.finalizersRemoved === 'done' ? conclude('X8', done) : { row: 'X7', kind: 'removeFinalizer', group };
+  if (isFailed(s.membersDeleted)) return conclude('X7', retry(s.membersDeleted.failure));
+  if (members.length > 0 && s.membersDeleted === 'untried') return { row: 'X7', kind: 'deleteMembers', group, members };
+  if (content?.spec?.deletionPolicy === 'Delete') return conclude('X9', done);
+  if (isFailed(s.finalizersRemoved)) return conclude('X8', retry(s.finalizersRemoved.failure));
+  return s.finalizersRemoved === 'done' ? conclude('X9', done) : { row: 'X8', kind: 'removeFinalizer', group };
+}
+
+/**
+ * A content that was made while its creation seemed to fail, and that the cache does not show yet. Once the status names a content, that
+ * cannot be.
+ */
+function mayHaveUnseenContent({ content, contentAsked }: GroupState, group: VolumeGroupSnapshot): boolean {
+  const isBound = group.status?.boundVolumeGroupSnapshotContentName !== undefined;
+  return !isBound && !isStatic(group) && content === undefined && contentAsked === 'unasked';
 }
 
 /** Undefined: the content is marked, and on its way if it has to go. */
 function decideContent(s: GroupState, content: VolumeGroupSnapshotContent): Action | undefined {
-  if (isFailed(s.contentMarked)) return conclude('X4', retry(s.contentMarked.failure));
+  if (isFailed(s.contentMarked)) return conclude('X5', retry(s.contentMarked.failure));
   const isMarked = content.metadata?.annotations?.[snapshotAnnotations.groupBeingDeleted] !== undefined;
-  if (!isMarked && s.contentMarked === 'untried') return { row: 'X4', kind: 'markContent', content };
+  if (!isMarked && s.contentMarked === 'untried') return { row: 'X5', kind: 'markContent', content };
   if (content.spec?.deletionPolicy !== 'Delete') return undefined;
-  if (isFailed(s.contentDeleted)) return conclude('X5', retry(s.contentDeleted.failure), messages.contentNotDeleted);
+  if (isFailed(s.contentDeleted)) return conclude('X6', retry(s.contentDeleted.failure), messages.contentNotDeleted);
   const isDeleting = content.metadata?.deletionTimestamp !== undefined;
-  return isDeleting || s.contentDeleted === 'done' ? undefined : { row: 'X5', kind: 'deleteContent', content };
+  return isDeleting || s.contentDeleted === 'done' ? undefined : { row: 'X6', kind: 'deleteContent', content };
 }

@@ -50,7 +50,10 @@ function decideUnready(s: GroupState, group: VolumeGroupSnapshot): Action {
     return { row: 'G3', kind: 'begin', operations, driver: driverOf(s, group) };
   }
   const withoutClass = missingClassOf(s, group);
-  if (withoutClass !== undefined) return fail(s, { row: 'G4', object: group }, withoutClass);
+  // A group that has its content needs no class any more.
+  if (withoutClass !== undefined && !isBoundTo(s.content?.spec?.volumeGroupSnapshotRef, group)) {
+    return fail(s, { row: 'G4', object: group }, withoutClass);
+  }
   return isStatic(group) ? decideStatic(s, group) : decideDynamic(s, group);
 }
 

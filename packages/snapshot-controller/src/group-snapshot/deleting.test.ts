@@ -245,7 +245,9 @@ describe('its members', () => {
       ...memberContent,
       spec: { ...memberContent.spec, volumeSnapshotRef: reference },
     };
-    const it = await aController({ with: [unbound, unboundContent] });
+    const it = await aController({
+      with: [unbound, unboundContent],
+    });
     expect(it.get(volumeSnapshotContents, { name: names.content })?.metadata?.deletionTimestamp).toBeDefined();
     await it.stop();
   });

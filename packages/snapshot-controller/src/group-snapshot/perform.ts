@@ -68,6 +68,14 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       const deps = { ...ports, events: context.events, cache: caches.groups };
       return { errorSaved: await saveError(deps, { resource: volumeGroupSnapshots, object, problem }, signal) };
     },
+    askContent: async ({ client, caches, action: { name }, signal }) => {
+      const contentAsked = await ask(() =>
+        client.get(volumeGroupSnapshotContents, { name }, { signal }).catch(ignoreNotFound),
+      );
+      if (isFailed(contentAsked) || contentAsked.value === undefined) return { contentAsked };
+      caches.groupContents.remember(contentAsked.value);
+      return { contentAsked, content: contentAsked.value };
+    },
     markContent,
     deleteContent,
     deleteMembers: (step) => deleteMembers(context, step),
@@ -116,8 +124,8 @@ async function listClaims({ client, caches, action: { group }, signal }: Step<Gr
       const query = { namespace: group.metadata?.namespace, labelSelector: text.value };
       return (await client.list(persistentVolumeClaims, query, { signal })).items;
     } catch (error) {
-      const cause = toError(error);
-      throw new Error(messages.listFailed(selectorLabel(selector), cause.message), { cause });
+      const text = messages.listFailed(selectorLabel(selector), toError(error).message);
+      throw new Error(text, { cause: error });
     }
   });
   if (isFailed(listed)) return { sources: listed };

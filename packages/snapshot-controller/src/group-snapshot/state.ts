@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The VolumeGroupSnapshot loop: binds a group to its content, makes that content and the members if the group is dynamic, keeps the
- * status of the group, and deletes. Rows G1 to G18 and X1 to X8 of the page.
+ * status of the group, and deletes. Rows G1 to G18 and X1 to X9 of the page.
  *
  * Not here: what a member does once it exists (`snapshot/`), finalizers of contents that others made (`group-content/`).
  */
@@ -71,6 +71,7 @@ export interface Learned {
   readonly isBegun: boolean;
   /** The claims that the group selects, with their volumes. */
   readonly sources: Answer<readonly Source[]>;
+  readonly contentAsked: Answer<VolumeGroupSnapshotContent | undefined>;
   readonly prepared: Attempt;
   readonly created: Attempt;
   readonly bound: Attempt;
@@ -86,6 +87,7 @@ export interface Learned {
 export const nothingLearned: Learned = {
   isBegun: false,
   sources: 'unasked',
+  contentAsked: 'unasked',
   prepared: 'untried',
   created: 'untried',
   bound: 'untried',
@@ -118,6 +120,7 @@ export type Action = { readonly row: string } &
         readonly content: VolumeGroupSnapshotContent;
         readonly facts: ContentFacts;
       }
+    | { readonly kind: 'askContent'; readonly name: string }
     | { readonly kind: 'markContent'; readonly content: VolumeGroupSnapshotContent }
     | { readonly kind: 'deleteContent'; readonly content: VolumeGroupSnapshotContent }
     | {

@@ -71,7 +71,7 @@ describe('binding', () => {
 
   it.each([
     {
-      id: '145',
+      id: '[snapshot-controller#145]',
       given: 'a reference to another group',
       content: aStaticContent({
         spec: { volumeGroupSnapshotRef: { name: 'group', namespace: 'team', uid: 'another' } },
@@ -80,23 +80,20 @@ describe('binding', () => {
       reason: 'GroupSnapshotContentMisbound',
     },
     {
-      id: '146',
+      id: '[snapshot-controller#146]',
       given: 'volume handles',
       content: aStaticContent({ spec: { source: { volumeHandles: ['x'] } } }),
       text: 'VolumeGroupSnapshotContent is dynamically provisioned while expecting a pre-provisioned one',
       reason: 'GroupSnapshotContentMismatch',
     },
-  ])(
-    '[snapshot-controller#$id] given a content with $given, then it is not touched',
-    async ({ content, text, reason }) => {
-      const it = await start(aStaticGroup(), content);
-      expect(it.group()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
-      expect(it.events).toEqual([`Warning ${reason} team/group: ${text}`]);
-      expect(it.groupContent('content')?.spec).toEqual(content.spec);
-      expect(it.group()?.metadata?.finalizers).toBeUndefined();
-      await it.stop();
-    },
-  );
+  ])('$id given a content with $given, then it is not touched', async ({ content, text, reason }) => {
+    const it = await start(aStaticGroup(), content);
+    expect(it.group()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
+    expect(it.events).toEqual([`Warning ${reason} team/group: ${text}`]);
+    expect(it.groupContent('content')?.spec).toEqual(content.spec);
+    expect(it.group()?.metadata?.finalizers).toBeUndefined();
+    await it.stop();
+  });
 
   it('[snapshot-controller#G7] given a static content under the name of a dynamic one, then it is refused', async () => {
     const name = 'groupsnapcontent-uid-of-group';

@@ -106,30 +106,30 @@ describe('a default class', () => {
 
   it.each([
     {
-      id: '4',
+      id: '[snapshot-controller#4]',
       given: 'no claim',
       seed: [aDefaultClass()],
       text: failed('failed to retrieve PVC data from the lister: "persistentvolumeclaim \\"data\\" not found"'),
     },
     {
-      id: '5',
+      id: '[snapshot-controller#5]',
       given: 'two default classes',
       seed: [...base, aDefaultClass('a'), aDefaultClass('b')],
       text: failed('2 default snapshot classes were found'),
     },
     {
-      id: '7',
+      id: '[snapshot-controller#7]',
       given: 'marks that are not the text true',
       seed: [...base, aDefaultClass('a', {}, 'True'), aDefaultClass('b', {}, '1'), aDefaultClass('c', {}, 'false')],
       text: failed('cannot find default snapshot class'),
     },
     {
-      id: '28',
+      id: '[snapshot-controller#28]',
       given: 'a volume that is not CSI',
       seed: [aClaim(), { ...aVolume(), spec: { claimRef: { namespace: 'team', name: 'data' } } }, aDefaultClass()],
       text: failed('snapshotting non-CSI volumes is not supported, snapshot:team/snap'),
     },
-  ])('[snapshot-controller#$id] given $given, then status and event say so', async ({ seed, text }) => {
+  ])('$id given $given, then status and event say so', async ({ seed, text }) => {
     const it = await aController({ seed, with: [unnamed] });
     expect(it.snapshot()?.status).toEqual({ error: { time: expect.any(String), message: text } });
     expect(it.events).toEqual([`Warning SetDefaultSnapshotClassFailed team/snap: ${text}`]);
@@ -183,9 +183,13 @@ describe('a default class', () => {
 describe('sources that are not valid', () => {
   const text = 'Exactly one of PersistentVolumeClaimName and VolumeSnapshotContentName should be specified';
   it.each([
-    { id: '15', given: 'neither source', source: {} },
-    { id: '16', given: 'both sources', source: { persistentVolumeClaimName: 'data', volumeSnapshotContentName: 'x' } },
-  ])('[snapshot-controller#$id] given $given, then status and event say so', async ({ source }) => {
+    { id: '[snapshot-controller#15]', given: 'neither source', source: {} },
+    {
+      id: '[snapshot-controller#16]',
+      given: 'both sources',
+      source: { persistentVolumeClaimName: 'data', volumeSnapshotContentName: 'x' },
+    },
+  ])('$id given $given, then status and event say so', async ({ source }) => {
     const it = await aController({ with: [aSnapshot({ spec: { source } })] });
     expect(it.snapshot()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
     expect(it.events).toEqual([`Warning SnapshotValidationError team/snap: ${text}`]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Rows D1 to D9: a snapshot that is being deleted. Pure; first match wins.
+ * Rows D1 to D10: a snapshot that is being deleted. Pure; first match wins.
  *
  * The order is what protects the data: the content is marked before it is deleted, since csi-snapshotter deletes nothing that is not
  * marked; it is deleted before the snapshot may go; the claim is released before, since nothing would look at it afterwards.
@@ -17,7 +17,7 @@ import {
 import { conclude } from '../conclusions.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
 import * as messages from './messages.ts';
-import { isDeleting, originOf, snapshotKey } from './snapshot.ts';
+import { contentNameFor, isDeleting, originOf, snapshotKey } from './snapshot.ts';
 import type { Action, SnapshotState } from './state.ts';
 
 export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Action {
@@ -27,9 +27,11 @@ export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Acti
     return { row: 'D1', kind: 'begin', operations: ['DeleteSnapshot'], driver };
   }
   if (finalizersWithout(snapshot, asSource, bound, inGroup) === undefined) return conclude('D2', done);
+  if (mayHaveUnseenContent(s, snapshot)) return { row: 'D3', kind: 'askContent', name: contentNameFor(snapshot) };
+  if (isFailed(s.contentAsked)) return conclude('D3', retry(s.contentAsked.failure));
   const content = contentToDelete(s, snapshot);
   if (content !== undefined && s.isBeingRestored) {
-    return conclude('D3', retry(new Error(messages.beingRestored.message)), messages.beingRestored);
+    return conclude('D4', retry(new Error(messages.beingRestored.message)), messages.beingRestored);
   }
   const kept = decideGroup(s, snapshot);
   if (kept !== undefined) return kept;
@@ -38,12 +40,21 @@ export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Acti
   if (handled !== undefined) return handled;
   const claimed = decideClaim(s, snapshot);
   if (claimed !== undefined) return claimed;
-  if (isFailed(s.finalizersRemoved)) return conclude('D8', retry(s.finalizersRemoved.failure));
+  if (isFailed(s.finalizersRemoved)) return conclude('D9', retry(s.finalizersRemoved.failure));
   const finalizers = [asSource, inGroup, ...(deletesContent ? [] : [bound])];
   if (s.finalizersRemoved === 'done' || finalizersWithout(snapshot, ...finalizers) === undefined) {
-    return conclude('D9', done);
+    return conclude('D10', done);
   }
-  return { row: 'D8', kind: 'removeFinalizers', snapshot, finalizers };
+  return { row: 'D9', kind: 'removeFinalizers', snapshot, finalizers };
+}
+
+/**
+ * A content that was made while its creation seemed to fail, and that the cache does not show yet. Once the status names a content, that
+ * cannot be.
+ */
+function mayHaveUnseenContent({ content, contentAsked }: SnapshotState, snapshot: VolumeSnapshot): boolean {
+  const isBound = snapshot.status?.boundVolumeSnapshotContentName !== undefined;
+  return !isBound && originOf(snapshot) === 'dynamic' && content === undefined && contentAsked === 'unasked';
 }
 
 /** A content that belongs to another snapshot is not touched. */
@@ -60,27 +71,27 @@ function decideGroup({ group, groupAsked }: SnapshotState, snapshot: VolumeSnaps
   const { namespace = '' } = snapshot.metadata ?? {};
   const name = groupNameOf(snapshot);
   if (group === 'unknown') {
-    if (groupAsked === 'unasked') return { row: 'D4', kind: 'askGroup', namespace, name };
-    if (isFailed(groupAsked)) return conclude('D4', retry(groupAsked.failure));
+    if (groupAsked === 'unasked') return { row: 'D5', kind: 'askGroup', namespace, name };
+    if (isFailed(groupAsked)) return conclude('D5', retry(groupAsked.failure));
     if (!groupAsked.value) return undefined;
   } else {
     const owner = groupOwnerOf(snapshot);
     if (owner !== undefined && owner.uid !== group.metadata?.uid) return undefined;
   }
   const event = messages.inGroup(snapshotKey(snapshot), `${namespace}/${name}`);
-  return conclude('D4', retry(new Error(event.message)), event);
+  return conclude('D5', retry(new Error(event.message)), event);
 }
 
 /** Undefined: the content is marked, and on its way if it has to go. */
 function decideContent(s: SnapshotState, content: VolumeSnapshotContent): Action | undefined {
-  if (isFailed(s.contentMarked)) return conclude('D5', retry(s.contentMarked.failure));
+  if (isFailed(s.contentMarked)) return conclude('D6', retry(s.contentMarked.failure));
   const isMarked = content.metadata?.annotations?.[snapshotAnnotations.beingDeleted] !== undefined;
-  if (!isMarked && s.contentMarked === 'untried') return { row: 'D5', kind: 'markContent', content };
+  if (!isMarked && s.contentMarked === 'untried') return { row: 'D6', kind: 'markContent', content };
   if (content.spec?.deletionPolicy !== 'Delete') return undefined;
   if (isFailed(s.contentDeleted)) {
-    return conclude('D6', retry(s.contentDeleted.failure), messages.contentNotDeleted);
+    return conclude('D7', retry(s.contentDeleted.failure), messages.contentNotDeleted);
   }
-  if (!isDeleting(content) && s.contentDeleted === 'untried') return { row: 'D6', kind: 'deleteContent', content };
+  if (!isDeleting(content) && s.contentDeleted === 'untried') return { row: 'D7', kind: 'deleteContent', content };
   return undefined;
 }
 
@@ -89,9 +100,9 @@ function decideClaim(
   snapshot: VolumeSnapshot,
 ): Action | undefined {
   if (isFailed(claimReleased)) {
-    return conclude('D7', retry(claimReleased.failure), messages.claimNotReleased);
+    return conclude('D8', retry(claimReleased.failure), messages.claimNotReleased);
   }
   const isProtected = claim?.metadata?.finalizers?.includes(snapshotFinalizers.claim) === true;
   if (claim === undefined || !isProtected || isClaimInUse || claimReleased === 'done') return undefined;
-  return { row: 'D7', kind: 'releaseClaim', claim, snapshot };
+  return { row: 'D8', kind: 'releaseClaim', claim, snapshot };
 }

@@ -63,7 +63,10 @@ function decideUnready(s: SnapshotState, snapshot: VolumeSnapshot, settings: Dec
     return { row: 'S3', kind: 'begin', operations, driver: driverOf(s, snapshot) };
   }
   const withoutClass = missingClassOf(s, snapshot);
-  if (withoutClass !== undefined) return fail(s, { row: 'S4', object: snapshot }, withoutClass);
+  // A snapshot that has its content needs no class any more.
+  if (withoutClass !== undefined && !isBoundTo(s.content?.spec?.volumeSnapshotRef, snapshot)) {
+    return fail(s, { row: 'S4', object: snapshot }, withoutClass);
+  }
   switch (originOf(snapshot)) {
     case 'static':
       return decideStatic(s, snapshot, settings);
@@ -122,6 +125,9 @@ function decideMember(s: SnapshotState, snapshot: VolumeSnapshot, settings: Deci
   const key = snapshotKey(snapshot);
   if (snapshot.status?.boundVolumeSnapshotContentName === undefined || content === undefined) {
     return conclude('S13', postpone(`the group of snapshot ${key} has not made its content yet`));
+  }
+  if (!isBoundTo(content.spec?.volumeSnapshotRef, snapshot)) {
+    return fail(s, { row: 'S8', object: snapshot }, messages.contentMisbound(content.metadata?.name ?? ''));
   }
   return decideStatus(s, { snapshot, content }, { ...settings, readiness: 'kept' });
 }

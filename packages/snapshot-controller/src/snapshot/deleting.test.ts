@@ -168,6 +168,23 @@ describe('content and snapshot', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#104] given a content that was made although its creation seemed to fail, and that the cache does not show yet, then it is not left behind', async () => {
+    const isContents = ({ resource }: { readonly resource: string }): boolean => resource === 'volumesnapshotcontents';
+    const it = await aController({
+      faults: [{ when: (target) => target.verb === 'watch' && isContents(target), fault: { kind: 'lag', ms: 60_000 } }],
+    });
+    await it.clock.advance(300_000);
+    it.fault('create volumesnapshotcontents', { ...forbidden, point: 'after' });
+    it.fault('patch volumesnapshots/status', forbidden, 2);
+    await it.add(aSnapshot());
+    expect([it.content() === undefined, it.snapshot()?.status]).toEqual([false, undefined]);
+    await remove(it);
+    expect(it.reads()).toContain(`get volumesnapshotcontents ${name}`);
+    expect(it.content()?.metadata).toMatchObject({ annotations: marked, deletionTimestamp: expect.any(String) });
+    expect(it.snapshot()?.metadata?.finalizers).toEqual([finalizers.bound]);
+    await it.stop();
+  });
+
   it('[snapshot-controller#105] [P33] given a bound static content that no status names yet, then it is found by the name in the spec', async () => {
     const it = await aController({
       with: [aStaticSnapshot({ metadata: { ...both, ...deleting } }), boundStaticContent('Delete')],
@@ -216,6 +233,22 @@ describe('content and snapshot', () => {
     expect(it.writes()).toEqual([]);
     await remove(it);
     expect(it.writes()).toEqual([`patch volumesnapshotcontents ${name} 200`, 'patch volumesnapshots team/snap 200']);
+    await it.stop();
+  });
+
+  it('[P25] given a ready dynamic snapshot, when it is deleted, then four requests in all, and no event', async () => {
+    const it = await aController({ with: [aReadySnapshot(), aContent({ status: { readyToUse: true } }), aClaim()] });
+    it.server.clearRequests();
+    await remove(it);
+    await it.letGo();
+    const requests = it.server.requests.filter(({ verb }) => verb !== 'watch');
+    expect(requests.map(({ verb, resource }) => `${verb} ${resource}`)).toEqual([
+      'patch volumesnapshotcontents',
+      'delete volumesnapshotcontents',
+      'patch volumesnapshots',
+      'patch volumesnapshots',
+    ]);
+    expect([it.snapshot(), it.content(), it.events]).toEqual([undefined, undefined, []]);
     await it.stop();
   });
 

@@ -160,7 +160,7 @@ describe('what prevents the content', () => {
   const secretName = 'csi.storage.k8s.io/snapshotter-secret-name';
   it.each([
     {
-      id: '21',
+      id: '[snapshot-controller#21]',
       given: 'half a secret',
       seed: [aClaim(), aVolume(), aClass('gold', { parameters: { [secretName]: 'x' } })],
       text: input(
@@ -168,43 +168,43 @@ describe('what prevents the content', () => {
       ),
     },
     {
-      id: '22',
+      id: '[snapshot-controller#22]',
       given: 'no claim',
       seed: [aVolume(), aClass()],
       text: creation('snapshot controller failed to update snap on API server: cannot get claim from snapshot'),
     },
     {
-      id: '23',
+      id: '[snapshot-controller#23]',
       given: 'no PersistentVolume',
       seed: [aClaim(), aClass()],
       text: input('failed to retrieve PV pv1 from the API server: "persistentvolumes \\"pv1\\" not found"'),
     },
     {
-      id: '24',
+      id: '[snapshot-controller#24]',
       given: 'a claim that is not bound',
       seed: [aClaim({ phase: 'Pending' }), aVolume(), aClass()],
       text: input('the PVC data is not yet bound to a PV, will not attempt to take a snapshot'),
     },
     {
-      id: '25',
+      id: '[snapshot-controller#25]',
       given: 'a lost claim',
       seed: [aClaim({ phase: 'Lost' }), aVolume(), aClass()],
       text: input('the PVC data is not yet bound to a PV, will not attempt to take a snapshot'),
     },
     {
-      id: '26',
+      id: '[snapshot-controller#26]',
       given: 'a PersistentVolume of another claim',
       seed: [aClaim(), aVolume({ claim: aClaim({ uid: 'another' }) }), aClass()],
       text: input('claim in dataSource not bound or invalid'),
     },
     {
-      id: '28',
+      id: '[snapshot-controller#28]',
       given: 'a PersistentVolume that is not CSI',
       seed: [aClaim(), { ...aVolume(), spec: { claimRef: { namespace: 'team', name: 'data' } } }, aClass()],
       text: creation('cannot find CSI PersistentVolumeSource for volume pv1'),
     },
     {
-      id: '42',
+      id: '[snapshot-controller#42]',
       given: 'a class of another driver, P7',
       seed: [aClaim(), aVolume(), aClass('gold', { driver: 'other.example.com' })],
       text: creation(
@@ -212,26 +212,23 @@ describe('what prevents the content', () => {
       ),
     },
     {
-      id: '30',
+      id: '[snapshot-controller#30]',
       given: 'a claim that is being deleted and is not protected',
       seed: [aClaim({ deleting: 'yes' }), aVolume(), aClass()],
       text: creation(
         'snapshot controller failed to update data on API server: cannot add finalizer on claim because it is being deleted',
       ),
     },
-  ])(
-    '[snapshot-controller#$id] given $given, then there is no content, and status and event say why',
-    async ({ seed, text }) => {
-      const it = await aController({ seed, with: [aSnapshot()] });
-      expect(it.content()).toBeUndefined();
-      expect(failure(it)).toBe(text);
-      expect(it.snapshot()?.status?.readyToUse).toBe(false);
-      expect(it.events).toEqual([`Warning SnapshotContentCreationFailed team/snap: ${text}`]);
-      await it.clock.advance(60_000);
-      expect(it.events.length).toBe(1);
-      await it.stop();
-    },
-  );
+  ])('$id given $given, then there is no content, and status and event say why', async ({ seed, text }) => {
+    const it = await aController({ seed, with: [aSnapshot()] });
+    expect(it.content()).toBeUndefined();
+    expect(failure(it)).toBe(text);
+    expect(it.snapshot()?.status?.readyToUse).toBe(false);
+    expect(it.events).toEqual([`Warning SnapshotContentCreationFailed team/snap: ${text}`]);
+    await it.clock.advance(60_000);
+    expect(it.events.length).toBe(1);
+    await it.stop();
+  });
 
   it('[snapshot-controller#27] given a claim reference without UID, then it counts', async () => {
     const volume = aVolume({ spec: { claimRef: { namespace: 'team', name: 'data' } } });
@@ -300,28 +297,28 @@ describe('what prevents the content', () => {
 describe('a content that is there', () => {
   it.each([
     {
-      id: '34',
+      id: '[snapshot-controller#34]',
       given: 'was made by an administrator',
       content: aContent({ spec: { source: { snapshotHandle: 'x' } } }),
       reason: 'SnapshotContentMismatch',
       text: `VolumeSnapshotContent ${name} is pre-provisioned while expecting a dynamically provisioned one`,
     },
     {
-      id: '35',
+      id: '[snapshot-controller#35]',
       given: 'is bound to another UID',
       content: aContent({ of: aSnapshot({ uid: 'another' }), name }),
       reason: 'SnapshotContentMisbound',
       text: `VolumeSnapshotContent [${name}] is bound to a different snapshot`,
     },
     {
-      id: 'S9',
+      id: '[snapshot-controller#S9]',
       given: 'has both handles',
       content: aContent({ spec: { source: { snapshotHandle: 'x', volumeHandle: 'handle-1' } } }),
       reason: 'SnapshotHandleSet',
       text: 'Snapshot handle should not be set in content team/snap for dynamic provisioning',
     },
   ])(
-    '[snapshot-controller#$id] given a content that $given, then neither content nor finalizers are touched',
+    '$id given a content that $given, then neither content nor finalizers are touched',
     async ({ content, reason, text }) => {
       const it = await aController({ with: [aSnapshot(), content] });
       expect(it.snapshot()?.status?.error?.message).toBe(text);

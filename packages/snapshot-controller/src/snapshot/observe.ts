@@ -29,7 +29,7 @@ export function observe(
     isClaimBeingReleased: claimKey !== undefined && releases.has(claimKey),
     isClaimInUse: claimKey !== undefined && isClaimInUse(caches, claimKey, snapshot),
     volume,
-    node: settings.distributed ? managingNode(volume, caches.nodes.list()) : '',
+    node: settings.distributed && content === undefined ? managingNode(volume, caches.nodes.list()) : '',
     content,
     contentGroup: contentGroup(caches, content),
     isBeingRestored: caches.claims.byIndex('restores', key).some(({ status }) => status?.phase === 'Pending'),

@@ -64,6 +64,14 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
     },
     releaseClaim: (step) => release(context, step),
     adopt,
+    askContent: async ({ client, caches, action: { name }, signal }) => {
+      const contentAsked = await ask(() =>
+        client.get(volumeSnapshotContents, { name }, { signal }).catch(ignoreNotFound),
+      );
+      if (isFailed(contentAsked) || contentAsked.value === undefined) return { contentAsked };
+      caches.contents.remember(contentAsked.value);
+      return { contentAsked, content: contentAsked.value };
+    },
     askGroup: async ({ client, action: { namespace, name }, signal }) => {
       const found = await ask(() => client.get(volumeGroupSnapshots, { namespace, name }, { signal }));
       if (!isFailed(found)) return { groupAsked: { value: true } };

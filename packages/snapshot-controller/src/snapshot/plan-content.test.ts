@@ -20,7 +20,7 @@ const refusal = (cause: string) => ({
 
 it.each([
   {
-    id: '125',
+    id: '[snapshot-controller#125]',
     given: 'a token of annotations',
     parameters: {
       [secretName]:
@@ -31,31 +31,31 @@ it.each([
       'error resolving value "static-${volumesnapshotcontent.name}-${volumesnapshot.namespace}-${volumesnapshot.name}-${volumesnapshot.annotations[\'akey\']}": invalid tokens: ["volumesnapshot.annotations[\'akey\']"]',
   },
   {
-    id: '126',
+    id: '[snapshot-controller#126]',
     given: 'the name of the snapshot in the namespace',
     parameters: { [secretName]: 'x', [secretNamespace]: '${volumesnapshot.name}' },
     cause: 'error resolving value "${volumesnapshot.name}": invalid tokens: ["volumesnapshot.name"]',
   },
   {
-    id: '127',
+    id: '[snapshot-controller#127]',
     given: 'a name with a space',
     parameters: { [secretName]: 'bad name', [secretNamespace]: 'ns' },
     cause: '"bad name" is not a valid secret name',
   },
   {
-    id: '127',
+    id: '[snapshot-controller#127]',
     given: 'a namespace with a dot',
     parameters: { [secretName]: 'x', [secretNamespace]: 'a.b' },
     cause: '"a.b" is not a valid namespace name',
   },
   {
-    id: '128',
+    id: '[snapshot-controller#128]',
     given: 'a namespace alone',
     parameters: { [secretNamespace]: 'ns' },
     cause:
       'failed to get name and namespace template from params: either name and namespace for Snapshotter secrets specified, Both must be specified',
   },
-])('[snapshot-controller#$id] given $given, then there is no content', ({ parameters, cause }) => {
+])('$id given $given, then there is no content', ({ parameters, cause }) => {
   expect(plan(parameters)).toEqual(refusal(cause));
 });
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The VolumeSnapshot loop: binds a snapshot to its content, makes that content if the snapshot is dynamic, keeps the status of the
- * snapshot, protects the claim while a snapshot of it is cut, and deletes. Rows S1 to S21 and D1 to D9 of the page.
+ * snapshot, protects the claim while a snapshot of it is cut, and deletes. Rows S1 to S21 and D1 to D10 of the page.
  *
  * Not here: finalizers of contents that others made (`content/`), members and deletion of groups (`group-snapshot/`), the driver, which
  * csi-snapshotter calls.
@@ -89,6 +89,7 @@ export interface Learned {
   readonly errorSaved: Attempt;
   readonly claimReleased: Attempt;
   readonly adopted: Attempt;
+  readonly contentAsked: Answer<VolumeSnapshotContent | undefined>;
   readonly groupAsked: Answer<boolean>;
   readonly contentMarked: Attempt;
   readonly contentDeleted: Attempt;
@@ -105,6 +106,7 @@ export const nothingLearned: Learned = {
   errorSaved: 'untried',
   claimReleased: 'untried',
   adopted: 'untried',
+  contentAsked: 'unasked',
   groupAsked: 'unasked',
   contentMarked: 'untried',
   contentDeleted: 'untried',
@@ -133,6 +135,7 @@ export type Action = { readonly row: string } &
       }
     | { readonly kind: 'releaseClaim'; readonly claim: PersistentVolumeClaim; readonly snapshot: VolumeSnapshot }
     | { readonly kind: 'adopt'; readonly snapshot: VolumeSnapshot; readonly group: VolumeGroupSnapshot }
+    | { readonly kind: 'askContent'; readonly name: string }
     | { readonly kind: 'askGroup'; readonly namespace: string; readonly name: string }
     | { readonly kind: 'markContent'; readonly content: VolumeSnapshotContent }
     | { readonly kind: 'deleteContent'; readonly content: VolumeSnapshotContent }

@@ -75,15 +75,25 @@ describe('binding', () => {
   });
 
   it.each([
-    { id: '48', given: 'the UID of another snapshot', reference: refTo({ uid: 'another' }), status: undefined },
     {
-      id: '48',
+      id: '[snapshot-controller#48]',
+      given: 'the UID of another snapshot',
+      reference: refTo({ uid: 'another' }),
+      status: undefined,
+    },
+    {
+      id: '[snapshot-controller#48]',
       given: 'the UID of another snapshot, after it was bound',
       reference: refTo({ uid: 'another' }),
       status: bound,
     },
-    { id: '49', given: 'another namespace', reference: refTo({ namespace: 'other' }), status: undefined },
-  ])('[snapshot-controller#$id] given a content with $given, then it is not touched', async ({ reference, status }) => {
+    {
+      id: '[snapshot-controller#49]',
+      given: 'another namespace',
+      reference: refTo({ namespace: 'other' }),
+      status: undefined,
+    },
+  ])('$id given a content with $given, then it is not touched', async ({ reference, status }) => {
     const it = await aController({
       with: [
         aStaticSnapshot(status === undefined ? {} : { status }),

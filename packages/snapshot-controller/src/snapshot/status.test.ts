@@ -16,55 +16,91 @@ const reasons = (it: Fixture): readonly string[] => it.events.map((line) => line
 
 describe('from the content to the snapshot', () => {
   it.each([
-    { id: '55, 66', given: 'no status', status: undefined, content: full, then: { ...bound, ...shown } },
-    { id: '56', given: 'an empty status', status: {}, content: full, then: { ...bound, ...shown } },
-    { id: '57', given: 'a content that is not ready', status: undefined, content: { readyToUse: false }, then: bound },
     {
-      id: '58',
+      id: '[snapshot-controller#55, 66]',
+      given: 'no status',
+      status: undefined,
+      content: full,
+      then: { ...bound, ...shown },
+    },
+    {
+      id: '[snapshot-controller#56]',
+      given: 'an empty status',
+      status: {},
+      content: full,
+      then: { ...bound, ...shown },
+    },
+    {
+      id: '[snapshot-controller#57]',
+      given: 'a content that is not ready',
+      status: undefined,
+      content: { readyToUse: false },
+      then: bound,
+    },
+    {
+      id: '[snapshot-controller#58]',
       given: 'no creation time',
       status: bound,
       content: { readyToUse: true },
       then: { ...bound, readyToUse: true },
     },
-    { id: '60', given: 'an error of the content', status: bound, content: { error }, then: { ...bound, error } },
-    { id: '61', given: 'an error that is over', status: { ...bound, error }, content: {}, then: bound },
     {
-      id: '61',
+      id: '[snapshot-controller#60]',
+      given: 'an error of the content',
+      status: bound,
+      content: { error },
+      then: { ...bound, error },
+    },
+    {
+      id: '[snapshot-controller#61]',
+      given: 'an error that is over',
+      status: { ...bound, error },
+      content: {},
+      then: bound,
+    },
+    {
+      id: '[snapshot-controller#61]',
       given: 'an error that is over when the content is ready',
       status: { ...bound, error },
       content: { readyToUse: true },
       then: { ...bound, readyToUse: true },
     },
     {
-      id: '62',
+      id: '[snapshot-controller#62]',
       given: 'another error',
       status: { ...bound, error: { time: '2025-01-01T00:00:00Z', message: 'old' } },
       content: { error },
       then: { ...bound, error },
     },
     {
-      id: '64',
+      id: '[snapshot-controller#64]',
       given: 'a size of zero',
       status: { ...bound, restoreSize: '0' },
       content: { restoreSize: 1024 },
       then: { ...bound, restoreSize: '1Ki' },
     },
     {
-      id: '64',
+      id: '[snapshot-controller#64]',
       given: 'a size',
       status: { ...bound, restoreSize: '5' },
       content: { restoreSize: 1024 },
       then: { ...bound, restoreSize: '5' },
     },
-    { id: '65', given: 'no size of the content', status: bound, content: { readyToUse: false }, then: bound },
     {
-      id: '55',
+      id: '[snapshot-controller#65]',
+      given: 'no size of the content',
+      status: bound,
+      content: { readyToUse: false },
+      then: bound,
+    },
+    {
+      id: '[snapshot-controller#55]',
       given: 'a size above 2^53',
       status: undefined,
       content: { restoreSize: 9_007_199_254_740_993n },
       then: { ...bound, restoreSize: '9007199254740993' },
     },
-  ])('[snapshot-controller#$id] given $given, then the snapshot shows it', async ({ status, content, then }) => {
+  ])('$id given $given, then the snapshot shows it', async ({ status, content, then }) => {
     const snapshot = aSnapshot({ metadata: prepared, ...(status === undefined ? {} : { status }) });
     const it = await aController({ with: [snapshot, aContent({ status: content })] });
     expect(it.snapshot()?.status).toEqual(then);
@@ -239,14 +275,14 @@ describe('ready snapshots', () => {
   });
 
   it.each([
-    { id: '76', given: 'an empty group name', more: { volumeGroupSnapshotName: '' }, owners: [] },
+    { id: '[snapshot-controller#76]', given: 'an empty group name', more: { volumeGroupSnapshotName: '' }, owners: [] },
     {
-      id: '77',
+      id: '[snapshot-controller#77]',
       given: 'an owner of another API group',
       more: {},
       owners: [{ apiVersion: 'example.com/v1', kind: 'VolumeGroupSnapshot', name: 'group', uid: 'u' }],
     },
-  ])('[snapshot-controller#$id] given $given, then the snapshot is no member', async ({ more, owners }) => {
+  ])('$id given $given, then the snapshot is no member', async ({ more, owners }) => {
     const snapshot = aSnapshot({
       metadata: { ...prepared, ownerReferences: owners },
       status: { ...ready, ...more },
