@@ -7,7 +7,7 @@
 import type { PersistentVolumeClaim, Pod, StorageClass } from '@csi-sidecars/runtime';
 import { persistentVolumeClaims, persistentVolumes, pods } from '@csi-sidecars/runtime';
 import type { SidecarProgram } from './sidecar-process.ts';
-import { driverName, type Expanding, namespace, type Simulation } from './simulation.ts';
+import { driverName, type Expanding, namespace, type Simulation, type TakingSnapshots } from './simulation.ts';
 
 export interface Flow {
   readonly name: string;
@@ -19,8 +19,8 @@ export interface Flow {
   readonly attachTo?: readonly string[];
   /** Programs that run beside it, without faults. Default none. */
   readonly companions?: readonly SidecarProgram[];
-  /** The driver takes snapshots. Default: it does not. */
-  readonly snapshots?: boolean;
+  /** How the driver takes snapshots. Default: not at all. */
+  readonly snapshots?: TakingSnapshots;
   /** How the driver expands volumes. Default: not at all. */
   readonly expands?: Expanding;
   /** The preparation, which runs without faults and is not enumerated. */

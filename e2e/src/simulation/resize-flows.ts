@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The stories of csi-resizer: what users and the driver do with a volume that is there. */
-import {
-  type PersistentVolumeClaim,
-  persistentVolumeClaims,
-  volumeAttributesClasses,
-} from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, persistentVolumeClaims, volumeAttributesClasses } from '@csi-sidecars/runtime';
 import { prepareBoundClaim } from './bound-claim.ts';
 import { addClass, type Flow } from './flows.ts';
 import { programs } from './programs.ts';

@@ -36,7 +36,7 @@ export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
     zones,
     attachTo: flow.attachTo ?? [],
     expands: flow.expands,
-    snapshots: flow.snapshots ?? false,
+    snapshots: flow.snapshots,
   });
   const operations: Operation[] = [];
   let isArmed = false;

@@ -26,6 +26,11 @@ export const driverName: string = defaultSettings.name;
 export const namespace = 'default';
 const zoneKey = 'topology.example.com/zone';
 
+export interface TakingSnapshots {
+  /** How long it takes until a snapshot is ready. */
+  readonly processingMs: number;
+}
+
 /** Whether the node has a part in it. */
 export type Expanding = 'without node' | 'with node';
 
@@ -35,7 +40,7 @@ export interface SimulationOptions {
   /** Names of nodes that volumes are attached to. Default none: the driver cannot attach then. */
   readonly attachTo?: readonly string[];
   /** Default: the driver takes no snapshots. */
-  readonly snapshots?: boolean;
+  readonly snapshots?: TakingSnapshots | undefined;
   /** Default: the driver does not expand volumes. */
   readonly expands?: Expanding | undefined;
   readonly seed?: number;
@@ -75,7 +80,7 @@ export function createSimulation({
   zones = [],
   attachTo = [],
   expands,
-  snapshots = false,
+  snapshots,
   seed = 1,
 }: SimulationOptions = {}): Simulation {
   const clock = new FakeClock();
@@ -96,7 +101,7 @@ export function createSimulation({
     'MODIFY_VOLUME' as const,
     ...(attachTo.length > 0 ? attachCapabilities : []),
     ...(expands === undefined ? [] : ['EXPAND_VOLUME' as const]),
-    ...(snapshots ? (['CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'] as const) : []),
+    ...(snapshots === undefined ? [] : (['CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'] as const)),
   ];
   const node = allCapabilities.node.filter((type) => expands !== 'without node' || type !== 'EXPAND_VOLUME');
   const capabilities = { ...allCapabilities, plugin, controller, node };
@@ -104,6 +109,7 @@ export function createSimulation({
     clock,
     settings: {
       capabilities,
+      snapshotProcessingMs: snapshots?.processingMs ?? 0,
       nodes: [
         ...zones.map((zone) => ({ id: `id-${zone}`, segments: { [zoneKey]: zone }, maxVolumes: 0 })),
         ...attachTo.map((name) => ({ id: nodeIdOf(name), segments: {}, maxVolumes: 0 })),

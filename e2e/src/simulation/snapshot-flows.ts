@@ -91,12 +91,15 @@ const refuse = ({ driver }: Simulation, method: string, code: 'Internal' | 'Unav
 
 interface Story extends Pick<Flow, 'act'> {
   readonly name: string;
+  /** How long the driver needs until a snapshot is ready. Default: no time. */
+  readonly processingMs?: number;
   /** After the claim and the classes are there. */
   readonly before?: (simulation: Simulation) => Promise<void> | void;
 }
 
 const stories: readonly Story[] = [
   { name: 'snapshot', act: (simulation) => take(simulation, ofClaim) },
+  { name: 'slow-snapshot', processingMs: 5_000, act: (simulation) => take(simulation, ofClaim) },
   {
     name: 'refused-snapshot',
     before: (simulation) => refuse(simulation, 'CreateSnapshot', 'Internal'),
@@ -126,27 +129,29 @@ const stories: readonly Story[] = [
   },
   {
     name: 'import-snapshot',
-    before: async ({ driver, sim }) => {
+    before: async ({ driver }) => {
       const [volume] = driver.volumes();
       const request = { name: 'old', source_volume_id: volume?.id ?? '' };
-      const { snapshot: old } = await driver
-        .channel()
-        .call('/csi.v1.Controller/CreateSnapshot', request, { timeoutMs: 10_000 });
-      await sim.client.create(volumeSnapshotContents, {
+      await driver.channel().call('/csi.v1.Controller/CreateSnapshot', request, { timeoutMs: 10_000 });
+    },
+    act: async (simulation) => {
+      const [old] = simulation.driver.snapshots();
+      await simulation.sim.client.create(volumeSnapshotContents, {
         apiVersion: snapshotApi,
         kind: 'VolumeSnapshotContent',
         metadata: { name: 'imported' },
         spec: {
           driver: driverName,
           deletionPolicy: 'Delete',
-          source: { snapshotHandle: old?.snapshot_id ?? '' },
+          source: { snapshotHandle: old?.id ?? '' },
           volumeSnapshotRef: { namespace, name: 'snap' },
         },
       });
+      await take(simulation, { volumeSnapshotContentName: 'imported' });
     },
-    act: (simulation) => take(simulation, { volumeSnapshotContentName: 'imported' }),
   },
   { name: 'group', act: takeGroup },
+  { name: 'slow-group', processingMs: 5_000, act: takeGroup },
   {
     name: 'delete-group',
     before: async (simulation) => {
@@ -173,11 +178,11 @@ const pairs = [
 ] as const;
 
 export const snapshotFlows: readonly Flow[] = pairs.flatMap(({ struck, beside }) =>
-  stories.map(({ name, before, act }): Flow => ({
+  stories.map(({ name, processingMs = 0, before, act }): Flow => ({
     name: `${name}-${struck}`,
     program: programs[struck],
     companions: [programs[beside]],
-    snapshots: true,
+    snapshots: { processingMs },
     prepare: async (simulation) => {
       await prepare(simulation);
       await before?.(simulation);

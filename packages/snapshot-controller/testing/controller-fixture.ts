@@ -89,7 +89,12 @@ export interface Fixture extends RunningController {
   reads(): readonly string[];
 }
 
-export const forbidden: Fault = { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' };
+export const forbidden: Extract<Fault, { readonly kind: 'status' }> = {
+  kind: 'status',
+  point: 'before',
+  code: 403,
+  reason: 'Forbidden',
+};
 export const conflict: Fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' };
 
 const snapshotUid = 'uid-of-snap';

@@ -163,8 +163,8 @@ describe('a crash at every point of a deletion', () => {
     const ends = await everyPoint({
       prepare: async (s) => {
         const request = { name: 'before', source_volume_ids: ['volume-1', 'volume-2'] };
-        const { call } = s.driver.channel();
-        await call('/csi.v1.GroupController/CreateVolumeGroupSnapshot', request, { timeoutMs });
+        const channel = s.driver.channel();
+        await channel.call('/csi.v1.GroupController/CreateVolumeGroupSnapshot', request, { timeoutMs });
       },
       content: aGroupContent({
         status: {

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-import { parseFlags, resolveGates, usageText } from '@csi-sidecars/sidecar';
-import { realArgumentLists } from '@csi-sidecars/sidecar/testing';
+import { parseFlags, usageText } from '@csi-sidecars/sidecar';
+import { realArgumentLists, refusedOf } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
 import { snapshotterProgram } from './flags.ts';
 
 it('given the real argument lists of csi-snapshotter, then each is accepted but for a flag that upstream removed', () => {
   const lists = realArgumentLists('csi-snapshotter');
   expect(lists.length).toBeGreaterThan(0);
-  const refused = lists.flatMap((list): readonly string[] => {
-    const result = parseFlags(snapshotterProgram.flags, snapshotterProgram.syntax, list.args);
-    if (result.kind !== 'parsed') return [result.kind === 'invalid' ? result.message : result.kind];
-    const gates = resolveGates(snapshotterProgram.gates, result.values['feature-gates']);
-    return gates.kind === 'resolved' ? result.positionals : [gates.message];
-  });
-  expect(refused).toEqual(['flag provided but not defined: -enable-volume-group-snapshots']);
+  const message = 'flag provided but not defined: -enable-volume-group-snapshots';
+  expect(refusedOf(snapshotterProgram, lists)).toEqual([JSON.stringify({ kind: 'invalid', message })]);
 });
 
 it("given what deployments leave out, then the built-in values are upstream's", async () => {

@@ -72,7 +72,7 @@ describe('the start', () => {
     '[csi-snapshotter#110] given $given, then a line in the log, and groups show what the driver answers',
     async ({ handler, line }) => {
       await using snapshotter = await run({
-        handlers: { [groupController]: handler } as Handlers,
+        handlers: { [groupController]: handler },
         seed: [aGroupClass(), aGroupContent()],
       });
       await vi.waitFor(() => expect(snapshotter.calls()).toContain('CreateVolumeGroupSnapshot'));
@@ -91,7 +91,7 @@ describe('the start', () => {
     const answers = [() => ({ ready: { value: false } }), never, () => ({ ready: { value: false } })];
     await using snapshotter = await run({
       args: ['--timeout=3s'],
-      handlers: { [probe]: () => (answers.shift() ?? (() => ({})))() as never },
+      handlers: { [probe]: () => (answers.shift() ?? (() => ({})))() },
     });
     await vi.waitFor(() => expect(snapshotter.calls()).toContain('Probe'));
     await vi.waitFor(async () => {

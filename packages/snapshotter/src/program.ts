@@ -101,8 +101,8 @@ async function prepareGroups({ name, channel, started, log, signal }: Context): 
   const refused = refusedGroupFlags(values);
   if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
   try {
-    const capabilities = await getGroupControllerCapabilities(channel, { timeoutMs: values.timeout, signal });
-    if (capabilities.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT')) return;
+    const groupCapabilities = await getGroupControllerCapabilities(channel, { timeoutMs: values.timeout, signal });
+    if (groupCapabilities.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT')) return;
     log.info(0, 'Warning: the CSI driver does not support volume group snapshots', { driver: name });
   } catch (error) {
     log.error(error, 'Failed to get the capabilities of the CSI group controller');

@@ -9,13 +9,13 @@ import {
   changeObject,
   finalizersWithout,
   type LoopPorts,
-  type MergePatch,
+  type ObjectChange,
   type Cache,
   timestamp,
 } from '@csi-sidecars/runtime';
 import { annotationYes } from '@csi-sidecars/volume';
 import { isMarked, isReady, isToBeDeleted } from './content-object.ts';
-import type { ContentKind, ContentTypes } from './content-types.ts';
+import type { ContentKind, ContentTypes, StatusChange } from './content-types.ts';
 
 export interface Writing<T extends ContentTypes> extends Pick<LoopPorts, 'client' | 'clock' | 'random'> {
   readonly kind: ContentKind<T>;
@@ -79,31 +79,36 @@ export function release<T extends ContentTypes>(writing: Writing<T>, content: T[
   });
 }
 
+function change<T extends ContentTypes>(
+  writing: Writing<T>,
+  content: T['content'],
+  patch: Change<T>['patch'],
+): Promise<Written<T>> {
+  return write(writing, { object: content, patch });
+}
+
 function changeStatus<T extends ContentTypes>(
   writing: Writing<T>,
   content: T['content'],
-  statusOf: (content: T['content']) => Readonly<Record<string, unknown>> | undefined,
+  statusOf: (content: T['content']) => StatusChange | undefined,
 ): Promise<Written<T>> {
-  const patch = (current: T['content']): MergePatch | undefined => {
+  const patch: Change<T>['patch'] = (current) => {
     const status = statusOf(current);
     return status && { status };
   };
-  return change(writing, content, patch, 'status');
+  return write(writing, { object: content, subresource: 'status', patch });
 }
 
-async function change<T extends ContentTypes>(
-  { kind, contents, client, clock, random, signal }: Writing<T>,
-  content: T['content'],
-  patch: (content: T['content']) => MergePatch | undefined,
-  subresource?: 'status',
+type Change<T extends ContentTypes> = Omit<ObjectChange<T['content']>, 'resource'>;
+
+async function write<T extends ContentTypes>(
+  { kind: { resource }, contents, client, clock, random, signal }: Writing<T>,
+  change: Change<T>,
 ): Promise<Written<T>> {
-  let stored = content;
+  let stored = change.object;
   const written = await attempt(async () => {
-    stored = await changeObject<T['content']>(
-      { client, clock, random, cache: contents },
-      { resource: kind.resource, object: content, subresource, patch },
-      { signal },
-    );
+    const deps = { client, clock, random, cache: contents };
+    stored = await changeObject<T['content']>(deps, { ...change, resource }, { signal });
   });
   return { written, content: stored };
 }

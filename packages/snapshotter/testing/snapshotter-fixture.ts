@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole csi-snapshotter over an API server that checks permissions, and the driver's model, in virtual time. */
 import type { Code } from '@csi-sidecars/csi';
-import { createEventRecorder, type EventRecorder, type KubeObject } from '@csi-sidecars/runtime';
+import { createEventRecorder, type KubeObject } from '@csi-sidecars/runtime';
 import type { AccessRule, Fault, FaultRule } from '@csi-sidecars/runtime/testing';
 import { allCapabilities, driverInfoOf, type Settings } from '@csi-sidecars/test-driver';
 import {
   createProcess,
   createTestCluster,
+  faultOn,
+  prepareVolumes,
   type ProcessOptions,
+  recordedEvents,
   type RunningController,
   type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
@@ -76,23 +79,17 @@ export async function aSnapshotter(options: FixtureOptions = {}): Promise<Fixtur
     interrupt: options.interrupt,
     defects: options.defects,
   });
-  const lines: string[] = [];
-  const inLines: EventRecorder = {
-    record: ({ metadata }, { type, reason, message }) => {
-      if (!process.death.aborted) lines.push(`${type} ${reason} ${metadata?.name}: ${message}`);
-    },
-    flush: () => Promise.resolve(),
-  };
+  const lines = recordedEvents(process.death);
   const events =
     options.events === 'written'
       ? createEventRecorder(process.ports, { component: `csi-snapshotter ${driverName}` })
-      : inLines;
+      : lines.recorder;
   const driver = driverInfoOf(cluster.driver.settings);
   const snapshotter = createSnapshotter(
     { ...process.ports, events },
     { driver, settings: someSettings(options.settings) },
   );
-  return toFixture(await process.run(snapshotter), lines);
+  return toFixture(await process.run(snapshotter), lines.lines);
 }
 
 /** With three volumes of 1Gi that the driver made: `volume-1` to `volume-3`. */
@@ -116,12 +113,7 @@ async function clusterOf({
     driver: { name: driverName, capabilities, ...model },
   });
   cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
-  for (const name of ['a', 'b', 'c']) {
-    const capability = { mount: {}, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
-    const request = { name, volume_capabilities: [capability], capacity_range: { required_bytes: gib.toString() } };
-    await cluster.driver.channel().call('/csi.v1.Controller/CreateVolume', request, { timeoutMs: 1_000 });
-  }
-  cluster.driver.forgetCalls();
+  await prepareVolumes(cluster, gib);
   cluster.faults.push(...faults);
   return cluster;
 }
@@ -149,10 +141,6 @@ function toFixture(running: RunningController, events: readonly string[]): Fixtu
         ...(times === undefined ? {} : { times }),
         action: { kind: 'answer', set },
       }),
-    fault: (what, fault, times = 1) => {
-      const when: FaultRule['when'] = ({ verb, resource, subresource }) =>
-        `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}` === what;
-      faults.push({ when, fault, times });
-    },
+    fault: (what, fault, times) => void faults.push(faultOn(what, fault, times)),
   };
 }

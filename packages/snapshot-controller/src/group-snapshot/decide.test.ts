@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { TransportError } from '@csi-sidecars/runtime';
 /** One line for each row of the tables of groups and of contents. */
 import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +11,7 @@ import type { Member } from './members.ts';
 import { type GroupState, nothingLearned } from './state.ts';
 
 const failed = { failure: new Error('no') };
+const unanswered = { failure: new TransportError('timeout', 'no answer') };
 const metadata = { finalizers: [finalizers.groupBound] };
 const name = 'groupsnapcontent-uid-of-group';
 const bound = { boundVolumeGroupSnapshotContentName: name, readyToUse: false };
@@ -189,6 +191,12 @@ describe('rows G1 to G18', () => {
       given: 'that failed',
       s: { content: aGroupContent(), statusSaved: failed },
       then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#G16]',
+      given: 'that got no answer',
+      s: { content: aGroupContent(), statusSaved: unanswered },
+      then: 'retry',
     },
     {
       id: '[snapshot-controller#G16]',

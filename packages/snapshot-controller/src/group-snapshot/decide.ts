@@ -13,7 +13,7 @@ import { classNamed, missingClass } from '../class-resolution.ts';
 import { conclude, fail } from '../conclusions.ts';
 import type { Problem } from '../save-error.ts';
 import { mergedStatus } from '../status.ts';
-import { updateError } from '../update-error.ts';
+import { isAnswered, updateError } from '../update-error.ts';
 import { decideDeletion } from './decide-deletion.ts';
 import { expectedContentName, groupKey, isReady, isStatic, wasCut } from './group.ts';
 import { cutSnapshots } from './members.ts';
@@ -178,8 +178,8 @@ function decideStatus(
 ): Action {
   if (isFailed(s.statusSaved)) {
     const { failure } = s.statusSaved;
-    // Deleted meanwhile: there is nothing left to report it on.
-    if (isNotFound(failure)) return conclude('G16', retry(failure));
+    // Deleted meanwhile: there is nothing left to report it on. Without an answer the status may have been written, and an error would stay.
+    if (isNotFound(failure) || !isAnswered(failure)) return conclude('G16', retry(failure));
     const problem = messages.statusFailed(updateError(groupKey(group), failure.message), readiness);
     return fail(s, { row: 'G16', object: group }, problem);
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { TransportError } from '@csi-sidecars/runtime';
 /** One line for each row of the tables of snapshots. */
 import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
@@ -18,6 +19,7 @@ import { decide } from './decide.ts';
 import { nothingLearned, type SnapshotState } from './state.ts';
 
 const failed = { failure: new Error('no') };
+const unanswered = { failure: new TransportError('timeout', 'no answer') };
 const prepared = { finalizers: [finalizers.asSource, finalizers.bound] };
 const name = 'snapcontent-uid-of-snap';
 const bound = { boundVolumeSnapshotContentName: name, readyToUse: false };
@@ -225,6 +227,12 @@ describe('rows S1 to S21', () => {
       given: 'that failed',
       s: { content: aContent(), statusSaved: failed },
       then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#S16]',
+      given: 'that got no answer',
+      s: { content: aContent(), statusSaved: unanswered },
+      then: 'retry',
     },
     {
       id: '[snapshot-controller#S17]',

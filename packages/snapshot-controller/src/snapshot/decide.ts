@@ -23,7 +23,7 @@ import { groupOwnerOf } from '../membership.ts';
 import type { Problem } from '../save-error.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import { int64, mergedStatus, timeOf } from '../status.ts';
-import { updateError } from '../update-error.ts';
+import { isAnswered, updateError } from '../update-error.ts';
 import { withClaimRelease } from './conclude.ts';
 import { decideDeletion } from './decide-deletion.ts';
 import { classKind, defaultClassFor } from './default-class.ts';
@@ -218,8 +218,8 @@ function decideStatus(
   }
   if (isFailed(s.statusSaved)) {
     const { failure } = s.statusSaved;
-    // Deleted meanwhile: there is nothing left to report it on.
-    if (isNotFound(failure)) return conclude('S16', retry(failure));
+    // Deleted meanwhile: there is nothing left to report it on. Without an answer the status may have been written, and an error would stay.
+    if (isNotFound(failure) || !isAnswered(failure)) return conclude('S16', retry(failure));
     return failed(updateError(snapshotKey(snapshot), failure.message));
   }
   const facts = {

@@ -251,5 +251,5 @@ it('given a ready snapshot by the time an error is to be written, then it stays 
 });
 
 function bodyOf({ body }: { readonly body?: unknown }): string {
-  return body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : String(body ?? '');
+  return body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : JSON.stringify(body ?? '');
 }

@@ -11,8 +11,8 @@ const member = (more: Parameters<typeof aContent>[0] = {}): ReturnType<typeof aC
 async function withGroup(content: ReturnType<typeof aContent>, options: FixtureOptions = {}): Promise<Fixture> {
   const s = await aSnapshotter({ ...options, seed: [aSecret()] });
   const request = { name: 'group', source_volume_ids: ['volume-1', 'volume-2'] };
-  const call = s.driver.channel().call;
-  await call('/csi.v1.GroupController/CreateVolumeGroupSnapshot', request, { timeoutMs: 1_000 });
+  const channel = s.driver.channel();
+  await channel.call('/csi.v1.GroupController/CreateVolumeGroupSnapshot', request, { timeoutMs: 1_000 });
   s.driver.forgetCalls();
   s.server.seed(content);
   await s.settle();

@@ -309,8 +309,8 @@ describe('a pre-provisioned group', () => {
   async function seeded(options: Options = {}): Promise<Fixture> {
     const s = await aSnapshotter({ ...options, seed: options.seed ?? [] });
     const request = { name: 'by hand', source_volume_ids: ['volume-1', 'volume-2'] };
-    const { call } = s.driver.channel();
-    await call('/csi.v1.GroupController/CreateVolumeGroupSnapshot', request, { timeoutMs: 1_000 });
+    const channel = s.driver.channel();
+    await channel.call('/csi.v1.GroupController/CreateVolumeGroupSnapshot', request, { timeoutMs: 1_000 });
     s.driver.forgetCalls();
     options.prepare?.(s);
     s.server.seed(aGroupContent({ handles, className: null, ...options.group }));

@@ -29,8 +29,8 @@ interface Options extends FixtureOptions {
 async function deleting({ group, prepare, seed = [], ...options }: Options = {}): Promise<Fixture> {
   const s = await aSnapshotter({ ...options, seed });
   const request = { name: 'taken before', source_volume_ids: ['volume-1', 'volume-2'] };
-  const { call } = s.driver.channel();
-  await call('/csi.v1.GroupController/CreateVolumeGroupSnapshot', request, { timeoutMs: 1_000 });
+  const channel = s.driver.channel();
+  await channel.call('/csi.v1.GroupController/CreateVolumeGroupSnapshot', request, { timeoutMs: 1_000 });
   s.driver.forgetCalls();
   prepare?.(s);
   s.server.seed(aGroupContent({ status: full, deleting: 'asked', ...group }));
