@@ -30,7 +30,7 @@ export const load: readonly Scenario[] = [
     id: 'R-13',
     title:
       'a hundred claims (a tenth without --full) grow at once without a node: one call and three writes each, no conflict, no event of a failure',
-    upstream: 'its own writes conflict, which causes further writes, and sometimes events and calls',
+    upstream: 'its own writes conflict, so that there are more of them, and sometimes events and calls',
     needs,
     run: async (ctx) => {
       const names = await boundClaims(ctx, 100, withoutNode);
@@ -52,6 +52,7 @@ export const load: readonly Scenario[] = [
     id: 'R-16',
     title:
       'a thousand claims (a tenth without --full) grow and get another class: three writes and two events each time, one write more after the node, no conflict',
+    upstream: 'its own writes conflict, so that there are more of them',
     needs: [...needs, 'audit'],
     serial: true,
     run: async (ctx) => {
