@@ -6,11 +6,13 @@
  * deleted; DeleteVolume is called for volumes that are Released, or that were never recorded.
  *
  * When quiet: every volume in the driver has its PersistentVolume and the other way round; every claim is Bound to a
- * PersistentVolume that is Bound to it; nothing is being deleted; no provisioning finalizer is left.
+ * PersistentVolume that is Bound to it; nothing is being deleted; no provisioning finalizer is left; sizes and classes agree
+ * (size-invariants.ts).
  */
 import { persistentVolumeClaims, persistentVolumes, type KubeObject } from '@csi-sidecars/runtime';
 import { defaultSettings } from '@csi-sidecars/test-driver';
 import { unguardedAttachments, unsettledAttachments, type Stage } from './attachment-invariants.ts';
+import { unsettledSizes } from './size-invariants.ts';
 import { leakedSnapshots, unsettledSnapshots } from './snapshot-invariants.ts';
 
 export interface StepChecks {
@@ -91,7 +93,7 @@ export function checkWhenQuiet({ server, driver }: Stage): QuietState {
   const stage = { server, driver };
   return {
     leaked: [...leaked, ...leakedSnapshots(stage)],
-    breaches: [...breaches, ...unsettledAttachments(stage), ...unsettledSnapshots(stage)],
+    breaches: [...breaches, ...unsettledAttachments(stage), ...unsettledSizes(stage), ...unsettledSnapshots(stage)],
   };
 }
 

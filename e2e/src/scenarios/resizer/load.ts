@@ -28,8 +28,9 @@ const eventsAreWhole = 100;
 export const load: readonly Scenario[] = [
   {
     id: 'R-13',
-    title: 'a hundred claims (a tenth without --full) grow at once: one call each, and no event reports a failure',
-    upstream: 'its own writes conflict, which causes events and further calls',
+    title:
+      'a hundred claims (a tenth without --full) grow at once without a node: one call and three writes each, no conflict, no event of a failure',
+    upstream: 'its own writes conflict, so that there are more of them, and sometimes events and calls',
     needs,
     run: async (ctx) => {
       const names = await boundClaims(ctx, 100, withoutNode);
@@ -38,6 +39,13 @@ export const load: readonly Scenario[] = [
       for (const name of names) await untilSize(ctx, '2Gi', name);
       assertOneCallEach(await expandCalls(ctx), names.length);
       assert.deepEqual(await eventsOf(ctx, 'VolumeResizeFailed'), []);
+      if (!ctx.world.has.has('audit')) return;
+      await untilSpent(ctx, 'expansion', {
+        'patch persistentvolumeclaims/status': 2 * names.length,
+        'patch persistentvolumes': names.length,
+        'create events': 2 * names.length,
+      });
+      assertNoneRefused(ctx);
     },
   },
   {
@@ -82,10 +90,7 @@ export const load: readonly Scenario[] = [
       });
       assertOneCallEach(await expandCalls(ctx), names.length);
       assertOneCallEach(await modifyCalls(ctx), names.length);
-      assert.deepEqual(
-        writes(ctx).filter(({ code }) => code >= 400),
-        [],
-      );
+      assertNoneRefused(ctx);
     },
   },
 ];
@@ -97,7 +102,8 @@ async function boundClaims(
 ): Promise<readonly string[]> {
   await ctx.startDriver(driver);
   await ctx.startProvisioner({ args: unthrottled });
-  await ctx.startResizer({ args: unthrottled });
+  // Many workers at once are what makes writes meet caches that are behind.
+  await ctx.startResizer({ args: ['--workers=100', ...unthrottled] });
   const storageClass = await createClass(ctx, { allowVolumeExpansion: true });
   const names = Array.from({ length: ctx.many(full) }, (_, index) => `claim-${index}`);
   await Promise.all(names.map((name) => createClaim(ctx, storageClass, { name })));
@@ -120,6 +126,13 @@ function assertOneCallEach(
   assert.equal(new Set(calls.map(({ request }) => request.volume_id)).size, count);
 }
 
+function assertNoneRefused(ctx: ScenarioContext): void {
+  assert.deepEqual(
+    writes(ctx).filter(({ code }) => code >= 400),
+    [],
+  );
+}
+
 function writes(ctx: ScenarioContext) {
   return ownRequests(ctx).filter(({ user, verb, resource }) => {
     return user.endsWith(':csi-resizer') && !['list', 'watch'].includes(verb) && !['leases', ''].includes(resource);
@@ -130,7 +143,7 @@ function writes(ctx: ScenarioContext) {
 async function untilSpent(ctx: ScenarioContext, what: string, budget: Readonly<Record<string, number>>): Promise<void> {
   const { 'create events': events = 0, ...rest } = budget;
   const spent = (): Readonly<Record<string, number>> => Object.fromEntries(tally(writes(ctx), rightOf));
-  const mayDrop = ctx.many(1_000) > eventsAreWhole;
+  const mayDrop = events > 4 * eventsAreWhole;
   await ctx
     .eventually(`the requests of each ${what}`, () => {
       const { 'create events': recorded = 0, ...others } = spent();
