@@ -353,6 +353,12 @@ const neighbours: readonly Row[] = [
     next: 'requeueAfter 10000',
   },
   {
+    row: 'C6',
+    given: 'infeasible for a last millisecond',
+    state: state({ infeasibleForMs: 1 }),
+    next: 'requeueAfter 1',
+  },
+  {
     row: 'C7',
     given: 'our volume bound, no finalizer',
     state: state({}, { spec: { volumeName: 'pvc-uid-data' } }),
@@ -419,6 +425,13 @@ const neighbours: readonly Row[] = [
     next: 'createVolume',
   },
 ];
+
+it.each([
+  state({ ...announced, planned: { kind: 'planned', plan: withSecret } }),
+  state({ ...announced, pinned: pinnedWithSecret }),
+])('given a secret of the plan that is not read yet, when decided, then that secret is read', (given) => {
+  expect(decide(given, context)).toEqual({ row: 'C19', kind: 'readSecret', reference: withSecret.secrets.provisioner });
+});
 
 describe('requests', () => {
   const requestOf = (given: ClaimState) => {
