@@ -13,6 +13,7 @@ import {
   unreached,
   unsettledFinal,
   made,
+  pinned,
   type Row,
   settling,
   show,
@@ -360,6 +361,52 @@ const rows: readonly Row[] = [
   },
 ];
 
+/** Rows whose conditions differ from those above in one part. */
+const neighbours: readonly Row[] = [
+  {
+    row: 'C24',
+    given: 'infeasible, the class is gone',
+    state: state({ ...attempted, created: infeasible, storageClass: undefined }),
+    next: 'settle',
+  },
+  {
+    row: 'C25',
+    given: 'full, with a selected node, after a released request',
+    state: state({ ...attempted, created: full, remembers: 'open' }, { node: 'n1' }),
+    next: 'settle',
+  },
+  {
+    row: 'C27',
+    given: 'malformed, deleting',
+    state: state({ ...attempted, created: malformed }, settling),
+    next: `retry, Warning: odd${kept}, failure, open answer`,
+  },
+  {
+    row: 'C30',
+    given: 'too small, not cleaned up, deleting',
+    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }, settling),
+    next: expect.stringMatching(/^retry, Warning: small.*, failure, open answer$/s) as string,
+  },
+  {
+    row: 'C35',
+    given: 'refused, deleting',
+    state: state({ ...attempted, created: made, saved: { row: 'S7', kind: 'refused', message: 'bad' } }, settling),
+    next: `retry, Warning: bad${kept}, failure, open answer`,
+  },
+];
+
+it('given a volume that was made without a pinned request, when decided, then it is a defect', () => {
+  const given = state({ ...attempted, created: made, remembers: 'none' });
+  expect(() => decide(given, context)).toThrow('a volume was made without a pinned request');
+});
+
+it('given a volume that is too small, when decided, then it is deleted with the secrets of its request', () => {
+  const secrets = { key: 'x' };
+  const sent = { ...pinned, request: { ...pinned.request, secrets } };
+  expect(decide(state({ ...attempted, created: tooSmall, pinned: sent }), context)).toMatchObject({ secrets });
+  expect(decide(state({ ...attempted, created: tooSmall }), context)).toMatchObject({ secrets: {} });
+});
+
 describe('a claim without a bound', () => {
   it('[provisioner#P9] given --provisioning-protection=always, after any number of answers, then the claim is kept, and the event says how to give it up', () => {
     const always = { ...context, settings: { ...context.settings, provisioningProtection: 'always' as const } };
@@ -374,6 +421,11 @@ describe('a claim without a bound', () => {
 });
 
 describe('the claim table', () => {
+  it.each(neighbours)('$row: given $given, when decided, then $next', ({ row, state, next }) => {
+    const action = decide(state, context);
+    expect([action.row, show(action)]).toEqual([row, next]);
+  });
+
   it.each(rows)('$row: given $given, when decided, then $next', ({ row, state, next }) => {
     const action = decide(state, context);
     expect([action.row, show(action)]).toEqual([row, next]);

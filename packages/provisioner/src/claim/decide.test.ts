@@ -19,7 +19,9 @@ import {
   type StateFacts,
   withSecret,
 } from '../../testing/claim-states.ts';
+import { annotations } from '../names.ts';
 import { decide } from './decide.ts';
+import type { Plan } from './plan.ts';
 import type { ClaimState } from './state.ts';
 
 const kept = `; finalizer provisioning-protection.provisioner.storage.kubernetes.io/${driverName} keeps the claim for some minutes until it is known whether volume pvc-uid-data was created; to give that volume up, remove this finalizer`;
@@ -331,7 +333,194 @@ const rows: readonly Row[] = [
   },
 ];
 
+const taken = { volume: { kind: 'taken', name: 'pv', owner: 'a/b' } } as const;
+const populator = { dataSource: { kind: 'Populator', apiGroup: 'example.com', name: 'p' } };
+const secretFailed = { secrets: { kind: 'failed', message: 'no secret' } } as const;
+const pinnedWithSecret = { plan: withSecret, request: { ...plan.request, secrets: { key: 'old' } } };
+
+/** Rows whose conditions differ from those above in one part. */
+const neighbours: readonly Row[] = [
+  {
+    row: 'C2',
+    given: 'saving, finalizer failed',
+    state: state({ remembers: 'saving', protecting: 'failed' }),
+    next: 'done',
+  },
+  {
+    row: 'C2',
+    given: 'saving, deleted five minutes ago, one answer',
+    state: state({ remembers: 'saving', answers: ['open'], deletedForMs: 300_000 }, settling),
+    next: 'requeueAfter 10000',
+  },
+  {
+    row: 'C6',
+    given: 'infeasible for a last millisecond',
+    state: state({ infeasibleForMs: 1 }),
+    next: 'requeueAfter 1',
+  },
+  {
+    row: 'C7',
+    given: 'our volume bound, no finalizer',
+    state: state({}, { spec: { volumeName: 'pvc-uid-data' } }),
+    next: 'done',
+  },
+  {
+    row: 'C7',
+    given: 'finalizer, a claim of another driver, and no volume name',
+    state: state({ volumeName: '', remembers: 'settled', isProtected: false }, { annotations: foreign }),
+    next: 'done',
+  },
+  {
+    row: 'C37',
+    given: 'three answers of which the last is final, deleted five minutes ago, pinned',
+    state: state({ pinned, answers: ['final', 'open', 'final'], deletedForMs: 300_000 }, settling),
+    next: 'giveUp, final',
+  },
+  {
+    row: 'C37',
+    given: 'three answers of which the last is open, deleted five minutes ago, pinned',
+    state: state({ pinned, answers: ['open', 'final', 'open'], deletedForMs: 300_000 }, settling),
+    next: 'giveUp, open',
+  },
+  {
+    row: 'C13',
+    given: 'name taken, the outcome of a deleted claim open',
+    state: state({ ...taken, remembers: 'open' }, settling),
+    next: 'announce',
+  },
+  {
+    row: 'C15',
+    given: 'a populator, the finalizer alone',
+    state: state(announced, { ...protection, spec: populator }),
+    next: 'retry, Warning: creating a volume from a populator is not supported by this provisioner, failure',
+  },
+  {
+    row: 'C18',
+    given: 'node gone, deleting with the finalizer',
+    state: state({ ...announced, planned: { kind: 'nodeGone', message: 'gone' } }, { ...settling, node: 'n1' }),
+    next: `retry, Warning: gone${kept}, failure, open answer`,
+  },
+  {
+    row: 'C19',
+    given: 'secret unreadable, deleting with the finalizer',
+    state: state({ ...announced, ...secretFailed, planned: { kind: 'planned', plan: withSecret } }, settling),
+    next: `retry, Warning: no secret${kept}, failure, open answer`,
+  },
+  {
+    row: 'C19',
+    given: 'secret unread, pinned',
+    state: state({ ...announced, pinned: pinnedWithSecret }),
+    next: 'readSecret',
+  },
+  {
+    row: 'C19',
+    given: 'secret unreadable, pinned, deleting',
+    state: state({ ...announced, ...secretFailed, pinned: pinnedWithSecret }, settling),
+    next: `retry, Warning: no secret${kept}, failure, open answer`,
+  },
+  {
+    row: 'C22',
+    given: 'released request, finalizer written in this run',
+    state: state({ ...announced, remembers: 'open', protecting: 'done' }, protection),
+    next: 'createVolume',
+  },
+];
+
+it.each([
+  state({ ...announced, planned: { kind: 'planned', plan: withSecret } }),
+  state({ ...announced, pinned: pinnedWithSecret }),
+])('given a secret of the plan that is not read yet, when decided, then that secret is read', (given) => {
+  expect(decide(given, context)).toEqual({ row: 'C19', kind: 'readSecret', reference: withSecret.secrets.provisioner });
+});
+
+describe('requests', () => {
+  const requestOf = (given: ClaimState) => {
+    const action = decide(given, context);
+    if (action.kind !== 'createVolume') throw new Error(show(action));
+    return action;
+  };
+
+  it('given a plan without secret and attributes class, when decided, then the request has neither', () => {
+    expect(requestOf(state(announced)).request).toStrictEqual(plan.request);
+  });
+
+  it('given a secret and an attributes class, when decided, then the request has both, and is pinned as it is sent', () => {
+    const wanted: Plan = { ...withSecret, attributesClass: 'gold' };
+    const { request, pinned: sent } = requestOf(
+      state({
+        ...announced,
+        planned: { kind: 'planned', plan: wanted },
+        secrets: { kind: 'found', values: { key: 'new' } },
+        attributes: { kind: 'found', driverName, parameters: { tier: 'gold' } },
+      }),
+    );
+    expect(request).toEqual({ ...plan.request, secrets: { key: 'new' }, mutable_parameters: { tier: 'gold' } });
+    expect(sent).toEqual({ plan: wanted, request });
+  });
+
+  it('given a pinned request whose secret has changed, when repeated, then it is sent and pinned with the current secret', () => {
+    const secrets = { kind: 'found', values: { key: 'new' } } as const;
+    const { request, pinned: sent } = requestOf(
+      state({ ...announced, ...protectedNow, pinned: pinnedWithSecret, secrets }),
+    );
+    expect(request).toEqual({ ...plan.request, secrets: { key: 'new' } });
+    expect(sent).toEqual({ plan: withSecret, request });
+  });
+
+  it('given a pinned request whose secret is gone, when repeated, then it is sent with the last secret', () => {
+    const secrets = { kind: 'missing', message: 'gone' } as const;
+    const { request } = requestOf(state({ ...announced, ...protectedNow, pinned: pinnedWithSecret, secrets }));
+    expect(request).toEqual(pinnedWithSecret.request);
+  });
+});
+
+const protectedNow = { isProtected: true } as const;
+
+it.each([
+  ['remove', state({ remembers: 'settled', unprotecting: 'failed' }, protection)],
+  ['add', state({ ...announced, remembers: 'open', protecting: 'failed' })],
+  ['add', state({ ...announced, pinned, protecting: 'failed' })],
+])(
+  'given a write of the finalizer that failed, when decided, then the cause of the retry says that it could not %s it',
+  (what, given) => {
+    const action = decide(given, context);
+    expect(action.kind === 'conclude' && action.outcome.kind === 'retry' && action.outcome.cause.message).toBe(
+      `failed to ${what} the provisioning finalizer of claim team/data`,
+    );
+  },
+);
+
+it('given a run that reschedules a claim whose class is gone, when decided, then it is a defect', () => {
+  expect(() => decide(state({ ...announced, storageClass: undefined, rescheduling: 'failed' }), context)).toThrow(
+    'a claim without a class was to be planned',
+  );
+});
+
+it.each([
+  {
+    driver: 'pd.csi.storage.gke.io',
+    provisioner: 'kubernetes.io/gce-pd',
+    next: /^C14 done, Warning: .*kubernetes\.io\/gce-pd/,
+  },
+  { driver: 'pd.csi.storage.gke.io', provisioner: 'pd.csi.storage.gke.io', next: /^C22 createVolume, first$/ },
+])(
+  'given the driver $driver and a class of $provisioner, when decided, then $next',
+  ({ driver, provisioner, next }) => {
+    const given = state(
+      { ...announced, storageClass: aClass({ provisioner }) },
+      { annotations: { [annotations.storageProvisioner]: driver } },
+    );
+    const action = decide(given, { ...context, driver: { ...context.driver, name: driver } });
+    expect(`${action.row} ${show(action)}`).toMatch(next);
+  },
+);
+
 describe('the claim table', () => {
+  it.each(neighbours)('$row: given $given, when decided, then $next', ({ row, state, next }) => {
+    const action = decide(state, context);
+    expect([action.row, show(action)]).toEqual([row, next]);
+  });
+
   it.each(rows)('$row: given $given, when decided, then $next', ({ row, state, next }) => {
     const action = decide(state, context);
     expect([action.row, show(action)]).toEqual([row, next]);

@@ -150,15 +150,12 @@ function firstCall(s: ClaimState, context: ClaimContext, plan: Plan): Action {
   if (context.settings.provisioningProtection === 'always' || isOpen) {
     if (s.protecting === 'untried' && mayProtect(s, context)) return { row: 'C36', kind: 'protect' };
     if (s.protecting === 'failed') return retryWrite('C36', s, 'add');
-    if (s.protecting === 'refused' && !isOpen) return cannotProtect(s, context);
+    if (s.protecting === 'refused' && !isOpen) {
+      return fail(s, context, { row: 'C36', message: messages.unprotectable(context.driver.name), answer: 'open' });
+    }
   }
   const request = toRequest(s, plan);
   return { row: 'C22', kind: 'createVolume', request, pinned: { plan, request }, isFirst: !wasOutstanding && !isOpen };
-}
-
-function cannotProtect(s: ClaimState, context: ClaimContext): Action {
-  if (s.presence === 'gone') return conclude('C5', done);
-  return fail(s, context, { row: 'C36', message: messages.unprotectable(context.driver.name), answer: 'open' });
 }
 
 function toRequest(s: ClaimState, plan: Plan): CreateVolumeRequestInput {

@@ -89,7 +89,7 @@ function matters(change: Change<PersistentVolumeClaim>): boolean {
 }
 
 function relevant({ metadata, spec }: PersistentVolumeClaim): string {
-  return stringifyJson([metadata?.uid, metadata?.deletionTimestamp, metadata?.annotations, spec]);
+  return stringifyJson([metadata?.deletionTimestamp, metadata?.annotations, spec]);
 }
 
 function isNewlyDeleted({ previous, current }: Change<PersistentVolumeClaim>): boolean {

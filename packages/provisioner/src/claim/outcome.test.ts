@@ -94,6 +94,24 @@ describe('responses of CreateVolume', () => {
     expect([toResponseOutcome(null, plan).row, ...rows]).toEqual(['O6', 'O7', 'O8', 'O9']);
   });
 
+  it('given a volume that is large enough, when judged, then the volume is part of the outcome', () => {
+    const created = { ...volume, capacity_bytes: '100' };
+    expect(toResponseOutcome(created, plan)).toEqual({ row: 'O9', kind: 'made', volume: created, bytes: 100n });
+    const unsized = { ...volume, capacity_bytes: '0' };
+    expect(toResponseOutcome(unsized, plan)).toEqual({ row: 'O7', kind: 'made', volume: unsized, bytes: 100n });
+  });
+
+  it('given a volume_id, when judged, then 16,384 bytes are accepted, and none or more are malformed', () => {
+    const rowOfId = (id: string): string =>
+      toResponseOutcome({ ...volume, volume_id: id, capacity_bytes: '0' }, plan).row;
+    expect(['', 'x'.repeat(16_384), 'x'.repeat(16_385), 'é'.repeat(8_193)].map(rowOfId)).toEqual([
+      'O6',
+      'O7',
+      'O6',
+      'O6',
+    ]);
+  });
+
   it('[csi-spec#3] given a size of 0, when judged, then it is unknown: never too small', () => {
     expect([judge('0'), judge('1')]).toEqual([
       100n,

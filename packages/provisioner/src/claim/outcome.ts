@@ -105,7 +105,7 @@ export function toResponseOutcome(volume: Volume | null, plan: Plan): CreateOutc
   const reported = BigInt(volume.capacity_bytes);
   const requested = plan.requiredBytes;
   if (reported === 0n) return { row: 'O7', kind: 'made', volume, bytes: requested };
-  if (reported < requested || reported < 0n) {
+  if (reported < requested) {
     const message = `created volume capacity ${reported} less than requested capacity ${requested}`;
     return { row: 'O8', kind: 'tooSmall', message, volumeId: id };
   }

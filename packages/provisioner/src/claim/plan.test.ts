@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aDriver, type ClaimFacts, someSettings } from '../../testing/builders.ts';
+import { aClaim, aClass, aDriver, aNode, type ClaimFacts, someSettings } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
@@ -41,7 +41,7 @@ const withModes = (...accessModes: string[]): Given => ({ claim: { spec: { acces
 
 describe('the request', () => {
   it('given a plain claim, when planned, then only requested fields are sent', () => {
-    expect(planOf().request).toEqual({
+    expect(planOf().request).toStrictEqual({
       name: 'pvc-uid-data',
       capacity_range: { required_bytes: '5368709120' },
       volume_capabilities: [{ mount: { fs_type: '', mount_flags: [] }, access_mode: { mode: 'SINGLE_NODE_WRITER' } }],
@@ -62,6 +62,30 @@ describe('the request', () => {
   it('given a request that no volume can have, when planned, then it is refused', () => {
     const claim = { spec: { resources: { requests: { storage: '8Ei' } } } };
     expect(refusal({ claim })).toBe('storage request 8Ei is larger than any volume can be');
+  });
+
+  it('given the largest size of the protocol, when planned, then it is requested; one byte more is refused', () => {
+    const claimOf = (storage: string): Given => ({ claim: { spec: { resources: { requests: { storage } } } } });
+    expect(planOf(claimOf('9223372036854775807')).requiredBytes).toBe(9223372036854775807n);
+    expect(refusal(claimOf('9223372036854775808'))).toBe(
+      'storage request 9223372036854775808 is larger than any volume can be',
+    );
+  });
+
+  it('given a storage request that is not a quantity, when planned, then it is refused', () => {
+    const claim = { spec: { resources: { requests: { storage: 'much' } } } };
+    expect(refusal({ claim })).toBe('storage request "much" is not a quantity');
+  });
+
+  it('given templates of secrets, when planned, then they are resolved with the names of claim and volume', () => {
+    const parameters = {
+      'csi.storage.k8s.io/node-publish-secret-name': '${pvc.name}-${pv.name}',
+      'csi.storage.k8s.io/node-publish-secret-namespace': '${pvc.namespace}',
+    };
+    expect(planOf({ storageClass: { parameters } }).secrets.nodePublish).toEqual({
+      namespace: 'team',
+      name: 'data-pvc-uid-data',
+    });
   });
 
   it('[provisioner#82] given --extra-create-metadata, when planned, then three keys beside those of the class', () => {
@@ -139,6 +163,24 @@ describe('refusals before any call', () => {
     expect(refusal(given)).toBe(message);
   });
 
+  it.each([
+    ['its shape', { claim: { spec: { selector: {} } } }],
+    ['its parameters', { storageClass: { parameters: { 'csi.storage.k8s.io/unknown': 'x' } } }],
+    ['its topology', { cluster: { csiNode: () => undefined, csiNodes: () => [], node: () => undefined } }],
+    ['its secrets', { storageClass: { parameters: { 'csi.storage.k8s.io/provisioner-secret-name': 's' } } }],
+  ] as [string, Given][])(
+    'given a claim that is refused for %s, when planned, then the answer is a refusal',
+    (_why, given) => {
+      expect(answer(given)).toEqual({ kind: 'refused', message: expect.stringMatching(/.{20}/) });
+    },
+  );
+
+  it('given an unknown parameter with the reserved prefix, when planned, then the refusal names it', () => {
+    expect(refusal({ storageClass: { parameters: { 'csi.storage.k8s.io/unknown': 'x' } } })).toBe(
+      'failed to strip CSI Parameters of prefixed keys: found unknown parameter key "csi.storage.k8s.io/unknown" with reserved namespace csi.storage.k8s.io/',
+    );
+  });
+
   it('given a driver that cannot create volumes, when planned, then it is refused', () => {
     const facts = { claim: aClaim(), storageClass: aClass(), settings: someSettings(), cluster: undefined };
     const capabilities = [aDriver({ plugin: [] }), aDriver({ controller: [] })];
@@ -180,6 +222,29 @@ describe('topology', () => {
   it('[provisioner-topology-capacity#T41,T42] given no topology support and a node that does not exist, when planned, then no requirement', () => {
     const plan = planOf({ claim: { node: 'nowhere' } });
     expect([plan.request.accessibility_requirements, plan.selectedNode]).toEqual([undefined, 'nowhere']);
+  });
+
+  describe('with nodes in two zones', () => {
+    const nodes = new Map([aNode('n1', 'a'), aNode('n2', 'b')].map((pair) => [pair[0].metadata?.name, pair]));
+    const cluster: ClusterTopology = {
+      csiNode: (name) => nodes.get(name)?.[1],
+      csiNodes: () => [...nodes.values()].map(([, csiNode]) => csiNode),
+      node: (name) => nodes.get(name)?.[0],
+    };
+    const requisiteOf = (given: Given): unknown => planOf(given).request.accessibility_requirements?.requisite;
+
+    it('given allowed topologies of the class, when planned, then only those are requested', () => {
+      const allowedTopologies = [{ matchLabelExpressions: [{ key: 'zone', values: ['b'] }] }];
+      expect(requisiteOf({ cluster })).toHaveLength(2);
+      expect(requisiteOf({ cluster, storageClass: { allowedTopologies } })).toEqual([{ segments: { zone: 'b' } }]);
+    });
+
+    it.each(['provision', 'settle'] as const)(
+      'given a selected node that exists, when planned to %s, then the plan names it',
+      (purpose) => {
+        expect(planOf({ cluster, purpose, claim: { node: 'n2' } }).selectedNode).toBe('n2');
+      },
+    );
   });
 
   it('given a selected node that is gone, when the claim only has to be settled, then the request names no node', () => {

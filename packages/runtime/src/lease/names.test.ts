@@ -50,6 +50,29 @@ describe('durations', () => {
     );
   });
 
+  it('given durations at the limits, then the configuration is refused at the limit and accepted beyond it', () => {
+    const shortest = { ...options, leaseDurationMs: 1000, renewDeadlineMs: 2, retryPeriodMs: 1 };
+    expect(toElectionConfig(shortest)).toMatchObject({ leaseDurationMs: 1000, renewDeadlineMs: 2, retryPeriodMs: 1 });
+    expect(() => toElectionConfig({ ...options, renewDeadlineMs: 6000 })).toThrow(
+      'renewDeadline must be greater than retryPeriod*JitterFactor',
+    );
+    expect(toElectionConfig({ ...options, renewDeadlineMs: 6001 }).renewDeadlineMs).toBe(6001);
+    expect(() => toElectionConfig({ ...options, renewDeadlineMs: 0, retryPeriodMs: -1 })).toThrow(
+      'renewDeadline must be greater than zero',
+    );
+    expect(toElectionConfig({ ...options, leaseDurationMs: 15_999 }).leaseDurationMs).toBe(15_000);
+  });
+
+  it('given no further options, then the Lease is not released, and has no labels and no name in metrics', () => {
+    expect(toElectionConfig(options)).toMatchObject({ releaseOnExit: false, labels: {}, metricName: '' });
+  });
+
+  it('given a configuration that is refused, then the error has its own name', () => {
+    expect(() => toElectionConfig({ ...options, identity: '' })).toThrow(
+      expect.objectContaining({ name: 'ElectionConfigError' }) as Error,
+    );
+  });
+
   it('given the defaults, then a request has half of the renew deadline, and never less than a second', () => {
     expect(toElectionConfig(options)).toMatchObject({
       leaseDurationMs: 15_000,

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Each notice of the election: its log line, its metrics and its event. */
+import { expect, it } from 'vitest';
+import { recordingLogger, recordingMetrics } from '../../testing/index.ts';
+import type { RecordedEvent } from '../event-recorder/recorder.ts';
+import { toElectionConfig } from './election-config.ts';
+import { createElectionMetrics, createReporter } from './election-report.ts';
+import type { Notice, Purpose, StopCause } from './election-state.ts';
+
+const config = toElectionConfig({ namespace: 'ns', name: 'lock', identity: 'me', metricName: 'lock-metric' });
+const lease = { metadata: { name: 'lock' } };
+const error = new Error('no');
+
+function reported(...notices: readonly Notice[]) {
+  const logger = recordingLogger();
+  const metrics = recordingMetrics();
+  const recorded: unknown[] = [];
+  const events = {
+    record: (regarding: object, event: RecordedEvent) => void recorded.push([regarding, event]),
+    flush: async () => undefined,
+  };
+  const report = createReporter({ logger, metrics: createElectionMetrics(metrics), events }, config);
+  for (const notice of notices) report(notice);
+  const lines = logger.lines.map((line) => {
+    const { lock, ...facts } = line.facts;
+    expect(lock).toBe('ns/lock');
+    const level = line.kind === 'info' ? `${line.level}` : line.kind;
+    const cause = line.kind === 'error' && line.error !== undefined ? [line.error] : [];
+    return [level, line.message, ...cause, ...(Object.keys(facts).length === 0 ? [] : [facts])];
+  });
+  const labels = { name: 'lock-metric' };
+  const leads = metrics.value('leader_election_master_status', labels);
+  return { lines, recorded, leads, slow: metrics.value('leader_election_slowpath_total', labels) };
+}
+
+it.each<[Notice, readonly unknown[]]>([
+  [{ kind: 'attempting' }, ['0', 'Attempting to acquire leader lease...']],
+  [{ kind: 'newLeader', identity: 'x' }, ['3', 'New leader detected', { leader: 'x' }]],
+  [{ kind: 'held', by: 'x' }, ['4', 'Lease is held by and has not yet expired', { holder: 'x' }]],
+  [{ kind: 'notWatching', error }, ['2', 'Cannot watch the lease, polling instead', { err: error }]],
+  [{ kind: 'notReleased', because: 'notMine' }, ['0', 'The lease is not released', { reason: 'not the holder' }]],
+  [{ kind: 'notReleased', because: 'tooLate' }, ['0', 'The lease is not released', { reason: 'no time left' }]],
+  [{ kind: 'ended' }, ['error', 'Stopped leading']],
+])('given the notice %o, then one line is logged, without metrics and events', (notice, line) => {
+  expect(reported(notice)).toEqual({ lines: [line], recorded: [], leads: 0, slow: undefined });
+});
+
+it.each<[Purpose, readonly unknown[]]>([
+  ['get', ['error', 'Error retrieving lease lock', error]],
+  ['create', ['error', 'Error initially creating lease lock', error]],
+  ['renew', ['2', 'Failed to update lease optimistically, falling back to slow path', { err: error }]],
+  ['keep', ['error', 'Failed to update lease', error]],
+  ['take', ['error', 'Failed to update lease', error]],
+  ['release', ['error', 'Failed to release lease', error]],
+])('given a request to %s that failed, then one line is logged', (purpose, line) => {
+  expect(reported({ kind: 'failed', purpose, error }).lines).toEqual([line]);
+});
+
+it('given the slow path, then it is counted and not logged', () => {
+  const { lines, slow } = reported({ kind: 'slowPath' }, { kind: 'slowPath' });
+  expect([lines, slow]).toEqual([[], 2]);
+});
+
+const event = (message: string): unknown => [lease, { type: 'Normal', reason: 'LeaderElection', message }];
+
+it('given an acquired lease, then the log, the metric and an event on the Lease show it', () => {
+  expect(reported({ kind: 'acquired', lease })).toEqual({
+    lines: [
+      ['0', 'Successfully acquired lease'],
+      ['2', 'became leader, starting'],
+    ],
+    recorded: [event('me became leader')],
+    leads: 1,
+    slow: undefined,
+  });
+});
+
+it.each<[StopCause, string, string]>([
+  ['workEnded', '0', 'Work ended'],
+  ['renewDeadline', '0', 'Failed to renew lease'],
+  ['otherHolder', '0', 'Another candidate holds the lease'],
+  ['sameIdentity', 'error', 'Another process holds the lease under the same identity'],
+  ['stalled', 'error', 'The lease ended while this process was not running'],
+])(
+  'given a leader that stopped because of %s, then the log, the metric and an event show it',
+  (because, level, text) => {
+    const { lines, recorded, leads } = reported(
+      { kind: 'acquired', lease },
+      { kind: 'stoppedLeading', lease, because },
+    );
+    expect([lines.at(-1), recorded.at(-1), leads]).toEqual([[level, text], event('me stopped leading'), 0]);
+  },
+);
