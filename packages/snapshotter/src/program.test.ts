@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole program over a real driver socket, with an API server in memory and virtual time. */
 import { csiError, type Handlers } from '@csi-sidecars/csi/testing';
-import { type KubeObject, leases } from '@csi-sidecars/runtime';
+import { ApiError, type KubeObject, leases } from '@csi-sidecars/runtime';
 import { freePort, type ResourceType, settle } from '@csi-sidecars/runtime/testing';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
@@ -195,7 +195,7 @@ describe('the start', () => {
   });
 });
 
-it('[csi-snapshotter#130] given the driver ends while the program is idle, then so does the program, P18', async () => {
+it('[csi-snapshotter#130] given the driver ends while the program is idle, then so does the program [P18]', async () => {
   await using snapshotter = await run();
   await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(both));
   snapshotter.driver.stop();
@@ -203,21 +203,32 @@ it('[csi-snapshotter#130] given the driver ends while the program is idle, then 
   expect(snapshotter.host.terminationLog()).toEqual(['Lost connection to CSI driver, exiting']);
 });
 
-it('P13: given a failure that says nothing about the kinds, then groups stay on, and single snapshots work meanwhile', async () => {
-  await using snapshotter = await runOverDriver(
+/** The lists that look for the kinds fail so. */
+const runWithLists = (failure: Error): Promise<DrivenProgram> =>
+  runOverDriver(
     (deps) => {
       const { host } = deps;
       const connectApi: typeof host.connectApi = async (options) => {
         const { client, close } = await host.connectApi(options);
-        const list: typeof client.list = () => Promise.reject(new Error('timeout'));
+        const list: typeof client.list = () => Promise.reject(failure);
         return { client: { ...client, list }, close };
       };
       return runSnapshotter({ ...deps, host: { ...host, connectApi } });
     },
     { handlers: healthy, types: all, seed: [aClass(), aContent()] },
   );
+
+it('[P13] given a failure that says nothing about the kinds, then groups stay on, and single snapshots work meanwhile', async () => {
+  await using snapshotter = await runWithLists(new Error('timeout'));
   await vi.waitFor(() => expect(requested(snapshotter, 'watch')).toEqual(both));
   await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
+});
+
+it('[P13] given no permission to list the kinds, then groups are off with a warning, and single snapshots work', async () => {
+  await using snapshotter = await runWithLists(new ApiError({ status: 403, reason: 'Forbidden', message: 'no' }));
+  await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
+  expect(requested(snapshotter, 'watch')).toEqual(single);
+  expect(snapshotter.host.logged()).toContain('volume group snapshots are disabled');
 });
 
 it('given a scrape, then both queues and the calls to the driver are there', async () => {
@@ -266,7 +277,7 @@ describe('the election', () => {
     );
   });
 
-  it('P8: given a signal during a call, then the snapshot is recorded, and the lease is released last', async () => {
+  it('[P8] given a signal during a call, then the snapshot is recorded, and the lease is released last', async () => {
     const answer = Promise.withResolvers<object>();
     await using snapshotter = await run({
       args,

@@ -17,7 +17,7 @@ it.each([
   { arg: '--snapshot-name-uuid-length=0', refused: '--snapshot-name-uuid-length must be -1, or from 1 to 32' },
   { arg: '--worker-threads=0', refused: '--worker-threads must be at least 1' },
   { arg: '--timeout=0s', refused: '--timeout must be greater than 0' },
-])('given $arg, then the start is refused, P6', ({ arg, refused }) => {
+])('given $arg, then the start is refused [P6]', ({ arg, refused }) => {
   expect(refusedFlags(valuesOf(arg))).toBe(refused);
 });
 

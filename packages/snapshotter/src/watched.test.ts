@@ -64,7 +64,7 @@ describe('what is kept', () => {
 });
 
 describe('distributed snapshotting', () => {
-  it('[csi-snapshotter#127] given --node-deployment, then the contents of this node are worked on, and classes of all nodes count, P9', async () => {
+  it('[csi-snapshotter#127] given --node-deployment, then the contents of this node are worked on, and classes of all nodes count [P9]', async () => {
     const labels = { 'snapshot.storage.kubernetes.io/managed-by': 'node-1' };
     const elsewhere = { 'snapshot.storage.kubernetes.io/managed-by': 'node-2' };
     const uid = (digit: string): string => `0000000${digit}-0000-0000-0000-000000000000`;

@@ -111,7 +111,7 @@ describe('a driver that is ready with its first answer', () => {
     { id: '[csi-snapshotter#8]', given: 'no time', creation_time: null },
     { id: '', given: 'a time that no int64 holds', creation_time: { seconds: '99999999999', nanos: 0 } },
   ])(
-    '$id given $given in the answer, when it is recorded, then now is the creation time, P7',
+    '$id given $given in the answer, when it is recorded, then now is the creation time [P7]',
     async ({ creation_time }) => {
       const s = await taken({}, (it) =>
         it.driver.faults.add({
@@ -152,7 +152,7 @@ describe('a driver that is not ready at once', () => {
     await s.stop();
   });
 
-  it('P2: given a snapshot that is never ready, when 15 minutes pass, then the calls follow the backoff', async () => {
+  it('[P2] given a snapshot that is never ready, when 15 minutes pass, then the calls follow the backoff', async () => {
     const s = await aSnapshotter({ model: { snapshotProcessingMs: 1e9 } });
     const at: number[] = [];
     const startMs = s.clock.nowMs();
@@ -183,7 +183,7 @@ describe('a driver that is not ready at once', () => {
     await s.stop();
   });
 
-  it('P1: given a watch that lags behind the backoff, when a retry meets an old copy, then polling goes on', async () => {
+  it('[P1] given a watch that lags behind the backoff, when a retry meets an old copy, then polling goes on', async () => {
     const s = await aSnapshotter({
       model: { snapshotProcessingMs: 20_000 },
       faults: [
@@ -201,7 +201,7 @@ describe('a driver that is not ready at once', () => {
 });
 
 describe('an odd answer', () => {
-  it('[csi-snapshotter#9] given an answer without a snapshot, when it comes, then it is an error, and the intent stays, P6', async () => {
+  it('[csi-snapshotter#9] given an answer without a snapshot, when it comes, then it is an error, and the intent stays [P6]', async () => {
     const s = await taken({}, (it) =>
       it.driver.faults.add({ method: 'CreateSnapshot', times: 1, action: { kind: 'answer', unset: ['snapshot'] } }),
     );
@@ -265,7 +265,7 @@ describe('what is refused before the call', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#15] given an unknown reserved parameter, then an error before the intent, and no call, P5', async () => {
+  it('[csi-snapshotter#15] given an unknown reserved parameter, then an error before the intent, and no call [P5]', async () => {
     const s = await aSnapshotter({ seed: [aContent(), aClass({ parameters: { 'csi.storage.k8s.io/x': 'y' } })] });
     expectNoAttempt(
       s,
@@ -274,7 +274,7 @@ describe('what is refused before the call', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#23] given a content that is not bound, then an error before the intent, and no call, P5', async () => {
+  it('[csi-snapshotter#23] given a content that is not bound, then an error before the intent, and no call [P5]', async () => {
     const s = await aSnapshotter({ seed: [aContent({ refUid: '' }), aClass()] });
     expectNoAttempt(
       s,
@@ -355,6 +355,15 @@ describe('secrets', () => {
     await s.stop();
   });
 
+  it('[csi-snapshotter#21] given one empty annotation of the two, then an error, and no call', async () => {
+    const [, ...rest] = Object.keys(deletionSecret);
+    const half = { ...deletionSecret, ...Object.fromEntries(rest.map((name) => [name, ''])) };
+    const s = await aSnapshotter({ seed: [aContent({ annotations: half }), aClass()] });
+    expect(failure(s)).toContain('secret name or namespace not specified');
+    expect(s.calls()).toEqual([]);
+    await s.stop();
+  });
+
   it('[csi-snapshotter#22] given one of the two annotations, then the call has no secrets', async () => {
     const [first] = Object.entries(deletionSecret);
     const s = await aSnapshotter({ seed: [aContent({ annotations: Object.fromEntries([first!]) }), aClass()] });
@@ -389,7 +398,7 @@ describe('a restart', () => {
   });
 });
 
-it('P3: given an annotation that another controller added meanwhile, when the intent is written, then it stays', async () => {
+it('[P3] given an annotation that another controller added meanwhile, when the intent is written, then it stays', async () => {
   const s = await aSnapshotter({ seed: [aClass()] });
   s.fault('patch volumesnapshotcontents', { kind: 'delay', ms: 100 });
   s.server.seed(aContent());

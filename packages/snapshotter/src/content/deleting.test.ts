@@ -117,7 +117,7 @@ describe('a content that is to be deleted', () => {
     { id: '[csi-snapshotter#64]', code: 'Internal' as const },
     { id: '[csi-snapshotter#65]', code: 'NotFound' as const },
   ])(
-    '$id given the driver answers $code, then an event with the cause, and nothing is written, P14',
+    '$id given the driver answers $code, then an event with the cause, and nothing is written [P14]',
     async ({ code }) => {
       const s = await deleting({ prepare: (it) => it.failCalls(code, { method: 'DeleteSnapshot', times: 2 }) });
       const event = `Warning SnapshotDeleteError content: Failed to delete snapshot: rpc error: code = ${code} desc = no`;
@@ -165,7 +165,7 @@ describe('a content that is to be deleted', () => {
     await s.stop();
   });
 
-  it('P4: given a finalizer that another controller added meanwhile, then it stays', async () => {
+  it('[P4] given a finalizer that another controller added meanwhile, then it stays', async () => {
     const s = await deleting({
       content: { policy: 'Retain' },
       prepare: (it) => it.fault(object, { kind: 'delay', ms: 100 }),

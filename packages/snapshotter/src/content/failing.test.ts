@@ -172,7 +172,7 @@ describe('the API server refuses', () => {
     },
   );
 
-  it('[csi-snapshotter#27] given the intent cannot be withdrawn after success, then the snapshot stays ready, with an event, P11', async () => {
+  it('[csi-snapshotter#27] given the intent cannot be withdrawn after success, then the snapshot stays ready, with an event [P11]', async () => {
     const s = await attempted((it) => {
       it.faults.push({
         when: ({ verb, resource, subresource, request }) =>

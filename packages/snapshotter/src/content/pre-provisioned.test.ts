@@ -93,7 +93,7 @@ describe('a driver that lists snapshots', () => {
     await s.stop();
   });
 
-  it('given an entry without a snapshot, then an error and no crash, P6', async () => {
+  it('given an entry without a snapshot, then an error and no crash [P6]', async () => {
     const s = await withSnapshot({ prepare: (it) => it.answer('ListSnapshots', { entries: [{}] }) });
     expect(message(s)).toBe(
       `${prefix}failed to list snapshot for content content: "the answer to ListSnapshots has no snapshot"`,

@@ -73,7 +73,7 @@ describe('a dynamic group', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#89] given members that become ready later, then the group is polled, and the members are refreshed with it, P15', async () => {
+  it('[csi-snapshotter#89] given members that become ready later, then the group is polled, and the members are refreshed with it [P15]', async () => {
     const s = await attempted({ model: { snapshotProcessingMs: 5_000 } });
     expect(s.group()?.status).toMatchObject({
       readyToUse: false,
@@ -90,7 +90,7 @@ describe('a dynamic group', () => {
 
   it.each([
     {
-      id: '[csi-snapshotter#90] [csi-snapshotter#138]',
+      id: '[csi-snapshotter#90, 138]',
       given: 'no status',
       was: undefined,
       writes: [object, status, object],
@@ -166,7 +166,7 @@ describe('a dynamic group', () => {
       group: { annotations: groupDeletionSecret },
       error: `failed to get input parameters to create group snapshot for group snapshot content group: "cannot get credentials for group snapshot content \\"group\\""`,
     },
-  ])('$id given $given, then an error, no intent and no call, P5', async ({ group, error }) => {
+  ])('$id given $given, then an error, no intent and no call [P5]', async ({ group, error }) => {
     const s = await attempted({ group });
     expect([message(s), s.writes(), s.calls()]).toEqual([prefix + error, [status], []]);
     expect(s.group()?.metadata?.annotations ?? {}).not.toHaveProperty(Object.keys(groupBeingCreated)[0]!);
@@ -220,7 +220,7 @@ describe('a dynamic group', () => {
       set: { group_snapshot: { snapshots: [{}] } },
       error: 'without an id',
     },
-  ])('given an answer with $given, then an error, and the intent stays, P6', async ({ unset, set, error }) => {
+  ])('given an answer with $given, then an error, and the intent stays [P6]', async ({ unset, set, error }) => {
     const s = await attempted({
       prepare: (it) => void it.driver.faults.add({ method: create, times: 1, action: { kind: 'answer', set, unset } }),
     });
@@ -251,7 +251,7 @@ describe('a dynamic group', () => {
       prepare: (s: Fixture) => s.answer(create, { group_snapshot: { ready_to_use: false } }),
     },
   ])(
-    '[csi-snapshotter#135] given $given, then own writes do not wake the group, and the backoff holds, P2',
+    '[csi-snapshotter#135] given $given, then own writes do not wake the group, and the backoff holds [P2]',
     async ({ prepare }) => {
       const s = await attempted({ prepare });
       await s.clock.advance(35_000);
@@ -381,7 +381,7 @@ describe('a pre-provisioned group', () => {
     await s.stop();
   });
 
-  it('given an answer without a group, then an error and no crash, P6', async () => {
+  it('given an answer without a group, then an error and no crash [P6]', async () => {
     const s = await seeded({
       prepare: (it) =>
         void it.driver.faults.add({ method: get, action: { kind: 'answer', unset: ['group_snapshot'] } }),

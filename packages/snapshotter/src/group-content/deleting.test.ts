@@ -76,7 +76,7 @@ describe('a group that is to be deleted', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#105] given the driver refuses, then an event with the cause, and nothing is written, P14', async () => {
+  it('[csi-snapshotter#105] given the driver refuses, then an event with the cause, and nothing is written [P14]', async () => {
     const s = await deleting({ prepare: (it) => it.failCalls('Internal', { method: remove }) });
     expect(s.events).toEqual([
       'Warning GroupSnapshotDeleteError group: Failed to delete group snapshot: rpc error: code = Internal desc = no',
@@ -104,7 +104,7 @@ describe('a group that is to be deleted', () => {
     await s.stop();
   });
 
-  it('P12: given a group without members, then an event with each retry, and the backoff holds', async () => {
+  it('[P12] given a group without members, then an event with each retry, and the backoff holds', async () => {
     const s = await deleting({ group: { status: { volumeGroupSnapshotHandle: 'group-4', readyToUse: true } } });
     await s.clock.advance(35_000);
     expect([s.calls(), s.writes()]).toEqual([[], []]);
