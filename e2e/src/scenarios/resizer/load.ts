@@ -39,7 +39,7 @@ export const load: readonly Scenario[] = [
       for (const name of names) await untilSize(ctx, '2Gi', name);
       assertOneCallEach(await expandCalls(ctx), names.length);
       assert.deepEqual(await eventsOf(ctx, 'VolumeResizeFailed'), []);
-      if (!ctx.world.has.has('audit')) return;
+      if (!ctx.testRun.has.has('audit')) return;
       await untilSpent(ctx, 'expansion', {
         'patch persistentvolumeclaims/status': 2 * names.length,
         'patch persistentvolumes': names.length,

@@ -14,7 +14,16 @@ import {
   volumeSnapshots,
 } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aGroup, aGroupClass, aGroupContent, aSnapshot, aVolume } from '../../testing/builders.ts';
+import {
+  aClaim,
+  aClass,
+  aContent,
+  aGroup,
+  aGroupClass,
+  aGroupContent,
+  aSnapshot,
+  aVolume,
+} from '../../testing/builders.ts';
 import { aController, type Fixture, type FixtureOptions, forbidden } from '../../testing/controller-fixture.ts';
 import { planContent } from './plan-content.ts';
 
@@ -521,6 +530,21 @@ describe('members', () => {
     } as KubeObject);
     await it.reportGroup(cut);
     expect(it.content(first.content)).toBeUndefined();
+    expect(it.group()?.status?.readyToUse).toBe(false);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#154] given a content of the name that belongs to another snapshot, then it is not taken over', async () => {
+    const it = await given();
+    const foreign = aContent({
+      of: aSnapshot({ name: 'foreign' }),
+      name: first.content,
+      spec: { volumeSnapshotClassName: 'x' },
+    });
+    await it.add(foreign);
+    await it.reportGroup(cut);
+    expect(it.content(first.content)).toMatchObject(foreign);
+    expect(it.content(first.content)?.status).toBeUndefined();
     expect(it.group()?.status?.readyToUse).toBe(false);
     await it.stop();
   });

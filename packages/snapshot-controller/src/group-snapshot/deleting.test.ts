@@ -224,6 +224,14 @@ describe('its members', () => {
     await it.stop();
   });
 
+  it('given a snapshot of an older group of the same name, then it is not deleted with this one', async () => {
+    const older = { ...member, metadata: { ...member.metadata, ownerReferences: [{ ...owner, uid: 'older' }] } };
+    const it = await aController({ with: [...whole.slice(0, 2), older] });
+    await remove(it);
+    expect(it.writes().filter((line) => line.startsWith('delete volumesnapshots'))).toEqual([]);
+    await it.stop();
+  });
+
   it('[P23] given a member whose owner reference has an older version, then it is deleted with its group', async () => {
     const older = { ...owner, apiVersion: 'groupsnapshot.storage.k8s.io/v1beta2' };
     const it = await aController({

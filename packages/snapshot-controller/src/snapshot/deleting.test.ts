@@ -174,7 +174,8 @@ describe('content and snapshot', () => {
       faults: [{ when: (target) => target.verb === 'watch' && isContents(target), fault: { kind: 'lag', ms: 60_000 } }],
     });
     await it.clock.advance(300_000);
-    it.fault('create volumesnapshotcontents', { ...forbidden, point: 'after' });
+    it.fault('create volumesnapshotcontents', { kind: 'status', point: 'after', code: 403, reason: 'Forbidden' });
+    it.fault('get volumesnapshotcontents', forbidden);
     it.fault('patch volumesnapshots/status', forbidden, 2);
     await it.add(aSnapshot());
     expect([it.content() === undefined, it.snapshot()?.status]).toEqual([false, undefined]);
