@@ -86,7 +86,7 @@ it('given the page about troubleshooting, then the rows that it names are those 
   const page = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
   const cases = documentedCases();
   const rows = new Set([
-    ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter']
+    ...['provisioner', ...programsWithRows]
       .flatMap((program) => [...tableRows(program)])
       .map((row) => row.split('#')[1]),
     ...[...cases].map((row) => row.split('#')[1]!).filter((id) => /^[A-Z]/.test(id)),

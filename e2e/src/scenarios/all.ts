@@ -33,6 +33,7 @@ import { conversion } from './snapshots/conversion.ts';
 import { snapshotDefinitionScenarios } from './snapshots/definitions.ts';
 import { snapshotsDisturbed } from './snapshots/disturbed.ts';
 import { groupSnapshots } from './snapshots/groups.ts';
+import { snapshotLoad } from './snapshots/load.ts';
 import type { Scenario } from './scenario.ts';
 
 export const allScenarios: readonly Scenario[] = [
@@ -48,6 +49,7 @@ export const allScenarios: readonly Scenario[] = [
   ...snapshotBasics,
   ...snapshotsDisturbed,
   ...groupSnapshots,
+  ...snapshotLoad,
   ...snapshotDefinitionScenarios,
   ...conversion,
   ...data,
