@@ -164,7 +164,7 @@ const checks: readonly Check[] = [
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const scratch = mkdtempSync(join(tmpdir(), 'csi-sidecars-programs-'));
 try {
-  for (const manifest of manifests.filter(({ state }) => state === 'built')) {
+  for (const manifest of manifests) {
     const { name } = manifest;
     const traits = traitsOf(manifest);
     const built = join(root, 'dist', 'bin', name);

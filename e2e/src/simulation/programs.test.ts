@@ -8,7 +8,7 @@ import { resizeFlows } from './resize-flows.ts';
 import { snapshotFlows } from './snapshot-flows.ts';
 
 const controllers = manifests
-  .filter(({ kind, state }) => kind === 'controller' && state === 'built')
+  .filter(({ kind }) => kind === 'controller')
   .map(({ name }) => name)
   .toSorted();
 

@@ -7,7 +7,6 @@ const { syntax, flags, gates } = nodeProgram;
 export const allInOneManifest: ProgramManifest<'csi-sidecars', 'node'> = {
   name: 'csi-sidecars',
   kind: 'node',
-  state: 'built',
   package: 'all-in-one',
   commandLine: 'csi-sidecars node',
   flags: { syntax, flags: { ...flags }, gates },

@@ -9,7 +9,6 @@ const { syntax, flags, gates } = attacherProgram;
 export const attacherManifest: ProgramManifest<'csi-attacher', 'controller'> = {
   name: 'csi-attacher',
   kind: 'controller',
-  state: 'built',
   package: 'attacher',
   commandLine: 'csi-attacher',
   flags: { syntax, flags: { ...flags }, gates },

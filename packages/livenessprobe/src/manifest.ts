@@ -7,7 +7,6 @@ const { syntax, flags, gates } = livenessprobeProgram;
 export const livenessprobeManifest: ProgramManifest<'livenessprobe', 'node'> = {
   name: 'livenessprobe',
   kind: 'node',
-  state: 'built',
   package: 'livenessprobe',
   commandLine: 'livenessprobe',
   flags: { syntax, flags: { ...flags }, gates },

@@ -7,7 +7,6 @@ const { syntax, flags, gates } = nodeDriverRegistrarProgram;
 export const nodeDriverRegistrarManifest: ProgramManifest<'csi-node-driver-registrar', 'node'> = {
   name: 'csi-node-driver-registrar',
   kind: 'node',
-  state: 'built',
   package: 'node-driver-registrar',
   commandLine: 'csi-node-driver-registrar',
   flags: { syntax, flags: { ...flags }, gates },

@@ -9,7 +9,6 @@ const { syntax, flags, gates } = provisionerProgram;
 export const provisionerManifest: ProgramManifest<'csi-provisioner', 'controller'> = {
   name: 'csi-provisioner',
   kind: 'controller',
-  state: 'built',
   package: 'provisioner',
   commandLine: 'csi-provisioner',
   flags: { syntax, flags: { ...flags }, gates },

@@ -9,7 +9,6 @@ const { syntax, flags, gates } = resizerProgram;
 export const resizerManifest: ProgramManifest<'csi-resizer', 'controller'> = {
   name: 'csi-resizer',
   kind: 'controller',
-  state: 'built',
   package: 'resizer',
   commandLine: 'csi-resizer',
   flags: { syntax, flags: { ...flags }, gates },

@@ -9,7 +9,6 @@ const { syntax, flags, gates } = snapshotControllerProgram;
 export const snapshotControllerManifest: ProgramManifest<'snapshot-controller', 'controller'> = {
   name: 'snapshot-controller',
   kind: 'controller',
-  state: 'built',
   package: 'snapshot-controller',
   commandLine: 'snapshot-controller',
   flags: { syntax, flags: { ...flags }, gates },

@@ -7,7 +7,6 @@ const { syntax, flags, gates } = webhookProgram;
 export const webhookManifest: ProgramManifest<'snapshot-conversion-webhook', 'webhook'> = {
   name: 'snapshot-conversion-webhook',
   kind: 'webhook',
-  state: 'built',
   package: 'snapshot-conversion-webhook',
   commandLine: 'snapshot-conversion-webhook',
   flags: { syntax, flags: { ...flags }, gates },

@@ -9,7 +9,6 @@ const { syntax, flags, gates } = snapshotterProgram;
 export const snapshotterManifest: ProgramManifest<'csi-snapshotter', 'controller'> = {
   name: 'csi-snapshotter',
   kind: 'controller',
-  state: 'built',
   package: 'snapshotter',
   commandLine: 'csi-snapshotter',
   flags: { syntax, flags: { ...flags }, gates },

@@ -16,8 +16,6 @@ export interface ProgramManifest<Name extends string = string, Kind extends Prog
    * server.
    */
   readonly kind: Kind;
-  /** `declared`: only its command line exists; nothing builds it. */
-  readonly state: 'built' | 'declared';
   /** A folder below `packages`. */
   readonly package: string;
   /** The command as users type it, which may be more than the name: `csi-sidecars node`. */
