@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Writes docs/reference/mutation.md from the results and the list of equivalent mutants. */
-import { globSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { groups } from './groups.ts';
-import type { Equivalent, FileResult, Results } from './records.ts';
+import { type Equivalent, type FileResult, hash, type Results } from './records.ts';
 
 const head = `<!-- Written by \`npm run mutation\`. Do not edit. -->
 # Mutation run
@@ -16,7 +16,8 @@ What is changed: conditions become true and false; comparison, logical and arith
 \`&&\`, \`||\` and \`??\` is removed; statements, \`await\`, properties, elements and \`?.\` are removed; constants change; \`some\`,
 \`every\`, \`filter\`, \`find\` lose their meaning. Texts and fields of log lines are left alone.
 
-Score: killed mutants among those that are not equivalent. At least 90 % is wanted in every group.
+Score: killed mutants among those that are not equivalent. At least 90 % is wanted in every group. Files that have changed
+since their run, be it only in a comment, are counted: their results and lines are those of the run.
 `;
 
 function percent({ mutants, killed, equivalent }: Pick<FileResult, 'mutants' | 'killed' | 'equivalent'>): string {
@@ -38,16 +39,20 @@ function sum(results: readonly FileResult[]) {
   return total;
 }
 
-export function page(
-  files: ReadonlyMap<string, readonly string[]>,
-  results: Results,
-  list: readonly Equivalent[],
-): string {
+export interface Run {
+  /** The files of each group. */
+  readonly files: ReadonlyMap<string, readonly string[]>;
+  readonly results: Results;
+  readonly changed: ReadonlySet<string>;
+}
+
+export function page({ files, results, changed }: Run, list: readonly Equivalent[]): string {
   const rows = [...files].map(([name, paths]) => {
     const ran = paths.flatMap((path) => results[path] ?? []);
     const total = sum(ran);
     const dates = ran.map(({ date }) => date).sort();
-    return `| ${name} | ${ran.length} of ${paths.length} | ${total.mutants} | ${total.killed} | ${total.equivalent} | ${percent(total)} | ${dates[0] ?? 'never'} |`;
+    const changes = paths.filter((path) => changed.has(path)).length;
+    return `| ${name} | ${ran.length} of ${paths.length} | ${changes} | ${total.mutants} | ${total.killed} | ${total.equivalent} | ${percent(total)} | ${dates[0] ?? 'never'} |`;
   });
   const survivors = [...files.values()]
     .flat()
@@ -61,8 +66,8 @@ export function page(
   );
   return [
     head,
-    '| Group | Files run | Mutants | Killed | Equivalent | Score | Oldest run |',
-    '|---|---|---|---|---|---|---|',
+    '| Group | Files run | Changed since | Mutants | Killed | Equivalent | Score | Oldest run |',
+    '|---|---|---|---|---|---|---|---|',
     ...rows,
     '\n## Equivalent mutants\n',
     'No test can notice these, for the reason given. The list is `scripts/mutation/equivalents.json`.\n',
@@ -71,6 +76,16 @@ export function page(
     ...(survivors.length === 0 ? ['None.'] : survivors),
     '',
   ].join('\n');
+}
+
+/** The files that have changed since their run, be it only in a comment. */
+export function changedSince(results: Results, read: (path: string) => string): ReadonlySet<string> {
+  const isChanged = ([path, { source }]: readonly [string, FileResult]): boolean => hash(read(path)) !== source;
+  return new Set(
+    Object.entries(results)
+      .filter(isChanged)
+      .map(([path]) => path),
+  );
 }
 
 export function writePage(root: string, results: Results, list: readonly Equivalent[]): void {
@@ -83,5 +98,11 @@ export function writePage(root: string, results: Results, list: readonly Equival
         .sort(),
     ]),
   );
-  writeFileSync(join(root, 'docs/reference/mutation.md'), page(files, results, list));
+  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+  const paths = new Set([...files.values()].flat());
+  const known = Object.fromEntries(Object.entries(results).filter(([path]) => paths.has(path)));
+  writeFileSync(
+    join(root, 'docs/reference/mutation.md'),
+    page({ files, results: known, changed: changedSince(known, read) }, list),
+  );
 }

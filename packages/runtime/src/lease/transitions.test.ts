@@ -138,6 +138,13 @@ describe('a standby', () => {
       [newLeader, { kind: 'watch', to: 'reopen' }, held],
     ],
     [
+      'its own Lease, which its watch did not report',
+      standby({ flight: reading, observed: { lease: leaseOf('third'), atMs: 100 }, watching: true }),
+      answer('ok', mine),
+      { observed: { lease: mine, atMs: 1000 }, watching: false, ...flight('keep') },
+      [{ kind: 'watch', to: 'reopen' }, tell({ kind: 'slowPath' }), sends(t, { purpose: 'keep', lease: mine })],
+    ],
+    [
       'an unchanged Lease beside a watch',
       standby({ flight: reading, observed: seen, watching: true }),
       answer('ok', theirs),
