@@ -246,6 +246,20 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#138] [P9] given a claim that is bound late, or a PersistentVolume that comes late, then the group is taken at once', async () => {
+    const unbound = { ...log, status: { phase: 'Pending' } };
+    const it = await aController({ seed: [data, unbound, ...cluster.slice(3, 4), aGroupClass()], with: [aGroup()] });
+    await it.clock.advance(60_000);
+    await it.change(persistentVolumeClaims, { namespace: 'team', name: 'log' }, (claim) => ({
+      ...claim,
+      status: { phase: 'Bound' },
+    }));
+    expect(failure(it)).toContain('failed to retrieve PV pv-of-log');
+    await it.add(volumeOf(log, 'handle-2'));
+    expect(it.groupContent()?.spec?.source?.volumeHandles).toEqual(['handle-1', 'handle-2']);
+    await it.stop();
+  });
+
   it('[snapshot-controller#135] given a class that does not exist, then status and event say so, and its arrival starts the group', async () => {
     const it = await given(aGroup(), { seed: cluster });
     const text =

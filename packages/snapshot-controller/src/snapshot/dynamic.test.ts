@@ -259,6 +259,15 @@ describe('what prevents the content', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#23] [P9] given a PersistentVolume that comes late, then the snapshot is taken at once', async () => {
+    const it = await aController({ seed: [aClaim(), aClass()], with: [aSnapshot()] });
+    await it.clock.advance(60_000);
+    expect(it.content()).toBeUndefined();
+    await it.add(aVolume());
+    expect(it.content()).toBeDefined();
+    await it.stop();
+  });
+
   it('[snapshot-controller#31] given a refused creation, then two events and the error, and the next attempt succeeds', async () => {
     const it = await aController({
       faults: [
@@ -350,6 +359,7 @@ describe('a content that is there', () => {
       expect(it.reads()).toContain(`get volumesnapshotcontents ${name}`);
       expect(it.snapshot()?.status?.readyToUse).toBe(isReady);
       expect(it.snapshot()?.status?.error?.message).toBe(message);
+      expect(it.events.some((line) => line.includes('CreatingSnapshot'))).toBe(isReady);
       await it.stop();
     },
   );
