@@ -26,6 +26,24 @@ it('[snapshot-controller#129] given a watch that is behind the own writes, then 
   await it.stop();
 });
 
+it('[snapshot-controller#129] given a watch that does not show a content yet, then it is not created again', async () => {
+  const late = { kind: 'lag', ms: 30_000 } as const;
+  const isLate = ({ verb, resource }: { readonly verb: string; readonly resource: string }): boolean =>
+    verb === 'watch' && resource === 'volumesnapshotcontents';
+  const it = await aController({ faults: [{ when: isLate, fault: late }] });
+  await it.clock.advance(120_000);
+  await it.add(aSnapshot());
+  await it.change(volumeSnapshots, ref, (snapshot) => ({
+    ...snapshot,
+    metadata: { ...snapshot.metadata, labels: { a: 'b' } },
+  }));
+  expect(it.writes().filter((line) => line.startsWith('create'))).toEqual([
+    'create volumesnapshotcontents snapcontent-uid-of-snap 201',
+  ]);
+  expect(it.reads()).toEqual(['get persistentvolumeclaims data']);
+  await it.stop();
+});
+
 it('[snapshot-controller#131] given many changes while a run is under way, then one more run follows', async () => {
   const it = await aController({ seed: [aClaim(), aVolume(), aClass()] });
   it.fault('patch volumesnapshots', { kind: 'lag', ms: 1_000 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The content loop. */
-import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
+import { snapshotAnnotations, snapshotFinalizers as finalizers, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { aContent, aSnapshot } from '../../testing/builders.ts';
 import { aController, forbidden } from '../../testing/controller-fixture.ts';
@@ -38,6 +38,17 @@ it('[snapshot-controller#115] given other finalizers, then ours comes last', asy
 it('given a content that is being deleted, then it gets no finalizer', async () => {
   const it = await aController({ with: [aContent({ deleting: 'yes', metadata: { finalizers: ['z.io/a'] } })] });
   expect(it.writes()).toEqual([]);
+  await it.stop();
+});
+
+it('given a content whose deletion begins while the finalizer is written, then it gets none, and nothing fails', async () => {
+  const it = await aController();
+  it.fault('patch volumesnapshotcontents', { kind: 'delay', ms: 1_000 });
+  await it.add(aContent({ metadata: { finalizers: ['a.io/b'] } }));
+  await it.remove(volumeSnapshotContents, { name });
+  await it.clock.advance(5_000);
+  expect(it.content()?.metadata?.finalizers).toEqual(['a.io/b']);
+  expect(it.logger.lines.filter(({ message }) => message.includes('will retry'))).toEqual([]);
   await it.stop();
 });
 

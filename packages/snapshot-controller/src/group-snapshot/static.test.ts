@@ -5,6 +5,8 @@ import {
   snapshotFinalizers as finalizers,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
 } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aGroup, aGroupClass, aGroupContent } from '../../testing/builders.ts';
@@ -119,6 +121,30 @@ describe('binding', () => {
     expect(failure(it)).toMatch(/^GroupSnapshot failed to bind VolumeGroupSnapshotContent, ./);
     await it.clock.advance(10_000);
     expect(it.group()?.status).toEqual(bound);
+    await it.stop();
+  });
+
+  it('given a content that another group gets while it is bound, then it is not taken away', async () => {
+    const it = await start(aStaticContent());
+    it.fault('patch volumegroupsnapshotcontents', { kind: 'delay', ms: 1_000 });
+    await it.add(aStaticGroup());
+    await it.change(volumeGroupSnapshotContents, { name: 'content' }, (found) => ({
+      ...found,
+      spec: { ...found.spec, volumeGroupSnapshotRef: { name: 'group', namespace: 'team', uid: 'another' } },
+    }));
+    await it.clock.advance(2_000);
+    expect(it.groupContent('content')?.spec?.volumeGroupSnapshotRef?.uid).toBe('another');
+    expect(failure(it)).toBe('VolumeGroupSnapshotContent [content] is bound to a different group snapshot');
+    await it.stop();
+  });
+
+  it('given a group whose deletion begins while its finalizer is written, then it gets none, and there is no event', async () => {
+    const it = await start(aStaticContent());
+    it.fault('patch volumegroupsnapshots', { kind: 'delay', ms: 1_000 });
+    await it.add(aStaticGroup({ metadata: { finalizers: ['a.io/b'] } }));
+    await it.remove(volumeGroupSnapshots, { namespace: 'team', name: 'group' });
+    await it.clock.advance(5_000);
+    expect([it.group()?.metadata?.finalizers, it.events]).toEqual([['a.io/b'], []]);
     await it.stop();
   });
 
