@@ -66,7 +66,7 @@ const droppedPromises: Readonly<Record<string, string>> = {
   'packages/node-driver-registrar/src/main.ts runSmall': 'the whole program',
   'packages/provisioner/src/main.ts runMain': 'the whole program',
   'packages/resizer/src/main.ts runMain': 'the whole program',
-  'packages/snapshot-conversion-webhook/src/main.ts runSmall': 'the whole program',
+  'packages/snapshot-conversion-webhook/src/main.ts run': 'the whole program',
   'packages/snapshotter/src/main.ts runMain': 'the whole program',
   'packages/snapshot-controller/src/main.ts runMain': 'the whole program',
   'packages/csi/src/channel/connection.ts watch': 'waits for a promise that only resolves',

@@ -31,6 +31,7 @@ import { secrecy } from './security/secrets.ts';
 import { snapshotBasics } from './snapshots/basics.ts';
 import { conversion } from './snapshots/conversion.ts';
 import { snapshotDefinitionScenarios } from './snapshots/definitions.ts';
+import { distributedSnapshots } from './snapshots/distributed.ts';
 import { snapshotsDisturbed } from './snapshots/disturbed.ts';
 import { groupSnapshots } from './snapshots/groups.ts';
 import { snapshotLoad } from './snapshots/load.ts';
@@ -50,6 +51,7 @@ export const allScenarios: readonly Scenario[] = [
   ...snapshotsDisturbed,
   ...groupSnapshots,
   ...snapshotLoad,
+  ...distributedSnapshots,
   ...snapshotDefinitionScenarios,
   ...conversion,
   ...data,

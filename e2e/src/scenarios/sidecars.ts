@@ -19,6 +19,10 @@ export interface SidecarOptions {
   readonly args?: readonly string[];
   /** The name of a replica: it gets its own host name, and so its own identity (needs `host-names`). */
   readonly replica?: string;
+  /** Environment variables in addition. */
+  readonly env?: Environment;
+  /** The driver's socket on one of its nodes. Default: that of the controller. */
+  readonly socket?: string;
   /** Address of the API server instead of the control plane's. */
   readonly server?: string;
   /** The implementation to run instead of the one under test (needs `both-implementations`). */
@@ -87,7 +91,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
   return {
     started,
     accountFor,
-    start: async (name, { args = [], replica, server, implementation, connect } = {}) => {
+    start: async (name, { args = [], replica, env, socket: own, server, implementation, connect } = {}) => {
       const id = replica === undefined ? name : `${name}-${replica}`;
       const account = await accountFor(name);
       const byKubeconfig = async (): Promise<Connection> => {
@@ -99,14 +103,14 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
       const asReplica = replica === undefined ? [] : underHostName(replica);
       const command = [...asReplica, ...connection.before, program.command, ...program.args];
       // One program has no driver.
-      const driver = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${socket()}`];
+      const driver = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${own ?? socket()}`];
       const line = [...command, ...connection.args, ...driver, '-v=5', ...args];
       const sidecar = await supervise(
         {
           name: id,
           command: line[0]!,
           args: line.slice(1),
-          env: { PATH: testRun.env['PATH'], ...connection.env },
+          env: { PATH: testRun.env['PATH'], ...connection.env, ...env },
           logFile: join(logs, `${id}.log`),
         },
         clock,

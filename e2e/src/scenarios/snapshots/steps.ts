@@ -21,7 +21,7 @@ import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
 import { type Bound, createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 
 /** With which both programs retry soon after a failure. */
-const quickRetries: readonly string[] = ['--retry-interval-start=300ms', '--retry-interval-max=2s'];
+export const quickRetries: readonly string[] = ['--retry-interval-start=300ms', '--retry-interval-max=2s'];
 
 /** Without topology, and its volumes are mounted without being attached. */
 const plain: Capabilities = {
