@@ -12,6 +12,7 @@ import { attachmentMixedImplementations } from './chaos/attachment-mixed-impleme
 import { chaos } from './chaos/chaos.ts';
 import { mixedImplementations } from './chaos/mixed-implementations.ts';
 import { resizeMixedImplementations } from './chaos/resize-mixed-implementations.ts';
+import { snapshotMixedImplementations } from './chaos/snapshot-mixed-implementations.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
@@ -68,6 +69,7 @@ export const allScenarios: readonly Scenario[] = [
   ...mixedImplementations,
   ...attachmentMixedImplementations,
   ...resizeMixedImplementations,
+  ...snapshotMixedImplementations,
   ...inCluster,
   ...nodeVolumes,
   ...nodeGrowth,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** S-19, S-20: the definitions of the snapshot API come late, or in part. */
 import assert from 'node:assert/strict';
-import { ignoreNotFound } from '@csi-sidecars/runtime';
+import { ignoreNotFound, type Resource } from '@csi-sidecars/runtime';
 import {
   definitions,
   installSnapshotApi,
@@ -29,13 +29,31 @@ const [single, group] = ['snapshot.storage.k8s.io', 'groupsnapshot.storage.k8s.i
 async function remove(ctx: ScenarioContext, ...groups: readonly SnapshotGroup[]): Promise<void> {
   // The scenarios that follow find them there.
   ctx.cleanUp.defer(() => installDefinitions(ctx));
-  for (const { metadata } of snapshotDefinitions(groups)) {
+  for (const { metadata, spec } of snapshotDefinitions(groups)) {
     const ref = { name: metadata?.name ?? '' };
+    await dropFinalizers(ctx, {
+      group: spec.group,
+      version: 'v1',
+      kind: spec.names.kind,
+      plural: spec.names.plural,
+      namespaced: spec.scope === 'Namespaced',
+    });
     await ctx.api.delete(definitions, ref).catch(ignoreNotFound);
     await ctx.eventually(
       `${ref.name} is gone`,
       async () => (await ctx.api.get(definitions, ref).catch(ignoreNotFound)) === undefined,
     );
+  }
+}
+
+/** A scenario that failed may have left objects that nothing else releases. */
+async function dropFinalizers({ api }: ScenarioContext, resource: Resource): Promise<void> {
+  const list = await api.list(resource).catch(ignoreNotFound);
+  for (const { metadata } of list?.items ?? []) {
+    if (metadata?.finalizers === undefined) continue;
+    const ref = { namespace: metadata.namespace, name: metadata.name ?? '' };
+    const patch = { type: 'merge', body: { metadata: { finalizers: null } } } as const;
+    await api.patch({ resource, ref }, patch).catch(ignoreNotFound);
   }
 }
 

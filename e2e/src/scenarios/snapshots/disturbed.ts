@@ -60,6 +60,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
     title: 'a snapshot that is deleted while its creation hangs is deleted from the storage once that has ended',
     needs,
     serial,
+    upstream: 'sometimes forgets the content until its next resync, because its copy is older than its own write',
     run: async (ctx) => {
       await readyToSnapshot(ctx);
       const volumeSnapshotClassName = await createSnapshotClass(ctx);

@@ -42,11 +42,15 @@ export interface ReadyOptions {
 /** A driver, csi-provisioner, both snapshot programs, bound claims, and a class with policy Delete. */
 export async function readyToSnapshot(ctx: ScenarioContext, options: ReadyOptions = {}): Promise<readonly Bound[]> {
   await installDefinitions(ctx);
-  await ctx.startDriver({ ...options.driver, settings: { capabilities: plain, ...options.driver?.settings } });
+  await startPlainDriver(ctx, options.driver);
   await ctx.startProvisioner();
   await startSnapshotter(ctx, options.snapshotterArgs);
   await startSnapshotController(ctx, options.controllerArgs);
   return await boundClaims(ctx, options.claims ?? ['claim']);
+}
+
+export async function startPlainDriver(ctx: ScenarioContext, options: AnnouncedDriverOptions = {}): Promise<void> {
+  await ctx.startDriver({ ...options, settings: { capabilities: plain, ...options.settings } });
 }
 
 export async function installDefinitions(ctx: ScenarioContext): Promise<void> {
@@ -61,7 +65,7 @@ export async function startSnapshotController(ctx: ScenarioContext, args: readon
   await ctx.startSidecar('snapshot-controller', { args: [...quickRetries, ...args] });
 }
 
-async function boundClaims(ctx: ScenarioContext, names: readonly string[]): Promise<readonly Bound[]> {
+export async function boundClaims(ctx: ScenarioContext, names: readonly string[]): Promise<readonly Bound[]> {
   const storageClass = await createClass(ctx);
   const bound: Bound[] = [];
   for (const name of names) {
@@ -154,7 +158,7 @@ export async function untilGone(ctx: ScenarioContext, resource: Resource, name: 
 }
 
 /** No object of this scenario's driver is left, and nothing in the storage. */
-export async function untilNoSnapshots(ctx: ScenarioContext): Promise<void> {
+export async function untilNoSnapshots(ctx: ScenarioContext, timeoutMs = 60_000): Promise<void> {
   await ctx.eventually(
     'no snapshot is left',
     async () => {
@@ -167,7 +171,7 @@ export async function untilNoSnapshots(ctx: ScenarioContext): Promise<void> {
       const groups = ours(listed?.items ?? []);
       return snapshots.items.length + contents.length + groups.length === 0;
     },
-    60_000,
+    timeoutMs,
   );
   await ctx.onDriver(async () => assert.deepEqual(await ctx.driver.control.snapshots(), []));
 }
