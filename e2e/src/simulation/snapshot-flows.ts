@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The stories of snapshots, told twice: once with faults at csi-snapshotter, once at snapshot-controller. The other program runs beside it and
- * has none.
+ * The flows of snapshots, each twice: once with faults at csi-snapshotter, once at snapshot-controller. The other program runs beside it,
+ * without faults.
  */
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import {

@@ -99,7 +99,7 @@ export const resizeMixedImplementations: readonly Scenario[] = [
   },
 ];
 
-/** Whoever asks for a volume asks for the same. */
+/** Both implementations send the same request for a volume. */
 function assertSameRequests(calls: readonly { readonly request: { readonly volume_id: string } }[]): void {
   const byVolume = Map.groupBy(calls, ({ request }) => request.volume_id);
   assert.equal(byVolume.size, claims);

@@ -94,7 +94,7 @@ export const snapshotsDisturbed: readonly Scenario[] = [
       await createSnapshot(ctx, { volumeSnapshotClassName });
       const { snapshot } = await untilReady(ctx);
       // Nothing provisions this class: the claim stays pending.
-      const storageClassName = await createClass(ctx, { provisioner: 'nobody.example.com' }, 'never');
+      const storageClassName = await createClass(ctx, { provisioner: 'absent.example.com' }, 'never');
       await ctx.create(persistentVolumeClaims, {
         apiVersion: 'v1',
         kind: 'PersistentVolumeClaim',
