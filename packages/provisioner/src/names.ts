@@ -31,6 +31,12 @@ export function provisioningFinalizer(driverName: string): string {
 /** The finalizer of version 0.1, which was the same for every driver. */
 export const unnamedProvisioningFinalizer = 'provisioner.storage.kubernetes.io/provisioning-protection';
 
+/** On a claim that is the source of a clone, from before CreateVolume until no pending claim needs it. */
+export const cloningProtection = 'provisioner.storage.kubernetes.io/cloning-protection';
+
+/** On a snapshot that is the source of a volume, from before CreateVolume until no pending claim needs it. */
+export const snapshotSourceProtection = 'provisioner.storage.kubernetes.io/volumesnapshot-as-source-protection';
+
 /**
  * Why the API server would refuse finalizers and PersistentVolumes of this driver; undefined if it accepts them. Its rule for
  * `spec.csi.driver` is narrower than its rule for finalizers, so a driver whose volumes can be recorded has a valid finalizer.
