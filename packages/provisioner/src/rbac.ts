@@ -23,6 +23,30 @@ export const clusterRules: readonly UsedRule[] = [
     when: 'a claim names a VolumeAttributesClass',
   },
   {
+    apiGroups: ['snapshot.storage.k8s.io'],
+    resources: ['volumesnapshots'],
+    verbs: ['get', 'update'],
+    when: 'the driver has CREATE_DELETE_SNAPSHOT',
+  },
+  {
+    apiGroups: ['snapshot.storage.k8s.io'],
+    resources: ['volumesnapshots'],
+    verbs: ['list', 'watch'],
+    when: 'the driver has CREATE_DELETE_SNAPSHOT and --snapshot-orphan-sweep-interval is not 0',
+  },
+  {
+    apiGroups: ['snapshot.storage.k8s.io'],
+    resources: ['volumesnapshotcontents'],
+    verbs: ['get'],
+    when: 'the driver has CREATE_DELETE_SNAPSHOT',
+  },
+  {
+    apiGroups: ['gateway.networking.k8s.io'],
+    resources: ['referencegrants'],
+    verbs: ['list', 'watch'],
+    when: '--feature-gates=CrossNamespaceVolumeDataSource=true',
+  },
+  {
     apiGroups: ['storage.k8s.io'],
     resources: ['csinodes'],
     verbs: ['list', 'watch'],

@@ -48,6 +48,8 @@ export function toSettings(
     controllerPublishReadonly: values['controller-publish-readonly'],
     defaultFsType: values['default-fstype'],
     provisioningProtection: protectionOf(values) ?? 'ambiguous',
+    cloningProtectionThreads: values['cloning-protection-threads'],
+    snapshotSweepIntervalMs: values['snapshot-orphan-sweep-interval'],
     identity,
     features,
   };
