@@ -64,14 +64,14 @@ export interface WatchOptions {
 }
 
 export function watchedBy(driver: DriverInfo, { topology, settings }: WatchOptions): Watched {
-  const capabilities = driver.controllerCapabilities;
-  const hasSources = capabilities.has('CREATE_DELETE_SNAPSHOT') || capabilities.has('CLONE_VOLUME');
+  const { controllerCapabilities } = driver;
+  const hasSources = controllerCapabilities.has('CREATE_DELETE_SNAPSHOT') || controllerCapabilities.has('CLONE_VOLUME');
   return {
     claims: watchedClaims(driver.name, hasSources ? 'with sources' : 'ours'),
     volumes: watchedVolumes(driver.name),
     classes: { resource: storageClasses },
     snapshots: settings.features.snapshotSweep ? watchedSnapshots(settings.snapshotSweepIntervalMs) : undefined,
-    attachments: capabilities.has('PUBLISH_UNPUBLISH_VOLUME') ? watchedAttachments() : undefined,
+    attachments: controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME') ? watchedAttachments() : undefined,
     nodes: topology === 'on' ? watchedNodes() : undefined,
     csiNodes: topology === 'on' ? watchedCsiNodes(driver.name) : undefined,
   };

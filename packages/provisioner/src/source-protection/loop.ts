@@ -19,7 +19,7 @@ import { referencedBy, sourceKey, type SourceRef } from '../source/source.ts';
 import type { Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import * as messages from './messages.ts';
-import { isRecorded, needOf } from './need.ts';
+import { isPending, isRecorded, needOf } from './need.ts';
 import { performers } from './perform.ts';
 import { objectKeyOf, type SourceKind, toSourceRef } from './source-kinds.ts';
 import { isDyingSource } from './watched.ts';
@@ -29,18 +29,22 @@ import { nothingLearned, type Observed, type SourceDeps, type SourceLoop } from 
 const snapshotWorkers = 4;
 
 export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
+  const released = new Set<ObjectKey>();
   return defineLoop<SourceLoop>({
-    ...common('snapshot', deps, watched),
+    ...common('snapshot', deps, { watched, released }),
     name: 'snapshotsources',
     // A cluster without a working snapshot API must not keep the provisioner from its other work.
     optional: ['snapshots'],
     wakes: {
       snapshots: (change) => (isToSweep(change) ? keyOf(change.current) : undefined),
-      claims: ({ previous, current }, { volumes }) => {
-        // Recorded: the end of the hold has woken the loop. Of another driver: the sweep finds what is left.
-        if (previous === undefined || current !== undefined) return undefined;
-        if (!isOurs(previous, deps.driverName) || isRecorded(previous, { ...deps, volumes })) return undefined;
-        return keyOfSource(previous, 'snapshot');
+      claims: (change, { volumes }) => {
+        const previous = endedWaiting(change);
+        // Of another driver: the sweep finds what is left.
+        if (previous === undefined || !isOurs(previous, deps.driverName)) return undefined;
+        const key = keyOfSource(previous, 'snapshot');
+        if (key === undefined || released.has(key)) return key;
+        // The finalizer went when the claim was recorded; another look would be a request for each restore.
+        return isRecorded(previous, { ...deps, volumes }) ? undefined : key;
       },
     },
     workers: snapshotWorkers,
@@ -51,15 +55,13 @@ export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
 
 export function cloneSourceLoop(deps: SourceDeps, watched: Watched): Loop {
   return defineLoop<SourceLoop>({
-    ...common('claim', deps, watched),
+    ...common('claim', deps, { watched, released: new Set() }),
     name: 'clonesources',
     wakes: {
       claims: (change) => {
-        const { previous, current } = change;
-        const dying = current !== undefined && isDyingSource(current) ? current : undefined;
-        const isNew = previous === undefined || !isDyingSource(previous) || isResync(change);
-        if (dying !== undefined && isNew) return keyOf(dying);
-        return previous !== undefined && current === undefined ? keyOfSource(previous, 'claim') : undefined;
+        const ended = endedWaiting(change);
+        const clone = ended && keyOfSource(ended, 'claim');
+        return [dyingNow(change), clone].filter((key) => key !== undefined);
       },
     },
     workers: deps.settings.cloningProtectionThreads,
@@ -73,10 +75,15 @@ type Common = Pick<
   'settings' | 'watches' | 'sources' | 'observe' | 'observeAgain' | 'decide' | 'perform' | 'onEnd'
 >;
 
-function common(kind: SourceKind, deps: SourceDeps, { claims, volumes, snapshots }: Watched): Common {
-  const { driverName, settings, holds } = deps;
+interface CommonOptions {
+  readonly watched: Watched;
   /** Sources that claims of this process have let go, until their finalizer is gone. */
-  const ours = new Set<ObjectKey>();
+  readonly released: Set<ObjectKey>;
+}
+
+function common(kind: SourceKind, deps: SourceDeps, { watched, released }: CommonOptions): Common {
+  const { driverName, settings, holds } = deps;
+  const { claims, volumes, snapshots } = watched;
 
   const observe = (caches: Caches<SourceLoop>, key: ObjectKey): Observed | undefined => {
     const source = toSourceRef(kind, key);
@@ -88,7 +95,7 @@ function common(kind: SourceKind, deps: SourceDeps, { claims, volumes, snapshots
       cached,
       holders: holds.holders(source),
       need: needOf(needing, { driverName, settings, holds, volumes: caches.volumes }),
-      origin: ours.has(key) ? 'ours' : 'found',
+      origin: released.has(key) ? 'ours' : 'found',
     };
   };
 
@@ -100,13 +107,13 @@ function common(kind: SourceKind, deps: SourceDeps, { claims, volumes, snapshots
         deps.sources.source((source, when) => {
           const key = objectKeyOf(source, kind);
           if (key === undefined) return;
-          ours.add(key);
+          released.add(key);
           wake(key, when);
         }),
     ],
     observe: (caches, key) => {
       const observed = observe(caches, key);
-      if (observed === undefined) ours.delete(key);
+      if (observed === undefined) released.delete(key);
       return observed && { ...observed, ...nothingLearned };
     },
     // A claim may have begun to use the source while something was read.
@@ -115,7 +122,7 @@ function common(kind: SourceKind, deps: SourceDeps, { claims, volumes, snapshots
     perform: performers(deps),
     onEnd: (run) => {
       const row = run.concluded?.conclusion.row;
-      if (row === 'N3' || row === 'N4' || row === 'N9') ours.delete(run.key);
+      if (row === 'N3' || row === 'N4' || row === 'N9') released.delete(run.key);
       log(run);
     },
   };
@@ -124,6 +131,19 @@ function common(kind: SourceKind, deps: SourceDeps, { claims, volumes, snapshots
 function dyingSource({ claims }: Caches<SourceLoop>, key: ObjectKey): PersistentVolumeClaim | undefined {
   const claim = claims.get(key);
   return claim !== undefined && isDyingSource(claim) ? claim : undefined;
+}
+
+/** The claim as it was while it may have needed its source, when it does no more. */
+function endedWaiting({ previous, current }: Change<PersistentVolumeClaim>): PersistentVolumeClaim | undefined {
+  if (previous === undefined || current === undefined) return previous;
+  return isPending(previous) && !isPending(current) ? previous : undefined;
+}
+
+function dyingNow(change: Change<PersistentVolumeClaim>): ObjectKey | undefined {
+  const { previous, current } = change;
+  if (current === undefined || !isDyingSource(current)) return undefined;
+  const isNew = previous === undefined || !isDyingSource(previous) || isResync(change);
+  return isNew ? keyOf(current) : undefined;
 }
 
 /** What was there at the start, what the sweep brings, and what is deleted. A finalizer that was put on now is in use. */
