@@ -17,6 +17,8 @@ import type { ClaimDeps } from './claim/state.ts';
 import { createProvisionerMetrics } from './metrics.ts';
 import { saveLoop } from './saving/loop.ts';
 import type { ProvisionerSettings } from './settings.ts';
+import { createSourceHolds } from './source/holds.ts';
+import type { SourceKey } from './source/source.ts';
 import { volumeLoop } from './volume/loop.ts';
 import { watchedBy } from './watched.ts';
 
@@ -39,7 +41,12 @@ export function createProvisioner(
 ): Controller {
   const supportsTopology =
     settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
-  const watched = watchedBy(driver, { topology: supportsTopology ? 'on' : 'off' });
+  const watched = watchedBy(driver, {
+    topology: supportsTopology ? 'on' : 'off',
+    grants: settings.features.crossNamespaceVolumeDataSource ? 'on' : 'off',
+  });
+  /** Wakes the loops that remove finalizers from sources. */
+  const sources = createWakeUps<SourceKey>();
   const deps: ClaimDeps = {
     driver,
     settings,
@@ -49,6 +56,7 @@ export function createProvisioner(
     driverEvents,
     metrics: createProvisionerMetrics(ports.metrics),
     memory: createClaimMemory(),
+    holds: createSourceHolds(sources),
     saves: createWakeUps(),
     claims: createWakeUps(),
   };

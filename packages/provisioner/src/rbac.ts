@@ -17,6 +17,24 @@ export const clusterRules: readonly UsedRule[] = [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'], when: 'a class names a provisioner secret' },
   {
+    apiGroups: ['snapshot.storage.k8s.io'],
+    resources: ['volumesnapshots'],
+    verbs: ['get', 'update'],
+    when: 'a claim has a snapshot as source',
+  },
+  {
+    apiGroups: ['snapshot.storage.k8s.io'],
+    resources: ['volumesnapshotcontents'],
+    verbs: ['get'],
+    when: 'a claim has a snapshot as source',
+  },
+  {
+    apiGroups: ['gateway.networking.k8s.io'],
+    resources: ['referencegrants'],
+    verbs: ['list', 'watch'],
+    when: 'feature gate CrossNamespaceVolumeDataSource',
+  },
+  {
     apiGroups: ['storage.k8s.io'],
     resources: ['volumeattributesclasses'],
     verbs: ['get'],

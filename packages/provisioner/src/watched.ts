@@ -11,6 +11,7 @@
  * | Node | all | labels |
  * | CSINode | all | our driver's entry |
  * | StorageClass | all | it is |
+ * | ReferenceGrant | all | what it permits |
  */
 import type { DriverInfo } from '@csi-sidecars/csi';
 import {
@@ -35,10 +36,12 @@ import { isOurs as isOurClaim } from './claim/claim.ts';
 import { isProtected } from './claim/protection.ts';
 import { annotations } from './names.ts';
 import { annotationsOf } from './metadata.ts';
+import { type ReferenceGrant, referenceGrants } from './source/grants.ts';
 import { isOurs as isOurVolume } from './volume/volume.ts';
 
 /** The resync period, after which every object is examined again. */
 const resyncMs = 15 * 60_000;
+const grantResyncMs = 60 * 60_000;
 
 export interface Watched {
   readonly claims: InformerOptions<PersistentVolumeClaim>;
@@ -49,9 +52,14 @@ export interface Watched {
   /** These two are undefined without topology. */
   readonly nodes: InformerOptions<Node> | undefined;
   readonly csiNodes: InformerOptions<CSINode> | undefined;
+  /** Undefined unless claims may have sources in other namespaces. */
+  readonly grants: InformerOptions<ReferenceGrant> | undefined;
 }
 
-export function watchedBy(driver: DriverInfo, { topology }: { readonly topology: 'on' | 'off' }): Watched {
+export function watchedBy(
+  driver: DriverInfo,
+  { topology, grants }: { readonly topology: 'on' | 'off'; readonly grants: 'on' | 'off' },
+): Watched {
   return {
     claims: watchedClaims(driver.name),
     volumes: watchedVolumes(driver.name),
@@ -59,6 +67,7 @@ export function watchedBy(driver: DriverInfo, { topology }: { readonly topology:
     attachments: driver.controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME') ? watchedAttachments() : undefined,
     nodes: topology === 'on' ? watchedNodes() : undefined,
     csiNodes: topology === 'on' ? watchedCsiNodes(driver.name) : undefined,
+    grants: grants === 'on' ? watchedGrants() : undefined,
   };
 }
 
@@ -123,6 +132,18 @@ export function watchedCsiNodes(driverName: string): InformerOptions<CSINode> {
         const drivers = driver === undefined ? [] : [trimDriver(driver)];
         return { metadata: identityOf(node.metadata), spec: { drivers } };
       },
+    },
+  };
+}
+
+export function watchedGrants(): InformerOptions<ReferenceGrant> {
+  return {
+    resource: referenceGrants,
+    resyncMs: grantResyncMs,
+    indexers: { namespace: ({ metadata }) => [metadata?.namespace ?? ''] },
+    transform: {
+      id: 'provisioner grants',
+      apply: ({ metadata, spec }) => ({ metadata: identityOf(metadata), ...definedOnly({ spec }) }),
     },
   };
 }

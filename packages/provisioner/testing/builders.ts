@@ -19,6 +19,7 @@ export function someSettings(settings: Partial<ProvisionerSettings> = {}): Provi
     immediateTopology: true,
     extraCreateMetadata: false,
     controllerPublishReadonly: false,
+    preventsModeConversion: true,
     defaultFsType: '',
     provisioningProtection: 'ambiguous',
     identity: '1700000000000-1234-test.csi.example.com',

@@ -13,6 +13,7 @@ import {
 import { classNameOf } from '../metadata.ts';
 import type { Watched } from '../watched.ts';
 import { uidOf } from './claim.ts';
+import { isOutstanding } from './conclusions.ts';
 import { decide } from './decide.ts';
 import { deletionOf } from './deletion.ts';
 import { logEnd } from './log-lines.ts';
@@ -21,17 +22,20 @@ import { performers } from './perform.ts';
 import type { ClaimDeps, ClaimLoop } from './state.ts';
 
 export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
-  const { memory, settings } = deps;
-  const { claims, volumes, classes, nodes, csiNodes } = watched;
+  const { memory, settings, holds } = deps;
+  const { claims, volumes, classes, nodes, csiNodes, grants } = watched;
   return defineLoop<ClaimLoop>({
     name: 'claims',
     settings,
-    watches: { claims, volumes, classes, nodes, csiNodes },
+    watches: { claims, volumes, classes, nodes, csiNodes, grants },
     subject: {
       watch: 'claims',
       keyOf: uidOf,
       forget: (uid) => {
         if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
+        holds.forget(uid);
+        // No run of the claim may be left to end the hold.
+        if (memory.get(uid) === undefined && holds.stanceOf(uid) === 'holds') deps.claims.wake(uid);
       },
       // A deleted claim only waits for its outcome: attempts before its deletion must not delay the next one.
       endsFailures: isNewlyDeleted,
@@ -47,15 +51,27 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
               .filter((claim) => classNameOf(claim) === current?.metadata?.name)
               .map(uidOf)
           : undefined,
+      grants: ({ current }, caches) =>
+        caches.claims
+          .list()
+          .filter(({ spec }) => spec?.dataSourceRef?.namespace === current?.metadata?.namespace)
+          .map(uidOf),
     },
     sources: [deps.claims.source],
-    observe: (caches, uid) => observe({ context: deps, memory, clock }, caches, uid),
+    observe: (caches, uid) => {
+      const state = observe({ context: deps, memory, clock }, caches, uid);
+      if (state === undefined) holds.end(uid, 'other');
+      return state;
+    },
     // After a call the deletion is older, so it is observed again.
     observeAgain: (_caches, _uid, { claim, deletion }) =>
       deletion === undefined ? {} : { deletion: deletionOf(clock, claim, deletion) },
     decide: (state) => decide(state, deps),
     perform: performers(deps),
-    onEnd: (run) => conclude(deps, run),
+    onEnd: (run) => {
+      conclude(deps, run);
+      endHold(deps, run);
+    },
     retryMessage: 'Retrying syncing claim',
     describe: (caches, uid) => {
       const claim = caches.claims.byIndex('uid', uid)[0] ?? memory.get(uid)?.claim;
@@ -76,6 +92,18 @@ function conclude(deps: ClaimDeps, { concluded, durationMs, logger }: EndedRun<C
   if (counts === 'failure') deps.metrics.provisionFailed(claim);
   if (givenUp === 'yes') deps.metrics.givenUp(claim);
   if (answer !== undefined && deletion !== undefined) deps.memory.answered(claim, deletion, answer);
+}
+
+/** Ends the claim's hold on its source unless a volume may exist for the claim, or was made and is not recorded. */
+function endHold({ holds, memory }: ClaimDeps, { key, concluded }: EndedRun<ClaimLoop>): void {
+  if (concluded === undefined) {
+    const entry = memory.get(key);
+    if (entry === undefined || entry.kind === 'settled') holds.end(key, 'other');
+    return;
+  }
+  const { state, conclusion } = concluded;
+  if (conclusion.givenUp !== 'yes' && isOutstanding(state)) return;
+  holds.end(key, state.created !== undefined && conclusion.counts === 'failure' ? 'failed' : 'other');
 }
 
 /**

@@ -115,12 +115,12 @@ describe('responses of CreateVolume', () => {
   it('[csi-spec#3] given a size of 0, when judged, then it is unknown: never too small', () => {
     expect([judge('0'), judge('1')]).toEqual([
       100n,
-      'tooSmall: created volume capacity 1 less than requested capacity 100',
+      'unusable: created volume capacity 1 less than requested capacity 100',
     ]);
   });
 
   it.each(['80', '-1'])('given %s of 100 bytes, when judged, then it is too small', (bytes) => {
-    expect(judge(bytes)).toBe(`tooSmall: created volume capacity ${bytes} less than requested capacity 100`);
+    expect(judge(bytes)).toBe(`unusable: created volume capacity ${bytes} less than requested capacity 100`);
   });
 
   it('given no volume, no id or a monstrous id, when judged, then the response is malformed', () => {
