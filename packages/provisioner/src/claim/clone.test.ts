@@ -39,7 +39,7 @@ describe('a clone', () => {
   it('[provisioner#137] given a bound claim, when another names it, then it is protected before CreateVolume names its volume', async () => {
     const p = await clone();
     expect(p.writes().slice(0, 2)).toEqual([
-      'update persistentvolumeclaims origin 200',
+      'update persistentvolumeclaims team/origin 200',
       'create persistentvolumes pvc-uid-data 201',
     ]);
     const put = p.server.writes()[0]?.body as PersistentVolumeClaim;
@@ -119,12 +119,10 @@ describe('a clone', () => {
 
 describe('a source that is being deleted', () => {
   it('[provisioner#147] given a clone under way, when its source is deleted, then the clone goes on', async () => {
-    const p = await clone({
-      prepare: ({ driver }) => {
-        driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'Aborted' } });
-        driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'Internal' } });
-      },
-    });
+    const failOnce = ({ driver }: Fixture, code: 'Aborted' | 'Internal'): void =>
+      void driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code } });
+    const p = await clone({ prepare: (fixture) => failOnce(fixture, 'Aborted') });
+    failOnce(p, 'Internal');
     p.server.objects.delete(persistentVolumeClaims, { namespace: 'team', name: 'origin' });
     await p.settle();
     await p.clock.advance(10_000);

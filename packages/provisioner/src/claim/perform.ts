@@ -13,7 +13,7 @@ import { saveVolume } from '../saving/perform.ts';
 import { readSecret } from '../secret-values.ts';
 import { uidOf } from './claim.ts';
 import type { Answer } from './deletion.ts';
-import { claimFacts, logStart } from './log-lines.ts';
+import { claimFacts, logCreated, logStart } from './log-lines.ts';
 import type { Entry } from './memory.ts';
 import * as messages from './messages.ts';
 import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
@@ -142,7 +142,7 @@ async function save(
   volume: PersistentVolume,
 ): Promise<Partial<ClaimState>> {
   const { memory, deletion } = state;
-  logger.info(2, 'successfully created PV', { ...claimFacts(state), volumeHandle: volume.spec?.csi?.volumeHandle });
+  logCreated(logger, state, volume);
   const saved = await saveVolume({ client, ...caches }, volume);
   if (saved.kind !== 'later' || memory.kind !== 'pinned') return { saved };
   logger.error(saved.cause, 'Failed to save volume', claimFacts(state));

@@ -200,6 +200,6 @@ it.each([
   },
 );
 
-it('[provisioner#137]', 'given a usable claim, then the request names the handle of its volume', () => {
+it('[provisioner#137] given a usable claim, then the request names the handle of its volume', () => {
   expect(judge()).toMatchObject({ content: { volume: { volume_id: 'origin-handle' } } });
 });

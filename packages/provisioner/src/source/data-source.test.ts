@@ -75,7 +75,7 @@ describe('the source by reference', () => {
     expect(read({ dataSource: snapshot }, { gate: 'on' })).toEqual(from('snapshot', 'daily'));
   });
 
-  it('[provisioner#157] given no gate and a reference without namespace, then the source is in the namespace of the claim', () => {
+  it('[provisioner#157,162] given no gate and a reference without namespace, then the source is in the namespace of the claim, and the answer need not name it', () => {
     expect(read(ref(claim))).toEqual(unconfirmed);
   });
 

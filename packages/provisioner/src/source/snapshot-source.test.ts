@@ -208,12 +208,12 @@ it.each([
   },
 );
 
-it('[provisioner#125]', 'given a claim without volume mode, then the mode of the snapshot does not matter', () => {
+it('[provisioner#125] given a claim without volume mode, then the mode of the snapshot does not matter', () => {
   const { volumeMode: _none, ...spec } = aClaim().spec ?? {};
   const facts = { claim: { ...aClaim(), spec } };
   expect(show(judge({ facts, content: aContent({ spec: { sourceVolumeMode: 'Block' } }) }))).toBe('R11 usable');
 });
 
-it('[provisioner#114]', 'given a usable snapshot, then the request names its handle', () => {
+it('[provisioner#114] given a usable snapshot, then the request names its handle', () => {
   expect(judge()).toMatchObject({ content: { snapshot: { snapshot_id: 'snapshot-handle' } } });
 });
