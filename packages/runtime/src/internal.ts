@@ -53,8 +53,6 @@ export { createInformer } from './informer/create-informer.ts';
 export type { Handler } from './informer/informer.ts';
 export { createWorkQueue } from './workqueue/create-work-queue.ts';
 export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
-export { createSlowSet } from './workqueue/slow-set.ts';
-export type { SlowSet } from './workqueue/slow-set.ts';
 export type { WorkQueue } from './workqueue/workqueue.ts';
 // The wire.
 export { parseJson, parseJsonText } from './api/json.ts';
