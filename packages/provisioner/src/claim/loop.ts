@@ -3,8 +3,8 @@
 import {
   type Change,
   type Clock,
+  type ConcludedRun,
   defineLoop,
-  type EndedRun,
   isResync,
   type Loop,
   type PersistentVolumeClaim,
@@ -55,7 +55,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       deletion === undefined ? {} : { deletion: deletionOf(clock, claim, deletion) },
     decide: (state) => decide(state, deps),
     perform: performers(deps),
-    onEnd: (run) => conclude(deps, run),
+    onConclude: (run) => conclude(deps, run),
     retryMessage: 'Retrying syncing claim',
     describe: (caches, uid) => {
       const claim = caches.claims.byIndex('uid', uid)[0] ?? memory.get(uid)?.claim;
@@ -64,9 +64,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
   });
 }
 
-function conclude(deps: ClaimDeps, { concluded, durationMs, logger }: EndedRun<ClaimLoop>): void {
-  if (concluded === undefined) return;
-  const { state, conclusion } = concluded;
+function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger }: ConcludedRun<ClaimLoop>): void {
   const { claim, deletion } = state;
   const { events, driverEvents, counts, answer, givenUp } = conclusion;
   logEnd(logger, state, conclusion);

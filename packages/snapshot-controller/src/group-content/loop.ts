@@ -22,9 +22,8 @@ export function groupContentLoop(
     observe: ({ contents: cache }, key) => ({ content: cache.get(key), protected: 'untried' }),
     decide,
     perform: performers(),
-    onEnd: ({ concluded }) => {
-      const content = concluded?.state.content;
-      if (content !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(content, event);
+    onConclude: ({ state: { content }, conclusion }) => {
+      if (content !== undefined) for (const event of conclusion.events ?? []) events.record(content, event);
     },
   });
 }

@@ -44,9 +44,8 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
     observe,
     decide,
     perform: performers(context),
-    onEnd: ({ concluded }) => {
-      const group = concluded?.state.group;
-      if (group !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(group, event);
+    onConclude: ({ state: { group }, conclusion }) => {
+      if (group !== undefined) for (const event of conclusion.events ?? []) events.record(group, event);
     },
   });
 }

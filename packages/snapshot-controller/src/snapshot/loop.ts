@@ -56,10 +56,8 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
     observe: (caches, key) => observe(context, caches, key),
     decide: (state) => decide(state, settings),
     perform: performers(context),
-    onEnd: ({ concluded }) => {
-      const snapshot = concluded?.state.snapshot;
-      if (snapshot !== undefined)
-        for (const event of concluded?.conclusion.events ?? []) events.record(snapshot, event);
+    onConclude: ({ state: { snapshot }, conclusion }) => {
+      if (snapshot !== undefined) for (const event of conclusion.events ?? []) events.record(snapshot, event);
     },
   });
 }
