@@ -38,9 +38,8 @@ export const snapshotChaos: readonly Scenario[] = [
     run: async (ctx) => {
       await installDefinitions(ctx);
       await startPlainDriver(ctx);
-      const provisioner = await ctx.startProvisioner();
+      await ctx.startProvisioner();
       await boundClaims(ctx, ['claim']);
-      await provisioner.stop();
       const volumeSnapshotClassName = await createSnapshotClass(ctx);
       const args = [...quickRetries, '--leader-election', `--leader-election-namespace=${ctx.namespace}`];
       const sidecars = {
