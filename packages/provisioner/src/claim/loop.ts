@@ -3,8 +3,9 @@
 import {
   type Change,
   type Clock,
-  defineLoop,
+  type ConcludedRun,
   type EndedRun,
+  defineLoop,
   isResync,
   type Loop,
   type PersistentVolumeClaim,
@@ -68,10 +69,8 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       deletion === undefined ? {} : { deletion: deletionOf(clock, claim, deletion) },
     decide: (state) => decide(state, deps),
     perform: performers(deps),
-    onEnd: (run) => {
-      conclude(deps, run);
-      endHold(deps, run);
-    },
+    onConclude: (run) => conclude(deps, run),
+    onEnd: (run) => endHold(deps, run),
     retryMessage: 'Retrying syncing claim',
     describe: (caches, uid) => {
       const claim = caches.claims.byIndex('uid', uid)[0] ?? memory.get(uid)?.claim;
@@ -80,9 +79,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
   });
 }
 
-function conclude(deps: ClaimDeps, { concluded, durationMs, logger }: EndedRun<ClaimLoop>): void {
-  if (concluded === undefined) return;
-  const { state, conclusion } = concluded;
+function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger }: ConcludedRun<ClaimLoop>): void {
   const { claim, deletion } = state;
   const { events, driverEvents, counts, answer, givenUp } = conclusion;
   logEnd(logger, state, conclusion);

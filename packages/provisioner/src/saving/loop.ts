@@ -28,9 +28,7 @@ export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: C
         saved: await saveVolume({ client, ...caches }, state.saving.volume),
       }),
     },
-    onEnd: ({ concluded }) => {
-      if (concluded !== undefined) conclude(deps, clock, concluded);
-    },
+    onConclude: (run) => conclude(deps, clock, run),
     workers: saveWorkers,
     limiter: () => defaultControllerLimiter(clock),
     retryMessage: 'Retrying saving volume',
