@@ -46,7 +46,7 @@ describe('a clone', () => {
     expect(finalizersOf(put)).toEqual([protection, cloningProtection]);
     const [request] = p.requests('CreateVolume') as readonly CreateVolumeRequestInput[];
     const origin = p.server.objects.get(persistentVolumes, { name: 'pv-origin' });
-    expect(request?.volume_content_source).toEqual({ volume: { volume_id: origin?.spec?.csi?.volumeHandle } });
+    expect(request?.volume_content_source).toMatchObject({ volume: { volume_id: origin?.spec?.csi?.volumeHandle } });
     expect([p.calls(), warnings(p)]).toEqual([['CreateVolume pvc-uid-data OK'], []]);
   });
 

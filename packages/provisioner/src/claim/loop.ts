@@ -4,8 +4,8 @@ import {
   type Change,
   type Clock,
   type ConcludedRun,
-  type EndedRun,
   defineLoop,
+  type EndedRun,
   isResync,
   type Loop,
   type PersistentVolumeClaim,
@@ -52,11 +52,13 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
               .filter((claim) => classNameOf(claim) === current?.metadata?.name)
               .map(uidOf)
           : undefined,
-      grants: ({ current }, caches) =>
-        caches.claims
-          .list()
-          .filter(({ spec }) => spec?.dataSourceRef?.namespace === current?.metadata?.namespace)
-          .map(uidOf),
+      grants: (change, caches) => {
+        const { current } = change;
+        if (current === undefined || isResync(change)) return undefined;
+        const refers = ({ spec }: PersistentVolumeClaim): boolean =>
+          spec?.dataSourceRef?.namespace === current.metadata?.namespace;
+        return caches.claims.list().filter(refers).map(uidOf);
+      },
     },
     sources: [deps.claims.source],
     observe: (caches, uid) => {
