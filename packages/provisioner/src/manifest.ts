@@ -25,8 +25,8 @@ export const provisionerManifest: ProgramManifest<'csi-provisioner', 'controller
       capability: 'PUBLISH_UNPUBLISH_VOLUME',
       without: 'A volume is deleted without a look at its VolumeAttachments.',
     },
-    { capability: 'CREATE_DELETE_SNAPSHOT', without: 'A claim with a snapshot as source is not provisioned.' },
-    { capability: 'CLONE_VOLUME', without: 'A claim with another claim as source is not provisioned.' },
+    { capability: 'CREATE_DELETE_SNAPSHOT', without: 'A claim whose source is a VolumeSnapshot is not provisioned.' },
+    { capability: 'CLONE_VOLUME', without: 'A claim whose source is another claim is not provisioned.' },
     { capability: 'MODIFY_VOLUME', without: 'A claim that names a VolumeAttributesClass is not provisioned.' },
     {
       capability: 'SINGLE_NODE_MULTI_WRITER',

@@ -18,6 +18,7 @@ import { lockNameOf, refusedDriverName } from './names.ts';
 import { createProvisioner } from './provisioner.ts';
 import { refusedFlags, toSettings } from './read-settings.ts';
 import type { ProvisionerSettings } from './settings.ts';
+import { sweepsSnapshots } from './source-protection/sweeps-snapshots.ts';
 
 type Context = SidecarContext<ProvisionerValues, ProvisionerGate>;
 
@@ -39,7 +40,7 @@ export function runProvisioner(deps: ProgramDeps): Promise<number> {
       const refused = refusedDriverName(context.name);
       if (refused !== undefined) throw new ExitError(exitCodes.fatal, refused);
       const driver = await askDriver(context);
-      const settings = toSettings(context.started.values, await featuresOf(context), identityOf(context));
+      const settings = toSettings(context.started.values, await featuresOf(context, driver), identityOf(context));
       return { lockName: lockNameOf(driver.name), run: provisioning(context, driver, settings) };
     },
   });
@@ -59,12 +60,14 @@ async function askDriver({ channel, name, started, signal }: Context): Promise<D
   );
 }
 
-async function featuresOf(context: Context): Promise<ProvisionerSettings['features']> {
-  const { gates } = context.started;
+async function featuresOf(context: Context, driver: DriverInfo): Promise<ProvisionerSettings['features']> {
+  const { gates, values } = context.started;
+  const intervalMs = values['snapshot-orphan-sweep-interval'];
   return {
     topology: gates.Topology,
     volumeAttributesClass: await usesAttributesClasses(context),
     crossNamespaceVolumeDataSource: gates.CrossNamespaceVolumeDataSource,
+    snapshotSweep: await sweepsSnapshots(context, { driver, intervalMs }),
   };
 }
 

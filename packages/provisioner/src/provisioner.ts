@@ -10,6 +10,7 @@ import {
   createController,
   createWakeUps,
   type EventRecorder,
+  type Loop,
 } from '@csi-sidecars/runtime';
 import { claimLoop } from './claim/loop.ts';
 import { createClaimMemory } from './claim/memory.ts';
@@ -19,8 +20,11 @@ import { saveLoop } from './saving/loop.ts';
 import type { ProvisionerSettings } from './settings.ts';
 import { createSourceHolds } from './source/holds.ts';
 import type { SourceKey } from './source/source.ts';
+import { createLiveClaims } from './source-protection/live-claims.ts';
+import { cloneSourceLoop, snapshotSourceLoop } from './source-protection/loop.ts';
+import type { SourceDeps } from './source-protection/state.ts';
 import { volumeLoop } from './volume/loop.ts';
-import { watchedBy } from './watched.ts';
+import { type Watched, watchedBy } from './watched.ts';
 
 export interface ProvisionerDeps extends ControllerPorts {
   readonly channel: CsiChannel;
@@ -41,12 +45,9 @@ export function createProvisioner(
 ): Controller {
   const supportsTopology =
     settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
-  const watched = watchedBy(driver, {
-    topology: supportsTopology ? 'on' : 'off',
-    grants: settings.features.crossNamespaceVolumeDataSource ? 'on' : 'off',
-  });
-  /** Wakes the loops that remove finalizers from sources. */
+  const watched = watchedBy(driver, { topology: supportsTopology ? 'on' : 'off', settings });
   const sources = createWakeUps<SourceKey>();
+  const holds = createSourceHolds(sources);
   const deps: ClaimDeps = {
     driver,
     settings,
@@ -56,7 +57,7 @@ export function createProvisioner(
     driverEvents,
     metrics: createProvisionerMetrics(ports.metrics),
     memory: createClaimMemory(),
-    holds: createSourceHolds(sources),
+    holds,
     saves: createWakeUps(),
     claims: createWakeUps(),
   };
@@ -64,5 +65,21 @@ export function createProvisioner(
     claimLoop(deps, watched, ports.clock),
     saveLoop(deps, watched, ports.clock),
     volumeLoop(deps, watched),
+    ...sourceLoops(driver, watched, {
+      driverName: driver.name,
+      settings,
+      holds,
+      sources,
+      liveClaims: createLiveClaims(),
+    }),
   ]);
+}
+
+/** None for sources from which the driver makes no volumes. */
+function sourceLoops({ controllerCapabilities }: DriverInfo, watched: Watched, deps: SourceDeps): readonly Loop[] {
+  const loops: Loop[] = [];
+  if (controllerCapabilities.has('CREATE_DELETE_SNAPSHOT')) loops.push(snapshotSourceLoop(deps, watched));
+  const hasWorkers = deps.settings.cloningProtectionThreads > 0;
+  if (controllerCapabilities.has('CLONE_VOLUME') && hasWorkers) loops.push(cloneSourceLoop(deps, watched));
+  return loops;
 }

@@ -17,28 +17,34 @@ export const clusterRules: readonly UsedRule[] = [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['get'], when: 'a class names a provisioner secret' },
   {
+    apiGroups: ['storage.k8s.io'],
+    resources: ['volumeattributesclasses'],
+    verbs: ['get'],
+    when: 'a claim names a VolumeAttributesClass',
+  },
+  {
     apiGroups: ['snapshot.storage.k8s.io'],
     resources: ['volumesnapshots'],
     verbs: ['get', 'update'],
-    when: 'a claim has a snapshot as source',
+    when: 'the driver has CREATE_DELETE_SNAPSHOT',
+  },
+  {
+    apiGroups: ['snapshot.storage.k8s.io'],
+    resources: ['volumesnapshots'],
+    verbs: ['list', 'watch'],
+    when: 'the driver has CREATE_DELETE_SNAPSHOT and --snapshot-orphan-sweep-interval is not 0',
   },
   {
     apiGroups: ['snapshot.storage.k8s.io'],
     resources: ['volumesnapshotcontents'],
     verbs: ['get'],
-    when: 'a claim has a snapshot as source',
+    when: 'the driver has CREATE_DELETE_SNAPSHOT',
   },
   {
     apiGroups: ['gateway.networking.k8s.io'],
     resources: ['referencegrants'],
     verbs: ['list', 'watch'],
-    when: 'feature gate CrossNamespaceVolumeDataSource',
-  },
-  {
-    apiGroups: ['storage.k8s.io'],
-    resources: ['volumeattributesclasses'],
-    verbs: ['get'],
-    when: 'a claim names a VolumeAttributesClass',
+    when: '--feature-gates=CrossNamespaceVolumeDataSource=true',
   },
   {
     apiGroups: ['storage.k8s.io'],

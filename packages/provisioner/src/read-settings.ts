@@ -49,6 +49,8 @@ export function toSettings(
     preventsModeConversion: values['prevent-volume-mode-conversion'],
     defaultFsType: values['default-fstype'],
     provisioningProtection: protectionOf(values) ?? 'ambiguous',
+    cloningProtectionThreads: values['cloning-protection-threads'],
+    snapshotSweepIntervalMs: values['snapshot-orphan-sweep-interval'],
     identity,
     features,
   };

@@ -20,11 +20,16 @@ export interface ProvisionerSettings extends LoopSettings {
   /** Empty means none. */
   readonly defaultFsType: string;
   readonly provisioningProtection: ProvisioningProtection;
+  /** Workers that remove the finalizer from sources of clones. */
+  readonly cloningProtectionThreads: number;
+  readonly snapshotSweepIntervalMs: number;
   /** Written into the attributes of every volume. */
   readonly identity: string;
   readonly features: {
     readonly topology: boolean;
     readonly volumeAttributesClass: boolean;
     readonly crossNamespaceVolumeDataSource: boolean;
+    /** Finalizers that an earlier program left on snapshots are looked for. */
+    readonly snapshotSweep: boolean;
   };
 }

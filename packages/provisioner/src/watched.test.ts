@@ -3,7 +3,9 @@ import type { InformerOptions, KubeObject } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aVolume, type ClaimFacts, driverName, type VolumeFacts } from '../testing/builders.ts';
 import { aProvisioner } from '../testing/provisioner-fixture.ts';
-import { annotations } from './names.ts';
+import { aClone, aDyingClaim, aRestore, aSnapshot } from '../testing/source-builders.ts';
+import { annotations, cloningProtection, snapshotSourceProtection } from './names.ts';
+import { watchedSnapshots } from './source-protection/watched.ts';
 import { watchedAttachments, watchedClaims, watchedCsiNodes, watchedNodes, watchedVolumes } from './watched.ts';
 
 function keep<T extends KubeObject>(watched: InformerOptions<T>, object: T): T | undefined {
@@ -98,16 +100,98 @@ describe('what is kept', () => {
   });
 });
 
+describe('what is kept for the sake of sources', () => {
+  const withSources = watchedClaims(driverName, 'with sources');
+  const foreign = { annotations: { [annotations.storageProvisioner]: 'other', note: 'long' } };
+
+  it('given a pending claim of another driver with a source, when kept, then without what no loop reads, and the same when kept again', () => {
+    const claim = aRestore({ ...foreign, finalizers: ['example.com/x'], spec: { storageClassName: 'slow' } });
+    const trimmed = keep(withSources, claim);
+    expect(trimmed).toEqual({
+      metadata: {
+        namespace: 'team',
+        name: 'restored',
+        uid: 'uid-restored',
+        resourceVersion: '7',
+        annotations: { [annotations.storageProvisioner]: 'other' },
+      },
+      spec: { dataSource: { kind: 'VolumeSnapshot', apiGroup: 'snapshot.storage.k8s.io', name: 'daily' } },
+      status: { phase: 'Pending' },
+    });
+    expect(keep(withSources, trimmed ?? claim)).toEqual(trimmed);
+  });
+
+  it('given claims with a source that are ours and waiting, then they are kept whole, as claims are updated by PUT', () => {
+    const claim = aClone();
+    expect(keep(withSources, claim)).toBe(claim);
+    const bound = keep(withSources, aClone({ spec: { volumeName: 'pv' } }));
+    expect(bound?.spec).toEqual({ volumeName: 'pv', dataSource: { kind: 'PersistentVolumeClaim', name: 'original' } });
+    expect(keep(withSources, bound ?? claim)).toEqual(bound);
+  });
+
+  it('given a source that is being deleted, then its finalizer and deletion are kept; others are dropped', () => {
+    expect(
+      keep(withSources, aDyingClaim({ finalizers: ['example.com/x', cloningProtection] }))?.metadata,
+    ).toMatchObject({
+      finalizers: [cloningProtection],
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+    });
+    const dropped = [
+      aDyingClaim({ finalizers: ['example.com/x'] }),
+      aRestore({ ...foreign, phase: 'Bound' }),
+      aRestore({ ...foreign, source: { kind: 'Other' } }),
+      aClaim(foreign),
+    ];
+    expect(dropped.map((claim) => keep(withSources, claim))).toEqual(dropped.map(() => undefined));
+  });
+
+  it('given a driver without sources, then only claims that the claim loop works on are kept', () => {
+    expect([
+      keep(watchedClaims(driverName), aRestore(foreign)),
+      keep(watchedClaims(driverName), aDyingClaim()),
+    ]).toEqual([undefined, undefined]);
+  });
+
+  it('given the indexes, then a claim is found by UID only if the claim loop works on it, and by its source', () => {
+    const { uid, source } = withSources.indexers ?? {};
+    const [ours, theirs] = [aRestore(), aClone(foreign)];
+    expect([uid?.(ours), uid?.(theirs)]).toEqual([['uid-restored'], []]);
+    expect([source?.(ours), source?.(theirs), source?.(aClaim())]).toEqual([
+      ['snapshot/team/daily'],
+      ['claim/team/original'],
+      [],
+    ]);
+  });
+
+  it('given snapshots, then those with our finalizer are kept, with identity, finalizer and deletion', () => {
+    const watched = watchedSnapshots(300_000);
+    expect(keep(watched, aSnapshot({ finalizers: ['example.com/x'] }))).toBeUndefined();
+    expect(keep(watched, aSnapshot({ deleting: 'yes' }))).toEqual({
+      metadata: {
+        namespace: 'team',
+        name: 'daily',
+        uid: 'uid-of-daily',
+        finalizers: [snapshotSourceProtection],
+        deletionTimestamp: '2026-01-01T00:00:00Z',
+      },
+    });
+    expect(watched.resyncMs).toBe(300_000);
+  });
+});
+
 it('given a cluster full of objects of other drivers, when synced, then no queue has any work', async () => {
   const foreign = Array.from({ length: 200 }, (_, index) => [
     aClaim({ name: `claim-${index}`, annotations: theirs }),
     aVolume({ name: `pv-${index}`, annotations: { [annotations.provisionedBy]: 'other' } }),
     aVolume({ name: `bound-${index}`, phase: 'Bound' }),
+    aRestore({ name: `restore-${index}`, annotations: theirs }),
+    aClone({ name: `clone-${index}`, annotations: theirs, phase: 'Bound' }),
   ]).flat();
-  const p = await aProvisioner({ seed: foreign });
+  const controller = ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT', 'CLONE_VOLUME'] as const;
+  const p = await aProvisioner({ seed: foreign, controller });
   await p.clock.advance(16 * 60_000);
-  const added = ['claims', 'volumes', 'unsavedpvs'].map(
+  const added = ['claims', 'volumes', 'unsavedpvs', 'snapshotsources', 'clonesources'].map(
     (name) => p.metrics.value('workqueue_adds_total', { name }) ?? 0,
   );
-  expect(added).toEqual([0, 0, 0]);
+  expect(added).toEqual([0, 0, 0, 0, 0]);
 });

@@ -6,6 +6,8 @@
  * | kind | kept | as |
  * |---|---|---|
  * | claim | ours without a volume name; any with our provisioning finalizer | it is: claims are updated by PUT |
+ * | claim | of any driver, pending, with a source; being deleted, with the finalizer of a clone's source | what protects sources |
+ * | VolumeSnapshot | with our finalizer | identity, finalizer, deletion |
  * | PersistentVolume | ours | the fields the loops read: it is only patched |
  * | VolumeAttachment | of PersistentVolumes | the names of volume and node |
  * | Node | all | labels |
@@ -31,12 +33,14 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
-import { driverOn, type NodeDriver } from '@csi-sidecars/volume';
-import { isOurs as isOurClaim } from './claim/claim.ts';
-import { isProtected } from './claim/protection.ts';
+import { driverOn, type NodeDriver, type VolumeSnapshot } from '@csi-sidecars/volume';
+import { isWorkedOn } from './claim/worked-on.ts';
 import { annotations } from './names.ts';
 import { annotationsOf } from './metadata.ts';
 import { type ReferenceGrant, referenceGrants } from './source/grants.ts';
+import type { ProvisionerSettings } from './settings.ts';
+import { referencedBy, sourceKey } from './source/source.ts';
+import { concernsSources, trimClaim, watchedSnapshots } from './source-protection/watched.ts';
 import { isOurs as isOurVolume } from './volume/volume.ts';
 
 /** The resync period, after which every object is examined again. */
@@ -44,9 +48,12 @@ const resyncMs = 15 * 60_000;
 const grantResyncMs = 60 * 60_000;
 
 export interface Watched {
+  /** Indexes: `uid`, the claims that the claim loop works on; `source`, those that may need the source that they name. */
   readonly claims: InformerOptions<PersistentVolumeClaim>;
   readonly volumes: InformerOptions<PersistentVolume>;
   readonly classes: InformerOptions<StorageClass>;
+  /** Undefined if orphaned finalizers are not swept. */
+  readonly snapshots: InformerOptions<VolumeSnapshot> | undefined;
   /** Undefined if the driver does not attach. */
   readonly attachments: InformerOptions<VolumeAttachment> | undefined;
   /** These two are undefined without topology. */
@@ -56,31 +63,47 @@ export interface Watched {
   readonly grants: InformerOptions<ReferenceGrant> | undefined;
 }
 
-export function watchedBy(
-  driver: DriverInfo,
-  { topology, grants }: { readonly topology: 'on' | 'off'; readonly grants: 'on' | 'off' },
-): Watched {
+export interface WatchOptions {
+  readonly topology: 'on' | 'off';
+  readonly settings: Pick<ProvisionerSettings, 'features' | 'snapshotSweepIntervalMs'>;
+}
+
+export function watchedBy(driver: DriverInfo, { topology, settings }: WatchOptions): Watched {
+  const { controllerCapabilities } = driver;
+  const hasSources = controllerCapabilities.has('CREATE_DELETE_SNAPSHOT') || controllerCapabilities.has('CLONE_VOLUME');
   return {
-    claims: watchedClaims(driver.name),
+    claims: watchedClaims(driver.name, hasSources ? 'with sources' : 'ours'),
     volumes: watchedVolumes(driver.name),
     classes: { resource: storageClasses },
-    attachments: driver.controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME') ? watchedAttachments() : undefined,
+    snapshots: settings.features.snapshotSweep ? watchedSnapshots(settings.snapshotSweepIntervalMs) : undefined,
+    attachments: controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME') ? watchedAttachments() : undefined,
     nodes: topology === 'on' ? watchedNodes() : undefined,
     csiNodes: topology === 'on' ? watchedCsiNodes(driver.name) : undefined,
-    grants: grants === 'on' ? watchedGrants() : undefined,
+    grants: settings.features.crossNamespaceVolumeDataSource ? watchedGrants() : undefined,
   };
 }
 
-export function watchedClaims(driverName: string): InformerOptions<PersistentVolumeClaim> {
-  const isWaiting = (claim: PersistentVolumeClaim): boolean =>
-    (claim.spec?.volumeName ?? '') === '' && isOurClaim(claim, driverName);
+/** One watch for all loops: a claim that it has not brought yet has not been worked on by this process either. */
+export function watchedClaims(
+  driverName: string,
+  which: 'ours' | 'with sources' = 'ours',
+): InformerOptions<PersistentVolumeClaim> {
   return {
     resource: persistentVolumeClaims,
     resyncMs,
-    indexers: { uid: (claim) => [claim.metadata?.uid ?? ''] },
+    indexers: {
+      uid: (claim) => (isWorkedOn(claim, driverName) ? [claim.metadata?.uid ?? ''] : []),
+      source: (claim) => {
+        const source = referencedBy(claim);
+        return source === undefined ? [] : [sourceKey(source)];
+      },
+    },
     transform: {
-      id: `provisioner claims of ${driverName}`,
-      apply: (claim) => (isProtected(claim, driverName) || isWaiting(claim) ? claim : undefined),
+      id: `provisioner claims of ${driverName}, ${which}`,
+      apply: (claim) => {
+        if (isWorkedOn(claim, driverName)) return claim;
+        return which === 'with sources' && concernsSources(claim) ? trimClaim(claim) : undefined;
+      },
     },
   };
 }

@@ -24,8 +24,15 @@ export function someSettings(settings: Partial<ProvisionerSettings> = {}): Provi
     preventsModeConversion: true,
     defaultFsType: '',
     provisioningProtection: 'ambiguous',
+    cloningProtectionThreads: 1,
+    snapshotSweepIntervalMs: 300_000,
     identity: '1700000000000-1234-test.csi.example.com',
-    features: { topology: true, volumeAttributesClass: true, crossNamespaceVolumeDataSource: false },
+    features: {
+      topology: true,
+      volumeAttributesClass: true,
+      crossNamespaceVolumeDataSource: false,
+      snapshotSweep: false,
+    },
     ...settings,
   };
 }

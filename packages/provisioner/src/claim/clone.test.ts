@@ -5,7 +5,7 @@ import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes }
 import type { Fault } from '@csi-sidecars/runtime/testing';
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aGrant, type ClaimFacts } from '../../testing/builders.ts';
+import { aClaim, aClass, aGrant, type ClaimFacts, someSettings } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import { copying, finalizersOf, fromClaim, prepareSources, type SourceFacts } from '../../testing/sources.ts';
 import { cloningProtection } from '../names.ts';
@@ -86,7 +86,7 @@ describe('a clone', () => {
 
   it('[provisioner#144] given a source whose volume is gone, then the event says why after the text of upstream', async () => {
     const p = await clone({
-      prepare: ({ server }) => void server.objects.remove(persistentVolumes, { name: 'pv-origin' }),
+      prepare: ({ server }) => server.objects.remove(persistentVolumes, { name: 'pv-origin' }),
     });
     expect(warnings(p)).toEqual([
       expect.stringContaining(
@@ -105,7 +105,7 @@ describe('a clone', () => {
   });
 
   it('[provisioner#151] given the claim of another namespace and a grant, then it is cloned, and the source protected where it is', async () => {
-    const features = { topology: true, volumeAttributesClass: true, crossNamespaceVolumeDataSource: true };
+    const features = { ...someSettings().features, crossNamespaceVolumeDataSource: true };
     const grant = aGrant('store', { group: '', kind: 'PersistentVolumeClaim' });
     const p = await clone({
       namespace: 'store',
@@ -118,7 +118,7 @@ describe('a clone', () => {
 });
 
 describe('a source that is being deleted', () => {
-  it('[provisioner#147] given a clone under way, when its source is deleted, then the clone goes on', async () => {
+  it('[provisioner#147,X7] given a clone under way, when its source is deleted, then the clone goes on', async () => {
     const failOnce = ({ driver }: Fixture, code: 'Aborted' | 'Internal'): void =>
       void driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code } });
     const p = await clone({ prepare: (fixture) => failOnce(fixture, 'Aborted') });

@@ -21,9 +21,10 @@ import { logEnd } from './log-lines.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
 import type { ClaimDeps, ClaimLoop } from './state.ts';
+import { isWorkedOn } from './worked-on.ts';
 
 export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
-  const { memory, settings, holds } = deps;
+  const { memory, settings, holds, driver } = deps;
   const { claims, volumes, classes, nodes, csiNodes, grants } = watched;
   return defineLoop<ClaimLoop>({
     name: 'claims',
@@ -42,7 +43,11 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       endsFailures: isNewlyDeleted,
     },
     wakes: {
-      claims: (change) => (change.current !== undefined && matters(change) ? uidOf(change.current) : undefined),
+      claims: (change) => {
+        const { current } = change;
+        const isOn = current !== undefined && isWorkedOn(current, driver.name);
+        return isOn && matters(change) ? uidOf(current) : undefined;
+      },
       // Claims that name a new class waited for it, or were refused with the earlier class of that name. Upstream's claims find
       // it with their next retry, up to five minutes later.
       classes: ({ previous, current }, caches) =>

@@ -5,7 +5,7 @@ import type { Fault } from '@csi-sidecars/runtime/testing';
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aGrant, aSnapshot } from '../../testing/builders.ts';
+import { aClaim, aClass, aGrant, aSnapshot, someSettings } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture, type FixtureOptions } from '../../testing/provisioner-fixture.ts';
 import {
   copying,
@@ -56,7 +56,7 @@ describe('a restore', () => {
     expect([gets(p, 'volumesnapshotcontents'), p.volume()?.spec?.capacity]).toEqual([1, { storage: '5Gi' }]);
   });
 
-  it('given a snapshot with a field that no type knows, when it is protected, then the field stays', async () => {
+  it('[provisioner#X5] given a snapshot with a field that no type knows, when it is protected, then the field stays', async () => {
     const p = await restore({
       prepare: ({ server }) =>
         void server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
@@ -89,7 +89,7 @@ describe('a restore', () => {
     expect([p.calls(), warnings(p)]).toEqual([[], [`${handle}snapshot daily is being deleted`]]);
   });
 
-  it('[provisioner#129] given a snapshot that is being deleted with our finalizer, then it is restored without a write to it', async () => {
+  it('[provisioner#129,X7] given a snapshot that is being deleted with our finalizer, then it is restored without a write to it', async () => {
     const p = await restore({ snapshot: { deleting: 'yes', finalizers: [...ours, 'x.io/y'] } });
     expect([p.calls(), p.writes()[0]]).toEqual([
       ['CreateVolume pvc-uid-data OK'],
@@ -97,7 +97,7 @@ describe('a restore', () => {
     ]);
   });
 
-  it('[provisioner#130] given the update of the snapshot is forbidden, then the restore goes on unprotected, and the log says so', async () => {
+  it('[provisioner#130,X6] given the update of the snapshot is forbidden, then the restore goes on unprotected, and the log says so', async () => {
     const p = await restore({
       prepare: ({ faults }) => void faults.push(faultOn('update volumesnapshots', forbidden)),
     });
@@ -188,9 +188,9 @@ describe('a restore whose first answer is ambiguous', () => {
   const failOnce = ({ driver }: Fixture, code: 'Aborted' | 'Internal'): void =>
     void driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code } });
 
-  it('given the snapshot would be refused now, when the call is repeated, then the snapshot is not read, and the request is the same', async () => {
+  it('[provisioner#X4] given the snapshot would be refused now, when the call is repeated, then the snapshot is not read, and the request is the same', async () => {
     const p = await restore({ prepare: (fixture) => failOnce(fixture, 'Aborted') });
-    const before = gets(p, 'volumesnapshots');
+    const before = gets(p, 'volumesnapshotcontents');
     p.server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
       ...snapshot,
       status: { ...snapshot.status, readyToUse: false },
@@ -198,7 +198,7 @@ describe('a restore whose first answer is ambiguous', () => {
     await p.clock.advance(1_200);
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data Aborted', 'CreateVolume pvc-uid-data OK']);
     expect(contentOf(p, 1)).toEqual(contentOf(p, 0));
-    expect(gets(p, 'volumesnapshots')).toBe(before);
+    expect(gets(p, 'volumesnapshotcontents')).toBe(before);
   });
 
   it('given a final code that does not settle, when the request is planned again, then the snapshot is read again', async () => {
@@ -225,7 +225,7 @@ describe('an answer without content_source', () => {
       action: { kind: 'answer', set: { volume: { content_source: null } } },
     });
 
-  it('[provisioner#123] given a restore, then the volume is deleted, and the claim is retried', async () => {
+  it('[provisioner#123,X8] given a restore, then the volume is deleted, and the claim is retried', async () => {
     const p = await restore({ prepare: forgetful });
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK', expect.stringMatching(/^DeleteVolume .* OK$/)]);
     expect([warnings(p), p.volume()]).toEqual([[`${prefix}volume content source missing`], undefined]);
@@ -264,7 +264,7 @@ describe('an answer without content_source', () => {
 });
 
 const crossing = {
-  features: { topology: true, volumeAttributesClass: true, crossNamespaceVolumeDataSource: true },
+  features: { ...someSettings().features, crossNamespaceVolumeDataSource: true },
 };
 
 describe('a snapshot of another namespace', () => {
@@ -286,7 +286,7 @@ describe('a snapshot of another namespace', () => {
     );
   });
 
-  it('given the grant is revoked while a call is open, then the call is repeated, and the claim is provisioned', async () => {
+  it('[provisioner#X2] given the grant is revoked while a call is open, then the call is repeated, and the claim is provisioned', async () => {
     const p = await aProvisioner({ controller: copying, settings: crossing, seed: [aClass(), aGrant('store', to)] });
     await prepareSources(p, { namespace: 'store' });
     p.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'Aborted' } });

@@ -43,7 +43,7 @@ const mode = (of: string | undefined, wanted: string | undefined): Given => ({
 const otherMode = (of: string, wanted: string): string =>
   `D9 the source PVC and destination PVCs must have the same volume mode for cloning.  Source is ${of}, but new PVC requested ${wanted}`;
 
-it.each([
+const rows: readonly [string, string, Given, string][] = [
   [
     '[D1] [provisioner#142]',
     'is missing',
@@ -193,9 +193,11 @@ it.each([
     'D10 usable',
   ],
   ['[D10]', 'can be cloned', {}, 'D10 usable'],
-] as [string, string, Given, string][])(
-  '%s given a source claim that %s, when judged, then the row of the table',
-  (_ids, _what, given, then) => {
+];
+
+it.each(rows.map(([ids, what, given, then]) => ({ ids, what, given, then })))(
+  '$ids given a source claim that $what, when judged, then the row of the table',
+  ({ given, then }) => {
     expect(show(judge(given))).toBe(then);
   },
 );

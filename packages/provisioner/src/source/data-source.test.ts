@@ -79,7 +79,7 @@ describe('the source by reference', () => {
     expect(read(ref(claim))).toEqual(unconfirmed);
   });
 
-  it('given an empty namespace, then it counts as none, with the gate and without', () => {
+  it('[provisioner#X1] given an empty namespace, then it counts as none, with the gate and without', () => {
     expect([read(ref(claim, '')), read(ref(claim, ''), { gate: 'on' })]).toEqual([unconfirmed, unconfirmed]);
   });
 

@@ -49,7 +49,7 @@ const noPermission =
   'R10 requested volume team/data modifies the mode of the source volume but does not have permission to do so. ';
 const allow = 'snapshot.storage.kubernetes.io/allow-volume-mode-change';
 
-it.each([
+const rows: readonly [string, string, Given, string][] = [
   [
     '[R1]',
     'cannot be read',
@@ -201,9 +201,11 @@ it.each([
     'R11 usable',
   ],
   ['[R11]', 'can be restored', {}, 'R11 usable'],
-] as [string, string, Given, string][])(
-  '%s given a snapshot that %s, when judged, then the row of the table',
-  (_ids, _what, given, then) => {
+];
+
+it.each(rows.map(([ids, what, given, then]) => ({ ids, what, given, then })))(
+  '$ids given a snapshot that $what, when judged, then the row of the table',
+  ({ given, then }) => {
     expect(show(judge(given))).toBe(then);
   },
 );

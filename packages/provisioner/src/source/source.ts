@@ -41,7 +41,8 @@ interface Reference {
 function toSource({ kind, name, apiGroup }: Reference, namespace: string): SourceRef | undefined {
   switch (kind) {
     case 'VolumeSnapshot':
-      return apiGroup === undefined || apiGroup === snapshotGroup ? { kind: 'snapshot', namespace, name } : undefined;
+      // The API server writes a missing group as null.
+      return (apiGroup ?? snapshotGroup) === snapshotGroup ? { kind: 'snapshot', namespace, name } : undefined;
     case 'PersistentVolumeClaim':
       return { kind: 'claim', namespace, name };
     default:

@@ -130,6 +130,16 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
+  it('given an optional watch whose kind the server does not serve, then the loop works without it; otherwise it waits', async () => {
+    const watches = { ...labels.watches, classes: { resource: { ...storageClasses, plural: 'none' } } };
+    const waiting = await running({ watches });
+    expect(waiting.rows()).toEqual([]);
+    await waiting.stop();
+    const working = await running({ watches, optional: ['classes'] });
+    expect(working.rows().length).toBeGreaterThan(0);
+    await working.stop();
+  });
+
   it('given a key that waits for another object, when that object is added, then the keys that it concerns are woken', async () => {
     const loop = await running({}, [volume('a'), volume('b')], []);
     expect(loop.writes()).toEqual([]);

@@ -17,7 +17,7 @@ export function defineLoop<L extends LoopTypes>(spec: LoopSpec<L>): Loop {
 }
 
 function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts): AssembledLoop {
-  const { name, settings, lanes } = spec;
+  const { name, settings, lanes, optional = [] } = spec;
   const watching = watch(ports.informers, spec.watches);
   const { informers } = watching;
   const caches = watching.caches as unknown as Caches<L>;
@@ -32,7 +32,7 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
     source((key, when = 'now') => (when === 'now' ? queue.add(key) : queue.addRateLimited(key)));
   }
   return {
-    informers: [...informers.values()],
+    informers: [...informers].filter(([watched]) => !isIn(optional, watched)).map(([, informer]) => informer),
     run: (signal) =>
       runWorkers(
         {
@@ -52,6 +52,10 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
       await Promise.all(keys.map((key) => run(key, signal)));
     },
   };
+}
+
+function isIn(names: readonly PropertyKey[], name: string): boolean {
+  return names.includes(name);
 }
 
 /** Each queue counts failures of its own. */

@@ -168,6 +168,11 @@ export interface LoopSpec<L extends LoopTypes> {
   readonly name: string;
   readonly settings: LoopSettings;
   readonly watches: Watches<L>;
+  /**
+   * Watches that the loop does not wait for: a kind that may be missing or forbidden must not keep a controller from its other work.
+   * Until such a watch has synced, its cache is incomplete.
+   */
+  readonly optional?: readonly (keyof L['watched'])[];
   /** Default: keys stand for no watched object, and their failures end with success only. */
   readonly subject?: AnySubject<L>;
   readonly wakes: Wakes<L>;

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The two source loops: what they watch, what wakes them, and the log lines at the end of a run. */
+import {
+  type Caches,
+  type Change,
+  defineLoop,
+  type EndedRun,
+  isResync,
+  keyOf,
+  type KubeObject,
+  type Loop,
+  type LoopSpec,
+  type ObjectKey,
+  type PersistentVolumeClaim,
+} from '@csi-sidecars/runtime';
+import type { VolumeSnapshot } from '@csi-sidecars/volume';
+import { isOurs } from '../claim/claim.ts';
+import { referencedBy, sourceKey, type SourceRef } from '../source/source.ts';
+import type { Watched } from '../watched.ts';
+import { decide } from './decide.ts';
+import * as messages from './messages.ts';
+import { isPending, isRecorded, needOf } from './need.ts';
+import { performers } from './perform.ts';
+import { objectKeyOf, type SourceKind, toSourceRef } from './source-kinds.ts';
+import { isDyingSource } from './watched.ts';
+import { nothingLearned, type Observed, type SourceDeps, type SourceLoop } from './state.ts';
+
+/** Each removal is three requests, and the rate limit of the client is the bottleneck. */
+const snapshotWorkers = 4;
+
+export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
+  const released = new Set<ObjectKey>();
+  return defineLoop<SourceLoop>({
+    ...common('snapshot', deps, { watched, released }),
+    name: 'snapshotsources',
+    // A cluster without a working snapshot API must not keep the provisioner from its other work.
+    optional: ['snapshots'],
+    wakes: {
+      snapshots: (change) => (isToSweep(change) ? keyOf(change.current) : undefined),
+      claims: (change, { volumes }) => {
+        const previous = endedWaiting(change);
+        // Of another driver: the sweep finds what is left.
+        if (previous === undefined || !isOurs(previous, deps.driverName)) return undefined;
+        const key = keyOfSource(previous, 'snapshot');
+        if (key === undefined || released.has(key)) return key;
+        // The finalizer went when the claim was recorded; another look would be a request for each restore.
+        return isRecorded(previous, { ...deps, volumes }) ? undefined : key;
+      },
+    },
+    workers: snapshotWorkers,
+    retryMessage: 'Retrying to remove finalizer from snapshot',
+    describe: (_caches, key) => ({ VolumeSnapshot: key }),
+  });
+}
+
+export function cloneSourceLoop(deps: SourceDeps, watched: Watched): Loop {
+  return defineLoop<SourceLoop>({
+    ...common('claim', deps, { watched, released: new Set() }),
+    name: 'clonesources',
+    wakes: {
+      claims: (change) => {
+        const ended = endedWaiting(change);
+        const clone = ended && keyOfSource(ended, 'claim');
+        return [dyingNow(change), clone].filter((key) => key !== undefined);
+      },
+    },
+    workers: deps.settings.cloningProtectionThreads,
+    retryMessage: 'Retrying to sync claim',
+    describe: (_caches, key) => ({ PVC: key }),
+  });
+}
+
+type Common = Pick<
+  LoopSpec<SourceLoop>,
+  'settings' | 'watches' | 'sources' | 'observe' | 'observeAgain' | 'decide' | 'perform' | 'onEnd'
+>;
+
+interface CommonOptions {
+  readonly watched: Watched;
+  /** Sources that claims of this process have let go, until their finalizer is gone. */
+  readonly released: Set<ObjectKey>;
+}
+
+function common(kind: SourceKind, deps: SourceDeps, { watched, released }: CommonOptions): Common {
+  const { driverName, settings, holds } = deps;
+  const { claims, volumes, snapshots } = watched;
+
+  const observe = (caches: Caches<SourceLoop>, key: ObjectKey): Observed | undefined => {
+    const source = toSourceRef(kind, key);
+    const cached = kind === 'snapshot' ? caches.snapshots.get(key) : dyingSource(caches, key);
+    if (kind === 'claim' && cached === undefined) return undefined;
+    const needing = caches.claims.byIndex('source', sourceKey(source));
+    return {
+      source,
+      cached,
+      holders: holds.holders(source),
+      need: needOf(needing, { driverName, settings, holds, volumes: caches.volumes }),
+      origin: released.has(key) ? 'ours' : 'found',
+    };
+  };
+
+  return {
+    settings,
+    watches: { claims, volumes, snapshots: kind === 'snapshot' ? snapshots : undefined },
+    sources: [
+      (wake) =>
+        deps.sources.source((source, when) => {
+          const key = objectKeyOf(source, kind);
+          if (key === undefined) return;
+          released.add(key);
+          wake(key, when);
+        }),
+    ],
+    observe: (caches, key) => {
+      const observed = observe(caches, key);
+      if (observed === undefined) released.delete(key);
+      return observed && { ...observed, ...nothingLearned };
+    },
+    // A claim may have begun to use the source while something was read.
+    observeAgain: (caches, key) => observe(caches, key) ?? {},
+    decide,
+    perform: performers(deps),
+    onEnd: (run) => {
+      const row = run.concluded?.conclusion.row;
+      if (row === 'N3' || row === 'N4' || row === 'N9') released.delete(run.key);
+      log(run);
+    },
+  };
+}
+
+function dyingSource({ claims }: Caches<SourceLoop>, key: ObjectKey): PersistentVolumeClaim | undefined {
+  const claim = claims.get(key);
+  return claim !== undefined && isDyingSource(claim) ? claim : undefined;
+}
+
+/** The claim as it was while it may have needed its source, when it does no more. */
+function endedWaiting({ previous, current }: Change<PersistentVolumeClaim>): PersistentVolumeClaim | undefined {
+  if (previous === undefined || current === undefined) return previous;
+  return isPending(previous) && !isPending(current) ? previous : undefined;
+}
+
+function dyingNow(change: Change<PersistentVolumeClaim>): ObjectKey | undefined {
+  const { previous, current } = change;
+  if (current === undefined || !isDyingSource(current)) return undefined;
+  const isNew = previous === undefined || !isDyingSource(previous) || isResync(change);
+  return isNew ? keyOf(current) : undefined;
+}
+
+/** What was there at the start, what the sweep brings, and what is deleted. A finalizer that was put on now is in use. */
+function isToSweep(
+  change: Change<VolumeSnapshot>,
+): change is Change<VolumeSnapshot> & { readonly current: VolumeSnapshot } {
+  const { previous, current, isInInitialList } = change;
+  if (current === undefined) return false;
+  return isInInitialList || isResync(change) || (isDeleted(current) && previous !== undefined && !isDeleted(previous));
+}
+
+function isDeleted({ metadata }: KubeObject): boolean {
+  return metadata?.deletionTimestamp !== undefined;
+}
+
+function keyOfSource(claim: PersistentVolumeClaim, kind: SourceKind): ObjectKey | undefined {
+  const source: SourceRef | undefined = referencedBy(claim);
+  return source === undefined ? undefined : objectKeyOf(sourceKey(source), kind);
+}
+
+function log({ logger, concluded }: EndedRun<SourceLoop>): void {
+  if (concluded === undefined) return;
+  const { state, conclusion } = concluded;
+  const { source, origin } = state;
+  if (conclusion.refused !== undefined) logger.info(3, messages.mayNotRelease(source, conclusion.refused.message));
+  if (state.release !== 'done') return;
+  if (source.kind === 'snapshot' && origin === 'found') logger.info(0, messages.releasedOrphan(source));
+  else logger.info(3, messages.released(source));
+}

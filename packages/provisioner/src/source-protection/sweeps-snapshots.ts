@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Whether finalizers that an earlier program left on snapshots are looked for. Asked once, at the start: a cluster that gets the kinds or
+ * the permission later is swept after the next restart. Removing the finalizer after a restore does not depend on it.
+ */
+import type { DriverInfo } from '@csi-sidecars/csi';
+import { type ApiClient, apiVersionOf, isForbidden, type Logger, servesKind, toError } from '@csi-sidecars/runtime';
+import { volumeSnapshots } from '@csi-sidecars/volume';
+
+export interface SweepPorts {
+  readonly client: Pick<ApiClient, 'raw' | 'list'>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+export interface SweepOptions {
+  readonly driver: DriverInfo;
+  /** 0: never. */
+  readonly intervalMs: number;
+}
+
+export async function sweepsSnapshots(
+  { client, log, signal }: SweepPorts,
+  { driver, intervalMs }: SweepOptions,
+): Promise<boolean> {
+  if (intervalMs <= 0 || !driver.controllerCapabilities.has('CREATE_DELETE_SNAPSHOT')) return false;
+  const { kind } = volumeSnapshots;
+  const served = await servesKind(client, { groupVersion: apiVersionOf(volumeSnapshots), kind }, signal);
+  if (served !== 'served') {
+    const reason = served === 'absent' ? 'the cluster does not serve VolumeSnapshot' : 'discovery failed';
+    log.info(0, `SnapshotFinalizerProtection: disabled, ${reason}`);
+    return false;
+  }
+  try {
+    await client.list(volumeSnapshots, { limit: 1 }, { signal });
+  } catch (error) {
+    if (!isForbidden(error)) return true;
+    const reason = toError(error).message;
+    log.info(0, `SnapshotFinalizerProtection: disabled, missing list permission on volumesnapshots: ${reason}`);
+    return false;
+  }
+  return true;
+}
