@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The loop of claims that are being deleted while clones of them are made, against an API server. */
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aVolume } from '../../testing/builders.ts';
 import { aClone, aDyingClaim, type UserFacts } from '../../testing/source-builders.ts';
@@ -63,8 +63,9 @@ describe('claims that were cloned', () => {
   });
 
   it('[provisioner#209] given a source that is not being deleted, then it is not queued, and its deletion is noticed', async () => {
-    const source = aClaim({ name: 'original', finalizers: [cloningProtection], spec: { volumeName: 'pv' } });
-    const s = await someSources({ seed: [{ ...source, status: { phase: 'Bound' } }] });
+    const claim = aClaim({ name: 'original', finalizers: [cloningProtection], spec: { volumeName: 'pv' } });
+    const source: PersistentVolumeClaim = { ...claim, status: { phase: 'Bound' } };
+    const s = await someSources({ seed: [source] });
     await s.clock.advance(1_800_000);
     expect([s.metrics.value('workqueue_adds_total', { name: 'clonesources' }) ?? 0, s.requestLines()]).toEqual([0, []]);
     await s.remove('original');

@@ -12,6 +12,8 @@ const always: Need = { kind: 'always', claim: 'restored' };
 const weak: Need = { kind: 'unlessDeleted', claim: 'restored' };
 const [live, dying] = [aSnapshot(), aSnapshot({ deleting: 'yes' })];
 const read = { live: { object: live } };
+/** Left by an earlier program, on a snapshot of our driver. */
+const found = { origin: 'found', owner: 'us' } as const;
 const readDying = { live: { object: dying } };
 const failure = new Error('no connection');
 const forbidden = apiError(403, 'Forbidden');
@@ -65,6 +67,12 @@ const table: readonly (readonly [string, string, SourceState, string])[] = [
     snapshot({ need: weak, cached: dying }),
     'readSource',
   ],
+  [
+    'N9',
+    'held by this process, only a failed claim names it, being deleted',
+    snapshot({ need: weak, ...readDying }),
+    'release',
+  ],
   ['N3', 'it is gone', snapshot({ live: 'gone' }), 'done'],
   ['N3', 'without our finalizer', snapshot({ live: { object: aSnapshot({ finalizers: ['x'] }) } }), 'done'],
   [
@@ -75,35 +83,40 @@ const table: readonly (readonly [string, string, SourceState, string])[] = [
   ],
   ['N5', 'only a failed claim names it, and the cache has it alive', snapshot({ need: weak, cached: live }), 'done'],
   ['N5', 'only a failed claim names it, and it is alive', snapshot({ need: weak, ...read }), 'done'],
-  ['N5', 'the live list has a failed claim', snapshot({ ...read, proof: weak }), 'done'],
+  ['N5', 'the live list has a failed claim', snapshot({ ...found, ...read, proof: weak }), 'done'],
   ['N6', 'found on a snapshot with a content', snapshot({ origin: 'found', ...read }), 'readOwner'],
   ['N6', 'found, of another driver', snapshot({ origin: 'found', ...read, owner: 'other' }), 'done'],
-  ['N7', 'found, of our driver', snapshot({ origin: 'found', ...read, owner: 'us' }), 'listClaims'],
-  ['N7', 'held by this process before', snapshot(read), 'listClaims'],
+  ['N7', 'found, of our driver', snapshot({ ...found, ...read }), 'listClaims'],
   ['N7', 'found on a claim', claim({ origin: 'found', ...readClaim }), 'listClaims'],
-  ['N7', 'only a failed claim names it, and it is being deleted', snapshot({ need: weak, ...readDying }), 'listClaims'],
+  [
+    'N7',
+    'only a failed claim names it, and it is being deleted',
+    snapshot({ ...found, need: weak, ...readDying }),
+    'listClaims',
+  ],
   [
     'N8',
     'the live list has a claim that the cache lacks',
-    snapshot({ ...read, proof: always }),
+    snapshot({ ...found, ...read, proof: always }),
     "postpone: PVC 'restored' is in 'Pending' state, restore of snapshot team/daily in progress",
   ],
   ['N8', 'the live list has a clone that the cache lacks', claim({ ...readClaim, proof: always }), cloning],
-  ['N9', 'nobody needs it', snapshot({ ...read, proof: none }), 'release'],
+  ['N9', 'a claim of this process held it, and none needs it', snapshot(read), 'release'],
+  ['N9', 'found, and no claim needs it', snapshot({ ...found, ...read, proof: none }), 'release'],
   [
     'N9',
     'only failed claims name it, and it is being deleted',
-    snapshot({ ...readDying, need: weak, proof: weak }),
+    snapshot({ ...found, ...readDying, need: weak, proof: weak }),
     'release',
   ],
-  ['N9', 'a claim nobody clones any more', claim({ ...readClaim, proof: none }), 'release'],
+  ['N9', 'a claim without pending clones', claim({ ...readClaim, proof: none }), 'release'],
   ['N9', 'removed', snapshot({ ...read, proof: none, release: 'done' }), 'done'],
   ['N10', 'another writer was faster', snapshot({ ...read, release: { failure: conflict } }), 'postpone: Conflict'],
   ['N11', 'it may not be read', snapshot({ live: { failure: forbidden } }), 'done, refused'],
   ['N11', 'it may not be written', snapshot({ ...read, release: { failure: forbidden } }), 'done, refused'],
   ['N12', 'it cannot be read', snapshot({ live: { failure } }), 'retry'],
   ['N12', 'its content cannot be read', snapshot({ origin: 'found', ...read, owner: { failure } }), 'retry'],
-  ['N12', 'claims cannot be listed', snapshot({ ...read, proof: { failure } }), 'retry'],
+  ['N12', 'claims cannot be listed', snapshot({ ...found, ...read, proof: { failure } }), 'retry'],
   ['N12', 'it cannot be written', snapshot({ ...read, release: { failure } }), 'retry'],
 ];
 

@@ -3,8 +3,8 @@
  * The claims that name a source, as the API server has them now. The proof that a cache is not behind: a claim may have been created, or
  * protected its source, a moment ago.
  *
- * One list serves everybody who asked before it began, so that many removals in one namespace need few lists. A list that began
- * before the question is no proof. Pages are small and thrown away, so a namespace of many claims costs little memory.
+ * One list serves all questions that were asked before it began, so that many removals in one namespace need few lists. A list that
+ * began before the question is no proof. Pages are small and thrown away, so a namespace of many claims costs little memory.
  */
 import { type ApiClient, type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { referencedBy, sourceKey, type SourceKey } from '../source/source.ts';
