@@ -20,6 +20,10 @@ const benches: Readonly<Record<string, { readonly file: string; readonly what: s
     what: 'csi-resizer beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>)',
   },
   runtime: { file: './runtime/main.ts', what: 'what the client runtime costs: memory, sync, events, work queue' },
+  snapshots: {
+    file: './snapshots/main.ts',
+    what: 'csi-snapshotter and snapshot-controller beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>)',
+  },
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -20,5 +20,7 @@ export type { RbacSubject } from './rbac/profiles.ts';
 export { eventually } from './eventually.ts';
 export type { Patience } from './eventually.ts';
 export { aClaim, anAttachment, aStorageClass, aVolume } from './scenarios/objects.ts';
+export { subjects } from './scenarios/sidecars.ts';
 export { underHostName } from './scenarios/test-run.ts';
+export { installSnapshotApi } from './snapshot-api/definitions.ts';
 export type { Environment } from './tools/locate.ts';

@@ -47,7 +47,7 @@ async function run({ only, ...options }: RunnerOptions): Promise<number> {
   const contractOnly = only?.length === 1 && only[0] === 'API';
   const scenarios = contractOnly ? [] : select(allScenarios, only);
   const results: Result[] = [];
-  const tell = (result: Result): void => {
+  const report = (result: Result): void => {
     const final = required(result, options.require);
     results.push(final);
     print(lineOf(final));
@@ -60,12 +60,12 @@ async function run({ only, ...options }: RunnerOptions): Promise<number> {
     `control plane ${testRun.controlPlane.name}, programs: ${testRun.programs}, rights: ${testRun.rbac}, seed: ${testRun.seed}`,
   );
   if (only === undefined || contractOnly) {
-    (await runContractSuite({ ...testRun, signal })).forEach(tell);
+    (await runContractSuite({ ...testRun, signal })).forEach(report);
     // Like the programs of such a control plane, the published definitions are a Go module.
-    if (testRun.controlPlane.has.has('admission')) tell(await checkDefinitions(testRun.clock));
+    if (testRun.controlPlane.has.has('admission')) report(await checkDefinitions(testRun.clock));
   }
-  await runScenarios(testRun, { scenarios, concurrency: options.concurrency, onResult: tell, signal });
-  if (scenarios.length > 0) tell(checkRights(testRun, scenarios));
+  await runScenarios(testRun, { scenarios, concurrency: options.concurrency, onResult: report, signal });
+  if (scenarios.length > 0) report(checkRights(testRun, scenarios));
 
   writeReport(join(repositoryRoot, 'reports', `${reportName(options)}.json`), results);
   const counts = countsOf(results);

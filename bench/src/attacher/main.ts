@@ -16,9 +16,7 @@ import { measureAttachDetach } from './attach-detach.ts';
 
 process.exitCode = await runSideBySide<MeasureId>({
   name: 'attacher',
-  program: 'csi-attacher',
-  rights: 'external-attacher',
-  workersFlag: '--worker-threads',
+  programs: [{ name: 'csi-attacher', workersFlag: '--worker-threads' }],
   driverFlags: nodeIds.map((id) => `--node=id=${id}`),
   load: { flag: 'attachments', title: 'attachments at once' },
   measures,

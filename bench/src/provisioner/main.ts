@@ -14,9 +14,7 @@ import { measureWaitingClaims } from './waiting-claims.ts';
 
 process.exitCode = await runSideBySide<MeasureId>({
   name: 'provisioner',
-  program: 'csi-provisioner',
-  rights: 'external-provisioner',
-  workersFlag: '--worker-threads',
+  programs: [{ name: 'csi-provisioner', workersFlag: '--worker-threads' }],
   load: { flag: 'claims', title: 'waiting claims' },
   measures,
   units: ['created volume', 'deleted volume'],

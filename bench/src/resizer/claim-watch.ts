@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Watches the claims of one test bed, and records when each was done (monotonic milliseconds of this process). */
 import { persistentVolumeClaims, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { createBoundClaims } from '../side-by-side/bound-claims.ts';
 import { namesOf } from '../side-by-side/stored-volumes.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
 import { anInformer, watching, type Watching } from '../side-by-side/watching.ts';
-import { askForMore, classAfter, createBoundClaims, sizeAfter } from './claims.ts';
+import { askForMore, classAfter, sizeAfter } from './claims.ts';
 
 export interface ClaimWatch extends Watching {
   /** By claim: it has the size, and nothing of the expansion is left in its status. */

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The claims of one test bed: each is bound to a volume of the driver. The bench writes all objects itself, and stops the
- * controller-manager: nothing but the program under test changes them afterwards.
- */
-import { aClaim, aStorageClass, aVolume } from '@csi-sidecars/e2e';
-import {
-  persistentVolumeClaims,
-  persistentVolumes,
-  storageClasses,
-  volumeAttributesClasses,
-} from '@csi-sidecars/runtime';
+/** What is requested of the claims of one test bed. The controller-manager is stopped: nothing but the program under test changes them. */
+import { aStorageClass } from '@csi-sidecars/e2e';
+import { persistentVolumeClaims, storageClasses, volumeAttributesClasses } from '@csi-sidecars/runtime';
 import { inParallel } from '../side-by-side/in-parallel.ts';
-import { concurrency, createStoredVolumes } from '../side-by-side/stored-volumes.ts';
+import { concurrency } from '../side-by-side/stored-volumes.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
 
-export const sizeBefore = '1Gi';
 export const sizeAfter = '2Gi';
 
 /** The class that claims are moved to. */
@@ -30,37 +21,6 @@ export async function prepareClasses(bed: TestBed): Promise<void> {
     metadata: { name: classAfter(bed) },
     driverName: driver.name,
     parameters: { tier: 'gold' },
-  });
-}
-
-/** A claim and its volume have the same name. */
-export async function createBoundClaims(bed: TestBed, names: readonly string[]): Promise<void> {
-  const { cluster, namespace, driver } = bed;
-  await createStoredVolumes(bed, names, async ({ name, handle }) => {
-    const claim = await cluster.api.create(persistentVolumeClaims, {
-      ...aClaim(name, namespace, { volumeName: name }),
-      metadata: { name, namespace, annotations: { 'pv.kubernetes.io/bind-completed': 'yes' } },
-    });
-    const csi = { driver: driver.name, volumeHandle: handle };
-    const claimRef = {
-      kind: 'PersistentVolumeClaim',
-      apiVersion: 'v1',
-      namespace,
-      name,
-      uid: claim.metadata?.uid ?? '',
-    };
-    await cluster.api.create(persistentVolumes, aVolume(name, csi, { claimRef, storageClassName: namespace }));
-    await cluster.api.patch(
-      { resource: persistentVolumes, ref: { name } },
-      { type: 'merge', body: { status: { phase: 'Bound' } } },
-      { subresource: 'status' },
-    );
-    const status = { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: sizeBefore } };
-    await cluster.api.patch(
-      { resource: persistentVolumeClaims, ref: { namespace, name } },
-      { type: 'merge', body: { status } },
-      { subresource: 'status' },
-    );
   });
 }
 

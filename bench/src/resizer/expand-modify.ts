@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Many expansions at once, then as many modifications: rates, requests, conflicts, CPU time, memory afterwards. */
 import type { AuditedRequest } from '@csi-sidecars/e2e';
+import { createBoundClaims } from '../side-by-side/bound-claims.ts';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import { memoryOf } from '../side-by-side/process-cost.ts';
@@ -8,7 +9,7 @@ import { measureStep, rateOf, type StepCost } from '../side-by-side/step-cost.ts
 import { namesOf } from '../side-by-side/stored-volumes.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
 import { expandOne, watchClaims } from './claim-watch.ts';
-import { askForClass, askForMore, createBoundClaims } from './claims.ts';
+import { askForClass, askForMore } from './claims.ts';
 import type { MeasureId } from './measures.ts';
 
 const conflict = 409;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `npm run bench -- resizer`. */
+import { createBoundClaims } from '../side-by-side/bound-claims.ts';
 import type { Recording } from '../side-by-side/measures.ts';
 import type { Options } from '../side-by-side/options.ts';
 import { measureBesideForeign } from '../side-by-side/idle-memory.ts';
@@ -9,15 +10,13 @@ import { namesOf } from '../side-by-side/stored-volumes.ts';
 import { measureTakeOver } from '../side-by-side/take-over.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
 import { expandOne, watchClaims } from './claim-watch.ts';
-import { askForMore, createBoundClaims, prepareClasses } from './claims.ts';
+import { askForMore, prepareClasses } from './claims.ts';
 import { measureExpandModify } from './expand-modify.ts';
 import { measures, type MeasureId } from './measures.ts';
 
 process.exitCode = await runSideBySide<MeasureId>({
   name: 'resizer',
-  program: 'csi-resizer',
-  rights: 'external-resizer',
-  workersFlag: '--workers',
+  programs: [{ name: 'csi-resizer', workersFlag: '--workers' }],
   // There are no nodes that could finish an expansion.
   driverFlags: ['--without=node.EXPAND_VOLUME'],
   load: { flag: 'claims', title: 'claims at once' },

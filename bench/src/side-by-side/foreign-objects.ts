@@ -36,7 +36,7 @@ const resources: Readonly<Record<Kind, Resource>> = {
 
 export interface ForeignObjects {
   readonly kinds: readonly Kind[];
-  /** Of each kind. */
+  /** The number of objects of each kind. */
   readonly count: number;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The numbers so far. Several values of one implementation and measure become their median. */
+/** The numbers so far. Several values of one implementation and measure become one: their median, if the measure does not say otherwise. */
 
 export interface Measure {
   readonly title: string;
   readonly unit: string;
   readonly digits: number;
+  /** Makes one number of all that were recorded, in all rounds. Default: their median. */
+  readonly summary?: (values: readonly number[]) => number;
 }
 
 /** In the order of the page. */
@@ -34,12 +36,12 @@ export interface Recording<Id extends string> {
 
 export interface Results<Id extends string> {
   readonly recording: (implementation: ImplementationName) => Recording<Id>;
-  readonly median: (implementation: ImplementationName, id: Id) => number | undefined;
+  readonly value: (implementation: ImplementationName, id: Id) => number | undefined;
   /** By kind of request; a kind that did not occur in a round counts as 0. */
   readonly medianRequests: (implementation: ImplementationName, unit: string) => Numbers;
 }
 
-export function createResults<Id extends string>(): Results<Id> {
+export function createResults<Id extends string>(measures: Measures<Id>): Results<Id> {
   const values = new Map<string, number[]>();
   const tallies = new Map<string, Numbers[]>();
   return {
@@ -47,9 +49,9 @@ export function createResults<Id extends string>(): Results<Id> {
       record: (id, value) => push(values, `${implementation} ${id}`, value),
       recordRequests: (unit, perUnit) => push(tallies, `${implementation} ${unit}`, perUnit),
     }),
-    median: (implementation, id) => {
+    value: (implementation, id) => {
       const seen = values.get(`${implementation} ${id}`);
-      return seen === undefined ? undefined : median(seen);
+      return seen === undefined ? undefined : (measures[id].summary ?? median)(seen);
     },
     medianRequests: (implementation, unit) => {
       const rounds = tallies.get(`${implementation} ${unit}`) ?? [];

@@ -23,13 +23,13 @@ export function toSvg<Id extends string>(report: Report<Id>): string {
   const body = groups.map((id, group) => {
     const measure = subject.measures[id];
     const y = top + group * groupHeight;
-    const values = implementations.map(({ name }) => results.median(name, id) ?? 0);
+    const values = implementations.map(({ name }) => results.value(name, id) ?? 0);
     const scale = barsWidth / Math.max(...values, Number.MIN_VALUE);
     const bars = implementations.map(({ name }, index) => {
       const value = values[index] ?? 0;
       const at = y + index * (barHeight + 2);
       const bar = rect({ x: barsFrom, y: at, width: Math.max(1, value * scale), fill: colours[name] });
-      return bar + text(barsFrom + value * scale + 6, at + 10, show(results.median(name, id), measure));
+      return bar + text(barsFrom + value * scale + 6, at + 10, show(results.value(name, id), measure));
     });
     return text(16, y + 16, measure.title) + bars.join('');
   });

@@ -15,10 +15,12 @@ export function cpuSeconds(pid: number): number {
 export interface Memory {
   readonly rssMib: number;
   readonly anonMib: number;
+  /** The highest RSS so far. */
+  readonly peakMib: number;
 }
 
 export function memoryOf(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024;
-  return { rssMib: field('VmRSS'), anonMib: field('RssAnon') };
+  return { rssMib: field('VmRSS'), anonMib: field('RssAnon'), peakMib: field('VmHWM') };
 }

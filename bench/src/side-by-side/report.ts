@@ -20,7 +20,7 @@ export function toMarkdown<Id extends string>(report: Report<Id>): string {
   const others = Object.entries(setting).map(([name, value]) => `${name} ${value}`);
   const sizes = `${options.load} ${subject.load.title}, ${options.foreign} foreign objects of each kind`;
   return [
-    `${subject.program}: ${[versions, ...others].join('; ')}. Medians of ${options.rounds} rounds; ${sizes}.`,
+    `${subject.programs.map(({ name }) => name).join(', ')}: ${[versions, ...others].join('; ')}. Medians of ${options.rounds} rounds; ${sizes}.`,
     measureTable(report),
     ...subject.units.flatMap((unit) => requestTable(report, unit)),
   ].join('\n\n');
@@ -29,14 +29,14 @@ export function toMarkdown<Id extends string>(report: Report<Id>): string {
 /** Those that were measured. */
 export function measuredIds<Id extends string>({ subject, implementations, results }: Report<Id>): readonly Id[] {
   const ids = Object.keys(subject.measures) as Id[];
-  return ids.filter((id) => implementations.some(({ name }) => results.median(name, id) !== undefined));
+  return ids.filter((id) => implementations.some(({ name }) => results.value(name, id) !== undefined));
 }
 
 function measureTable<Id extends string>(report: Report<Id>): string {
   const { subject, implementations, results } = report;
   const rows = measuredIds(report).map((id) => {
     const measure = subject.measures[id];
-    const values = implementations.map(({ name }) => results.median(name, id));
+    const values = implementations.map(({ name }) => results.value(name, id));
     return [measure.title, ...values.map((value) => show(value, measure)), ratio(values)];
   });
   return table(['', ...implementations.map(({ name }) => name), 'ours / upstream'], rows);

@@ -42,14 +42,17 @@ export async function runSideBySide<Id extends string>(subject: Subject<Id>): Pr
 }
 
 async function measureAll<Id extends string>(subject: Subject<Id>, options: Options): Promise<void> {
-  const { name, program, prepare, parts, besideForeign } = subject;
+  const { name, programs, measures, prepare, parts, besideForeign } = subject;
   const env: Environment = process.env;
-  const implementations = findImplementations(program, env).filter(
+  const implementations = findImplementations(
+    programs.map(({ name: program }) => program),
+    env,
+  ).filter(
     ({ name: implementation }) => options.implementation === undefined || options.implementation === implementation,
   );
   await using stack = new AsyncDisposableStack();
   const cluster = await openBenchCluster({ name, env, signal: onInterrupt() }, stack);
-  const results = createResults<Id>();
+  const results = createResults(measures);
   const measure = async (implementation: Implementation, what: string, part: Part<Id>): Promise<void> => {
     const startMs = cluster.clock.monotonicMs();
     await using bed = await openTestBed(cluster, what, { implementation, subject });

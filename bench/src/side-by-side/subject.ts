@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What one bench measures, and how. Everything else in this folder is the same for all programs. */
-import type { ControllerName } from '@csi-sidecars/e2e';
 import type { Kind } from '../runtime/objects.ts';
 import type { Measures, Recording } from './measures.ts';
 import type { Load, Options } from './options.ts';
@@ -9,7 +8,6 @@ import type { TestBed, Terms } from './test-bed.ts';
 export interface Subject<Id extends string> extends Terms {
   /** Name of the bench, of its section of the page and of its plot. */
   readonly name: string;
-  readonly program: ControllerName;
   readonly load: Load;
   /** In the order of the page. */
   readonly measures: Measures<Id>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The environment for one measurement of one implementation: a namespace, a driver with its own name, a ServiceAccount with upstream's
- * permissions. Test beds share nothing but the control plane.
+ * The environment for one measurement of one implementation: a namespace, a driver with its own name, and for each program a ServiceAccount
+ * with upstream's permissions. Test beds share nothing but the control plane.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,10 +12,11 @@ import {
   rbacObjects,
   startDriver,
   startProcess,
-  type RbacSubject,
+  subjects,
   underHostName,
   type AuditedRequest,
   type ChildProcess,
+  type ControllerName,
   type DriverInstance,
 } from '@csi-sidecars/e2e';
 import { namespaces } from '@csi-sidecars/runtime';
@@ -37,11 +38,15 @@ export interface SidecarOptions {
   readonly host?: string;
   /** Default: 100. */
   readonly workers?: number;
+  /** Default: the first program of the subject. */
+  readonly program?: ControllerName;
 }
 
 export interface Sidecar {
   readonly process: ChildProcess;
   readonly spawnedAtMs: number;
+  /** The name of its user in audited requests. */
+  readonly user: string;
 }
 
 const flags: readonly string[] = [
@@ -51,13 +56,22 @@ const flags: readonly string[] = [
   '--kube-api-burst=10000',
 ];
 
-/** The setup of a program, for either implementation. */
-export interface Terms {
-  readonly rights: RbacSubject;
+export interface ProgramTerms {
+  readonly name: ControllerName;
   /** The flag that sets the number of workers. */
   readonly workersFlag: `--${string}`;
+}
+
+/** The setup of the programs, for either implementation. */
+export interface Terms {
+  readonly programs: readonly ProgramTerms[];
   /** Flags of our driver, in addition to those of every bench. */
   readonly driverFlags?: readonly string[];
+}
+
+interface SetUp extends ProgramTerms {
+  readonly connection: readonly string[];
+  readonly user: string;
 }
 
 export interface TestBedOptions {
@@ -68,7 +82,7 @@ export interface TestBedOptions {
 export async function openTestBed(
   cluster: BenchCluster,
   what: string,
-  { implementation, subject: { rights, workersFlag, driverFlags = [] } }: TestBedOptions,
+  { implementation, subject: { programs, driverFlags = [] } }: TestBedOptions,
 ): Promise<TestBed> {
   const { api, clock, controlPlane, env, patience } = cluster;
   const namespace = `${what}-${implementation.name}`;
@@ -78,41 +92,51 @@ export async function openTestBed(
   mkdirSync(folder, { recursive: true });
   await using stack = new AsyncDisposableStack();
   await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-  const objects = rbacObjects({ profile: 'stock', subject: rights }, { namespace, driverName });
-  await applyRbac(api, objects);
   const driver = await startDriver(
     { name: driverName, folder, logs },
     { flags: ['--fsync=false', ...driverFlags] },
     { clock, env, patience },
   );
   stack.use(driver.process);
-  const kubeconfig = await kubeconfigOf(controlPlane, { account: accountOf(objects), name: 'sidecar', folder });
-  const connection = [`--kubeconfig=${kubeconfig}`, `--csi-address=unix://${driver.socket}`];
+  const setUp = async ({ name, workersFlag }: ProgramTerms): Promise<SetUp> => {
+    const objects = rbacObjects({ profile: 'stock', subject: subjects[name] }, { namespace, driverName });
+    await applyRbac(api, objects);
+    const account = accountOf(objects);
+    const kubeconfig = await kubeconfigOf(controlPlane, { account, name, folder });
+    // One program has no driver.
+    const address = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${driver.socket}`];
+    const connection = [`--kubeconfig=${kubeconfig}`, ...address];
+    return { name, connection, workersFlag, user: `system:serviceaccount:${namespace}:${account.name}` };
+  };
+  const setUps = await Promise.all(programs.map(setUp));
   const resources = stack.move();
-  const user = `system:serviceaccount:${namespace}:`;
+  const users = `system:serviceaccount:${namespace}:`;
   return {
     cluster,
     namespace,
     driver,
-    startSidecar: async ({ host, workers = 100 } = {}) => {
-      const { command, args } = implementation.program;
+    startSidecar: async ({ host, workers = 100, program } = {}) => {
+      const found = program === undefined ? setUps[0] : setUps.find(({ name }) => name === program);
+      if (found === undefined) throw new Error(`the subject has no program ${program}`);
+      const { name, connection, workersFlag, user } = found;
+      const { command, args } = implementation.programs.get(name)!;
       const own = [...connection, ...flags, `${workersFlag}=${workers}`];
       const line = [...(host === undefined ? [] : underHostName(host)), command, ...args, ...own];
       const spawnedAtMs = clock.nowMs();
       const process = await startProcess(
         {
-          name: implementation.name,
+          name: `${implementation.name} ${name}`,
           command: line[0]!,
           args: line.slice(1),
           env: { PATH: env['PATH'], POD_NAMESPACE: namespace },
-          logFile: join(logs, `sidecar-${host ?? namespace}.log`),
+          logFile: join(logs, `${name}-${host ?? namespace}.log`),
         },
         clock,
       );
       resources.defer(async () => void (await process.stop()));
-      return { process, spawnedAtMs };
+      return { process, spawnedAtMs, user };
     },
-    requests: () => cluster.audited().filter((request) => request.user.startsWith(user)),
+    requests: () => cluster.audited().filter((request) => request.user.startsWith(users)),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

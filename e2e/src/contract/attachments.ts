@@ -61,7 +61,7 @@ export const attachmentChecks: readonly ContractCheck[] = [
     },
   },
   {
-    name: 'the patch that takes the last finalizer off a deleted attachment tells that; a later write is NotFound',
+    name: 'the patch that removes the last finalizer of a deleted attachment is answered with it; a later write is NotFound',
     async run(client, env) {
       const ref = { name: env.name('attach-end') };
       const metadata = { ...ref, finalizers: [finalizer] };

@@ -44,7 +44,7 @@ export const listChecks: readonly ContractCheck[] = [
     },
   },
   {
-    name: 'a page without selectors tells how many items remain',
+    name: 'a page without selectors says how many items remain',
     async run(client, env) {
       await aFamily(client, env, 'remaining');
       const all = await client.list(secrets, { namespace: env.namespace });

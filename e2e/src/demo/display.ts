@@ -7,7 +7,7 @@ import type { Clock } from '@csi-sidecars/runtime';
 
 export interface Display {
   /** Shows the step while it runs, then what it returned; a failure is shown and thrown on. */
-  step<T>(title: string, work: () => Promise<T>, tell: (result: T) => string): Promise<T>;
+  step<T>(title: string, work: () => Promise<T>, describe: (result: T) => string): Promise<T>;
   line(text: string): void;
 }
 
@@ -28,14 +28,14 @@ export function createDisplay(clock: Clock, screen: Screen): Display {
   };
   return {
     line: (text) => void screen.write(`${text}\n`),
-    async step(title, work, tell) {
+    async step(title, work, describe) {
       const startedMs = clock.monotonicMs();
       using _ = terminal
         ? spin(clock, (frame) => screen.write(`\r\u001b[2K${frame} ${title.padEnd(titleWidth)} ${seconds(startedMs)}`))
         : none;
       try {
         const value = await work();
-        result('ok    ', title, `${tell(value)} (${seconds(startedMs)})`);
+        result('ok    ', title, `${describe(value)} (${seconds(startedMs)})`);
         return value;
       } catch (error) {
         result('FAILED', title, `${error instanceof Error ? error.message : String(error)} (${seconds(startedMs)})`);

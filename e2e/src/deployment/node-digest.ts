@@ -64,8 +64,8 @@ function timeOf({ lastTimestamp, eventTime }: Event): string {
 /** Errors and warnings that name it. */
 function kubeletLines(path: string, namespace: string): readonly string[] {
   const lines = readFileSync(path, 'utf8').split('\n');
-  const telling = lines.filter((line) => /^[EW]\d{4} /.test(line) && line.includes(namespace));
-  return telling.slice(-10).map((line) => `  ${line.slice(0, 400)}`);
+  const relevant = lines.filter((line) => /^[EW]\d{4} /.test(line) && line.includes(namespace));
+  return relevant.slice(-10).map((line) => `  ${line.slice(0, 400)}`);
 }
 
 function tail(text: string, count: number): readonly string[] {

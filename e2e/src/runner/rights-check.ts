@@ -31,7 +31,7 @@ const ids = { minimal: 'X-01', stock: 'X-02' } as const;
  * An API server that has just started refuses all requests until it has read the roles, so refusals in scenarios that restart it
  * prove nothing.
  */
-function isTelling(scenarios: readonly Scenario[]): (request: AuditedRequest) => boolean {
+function isConclusive(scenarios: readonly Scenario[]): (request: AuditedRequest) => boolean {
   const excused = scenarios.filter(({ needs }) => needs.includes('api-server-control')).map(namespaceOf);
   return ({ user }) => !excused.some((namespace) => user.startsWith(`system:serviceaccount:${namespace}:`));
 }
@@ -58,7 +58,7 @@ export function checkRights(testRun: TestRun, scenarios: readonly Scenario[]): R
     requestsByKind: Object.fromEntries(tally(requests, (request) => `${rightOf(request)} -> ${request.code}`)),
   };
   writeFileSync(join(reports, 'rights.json'), `${JSON.stringify(evidence, undefined, 2)}\n`);
-  const wrong = [...refused(requests).filter(isTelling(scenarios)), ...secretAccess(requests)].map(
+  const wrong = [...refused(requests).filter(isConclusive(scenarios)), ...secretAccess(requests)].map(
     (request) => `${request.user}: ${rightOf(request)} -> ${request.code} (${request.uri})`,
   );
   if (wrong.length === 0) return { ...base, outcome: { kind: 'passed' } };

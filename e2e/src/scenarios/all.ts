@@ -13,6 +13,7 @@ import { chaos } from './chaos/chaos.ts';
 import { mixedImplementations } from './chaos/mixed-implementations.ts';
 import { resizeMixedImplementations } from './chaos/resize-mixed-implementations.ts';
 import { snapshotMixedImplementations } from './chaos/snapshot-mixed-implementations.ts';
+import { snapshotChaos } from './chaos/snapshots.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
@@ -66,6 +67,7 @@ export const allScenarios: readonly Scenario[] = [
   ...secrecy,
   ...chaos,
   ...attachmentChaos,
+  ...snapshotChaos,
   ...mixedImplementations,
   ...attachmentMixedImplementations,
   ...resizeMixedImplementations,

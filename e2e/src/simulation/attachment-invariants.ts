@@ -25,7 +25,7 @@ function attachedIn({ server, driver }: Stage): readonly { readonly volume: stri
     .flatMap(({ id, attachments }) => attachments.map(({ nodeId }) => ({ volume: names.get(id) ?? id, nodeId })));
 }
 
-export function unguardedAttachments(stage: Stage): readonly string[] {
+export function unprotectedAttachments(stage: Stage): readonly string[] {
   const { server } = stage;
   const attached = attachedIn(stage);
   const known = server.objects.list(volumeAttachments);
@@ -57,7 +57,7 @@ export function unsettledAttachments(stage: Stage): readonly string[] {
     if (deletionTimestamp !== undefined) breaches.push(`attachment ${name} is still being deleted`);
     if (status?.attached !== true) breaches.push(`attachment ${name} is not attached`);
     if (!wanted) breaches.push(`attachment ${name} is not what the driver has`);
-    if (status?.attachError !== undefined) breaches.push(`attachment ${name} still tells an error`);
+    if (status?.attachError !== undefined) breaches.push(`attachment ${name} still has an error`);
   }
   return breaches;
 }

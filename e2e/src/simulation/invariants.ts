@@ -11,7 +11,7 @@
  */
 import { persistentVolumeClaims, persistentVolumes, type KubeObject } from '@csi-sidecars/runtime';
 import { defaultSettings } from '@csi-sidecars/test-driver';
-import { unguardedAttachments, unsettledAttachments, type Stage } from './attachment-invariants.ts';
+import { unprotectedAttachments, unsettledAttachments, type Stage } from './attachment-invariants.ts';
 import { unsettledSizes } from './size-invariants.ts';
 import { leakedSnapshots, unsettledSnapshots } from './snapshot-invariants.ts';
 
@@ -43,7 +43,7 @@ export function createStepChecks({ server, driver }: Stage): StepChecks {
         if (recorded.has(id) && !known.has(id)) breaches.add(`volume ${name} exists, its PersistentVolume is gone`);
       }
       for (const handle of known) recorded.add(handle);
-      for (const breach of unguardedAttachments({ server, driver })) breaches.add(breach);
+      for (const breach of unprotectedAttachments({ server, driver })) breaches.add(breach);
     },
     beforeDeleteVolume(handle) {
       const volume = server.objects.list(persistentVolumes).find(({ spec }) => spec?.csi?.volumeHandle === handle);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-attacher as a program: the steps from the first argument to the exit code that only this program has. */
 import { type DriverInfo, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
-import { orExit, overCaches, type ProgramDeps, runSidecar, type SidecarContext } from '@csi-sidecars/sidecar';
+import { orExit, leadingWork, type ProgramDeps, runSidecar, type SidecarContext } from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
 import { createAttacher } from './attacher.ts';
 import { type AttacherGate, attacherProgram, type AttacherValues } from './flags.ts';
@@ -29,7 +29,7 @@ export function runAttacher(deps: ProgramDeps): Promise<number> {
       const { channel } = context;
       return {
         lockName: lockNameOf(driver.name),
-        run: overCaches(context, (ports) => createAttacher({ ...ports, channel }, { driver, settings })),
+        run: leadingWork(context, (ports) => createAttacher({ ...ports, channel }, { driver, settings })),
       };
     },
   });

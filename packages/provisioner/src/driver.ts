@@ -8,6 +8,18 @@ export function isKnownProvisioner(driverName: string, provisioner: string | und
   return provisioner !== undefined && (provisioner === driverName || provisioner === inTreePluginOf(driverName));
 }
 
+/** The capability that is missing to copy a source; undefined if none is. */
+export function missingForSource(driver: DriverInfo, source: 'snapshot' | 'claim'): string | undefined {
+  const has = (name: string): boolean => driver.controllerCapabilities.has(name);
+  if (source === 'snapshot' && !has('CREATE_DELETE_SNAPSHOT')) {
+    return 'CSI driver does not support snapshot restore: controller CREATE_DELETE_SNAPSHOT capability is not reported';
+  }
+  if (source === 'claim' && !has('CLONE_VOLUME')) {
+    return 'CSI driver does not support clone operations: controller CLONE_VOLUME capability is not reported';
+  }
+  return undefined;
+}
+
 /** The capability that is missing to create or delete volumes; undefined if none is. */
 export function missingCapability(driver: DriverInfo): string | undefined {
   const lacks = 'CSI driver does not support dynamic provisioning:';

@@ -6,7 +6,7 @@ import {
   ExitError,
   exitCodes,
   orExit,
-  overCaches,
+  leadingWork,
   type ProgramDeps,
   runSidecar,
   usesAttributesClasses,
@@ -81,7 +81,7 @@ const eventDelayMs = 40;
 
 function provisioning(context: Context, driver: DriverInfo, settings: ProvisionerSettings): LeadingWork {
   const { channel, host, name } = context;
-  return overCaches(context, (ports) => {
+  return leadingWork(context, (ports) => {
     const recorderOf = (component: string): EventRecorder =>
       createEventRecorder(ports, { component, delayMs: eventDelayMs });
     const events = recorderOf(`${name}_${host.hostName}_${ports.random.uuid()}`);

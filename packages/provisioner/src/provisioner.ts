@@ -57,6 +57,7 @@ export function createProvisioner(
     driverEvents,
     metrics: createProvisionerMetrics(ports.metrics),
     memory: createClaimMemory(),
+    holds,
     saves: createWakeUps(),
     claims: createWakeUps(),
   };

@@ -46,6 +46,7 @@ export function toSettings(
     immediateTopology: values['immediate-topology'],
     extraCreateMetadata: values['extra-create-metadata'],
     controllerPublishReadonly: values['controller-publish-readonly'],
+    preventsModeConversion: values['prevent-volume-mode-conversion'],
     defaultFsType: values['default-fstype'],
     provisioningProtection: protectionOf(values) ?? 'ambiguous',
     cloningProtectionThreads: values['cloning-protection-threads'],

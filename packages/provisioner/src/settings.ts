@@ -15,6 +15,8 @@ export interface ProvisionerSettings extends LoopSettings {
   readonly immediateTopology: boolean;
   readonly extraCreateMetadata: boolean;
   readonly controllerPublishReadonly: boolean;
+  /** Whether a restored volume has the mode of the snapshot's source, unless the content allows a change. */
+  readonly preventsModeConversion: boolean;
   /** Empty means none. */
   readonly defaultFsType: string;
   readonly provisioningProtection: ProvisioningProtection;

@@ -13,6 +13,7 @@
  * | Node | all | labels |
  * | CSINode | all | our driver's entry |
  * | StorageClass | all | it is |
+ * | ReferenceGrant | all | what it permits |
  */
 import type { DriverInfo } from '@csi-sidecars/csi';
 import {
@@ -36,6 +37,7 @@ import { driverOn, type NodeDriver, type VolumeSnapshot } from '@csi-sidecars/vo
 import { isWorkedOn } from './claim/worked-on.ts';
 import { annotations } from './names.ts';
 import { annotationsOf } from './metadata.ts';
+import { type ReferenceGrant, referenceGrants } from './source/grants.ts';
 import type { ProvisionerSettings } from './settings.ts';
 import { referencedBy, sourceKey } from './source/source.ts';
 import { concernsSources, trimClaim, watchedSnapshots } from './source-protection/watched.ts';
@@ -43,6 +45,7 @@ import { isOurs as isOurVolume } from './volume/volume.ts';
 
 /** The resync period, after which every object is examined again. */
 const resyncMs = 15 * 60_000;
+const grantResyncMs = 60 * 60_000;
 
 export interface Watched {
   /** Indexes: `uid`, the claims that the claim loop works on; `source`, those that may need the source that they name. */
@@ -56,6 +59,8 @@ export interface Watched {
   /** These two are undefined without topology. */
   readonly nodes: InformerOptions<Node> | undefined;
   readonly csiNodes: InformerOptions<CSINode> | undefined;
+  /** Undefined unless claims may have sources in other namespaces. */
+  readonly grants: InformerOptions<ReferenceGrant> | undefined;
 }
 
 export interface WatchOptions {
@@ -74,6 +79,7 @@ export function watchedBy(driver: DriverInfo, { topology, settings }: WatchOptio
     attachments: controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME') ? watchedAttachments() : undefined,
     nodes: topology === 'on' ? watchedNodes() : undefined,
     csiNodes: topology === 'on' ? watchedCsiNodes(driver.name) : undefined,
+    grants: settings.features.crossNamespaceVolumeDataSource ? watchedGrants() : undefined,
   };
 }
 
@@ -149,6 +155,18 @@ export function watchedCsiNodes(driverName: string): InformerOptions<CSINode> {
         const drivers = driver === undefined ? [] : [trimDriver(driver)];
         return { metadata: identityOf(node.metadata), spec: { drivers } };
       },
+    },
+  };
+}
+
+export function watchedGrants(): InformerOptions<ReferenceGrant> {
+  return {
+    resource: referenceGrants,
+    resyncMs: grantResyncMs,
+    indexers: { namespace: ({ metadata }) => [metadata?.namespace ?? ''] },
+    transform: {
+      id: 'provisioner grants',
+      apply: ({ metadata, spec }) => ({ metadata: identityOf(metadata), ...definedOnly({ spec }) }),
     },
   };
 }

@@ -2,7 +2,9 @@
 /** Builders for tests: complete and valid by default, so that a test names only the fields that it is about. */
 import { aDriver, driverName } from '@csi-sidecars/csi/testing';
 import type { CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import type { VolumeSnapshot, VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { annotations, provisioningFinalizer, volumeFinalizer } from '../src/names.ts';
+import type { ReferenceGrant } from '../src/source/grants.ts';
 import type { ProvisionerSettings } from '../src/settings.ts';
 
 export { aDriver, driverName };
@@ -19,6 +21,7 @@ export function someSettings(settings: Partial<ProvisionerSettings> = {}): Provi
     immediateTopology: true,
     extraCreateMetadata: false,
     controllerPublishReadonly: false,
+    preventsModeConversion: true,
     defaultFsType: '',
     provisioningProtection: 'ambiguous',
     cloningProtectionThreads: 1,
@@ -142,4 +145,106 @@ export function aNode(name: string, zone: string = name): readonly [Node, CSINod
       spec: { drivers: [{ name: driverName, nodeID: name, topologyKeys: ['zone'] }] },
     },
   ];
+}
+
+export interface SnapshotFacts {
+  readonly namespace?: string;
+  readonly finalizers?: readonly string[];
+  readonly deleting?: 'yes';
+  readonly ready?: boolean;
+  readonly restoreSize?: string | undefined;
+  /** Null: the snapshot has none. */
+  readonly status?: VolumeSnapshot['status'] | null;
+}
+
+/** The snapshot `daily`, ready, of 5 GiB. */
+export function aSnapshot(facts: SnapshotFacts = {}): VolumeSnapshot {
+  const { ready = true } = facts;
+  const size = Object.hasOwn(facts, 'restoreSize') ? facts.restoreSize : '5Gi';
+  const status = facts.status ?? {
+    boundVolumeSnapshotContentName: 'content-daily',
+    readyToUse: ready,
+    ...(size === undefined ? {} : { restoreSize: size }),
+  };
+  const finalizers = facts.finalizers ?? [];
+  return {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshot',
+    metadata: {
+      name: 'daily',
+      namespace: facts.namespace ?? 'team',
+      uid: 'uid-daily',
+      ...(finalizers.length === 0 ? {} : { finalizers }),
+      ...(facts.deleting === 'yes' ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
+    },
+    spec: { source: { persistentVolumeClaimName: 'origin' } },
+    ...(facts.status === null ? {} : { status }),
+  };
+}
+
+export interface ContentFacts {
+  readonly namespace?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: VolumeSnapshotContent['status'] | null;
+}
+
+/** The content of `aSnapshot`. */
+export function aContent(facts: ContentFacts = {}): VolumeSnapshotContent {
+  return {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshotContent',
+    metadata: { name: 'content-daily', uid: 'uid-content', annotations: facts.annotations ?? {} },
+    spec: {
+      deletionPolicy: 'Delete',
+      driver: driverName,
+      sourceVolumeMode: 'Filesystem',
+      volumeSnapshotRef: {
+        kind: 'VolumeSnapshot',
+        namespace: facts.namespace ?? 'team',
+        name: 'daily',
+        uid: 'uid-daily',
+      },
+      ...facts.spec,
+    },
+    ...(facts.status === null
+      ? {}
+      : { status: facts.status ?? { readyToUse: true, snapshotHandle: 'snapshot-handle' } }),
+  };
+}
+
+/** The bound claim `origin`, which others are cloned from. */
+export function anOrigin(facts: ClaimFacts & { readonly namespace?: string } = {}): PersistentVolumeClaim {
+  const claim = aClaim({ name: 'origin', ...facts, spec: { volumeName: 'pv-origin', ...facts.spec } });
+  const metadata = { ...claim.metadata, namespace: facts.namespace ?? 'team' };
+  return { ...claim, metadata, status: { phase: 'Bound' } };
+}
+
+/** The PersistentVolume of `anOrigin`. */
+export function aBoundVolume(facts: VolumeFacts & { readonly namespace?: string } = {}): PersistentVolume {
+  return aVolume({
+    name: 'pv-origin',
+    phase: 'Bound',
+    ...facts,
+    spec: {
+      claimRef: {
+        kind: 'PersistentVolumeClaim',
+        namespace: facts.namespace ?? 'team',
+        name: 'origin',
+        uid: 'uid-origin',
+      },
+      csi: { driver: driverName, volumeHandle: 'origin-handle' },
+      ...facts.spec,
+    },
+  });
+}
+
+/** Permits the claims of namespace `team` to use everything of the kind in the namespace. */
+export function aGrant(namespace: string, to: { readonly group: string; readonly kind: string }): ReferenceGrant {
+  return {
+    apiVersion: 'gateway.networking.k8s.io/v1beta1',
+    kind: 'ReferenceGrant',
+    metadata: { name: 'grant', namespace },
+    spec: { from: [{ group: '', kind: 'PersistentVolumeClaim', namespace: 'team' }], to: [to] },
+  };
 }

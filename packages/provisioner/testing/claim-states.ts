@@ -2,10 +2,12 @@
 /** States of the claim loop for the tests of its table: by default a live claim without an entry in memory; options change it. */
 import type { Volume } from '@csi-sidecars/csi';
 import type { StorageClass } from '@csi-sidecars/runtime';
+import { ok, type Result } from '@csi-sidecars/volume';
 import { aClaim, aClass, aDriver, type ClaimFacts, someSettings } from './builders.ts';
 import { annotations } from '../src/names.ts';
+import { toDataSource } from '../src/source/data-source.ts';
 import type { CreateOutcome } from '../src/claim/outcome.ts';
-import type { Plan, PlanAnswer } from '../src/claim/plan.ts';
+import type { Plan, PlanAnswer, Shape } from '../src/claim/plan.ts';
 import {
   type Action,
   type ClaimContext,
@@ -41,7 +43,7 @@ export const plan: Plan = {
 };
 export const planned: PlanAnswer = { kind: 'planned', plan };
 export const withSecret: Plan = { ...plan, secrets: { ...noSecrets, provisioner: secret } };
-export const pinned: Pinned = { plan, request: plan.request };
+export const pinned: Pinned = { plan, request: plan.request, isConfirmed: false };
 const volume: Volume = {
   volume_id: 'v1',
   capacity_bytes: '100',
@@ -57,7 +59,15 @@ export const full = { row: 'O2', kind: 'reschedule', message: 'full' } as const;
 export const ambiguous = { row: 'O1', kind: 'ambiguous', message: 'late', isAnswer: true } as const;
 export const unreached = { row: 'O1', kind: 'ambiguous', message: 'no connection', isAnswer: false } as const;
 export const malformed = { row: 'O6', kind: 'malformed', message: 'odd' } as const;
-export const tooSmall = { row: 'O8', kind: 'tooSmall', message: 'small', volumeId: 'v1' } as const;
+export const unusable = { row: 'O8', kind: 'unusable', message: 'small', volumeId: 'v1' } as const;
+
+const shape: Result<Shape> = ok({
+  volumeName: 'pvc-uid-data',
+  requiredBytes: 100n,
+  capabilities: [],
+  fsType: '',
+  attributesClass: '',
+});
 
 /** A state, with short names for memory and plan. */
 export interface StateFacts extends Partial<ClaimState> {
@@ -84,6 +94,8 @@ export function state(facts: StateFacts = {}, claim: ClaimFacts = {}): ClaimStat
     volume: { kind: 'none' },
     volumeName: 'pvc-uid-data',
     infeasibleForMs: 0,
+    dataSource: toDataSource(aClaim(claim), { features: context.settings.features, isGranted: () => false }),
+    shape: () => shape,
     plan: () => answer,
     ...nothingLearned,
     ...others,

@@ -22,9 +22,11 @@ import {
   type RunningController,
   type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
+import { snapshotTypes } from '@csi-sidecars/volume/testing';
 import { createProvisioner } from '../src/provisioner.ts';
 import { clusterRules } from '../src/rbac.ts';
 import type { ProvisionerSettings } from '../src/settings.ts';
+import { referenceGrants } from '../src/source/grants.ts';
 import { aClass, driverName, someSettings } from './builders.ts';
 
 export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'>> {
@@ -36,6 +38,8 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   readonly model?: Partial<Settings>;
   /** Objects that are in the API server before the provisioner starts. */
   readonly seed?: readonly KubeObject[];
+  /** `absent`: the cluster does not know snapshots. */
+  readonly snapshotApi?: 'absent';
   /** Default: exactly the rules of `rbac.ts`. */
   readonly rules?: readonly AccessRule[];
   /** `written` to the API server by the real recorder. Default `lines`. */
@@ -75,7 +79,13 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
   return toFixture(await process.run(provisioner), { events: events.lines, driverEvents: driverEvents.lines });
 }
 
-function clusterOf({ topology = 'off', controller, model, rules = clusterRules }: FixtureOptions): TestCluster {
+function clusterOf({
+  topology = 'off',
+  controller,
+  model,
+  snapshotApi,
+  rules = clusterRules,
+}: FixtureOptions): TestCluster {
   const plugin = allCapabilities.plugin.filter(
     (name) => topology === 'on' || name !== 'VOLUME_ACCESSIBILITY_CONSTRAINTS',
   );
@@ -84,11 +94,14 @@ function clusterOf({ topology = 'off', controller, model, rules = clusterRules }
     plugin,
     controller: controller ?? (['CREATE_DELETE_VOLUME', 'MODIFY_VOLUME'] as const),
   };
-  return createTestCluster({
+  const cluster = createTestCluster({
     serviceAccount: 'csi:provisioner',
     rules,
     driver: { name: driverName, capabilities, ...model },
   });
+  if (snapshotApi !== 'absent') cluster.server.addTypes(...snapshotTypes);
+  cluster.server.addTypes({ ...referenceGrants, custom: true, status: 'absent' });
+  return cluster;
 }
 
 function toFixture(running: RunningController, events: Pick<Fixture, 'events' | 'driverEvents'>): Fixture {

@@ -6,7 +6,7 @@ import {
   ExitError,
   exitCodes,
   orExit,
-  overCaches,
+  leadingWork,
   type ProgramDeps,
   runSidecar,
   usesAttributesClasses,
@@ -36,7 +36,7 @@ export function runResizer(deps: ProgramDeps): Promise<number> {
       const { channel, name } = context;
       return {
         lockName: lockNameOf(name),
-        run: overCaches(context, (ports) => {
+        run: leadingWork(context, (ports) => {
           const events = createEventRecorder(ports, { component: `external-resizer ${name}` });
           const resizer = createResizer({ ...ports, channel, events }, { driver, settings });
           return {

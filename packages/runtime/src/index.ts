@@ -15,6 +15,7 @@ export type {
   Cache,
   Caches,
   Change,
+  ConcludedRun,
   Conclusion,
   EndedRun,
   Loop,

@@ -21,7 +21,6 @@ export { createLogger } from './log/create-logger.ts';
 export type { LoggerDeps, LoggerOptions } from './log/create-logger.ts';
 export { goQuote } from './log/go-quote.ts';
 export { jsonOf } from './log/klog-text.ts';
-export { createLineWriter } from './log/line-writer.ts';
 export type { LineWriter, Sink } from './log/line-writer.ts';
 export { createLogTime } from './log/log-time.ts';
 export { openLog } from './log/open-log.ts';
@@ -43,7 +42,7 @@ export { createElectionMetrics } from './lease/election-report.ts';
 export { leaderHealthRoute } from './lease/health-route.ts';
 export { createLeaderElector } from './lease/leader-elector.ts';
 export type { LeaderElector } from './lease/leader-elector.ts';
-export { leaseIdentity, leaseName, leaseNamespace } from './lease/names.ts';
+export { leaseIdentity, leaseName } from './lease/names.ts';
 // Queues, workers and caches.
 export { runWhenSynced } from './controller/run-when-synced.ts';
 export { runWorkers } from './controller/workers.ts';
@@ -53,8 +52,6 @@ export { createInformer } from './informer/create-informer.ts';
 export type { Handler } from './informer/informer.ts';
 export { createWorkQueue } from './workqueue/create-work-queue.ts';
 export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
-export { createSlowSet } from './workqueue/slow-set.ts';
-export type { SlowSet } from './workqueue/slow-set.ts';
 export type { WorkQueue } from './workqueue/workqueue.ts';
 // The wire.
 export { parseJson, parseJsonText } from './api/json.ts';

@@ -48,7 +48,7 @@ export { ExitError, exitCodes, orExit } from './process/exit.ts';
 export { connectDriver } from './process/driver.ts';
 export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
 export { runMain } from './process/run-main.ts';
-export { overCaches } from './process/over-caches.ts';
+export { leadingWork } from './process/leading-work.ts';
 export { runSmall } from './process/run-small.ts';
 export type { ProcessDeps } from './process/run-in-process.ts';
 export { runControllerProgram } from './process/run-controller-program.ts';

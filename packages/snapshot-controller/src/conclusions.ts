@@ -3,6 +3,7 @@
 import {
   type Attempt,
   type Conclusion as RuntimeConclusion,
+  type EventRecorder,
   isFailed,
   type KubeObject,
   type Outcome,
@@ -45,4 +46,10 @@ export function fail<T extends KubeObject>(
     return conclude(row, retry(new Error(problem.message, { cause: errorSaved.failure })), ...events);
   }
   return conclude(row, outcome ?? retry(new Error(problem.message)), ...events);
+}
+
+/** The events of a run that has ended, about the object that it was about. */
+export function recordEvents(recorder: EventRecorder, object: KubeObject | undefined, { events }: Conclusion): void {
+  if (object === undefined) return;
+  for (const event of events) recorder.record(object, event);
 }

@@ -5,7 +5,7 @@ import {
   type ControllerContext,
   ExitError,
   exitCodes,
-  overCaches,
+  leadingWork,
   type ProgramDeps,
   runControllerProgram,
 } from '@csi-sidecars/sidecar';
@@ -39,7 +39,7 @@ export function runSnapshotController(deps: ProgramDeps): Promise<number> {
       prepare: async (context, settings) => ({
         lockName,
         // As upstream's, the page of metrics shows operations and nothing of queues and caches.
-        run: overCaches({ ...context, metrics: noMetrics }, (ports) => {
+        run: leadingWork({ ...context, metrics: noMetrics }, (ports) => {
           const events = createEventRecorder(ports, { component });
           const { metrics: operationMetrics } = context;
           const controller = createSnapshotController({ ...ports, events, operationMetrics }, settings);

@@ -63,7 +63,7 @@ function metadataOf(
   };
 }
 
-/** Of the claim `data`, with the class `gold`. */
+/** A snapshot of the claim `data`, with the class `gold`. */
 export function aSnapshot(options: Overrides<VolumeSnapshot> = {}): VolumeSnapshot {
   return {
     apiVersion: 'snapshot.storage.k8s.io/v1',

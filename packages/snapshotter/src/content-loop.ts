@@ -64,9 +64,8 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
     observe: (caches, key) => observe(kind, caches, key),
     decide,
     perform: performers(context, kind),
-    onEnd: ({ concluded }) => {
-      const content = concluded?.state.content;
-      if (content !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(content, event);
+    onConclude: ({ state: { content }, conclusion }) => {
+      if (content !== undefined) for (const event of conclusion.events ?? []) events.record(content, event);
     },
   });
 }

@@ -138,7 +138,7 @@ export interface Planned<Request> {
 export interface ContentKind<T extends ContentTypes> {
   readonly resource: Resource<T['content']>;
   readonly classes: Resource<T['class']>;
-  /** Of the queue, in metrics and log lines. */
+  /** The name of the queue in metrics and log lines. */
   readonly queueName: string;
   readonly finalizer: string;
   readonly annotations: ContentAnnotations;

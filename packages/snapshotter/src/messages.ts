@@ -5,7 +5,7 @@ import { goQuote, type RecordedEvent } from '@csi-sidecars/runtime';
 export interface Messages {
   /** Reason and beginning of a failure of the first attempt to take a snapshot. */
   readonly creating: Procedure;
-  /** Of every later one, and of queries. */
+  /** The same for later attempts, and for queries. */
   readonly checking: Procedure;
   readonly deleteReason: string;
   /** `snapshot` or `group snapshot`. */
@@ -23,7 +23,7 @@ export interface Messages {
   readonly noQueryClass: (className: string, name: string) => string;
   readonly noQueryReference: (name: string, cause: string) => string;
   readonly noQuerySecret: (name: string, cause: string) => string;
-  /** Of a member of a group. */
+  /** The secret of a member of a group could not be read. */
   readonly noMemberSecret: (name: string, cause: string) => string;
   readonly notQueried: (name: string, cause: string) => string;
   readonly noVolume: (name: string) => string;

@@ -6,7 +6,7 @@ import {
   ExitError,
   exitCodes,
   orExit,
-  overCaches,
+  leadingWork,
   type ProgramDeps,
   runSidecar,
   type SidecarContext,
@@ -40,7 +40,7 @@ export function runSnapshotter(deps: ProgramDeps): Promise<number> {
       const settings = toSettings(started.values, { nodeName, groupSnapshots });
       return {
         lockName: lockNameOf(name),
-        run: overCaches(context, (ports) => {
+        run: leadingWork(context, (ports) => {
           const events = createEventRecorder(ports, { component: `csi-snapshotter ${name}` });
           const snapshotter = createSnapshotter({ ...ports, channel, events }, { driver, settings });
           return {

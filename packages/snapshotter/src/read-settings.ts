@@ -13,7 +13,7 @@ export function refusedFlags(values: SnapshotterValues): string | undefined {
   return refusedNames(values, 'snapshot');
 }
 
-/** Of flags that matter only while group snapshots are on. */
+/** Refuses values of flags that matter only while group snapshots are on. */
 export function refusedGroupFlags(values: SnapshotterValues): string | undefined {
   return refusedNames(values, 'groupsnapshot');
 }

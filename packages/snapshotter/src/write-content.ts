@@ -19,7 +19,7 @@ import type { ContentKind, ContentTypes, StatusChange } from './content-types.ts
 
 export interface Writing<T extends ContentTypes> extends Pick<LoopPorts, 'client' | 'clock' | 'random'> {
   readonly kind: ContentKind<T>;
-  readonly contents: Cache<T['content']>;
+  readonly contents: Pick<Cache<T['content']>, 'remember'>;
   readonly signal: AbortSignal;
 }
 

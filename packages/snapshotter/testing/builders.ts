@@ -59,14 +59,14 @@ interface ContentOptions {
   readonly driver?: string;
   /** Null: it names none. */
   readonly className?: string | null;
-  /** Of the snapshot; empty: not bound. */
+  /** The UID of the snapshot; empty: the content is not bound. */
   readonly refUid?: string;
 }
 
 export interface SnapshotContentOptions extends ContentOptions {
   /** Null: it names none. */
   readonly volume?: string | null;
-  /** Of a pre-provisioned snapshot. */
+  /** The handle of a pre-provisioned snapshot. */
   readonly handle?: string;
   readonly status?: VolumeSnapshotContent['status'];
 }
@@ -107,7 +107,7 @@ export function aContent(options: SnapshotContentOptions = {}): VolumeSnapshotCo
 
 export interface GroupContentOptions extends ContentOptions {
   readonly volumes?: readonly string[];
-  /** Of a pre-provisioned group. */
+  /** The handles of a pre-provisioned group. */
   readonly handles?: { readonly volumeGroupSnapshotHandle: string; readonly volumeSnapshotHandles: readonly string[] };
   readonly status?: VolumeGroupSnapshotContent['status'];
 }
@@ -174,7 +174,7 @@ export const groupDeletionSecret: Readonly<Record<string, string>> = {
   [snapshotAnnotations.groupDeletionSecretName]: 'key',
   [snapshotAnnotations.groupDeletionSecretNamespace]: 'vault',
 };
-/** Of the content of a group's member. */
+/** Annotations of the content of a group's member. */
 export const memberOf: Readonly<Record<string, string>> = { [snapshotAnnotations.groupHandle]: 'group-1' };
 
 export function csiFailure(

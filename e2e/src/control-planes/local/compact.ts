@@ -9,7 +9,7 @@ export async function compact({ ports }: Layout): Promise<void> {
     if (status !== 200) throw new Error(`etcd ${path}: ${status} ${text}`);
     return JSON.parse(text);
   };
-  // Any read tells the current revision.
+  // Any read returns the current revision.
   const key = Buffer.from('/').toString('base64');
   const { header } = (await call('range', { key, limit: '1' })) as { readonly header: { readonly revision: string } };
   await call('compaction', { revision: header.revision, physical: true });

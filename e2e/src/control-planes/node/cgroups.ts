@@ -35,7 +35,7 @@ export function createCgroups(name: string): NodeCgroups {
 /** One that may be there already, in part or in whole. */
 export function openCgroups(name: string): NodeCgroups {
   const bases = basesOf(name);
-  // Any hierarchy does for telling who is there.
+  // The processes can be listed through any hierarchy.
   const counted = bases.find((base) => base.includes('/pids/')) ?? bases[0]!;
   const folders = (): readonly string[] => bases.flatMap(tree);
   const processesIn = (paths: readonly string[]): readonly number[] => [...new Set(paths.flatMap(members))];

@@ -21,7 +21,7 @@ import type { ScenarioContext } from '../context.ts';
 import { aClaim, aPod } from '../objects.ts';
 import type { Scenario } from '../scenario.ts';
 import { holdingsOf } from './holders.ts';
-import { planKills } from './kills.ts';
+import { planKills, twentyKills } from './kills.ts';
 import { createDisruption, share } from './disruption.ts';
 import { deleteClaimsInsistently, insist, unlessThere } from './volumes.ts';
 
@@ -55,10 +55,10 @@ export const attachmentChaos: readonly Scenario[] = [
       const names = Array.from({ length: volumes }, (_, index) => `volume-${index}`);
       await Promise.all(names.map((name) => ctx.create(persistentVolumeClaims, claimOf(ctx, name))));
       const random = seededRandom(ctx.testRun.seed);
-      const plan = planKills(random);
+      const plan = planKills(random, twentyKills('csi-attacher'));
       const methods = ['ControllerPublishVolume', 'ControllerUnpublishVolume'];
       // A kill takes a while, and must still hit calls.
-      const disruption = createDisruption(ctx, { sidecar, methods, slowness: 3 });
+      const disruption = createDisruption(ctx, { sidecars: { 'csi-attacher': sidecar }, methods, slowness: 3 });
       const fleetOfPods = createPods(ctx);
 
       await disruption.disturb(plan.slice(0, kills.attaching), (part) =>
@@ -97,7 +97,7 @@ export const attachmentChaos: readonly Scenario[] = [
       const [published, unpublished] = [await publishCalls(ctx.driver), await unpublishCalls(ctx.driver)];
       const { early, ...holdings } = holdingsOf({ published, unpublished });
       assert.deepEqual(holdings, { breaches: [], left: [] });
-      ctx.note(await disruption.assertHits());
+      ctx.note(await disruption.assertHits({ driver: 5, 'csi-attacher': 5 }));
       ctx.note(
         `seed ${ctx.testRun.seed}: ${published.length} attachments and ${unpublished.length} detachments asked for`,
       );

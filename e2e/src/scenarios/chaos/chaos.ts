@@ -3,7 +3,7 @@
 import { seededRandom } from '@csi-sidecars/runtime/testing';
 import { createClass } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { planKills } from './kills.ts';
+import { planKills, twentyKills } from './kills.ts';
 import { createDisruption, share } from './disruption.ts';
 import {
   assertOneVolumeEach,
@@ -36,8 +36,11 @@ export const chaos: readonly Scenario[] = [
       });
       const className = await createClass(ctx);
       const names = Array.from({ length: claims }, (_, index) => `claim-${index}`);
-      const plan = planKills(seededRandom(ctx.testRun.seed));
-      const disruption = createDisruption(ctx, { sidecar, methods: ['CreateVolume', 'DeleteVolume'] });
+      const plan = planKills(seededRandom(ctx.testRun.seed), twentyKills('csi-provisioner'));
+      const disruption = createDisruption(ctx, {
+        sidecars: { 'csi-provisioner': sidecar },
+        methods: ['CreateVolume', 'DeleteVolume'],
+      });
 
       await disruption.disturb(plan.slice(0, killsWhileCreating), (part) =>
         createClaimsInsistently(ctx, className, share(names, part)),
@@ -50,7 +53,7 @@ export const chaos: readonly Scenario[] = [
       await disruption.calm();
       await untilNothingIsLeft(ctx);
 
-      ctx.note(await disruption.assertHits());
+      ctx.note(await disruption.assertHits({ driver: 5, 'csi-provisioner': 5 }));
     },
   },
 ];

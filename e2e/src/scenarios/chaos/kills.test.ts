@@ -2,14 +2,16 @@
 import { seededRandom } from '@csi-sidecars/runtime/testing';
 import type { RecordedCall } from '@csi-sidecars/test-driver';
 import { expect, it } from 'vitest';
-import { callsHit, planKills } from './kills.ts';
+import { callsHit, planKills, twentyKills } from './kills.ts';
 
 it('given a seed, then the plan is the same every time: twenty kills of three victims', () => {
-  const plan = planKills(seededRandom(1));
-  expect(planKills(seededRandom(1))).toEqual(plan);
-  expect(planKills(seededRandom(2))).not.toEqual(plan);
+  const counts = twentyKills('csi-attacher');
+  const plan = planKills(seededRandom(1), counts);
+  expect(planKills(seededRandom(1), counts)).toEqual(plan);
+  expect(planKills(seededRandom(2), counts)).not.toEqual(plan);
   expect(plan.length).toBe(20);
-  expect(new Set(plan.map(({ victim }) => victim)).size).toBe(3);
+  const killed = (victim: string): number => plan.filter((kill) => kill.victim === victim).length;
+  expect(['driver', 'csi-attacher', 'kube-apiserver'].map(killed)).toEqual([8, 8, 4]);
 });
 
 it('given a killed driver, then it has hit the calls that began in that run and never ended', () => {
@@ -24,7 +26,7 @@ it('given a killed driver, then it has hit the calls that began in that run and 
 it('given another victim, then it has hit the calls that a running driver was executing at that time', () => {
   const kills = [
     { victim: 'driver', atMs: 100, goneMs: 101 },
-    { victim: 'sidecar', atMs: 200, goneMs: 202 },
+    { victim: 'csi-attacher', atMs: 200, goneMs: 202 },
   ] as const;
   const calls = [call(1, 90), call(2, 190, 199), call(3, 190, 250), call(4, 201, 260)];
   expect(callsHit(kills, calls)[1]?.map(({ seq }) => seq)).toEqual([3]);

@@ -6,8 +6,10 @@
  */
 import type { Random } from '@csi-sidecars/runtime';
 import type { RecordedCall } from '@csi-sidecars/test-driver';
+import type { ControllerName } from '../../processes/program.ts';
 
-export type Victim = 'driver' | 'sidecar' | 'kube-apiserver';
+export type Victim = 'driver' | 'kube-apiserver' | ControllerName;
+export type KillCounts = Readonly<Partial<Record<Victim, number>>>;
 
 export interface PlannedKill {
   readonly victim: Victim;
@@ -23,11 +25,14 @@ export interface Kill {
   readonly goneMs: number;
 }
 
-const counts: Readonly<Record<Victim, number>> = { driver: 8, sidecar: 8, 'kube-apiserver': 4 };
+/** Twenty kills, where one sidecar is under test. */
+export const twentyKills = (sidecar: ControllerName): KillCounts => ({ driver: 8, [sidecar]: 8, 'kube-apiserver': 4 });
 
-export function planKills(random: Random): readonly PlannedKill[] {
+export function planKills(random: Random, counts: KillCounts): readonly PlannedKill[] {
   const between = (from: number, to: number): number => Math.round(from + random.next() * (to - from));
-  const victims = (Object.keys(counts) as Victim[]).flatMap((victim) => Array<Victim>(counts[victim]).fill(victim));
+  const victims = (Object.keys(counts) as Victim[]).flatMap((victim) =>
+    Array<Victim>(counts[victim] ?? 0).fill(victim),
+  );
   return shuffled(victims, random).map((victim) => ({
     victim,
     afterMs: between(50, 800),

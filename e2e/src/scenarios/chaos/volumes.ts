@@ -11,6 +11,7 @@ import {
 import { createCalls } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
 import { createClaim } from '../provisioner/steps.ts';
+import { assertRepeatable } from './repeatable.ts';
 
 const convergeMs = 120_000;
 
@@ -54,25 +55,9 @@ export async function assertOneVolumeEach(ctx: ScenarioContext, count: number): 
     objects.map(({ spec }) => spec?.csi?.volumeHandle ?? '').toSorted(),
     stored.map(({ id }) => id).toSorted(),
   );
-  await assertRepeatable(ctx, new Set(wanted));
-}
-
-/**
- * No two calls can have created two volumes for one claim: repeated calls had the same arguments, under
- * the claim's own name, and was answered with the same volume.
- */
-async function assertRepeatable(ctx: ScenarioContext, names: ReadonlySet<string>): Promise<void> {
-  const byName = Map.groupBy(await createCalls(ctx.driver), ({ request }) => request.name);
-  for (const [name, calls] of byName) {
-    assert.ok(names.has(name), `a volume ${name} was asked for, which belongs to no claim`);
-    for (const { request } of calls) assert.deepEqual(request, calls[0]?.request);
-    const ids = calls.flatMap(({ outcome }) =>
-      outcome?.kind === 'answered'
-        ? [(outcome.response as { readonly volume?: { readonly volume_id?: string } }).volume?.volume_id]
-        : [],
-    );
-    assert.ok(new Set(ids).size <= 1, `${name} was made as ${ids.join(', ')}`);
-  }
+  const idOf = (response: unknown): string | undefined =>
+    (response as { readonly volume?: { readonly volume_id?: string } }).volume?.volume_id;
+  assertRepeatable(await createCalls(ctx.driver), { names: new Set(wanted), idOf });
 }
 
 export async function untilNothingIsLeft(ctx: ScenarioContext): Promise<void> {

@@ -52,9 +52,9 @@ export const secrecy: readonly Scenario[] = [
       };
       assert.ok(places['log']!.length > 0 && places['metrics']!.includes('csi_'), 'there is something to look at');
       const encoded = Buffer.from(canary).toString('base64');
-      const telling = Object.entries(places).filter(([, text]) => text.includes(canary) || text.includes(encoded));
+      const leaks = Object.entries(places).filter(([, text]) => text.includes(canary) || text.includes(encoded));
       assert.deepEqual(
-        telling.map(([place]) => place),
+        leaks.map(([place]) => place),
         [],
       );
     },

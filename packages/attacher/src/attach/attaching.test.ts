@@ -17,7 +17,7 @@ import { annotations } from '../names.ts';
 const published = 'ControllerPublishVolume volume-1 id-of-node1 OK';
 const marked = 'patch volumeattachments va1 200';
 const saved = 'patch volumeattachments/status va1 200';
-const guarded = 'patch persistentvolumes pv1 200';
+const protectedVolume = 'patch persistentvolumes pv1 200';
 const inline = (spec: object): AttachmentFacts => ({ source: { inlineVolumeSpec: spec } });
 const csi = { driver: driverName, volumeHandle: 'volume-1' };
 
@@ -71,7 +71,7 @@ describe('the order of writes', () => {
 
   it('[attacher#3] given a volume without our finalizer, then the volume is patched first', async () => {
     const a = await attacherWith(anAttachment(), aVolume({ finalizers: ['other/x'] }), aCsiNode());
-    expect(a.writes()).toEqual([guarded, marked, saved]);
+    expect(a.writes()).toEqual([protectedVolume, marked, saved]);
     expect(a.volume()?.metadata?.finalizers).toEqual(['other/x', finalizer]);
   });
 
@@ -219,7 +219,7 @@ describe('errors before anything is published', () => {
     expect(errorOf(a)).toMatch(/^could not add PersistentVolume finalizer: /);
     expect(a.calls()).toEqual([]);
     await a.clock.advance(1_200);
-    expect(a.writes()).toEqual([saved, guarded, marked, saved]);
+    expect(a.writes()).toEqual([saved, protectedVolume, marked, saved]);
     expect([errorOf(a), a.calls()]).toEqual([undefined, [published]]);
   });
 
@@ -229,14 +229,14 @@ describe('errors before anything is published', () => {
     const a = await attacherWith(anAttachment(), nfs, aCsiNode());
     expect([errorOf(a), a.writes()]).toEqual([
       'pv spec contained non-csi source that was not migrated',
-      [guarded, saved],
+      [protectedVolume, saved],
     ]);
     neverMarked(a);
   });
 
   it('[attacher#13] given a volume whose CSI source names another driver, then it is published and unpublished all the same', async () => {
     const a = await attacherWith(anAttachment(), aVolume({ csi: { driver: 'other' }, finalizers: [] }), aCsiNode());
-    expect([a.writes(), a.calls()]).toEqual([[guarded, marked, saved], [published]]);
+    expect([a.writes(), a.calls()]).toEqual([[protectedVolume, marked, saved], [published]]);
     a.delete();
     await a.settle();
     expect([a.attachment(), a.publishedOn()]).toEqual([undefined, []]);

@@ -126,12 +126,18 @@ it.each<{ action: StepAction; body: object }>([
 
 it('given the actions that read or write other objects, then their requests carry the signal of the run', async () => {
   const found = await requestsOf({ row: 'A3', kind: 'findVolume', name: 'pv1' });
-  const guarded = await requestsOf({ row: 'A6', kind: 'addVolumeFinalizer', volume: aVolume({ finalizers: [] }) });
+  const protectedVolume = await requestsOf({
+    row: 'A6',
+    kind: 'addVolumeFinalizer',
+    volume: aVolume({ finalizers: [] }),
+  });
   const read = await requestsOf({ row: 'A9', kind: 'readSecrets', reference: { namespace: 'ns', name: 's' } });
   expect(found.requests).toEqual([{ detail: { fieldSelector: 'metadata.name=pv1' }, isOfTheRun: true }]);
-  expect(guarded.requests).toEqual([{ detail: expect.objectContaining({ type: 'strategic' }), isOfTheRun: true }]);
+  expect(protectedVolume.requests).toEqual([
+    { detail: expect.objectContaining({ type: 'strategic' }), isOfTheRun: true },
+  ]);
   expect(read.requests).toEqual([{ detail: { namespace: 'ns', name: 's' }, isOfTheRun: true }]);
-  expect(guarded.context.memory.volumeFinalizers.size).toBe(0);
+  expect(protectedVolume.context.memory.volumeFinalizers.size).toBe(0);
 });
 
 it('given an attachment that is gone, when it is marked, then the missing object is not a failure', async () => {

@@ -49,7 +49,7 @@ interface ComparingOptions {
 const onNode1: ListVolumesResponseInput = {
   entries: [{ volume: { volume_id: 'volume-1' }, status: { published_node_ids: ['id-of-node1'] } }],
 };
-const nowhere: ListVolumesResponseInput = { entries: [] };
+const emptyList: ListVolumesResponseInput = { entries: [] };
 
 function comparing(
   seed: readonly VolumeAttachment[],
@@ -108,7 +108,7 @@ const isAttached = anAttachment(attached);
 
 describe('a pass', () => {
   it('given an attached volume that the driver does not list, then its attachment is forced, enqueued and logged', async () => {
-    const c = comparing([isAttached], [nowhere]);
+    const c = comparing([isAttached], [emptyList]);
     await c.clock.advance(1_000);
     expect([c.enqueued, c.runs.isForced(isAttached)]).toEqual([['va1'], true]);
     expect(c.logger.lines).toEqual([
@@ -162,7 +162,7 @@ describe('a pass', () => {
 
   it('[attacher#123] given a second page that fails, then nothing of the first is used, and the next pass comes after the pause', async () => {
     const broken = new CsiError({ code: 'Internal', method: '/csi.v1.Controller/ListVolumes', detail: 'broken' });
-    const c = comparing([isAttached], [{ ...nowhere, next_token: 'p2' }, broken, onNode1]);
+    const c = comparing([isAttached], [{ ...emptyList, next_token: 'p2' }, broken, onNode1]);
     await c.clock.advance(2_000);
     expect([c.enqueued, c.logger.lines]).toEqual([
       [],
@@ -174,7 +174,7 @@ describe('a pass', () => {
   });
 
   it('[attacher#124] given an attachment of another driver, then it is skipped without a log line', async () => {
-    const c = comparing([anAttachment({ ...attached, attacher: 'other' })], [nowhere]);
+    const c = comparing([anAttachment({ ...attached, attacher: 'other' })], [emptyList]);
     await c.clock.advance(1_000);
     expect([c.enqueued, c.logger.lines]).toEqual([[], []]);
     await c.stop();
@@ -182,7 +182,7 @@ describe('a pass', () => {
 
   it('[attacher#125,126] given an attachment whose volume is unknown, then it is skipped, the reason is logged, and the others are compared', async () => {
     const lost = anAttachment({ ...attached, name: 'lost', source: { persistentVolumeName: 'gone' } });
-    const c = comparing([lost, isAttached], [nowhere]);
+    const c = comparing([lost, isAttached], [emptyList]);
     await c.clock.advance(1_000);
     expect(c.enqueued).toEqual(['va1']);
     expect(c.logger.lines.find(({ kind }) => kind === 'error')?.facts).toEqual({
@@ -193,7 +193,7 @@ describe('a pass', () => {
   });
 
   it('[attacher#127] given a volume that is attached while the driver lists, then its attachment is not forced in this pass', async () => {
-    const c = comparing([anAttachment()], [onNode1, nowhere]);
+    const c = comparing([anAttachment()], [onNode1, emptyList]);
     await c.clock.advance(500);
     await c.run(isAttached, Promise.resolve(done));
     c.attachments[0] = isAttached;
@@ -220,7 +220,7 @@ describe('a pass', () => {
   });
 
   it('given a run without a call to the driver while the driver lists, then its attachment is compared', async () => {
-    const c = comparing([isAttached], [nowhere]);
+    const c = comparing([isAttached], [emptyList]);
     await c.clock.advance(500);
     c.runs.end(attachmentKey(isAttached), done);
     await c.clock.advance(500);
@@ -229,7 +229,7 @@ describe('a pass', () => {
   });
 
   it('[attacher#128] given an attachment that is gone when the list arrives, then it is neither forced nor enqueued', async () => {
-    const c = comparing([isAttached], [nowhere]);
+    const c = comparing([isAttached], [emptyList]);
     await c.clock.advance(500);
     c.attachments.pop();
     await c.clock.advance(500);
@@ -255,7 +255,7 @@ describe('a pass', () => {
   );
 
   it('given a forced attachment, when the driver lists its volume again, then it is not forced any more', async () => {
-    const c = comparing([isAttached], [nowhere, onNode1]);
+    const c = comparing([isAttached], [emptyList, onNode1]);
     await c.clock.advance(1_000);
     expect(c.runs.isForced(isAttached)).toBe(true);
     await c.clock.advance(61_000);
@@ -265,7 +265,7 @@ describe('a pass', () => {
   });
 
   it('given a forced attachment, when its volume is unknown in the next pass, then it stays forced', async () => {
-    const c = comparing([isAttached], [nowhere]);
+    const c = comparing([isAttached], [emptyList]);
     await c.clock.advance(1_000);
     c.attachments[0] = anAttachment({ ...attached, source: { persistentVolumeName: 'gone' } });
     await c.clock.advance(61_000);
@@ -278,7 +278,7 @@ describe('a pass', () => {
 describe('passes', () => {
   it('given a gate that is closed, then the driver is not called before it opens', async () => {
     const opened = Promise.withResolvers<void>();
-    const c = comparing([isAttached], [nowhere], { gate: { open: false, whenOpen: () => opened.promise } });
+    const c = comparing([isAttached], [emptyList], { gate: { open: false, whenOpen: () => opened.promise } });
     await c.clock.advance(120_000);
     expect([c.listedAtMs, c.enqueued]).toEqual([[], []]);
     opened.resolve();
@@ -288,7 +288,7 @@ describe('passes', () => {
   });
 
   it('[attacher#134] given a pass that takes a second, then the next pass begins one whole pause after its end', async () => {
-    const c = comparing([], [nowhere]);
+    const c = comparing([], [emptyList]);
     await c.clock.advance(123_000);
     expect(c.listedAtMs).toEqual([0, 61_000, 122_000]);
     await c.stop();
@@ -297,7 +297,7 @@ describe('passes', () => {
   });
 
   it('given a process that stops while the driver lists, then nothing is forced and nothing is logged', async () => {
-    const c = comparing([isAttached], [nowhere]);
+    const c = comparing([isAttached], [emptyList]);
     await c.clock.advance(500);
     await c.stop();
     expect([c.enqueued, c.logger.lines]).toEqual([[], []]);

@@ -18,7 +18,7 @@ import {
   settling,
   show,
   state,
-  tooSmall,
+  unusable,
 } from '../../testing/claim-states.ts';
 import { driverName } from '../../testing/builders.ts';
 import { decide } from './decide.ts';
@@ -262,23 +262,23 @@ const rows: readonly Row[] = [
     state: state({ ...attempted, created: unsettledFinal, remembers: 'open', presence: 'gone', answers: ['open'] }),
     next: 'retry, failure, final answer',
   },
-  { row: 'C28', given: 'too small', state: state({ ...attempted, created: tooSmall }), next: 'cleanUp' },
+  { row: 'C28', given: 'too small', state: state({ ...attempted, created: unusable }), next: 'cleanUp' },
   {
     row: 'C29',
     given: 'too small, cleaned up',
-    state: state({ ...attempted, created: tooSmall, cleanedUp: 'yes', remembers: 'none' }),
+    state: state({ ...attempted, created: unusable, cleanedUp: 'yes', remembers: 'none' }),
     next: 'retry, Warning: small, failure',
   },
   {
     row: 'C30',
     given: 'too small, not cleaned up',
-    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }, protection),
+    state: state({ ...attempted, created: unusable, cleanedUp: { failure: 'busy', isOpen: false } }, protection),
     next: 'retry, Warning: small. Cleanup of volume pvc-uid-data failed, volume is orphaned: busy, failure',
   },
   {
     row: 'C30',
     given: 'too small, not cleaned up, no finalizer',
-    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }),
+    state: state({ ...attempted, created: unusable, cleanedUp: { failure: 'busy', isOpen: false } }),
     next: 'protect',
   },
   { row: 'C31', given: 'made', state: state({ ...attempted, created: made }), next: 'save' },
@@ -384,7 +384,7 @@ const neighbours: readonly Row[] = [
   {
     row: 'C30',
     given: 'too small, not cleaned up, deleting',
-    state: state({ ...attempted, created: tooSmall, cleanedUp: { failure: 'busy', isOpen: false } }, settling),
+    state: state({ ...attempted, created: unusable, cleanedUp: { failure: 'busy', isOpen: false } }, settling),
     next: expect.stringMatching(/^retry, Warning: small.*, failure, open answer$/s) as string,
   },
   {
@@ -403,8 +403,8 @@ it('given a volume that was made without a pinned request, when decided, then it
 it('given a volume that is too small, when decided, then it is deleted with the secrets of its request', () => {
   const secrets = { key: 'x' };
   const sent = { ...pinned, request: { ...pinned.request, secrets } };
-  expect(decide(state({ ...attempted, created: tooSmall, pinned: sent }), context)).toMatchObject({ secrets });
-  expect(decide(state({ ...attempted, created: tooSmall }), context)).toMatchObject({ secrets: {} });
+  expect(decide(state({ ...attempted, created: unusable, pinned: sent }), context)).toMatchObject({ secrets });
+  expect(decide(state({ ...attempted, created: unusable }), context)).toMatchObject({ secrets: {} });
 });
 
 describe('a claim without a bound', () => {

@@ -4,7 +4,7 @@ import { done, retry } from '@csi-sidecars/runtime';
 import { hasSelectedNode } from './claim.ts';
 import { conclude, fail, type Failure, finishSettled, stop } from './conclusions.ts';
 import * as messages from './messages.ts';
-import type { CreateOutcome, TooSmall } from './outcome.ts';
+import type { CreateOutcome, Unusable } from './outcome.ts';
 import { toPersistentVolume } from './persistent-volume.ts';
 import { mayProtect } from './protection.ts';
 import type { Action, ClaimContext, ClaimState, Conclusion, Row } from './state.ts';
@@ -30,8 +30,8 @@ export function decideAnswer(s: Answered, context: ClaimContext): Action {
     }
     case 'malformed':
       return stayOpen(s, context, { row: 'C27', message: created.message, answer: 'open' });
-    case 'tooSmall':
-      return tooSmall(s, context, created);
+    case 'unusable':
+      return unusable(s, context, created);
     case 'made':
       return made(s, context, created);
   }
@@ -63,14 +63,14 @@ function rescheduled(s: ClaimState, message: string): Action {
 }
 
 /** C28 to C30 */
-function tooSmall(s: ClaimState, context: ClaimContext, volume: TooSmall): Action {
+function unusable(s: ClaimState, context: ClaimContext, volume: Unusable): Action {
   const { message } = volume;
   if (s.cleanedUp === 'no') {
     const secrets = s.memory.kind === 'pinned' ? (s.memory.pinned.request.secrets ?? {}) : {};
     return { row: 'C28', kind: 'cleanUp', volume, secrets };
   }
   if (s.cleanedUp === 'yes') return settled(s, refused('C29', message));
-  const orphaned = messages.orphaned(message, { volumeName: s.volumeName, cause: s.cleanedUp.failure });
+  const orphaned = messages.orphaned(volume, { volumeName: s.volumeName, cause: s.cleanedUp.failure });
   return stayOpen(s, context, { row: 'C30', message: orphaned, answer: 'open' });
 }
 

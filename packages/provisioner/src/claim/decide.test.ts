@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One line per row of the claim table, up to the call: the state, and the next action. */
 import { describe, expect, it } from 'vitest';
-import { aClass, type ClaimFacts, driverName } from '../../testing/builders.ts';
+import { refuse } from '@csi-sidecars/volume';
+import {
+  aClass,
+  aContent,
+  aSnapshot,
+  type ClaimFacts,
+  driverName,
+  type SnapshotFacts,
+} from '../../testing/builders.ts';
+import { fromClaim, fromSnapshot } from '../../testing/sources.ts';
 import {
   ambiguous,
   announced,
@@ -19,13 +28,28 @@ import {
   type StateFacts,
   withSecret,
 } from '../../testing/claim-states.ts';
-import { annotations } from '../names.ts';
+import { annotations, snapshotSourceProtection } from '../names.ts';
 import { decide } from './decide.ts';
 import type { Plan } from './plan.ts';
 import type { ClaimState } from './state.ts';
 
 const kept = `; finalizer provisioning-protection.provisioner.storage.kubernetes.io/${driverName} keeps the claim for some minutes until it is known whether volume pvc-uid-data was created; to give that volume up, remove this finalizer`;
 const finals = ['final', 'final', 'final'] as const;
+
+const restoring = { spec: fromSnapshot };
+
+interface SnapshotReadFacts extends SnapshotFacts {
+  readonly snapshot?: Extract<ClaimState['source'], { kind: 'snapshot' }>['snapshot'];
+  readonly content?: 'unread';
+}
+
+function snapshotRead({ snapshot, content, ...facts }: SnapshotReadFacts = {}): ClaimState['source'] {
+  return {
+    kind: 'snapshot',
+    snapshot: snapshot ?? { kind: 'found', object: aSnapshot(facts) },
+    content: content ?? { kind: 'found', object: aContent() },
+  };
+}
 
 const rows: readonly Row[] = [
   { row: 'C1', given: 'saving without finalizer', state: state({ remembers: 'saving' }), next: 'protect' },
@@ -103,18 +127,85 @@ const rows: readonly Row[] = [
     next: 'createVolume',
   },
   {
-    row: 'C14',
-    given: 'a snapshot',
-    state: state(announced, {
-      spec: { dataSource: { kind: 'VolumeSnapshot', apiGroup: 'snapshot.storage.k8s.io', name: 's' } },
-    }),
-    next: 'done, Warning: creating a volume from VolumeSnapshot s is not supported by this provisioner, failure',
+    row: 'C18',
+    given: 'a source that the driver cannot copy',
+    state: state({ ...announced, shape: () => refuse('cannot copy') }, restoring),
+    next: 'retry, Warning: cannot copy, failure',
+  },
+  { row: 'C42', given: 'a snapshot, unread', state: state(announced, restoring), next: 'readSource' },
+  {
+    row: 'C43',
+    given: 'a snapshot, its content unread',
+    state: state({ ...announced, source: snapshotRead({ content: 'unread' }) }, restoring),
+    next: 'readBacking',
   },
   {
-    row: 'C14',
-    given: 'a claim',
-    state: state(announced, { spec: { dataSourceRef: { kind: 'PersistentVolumeClaim', name: 'c' } } }),
-    next: 'done, Warning: creating a volume from PersistentVolumeClaim c is not supported by this provisioner, failure',
+    row: 'C44',
+    given: 'a snapshot that cannot be read',
+    state: state({ ...announced, source: snapshotRead({ snapshot: { kind: 'failed', message: 'no' } }) }, restoring),
+    next: `retry, Warning: error getting handle for DataSource Type VolumeSnapshot by Name daily: error getting snapshot daily from api server: no, failure`,
+  },
+  {
+    row: 'C44',
+    given: 'a snapshot that cannot be read while settling',
+    state: state(
+      { ...announced, source: snapshotRead({ snapshot: { kind: 'failed', message: 'no' } }) },
+      { ...settling, ...restoring },
+    ),
+    next: `retry, Warning: error getting handle for DataSource Type VolumeSnapshot by Name daily: error getting snapshot daily from api server: no${kept}, failure, open answer`,
+  },
+  {
+    row: 'C44',
+    given: 'a claim as source that cannot be read',
+    state: state(
+      { ...announced, source: { kind: 'claim', source: { kind: 'failed', message: 'no' }, volume: 'unread' } },
+      { spec: fromClaim },
+    ),
+    next: `retry, Warning: error getting handle for DataSource Type PersistentVolumeClaim by Name origin: error getting PVC origin (namespace "team") from api server: no, failure`,
+  },
+  {
+    row: 'C45',
+    given: 'a usable snapshot',
+    state: state({ ...announced, source: snapshotRead() }, restoring),
+    next: 'protectSource',
+  },
+  {
+    row: 'C46',
+    given: 'a snapshot that could not be protected',
+    state: state({ ...announced, source: snapshotRead(), protectingSource: { failure: 'conflict' } }, restoring),
+    next: 'retry, Warning: conflict, failure',
+  },
+  {
+    row: 'C22',
+    given: 'a snapshot, protected in this run',
+    state: state({ ...announced, source: snapshotRead(), protectingSource: 'done' }, restoring),
+    next: 'createVolume, first',
+  },
+  {
+    row: 'C22',
+    given: 'a snapshot with the finalizer',
+    state: state({ ...announced, source: snapshotRead({ finalizers: [snapshotSourceProtection] }) }, restoring),
+    next: 'createVolume, first',
+  },
+  {
+    row: 'C18',
+    given: 'a protected source and a plan that is refused',
+    state: state(
+      {
+        ...announced,
+        source: snapshotRead(),
+        protectingSource: 'done',
+        planned: { kind: 'refused', message: 'no topology' },
+      },
+      restoring,
+    ),
+    next: 'retry, Warning: no topology, failure',
+  },
+  {
+    row: 'C22',
+    given: 'pinned, with a source that is unread',
+    state: state({ ...announced, pinned }, { ...restoring, ...protection }),
+    next: 'createVolume',
   },
   {
     row: 'C15',
@@ -257,15 +348,6 @@ const rows: readonly Row[] = [
     next: `retry, Warning: storageClass "fast" not found${kept}, failure, open answer`,
   },
   {
-    row: 'C14',
-    given: 'a snapshot, the finalizer alone, deleting',
-    state: state(announced, {
-      ...settling,
-      spec: { dataSource: { kind: 'VolumeSnapshot', apiGroup: 'snapshot.storage.k8s.io', name: 's' } },
-    }),
-    next: `retry, Warning: creating a volume from VolumeSnapshot s is not supported by this provisioner${kept}, failure, open answer`,
-  },
-  {
     row: 'C17',
     given: 'node gone by the cache of a late-binding class, annotation off',
     state: state({
@@ -336,7 +418,7 @@ const rows: readonly Row[] = [
 const taken = { volume: { kind: 'taken', name: 'pv', owner: 'a/b' } } as const;
 const populator = { dataSource: { kind: 'Populator', apiGroup: 'example.com', name: 'p' } };
 const secretFailed = { secrets: { kind: 'failed', message: 'no secret' } } as const;
-const pinnedWithSecret = { plan: withSecret, request: { ...plan.request, secrets: { key: 'old' } } };
+const pinnedWithSecret = { ...pinned, plan: withSecret, request: { ...plan.request, secrets: { key: 'old' } } };
 
 /** Rows whose conditions differ from those above in one part. */
 const neighbours: readonly Row[] = [
@@ -433,6 +515,15 @@ it.each([
   expect(decide(given, context)).toEqual({ row: 'C19', kind: 'readSecret', reference: withSecret.secrets.provisioner });
 });
 
+it('given a usable snapshot, when decided, then the request names its handle, and the answer has to name a source', () => {
+  const given = state({ ...announced, source: snapshotRead(), protectingSource: 'done' }, restoring);
+  const content = { snapshot: { snapshot_id: 'snapshot-handle' } };
+  expect(decide(given, context)).toMatchObject({
+    request: { ...plan.request, volume_content_source: content },
+    pinned: { request: { volume_content_source: content }, isConfirmed: true },
+  });
+});
+
 describe('requests', () => {
   const requestOf = (given: ClaimState) => {
     const action = decide(given, context);
@@ -455,7 +546,7 @@ describe('requests', () => {
       }),
     );
     expect(request).toEqual({ ...plan.request, secrets: { key: 'new' }, mutable_parameters: { tier: 'gold' } });
-    expect(sent).toEqual({ plan: wanted, request });
+    expect(sent).toEqual({ plan: wanted, request, isConfirmed: false });
   });
 
   it('given a pinned request whose secret has changed, when repeated, then it is sent and pinned with the current secret', () => {
@@ -464,7 +555,7 @@ describe('requests', () => {
       state({ ...announced, ...protectedNow, pinned: pinnedWithSecret, secrets }),
     );
     expect(request).toEqual({ ...plan.request, secrets: { key: 'new' } });
-    expect(sent).toEqual({ plan: withSecret, request });
+    expect(sent).toEqual({ plan: withSecret, request, isConfirmed: false });
   });
 
   it('given a pinned request whose secret is gone, when repeated, then it is sent with the last secret', () => {

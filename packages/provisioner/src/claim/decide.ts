@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The claim table up to CreateVolume. Pure; first match wins. The rows of the answer are in `decide-answer.ts`. */
-import { done, requeueAfter } from '@csi-sidecars/runtime';
-import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
+import { done, requeueAfter, type StorageClass } from '@csi-sidecars/runtime';
+import type { CreateVolumeRequestInput, VolumeContentSourceInput } from '@csi-sidecars/csi';
 import { inTreePluginOf } from '@csi-sidecars/volume';
 import { isKnownProvisioner } from '../driver.ts';
 import { classNameOf } from '../metadata.ts';
 import { hasSelectedNode, isOurs, waitsForNode } from './claim.ts';
 import { conclude, fail, finishSettled, givenUp, isOutstanding, isOverdue, retryWrite, stop } from './conclusions.ts';
-import { toDataSource } from './data-source.ts';
 import { decideAnswer } from './decide-answer.ts';
+import { contentOf, decideSource } from './decide-source.ts';
 import type { Pinned } from './memory.ts';
 import * as messages from './messages.ts';
 import type { Plan, PlanAnswer } from './plan.ts';
@@ -93,16 +93,14 @@ function canPlan(s: ClaimState, context: ClaimContext): Action | undefined {
   if (plugin !== undefined && storageClass.provisioner === plugin) {
     return untilChanged(s, refuse('C14', messages.unsupportedMigration(plugin)));
   }
-  const source = toDataSource(s.claim, context.settings.features);
-  switch (source.kind) {
+  switch (s.dataSource.kind) {
     case 'refused':
-      return refuse('C18', source.message);
-    case 'unsupported':
-      return untilChanged(s, refuse('C14', messages.unsupportedSource(source.what)));
+      return refuse('C18', s.dataSource.message);
     case 'populator':
-      if (isOutstanding(s)) return refuse('C15', messages.unsupportedSource('a populator'));
+      if (isOutstanding(s)) return refuse('C15', messages.unsupportedPopulator);
       return { ...stop('C15'), driverEvents: [messages.populator] };
     case 'none':
+    case 'source':
       return undefined;
   }
 }
@@ -112,10 +110,16 @@ function untilChanged(s: ClaimState, failure: Action): Action {
   return failure.kind === 'conclude' && !isOutstanding(s) ? { ...failure, outcome: done } : failure;
 }
 
-/** C16 to C22, C36: a call with a request from the caches. */
+/** C16 to C22, C36, C42 to C46: a call with a request from the caches. */
 function planned(s: ClaimState, context: ClaimContext): Action {
-  if (s.storageClass === undefined) throw new Error('a claim without a class was to be planned');
-  const answer: PlanAnswer = s.plan(s.storageClass, mustSettle(s, context) ? 'settle' : 'provision'); // C16
+  const { storageClass } = s;
+  if (storageClass === undefined) throw new Error('a claim without a class was to be planned');
+  return decideSource(s, context, storageClass) ?? withSource(s, context, storageClass);
+}
+
+/** The source, if there is one, is protected. */
+function withSource(s: ClaimState, context: ClaimContext, storageClass: StorageClass): Action {
+  const answer: PlanAnswer = s.plan(storageClass, mustSettle(s, context) ? 'settle' : 'provision'); // C16
   if (answer.kind === 'nodeGone' && s.presence === 'live') {
     const failure = { row: 'C17', message: answer.message, answer: 'open' } as const;
     if (s.rescheduling === 'done') return stop('C17', answer.message);
@@ -124,7 +128,7 @@ function planned(s: ClaimState, context: ClaimContext): Action {
   }
   if (answer.kind !== 'planned') return fail(s, context, { row: 'C18', message: answer.message, answer: 'open' });
   const { plan } = answer;
-  return readFirst(s, context, plan) ?? firstCall(s, context, plan);
+  return readFirst(s, context, plan) ?? firstCall(s, context, { plan, content: contentOf(s, context, storageClass) });
 }
 
 /** C19, C20: reads of objects that are not cached. Undefined once all are read. */
@@ -144,7 +148,12 @@ function readFirst(s: ClaimState, context: ClaimContext, plan: Plan): Action | u
     : refuse('C20', messages.attributesForeign(plan.attributesClass, drivers));
 }
 
-function firstCall(s: ClaimState, context: ClaimContext, plan: Plan): Action {
+interface Planned {
+  readonly plan: Plan;
+  readonly content: VolumeContentSourceInput | undefined;
+}
+
+function firstCall(s: ClaimState, context: ClaimContext, { plan, content }: Planned): Action {
   const wasOutstanding = isOutstanding(s) && s.protecting !== 'done';
   const isOpen = s.memory.kind === 'open';
   if (context.settings.provisioningProtection === 'always' || isOpen) {
@@ -154,13 +163,16 @@ function firstCall(s: ClaimState, context: ClaimContext, plan: Plan): Action {
       return fail(s, context, { row: 'C36', message: messages.unprotectable(context.driver.name), answer: 'open' });
     }
   }
-  const request = toRequest(s, plan);
-  return { row: 'C22', kind: 'createVolume', request, pinned: { plan, request }, isFirst: !wasOutstanding && !isOpen };
+  const request = toRequest(s, { plan, content });
+  const isConfirmed = s.dataSource.kind === 'source' && s.dataSource.isConfirmed;
+  const pinned = { plan, request, isConfirmed };
+  return { row: 'C22', kind: 'createVolume', request, pinned, isFirst: !wasOutstanding && !isOpen };
 }
 
-function toRequest(s: ClaimState, plan: Plan): CreateVolumeRequestInput {
+function toRequest(s: ClaimState, { plan, content }: Planned): CreateVolumeRequestInput {
   return {
     ...plan.request,
+    ...(content === undefined ? {} : { volume_content_source: content }),
     ...(s.secrets.kind === 'found' ? { secrets: s.secrets.values } : {}),
     ...(s.attributes.kind === 'found' ? { mutable_parameters: s.attributes.parameters } : {}),
   };

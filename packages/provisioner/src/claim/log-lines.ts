@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Log lines of a run, with upstream's levels and words. Failures are logged by the workers, with the retry. */
-import type { Facts, Logger } from '@csi-sidecars/runtime';
+import type { Facts, Logger, PersistentVolume } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
 import type { ClaimState, Conclusion } from './state.ts';
 
@@ -11,6 +11,12 @@ export function claimFacts({ claim, volumeName }: ClaimState): Facts {
 
 export function logStart(logger: Logger, state: ClaimState): void {
   logger.info(4, 'Started', claimFacts(state));
+}
+
+/** Upstream's text, values included. */
+export function logCreated(logger: Logger, { claim }: ClaimState, { metadata, spec }: PersistentVolume): void {
+  const names = `PV ${metadata?.name ?? ''} for PVC ${claim.metadata?.name ?? ''}`;
+  logger.info(2, `successfully created ${names} and csi volume name ${spec?.csi?.volumeHandle ?? ''}`);
 }
 
 export function logEnd(logger: Logger, state: ClaimState, { row, outcome, counts, givenUp, events }: Conclusion): void {

@@ -3,6 +3,7 @@
 import {
   type Change,
   type Clock,
+  type ConcludedRun,
   defineLoop,
   type EndedRun,
   isResync,
@@ -13,6 +14,7 @@ import {
 import { classNameOf } from '../metadata.ts';
 import type { Watched } from '../watched.ts';
 import { uidOf } from './claim.ts';
+import { isOutstanding } from './conclusions.ts';
 import { decide } from './decide.ts';
 import { deletionOf } from './deletion.ts';
 import { logEnd } from './log-lines.ts';
@@ -22,17 +24,20 @@ import type { ClaimDeps, ClaimLoop } from './state.ts';
 import { isWorkedOn } from './worked-on.ts';
 
 export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
-  const { memory, settings, driver } = deps;
-  const { claims, volumes, classes, nodes, csiNodes } = watched;
+  const { memory, settings, holds, driver } = deps;
+  const { claims, volumes, classes, nodes, csiNodes, grants } = watched;
   return defineLoop<ClaimLoop>({
     name: 'claims',
     settings,
-    watches: { claims, volumes, classes, nodes, csiNodes },
+    watches: { claims, volumes, classes, nodes, csiNodes, grants },
     subject: {
       watch: 'claims',
       keyOf: uidOf,
       forget: (uid) => {
         if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
+        holds.forget(uid);
+        // No run of the claim may be left to end the hold.
+        if (memory.get(uid) === undefined && holds.stanceOf(uid) === 'holds') deps.claims.wake(uid);
       },
       // A deleted claim only waits for its outcome: attempts before its deletion must not delay the next one.
       endsFailures: isNewlyDeleted,
@@ -52,15 +57,27 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
               .filter((claim) => classNameOf(claim) === current?.metadata?.name)
               .map(uidOf)
           : undefined,
+      grants: (change, caches) => {
+        const { current } = change;
+        if (current === undefined || isResync(change)) return undefined;
+        const refers = ({ spec }: PersistentVolumeClaim): boolean =>
+          spec?.dataSourceRef?.namespace === current.metadata?.namespace;
+        return caches.claims.list().filter(refers).map(uidOf);
+      },
     },
     sources: [deps.claims.source],
-    observe: (caches, uid) => observe({ context: deps, memory, clock }, caches, uid),
+    observe: (caches, uid) => {
+      const state = observe({ context: deps, memory, clock }, caches, uid);
+      if (state === undefined) holds.end(uid, 'other');
+      return state;
+    },
     // After a call the deletion is older, so it is observed again.
     observeAgain: (_caches, _uid, { claim, deletion }) =>
       deletion === undefined ? {} : { deletion: deletionOf(clock, claim, deletion) },
     decide: (state) => decide(state, deps),
     perform: performers(deps),
-    onEnd: (run) => conclude(deps, run),
+    onConclude: (run) => conclude(deps, run),
+    onEnd: (run) => endHold(deps, run),
     retryMessage: 'Retrying syncing claim',
     describe: (caches, uid) => {
       const claim = caches.claims.byIndex('uid', uid)[0] ?? memory.get(uid)?.claim;
@@ -69,9 +86,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
   });
 }
 
-function conclude(deps: ClaimDeps, { concluded, durationMs, logger }: EndedRun<ClaimLoop>): void {
-  if (concluded === undefined) return;
-  const { state, conclusion } = concluded;
+function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger }: ConcludedRun<ClaimLoop>): void {
   const { claim, deletion } = state;
   const { events, driverEvents, counts, answer, givenUp } = conclusion;
   logEnd(logger, state, conclusion);
@@ -81,6 +96,18 @@ function conclude(deps: ClaimDeps, { concluded, durationMs, logger }: EndedRun<C
   if (counts === 'failure') deps.metrics.provisionFailed(claim);
   if (givenUp === 'yes') deps.metrics.givenUp(claim);
   if (answer !== undefined && deletion !== undefined) deps.memory.answered(claim, deletion, answer);
+}
+
+/** Ends the claim's hold on its source unless a volume may exist for the claim, or was made and is not recorded. */
+function endHold({ holds, memory }: ClaimDeps, { key, concluded }: EndedRun<ClaimLoop>): void {
+  if (concluded === undefined) {
+    const entry = memory.get(key);
+    if (entry === undefined || entry.kind === 'settled') holds.end(key, 'other');
+    return;
+  }
+  const { state, conclusion } = concluded;
+  if (conclusion.givenUp !== 'yes' && isOutstanding(state)) return;
+  holds.end(key, state.created !== undefined && conclusion.counts === 'failure' ? 'failed' : 'other');
 }
 
 /**

@@ -14,7 +14,7 @@ import type { CreateVolumeRequestInput } from '@csi-sidecars/csi';
 import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { type ClaimUid, uidOf } from './claim.ts';
 import { type Answer, countedAnswers, type Deletion } from './deletion.ts';
-import type { TooSmall } from './outcome.ts';
+import type { Unusable } from './outcome.ts';
 import type { Plan } from './plan.ts';
 
 /** One CreateVolume as it was sent. */
@@ -22,11 +22,13 @@ export interface Pinned {
   readonly plan: Plan;
   /** With the secret values and attributes of the last call. */
   readonly request: CreateVolumeRequestInput;
+  /** The answer has to name the content source of the volume. */
+  readonly isConfirmed: boolean;
   /**
    * A deletion that may still be running. Until it has ended, CreateVolume must not be called again: its answer could be
    * the volume that is about to disappear.
    */
-  readonly deleting?: TooSmall;
+  readonly deleting?: Unusable;
 }
 
 /** The driver refused the claim with this class: the same request is not sent again before this time, unless the class changes. */

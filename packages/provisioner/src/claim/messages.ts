@@ -2,6 +2,8 @@
 /** Texts that users see on claims. Upstream's texts keep upstream's spelling. */
 import type { RecordedEvent } from '@csi-sidecars/runtime';
 import { provisioningFinalizer } from '../names.ts';
+import type { SourceRef } from '../source/source.ts';
+import type { Unusable } from './outcome.ts';
 
 const eventReasons = {
   provisioning: 'Provisioning',
@@ -41,8 +43,10 @@ export const classForeign = (className: string, provisioner: string): string =>
 export const attributesForeign = (name: string, drivers: { readonly of: string; readonly ours: string }): string =>
   `VAC ${name} referenced in PVC is for driver ${drivers.of} which does not match driver name ${drivers.ours}`; // C20
 
-export const unsupportedSource = (what: string): string =>
-  `creating a volume from ${what} is not supported by this provisioner`; // C14
+export const unsupportedPopulator = 'creating a volume from a populator is not supported by this provisioner'; // C15
+
+export const unusableSource = ({ kind, name }: SourceRef, why: string): string =>
+  `error getting handle for DataSource Type ${kind === 'snapshot' ? 'VolumeSnapshot' : 'PersistentVolumeClaim'} by Name ${name}: ${why}`; // C44
 
 export const unsupportedMigration = (plugin: string): string =>
   `in-tree migration is not supported by this provisioner: StorageClass with provisioner ${plugin}`; // C14
@@ -80,5 +84,9 @@ export const nameConflict = (volumeName: string, volumeHandle: string): string =
 export const saveRefused = (volumeName: string, message: string): string =>
   `error saving volume ${volumeName}: ${message}`; // C35
 
-export const orphaned = (message: string, facts: { readonly volumeName: string; readonly cause: string }): string =>
-  `${message}. Cleanup of volume ${facts.volumeName} failed, volume is orphaned: ${facts.cause}`; // C30
+/** Upstream begins the second sentence with a small letter if the content source is missing. */
+export const orphaned = (
+  { row, message }: Pick<Unusable, 'row' | 'message'>,
+  { volumeName, cause }: { readonly volumeName: string; readonly cause: string },
+): string =>
+  `${message}. ${row === 'O8' ? 'Cleanup' : 'cleanup'} of volume ${volumeName} failed, volume is orphaned: ${cause}`; // C30

@@ -116,7 +116,7 @@ it('given a run that plans twice, then both plans for one purpose are the same, 
 });
 
 it('given a request whose volume is still being deleted, then the run continues with that deletion', () => {
-  const deleting = { row: 'O8', kind: 'tooSmall', message: 'small', volumeId: 'v1' } as const;
+  const deleting = { row: 'O8', kind: 'unusable', message: 'small', volumeId: 'v1' } as const;
   const entry: Entry = { kind: 'pinned', claim: aClaim(), pinned: { ...pinned, deleting }, deletion: undefined };
   expect(observed({ entry })?.created).toEqual(deleting);
 });

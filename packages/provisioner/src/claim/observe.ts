@@ -11,11 +11,13 @@ import {
 } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
+import { type DataSource, toDataSource } from '../source/data-source.ts';
+import { isGranted } from '../source/grants.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
 import { type ClaimUid, volumeNameFor } from './claim.ts';
 import { type Deletion, deletionOf } from './deletion.ts';
 import type { ClaimMemory, Entry } from './memory.ts';
-import { toPlan } from './plan.ts';
+import { toPlan, toShape } from './plan.ts';
 import { isProtected } from './protection.ts';
 import { type ClaimContext, type ClaimLoop, type ClaimState, nothingLearned, type Observed } from './state.ts';
 
@@ -38,6 +40,10 @@ export function observe(
   if (claim === undefined) return undefined;
   const storageClass = caches.classes.get(toObjectKey(undefined, classNameOf(claim)));
   const volumeName = nameOf(uid, settings);
+  const dataSource = toDataSource(claim, {
+    features: settings.features,
+    isGranted: (reference) => isGranted(caches.grants.byIndex('namespace', reference.namespace), reference),
+  });
   const presence =
     cached === undefined ? 'gone' : cached.metadata?.deletionTimestamp === undefined ? 'live' : 'deleting';
   const hasFinalizer = cached !== undefined && isProtected(cached, driver.name);
@@ -53,7 +59,9 @@ export function observe(
     volumeName,
     volume: volumeOf(caches.volumes, { uid, volumeName }),
     infeasibleForMs,
-    plan: planning(context, claim, clusterOf(context, caches)),
+    dataSource,
+    shape: (withClass) => toShape({ ...context, claim, storageClass: withClass, source: dataSource }),
+    plan: planning(context, { claim, source: dataSource }, clusterOf(context, caches)),
     ...nothingLearned,
     // A run with an unfinished deletion continues where the previous run ended.
     created: entry?.kind === 'pinned' ? entry.pinned.deleting : undefined,
@@ -74,14 +82,14 @@ function rememberedDeletion(entry: Entry | undefined): Deletion | undefined {
 /** Planned once for each purpose, so that everything read in the run belongs to the request that is sent. */
 function planning(
   context: ClaimContext,
-  claim: PersistentVolumeClaim,
+  facts: { readonly claim: PersistentVolumeClaim; readonly source: DataSource },
   cluster: ClusterTopology | undefined,
 ): Observed['plan'] {
   const plans = new Map<string, ReturnType<typeof toPlan>>();
   return (storageClass, purpose) => {
     const known = plans.get(purpose);
     if (known !== undefined) return known;
-    const plan = toPlan({ ...context, claim, storageClass, cluster, purpose });
+    const plan = toPlan({ ...context, ...facts, storageClass, cluster, purpose });
     plans.set(purpose, plan);
     return plan;
   };

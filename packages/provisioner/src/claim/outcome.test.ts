@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Code, codeNames } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
-import { plan } from '../../testing/claim-states.ts';
+import { pinned as sent } from '../../testing/claim-states.ts';
 import { type ErrorFacts, toErrorOutcome, toResponseOutcome } from './outcome.ts';
 
 type ErrorCode = Exclude<Code, 'OK'>;
@@ -79,7 +79,7 @@ describe('errors of CreateVolume', () => {
 describe('responses of CreateVolume', () => {
   const volume = { volume_id: 'v', volume_context: {}, content_source: null, accessible_topology: [] };
   const judge = (capacity: string, id = 'v'): unknown => {
-    const found = toResponseOutcome({ ...volume, volume_id: id, capacity_bytes: capacity }, plan);
+    const found = toResponseOutcome({ ...volume, volume_id: id, capacity_bytes: capacity }, sent);
     return found.kind === 'made' ? found.bytes : `${found.kind}: ${'message' in found ? found.message : ''}`;
   };
 
@@ -89,21 +89,21 @@ describe('responses of CreateVolume', () => {
 
   it('given every kind of response, when judged, then the row is that of the table', () => {
     const rows = (['0', '1', '100'] as const).map(
-      (bytes) => toResponseOutcome({ ...volume, capacity_bytes: bytes }, plan).row,
+      (bytes) => toResponseOutcome({ ...volume, capacity_bytes: bytes }, sent).row,
     );
-    expect([toResponseOutcome(null, plan).row, ...rows]).toEqual(['O6', 'O7', 'O8', 'O9']);
+    expect([toResponseOutcome(null, sent).row, ...rows]).toEqual(['O6', 'O7', 'O8', 'O9']);
   });
 
   it('given a volume that is large enough, when judged, then the volume is part of the outcome', () => {
     const created = { ...volume, capacity_bytes: '100' };
-    expect(toResponseOutcome(created, plan)).toEqual({ row: 'O9', kind: 'made', volume: created, bytes: 100n });
+    expect(toResponseOutcome(created, sent)).toEqual({ row: 'O9', kind: 'made', volume: created, bytes: 100n });
     const unsized = { ...volume, capacity_bytes: '0' };
-    expect(toResponseOutcome(unsized, plan)).toEqual({ row: 'O7', kind: 'made', volume: unsized, bytes: 100n });
+    expect(toResponseOutcome(unsized, sent)).toEqual({ row: 'O7', kind: 'made', volume: unsized, bytes: 100n });
   });
 
   it('given a volume_id, when judged, then 16,384 bytes are accepted, and none or more are malformed', () => {
     const rowOfId = (id: string): string =>
-      toResponseOutcome({ ...volume, volume_id: id, capacity_bytes: '0' }, plan).row;
+      toResponseOutcome({ ...volume, volume_id: id, capacity_bytes: '0' }, sent).row;
     expect(['', 'x'.repeat(16_384), 'x'.repeat(16_385), 'é'.repeat(8_193)].map(rowOfId)).toEqual([
       'O6',
       'O7',
@@ -115,16 +115,26 @@ describe('responses of CreateVolume', () => {
   it('[csi-spec#3] given a size of 0, when judged, then it is unknown: never too small', () => {
     expect([judge('0'), judge('1')]).toEqual([
       100n,
-      'tooSmall: created volume capacity 1 less than requested capacity 100',
+      'unusable: created volume capacity 1 less than requested capacity 100',
     ]);
   });
 
+  it('[O10] given a copy of a source, when the answer names no content source, then it is unusable, unless that is not asked for', () => {
+    const copy = { ...volume, capacity_bytes: '0' };
+    const named = { ...copy, content_source: { volume: { volume_id: 'other' } } };
+    const asked = { ...sent, isConfirmed: true };
+    const missing = { row: 'O10', kind: 'unusable', message: 'volume content source missing', volumeId: 'v' };
+    expect(toResponseOutcome(copy, asked)).toEqual(missing);
+    expect([toResponseOutcome(named, asked).row, toResponseOutcome(copy, sent).row]).toEqual(['O7', 'O7']);
+    expect(toResponseOutcome({ ...copy, capacity_bytes: '1' }, asked).row).toBe('O8');
+  });
+
   it.each(['80', '-1'])('given %s of 100 bytes, when judged, then it is too small', (bytes) => {
-    expect(judge(bytes)).toBe(`tooSmall: created volume capacity ${bytes} less than requested capacity 100`);
+    expect(judge(bytes)).toBe(`unusable: created volume capacity ${bytes} less than requested capacity 100`);
   });
 
   it('given no volume, no id or a monstrous id, when judged, then the response is malformed', () => {
-    expect([toResponseOutcome(null, plan).kind, judge('0', ''), judge('0', 'x'.repeat(20_000))]).toEqual([
+    expect([toResponseOutcome(null, sent).kind, judge('0', ''), judge('0', 'x'.repeat(20_000))]).toEqual([
       'malformed',
       'malformed: CreateVolume response has an empty volume_id',
       'malformed: CreateVolume response has a volume_id of more than 16384 bytes',

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The meaning of CreateVolume's answer: rows O1 to O9 of the provisioner's page. Not here: the reaction to it.
+ * The meaning of CreateVolume's answer: rows O1 to O10 of the provisioner's page. Not here: the reaction to it.
  *
  * `isSettled`: according to this answer, no unrecorded volume of our name exists or will exist.
  */
 import type { Code, Volume } from '@csi-sidecars/csi';
-import type { Plan } from './plan.ts';
+import type { Pinned } from './memory.ts';
 
 export type CreateOutcome = { readonly row: OutcomeRow } & (
   | { readonly kind: 'final'; readonly message: string; readonly isSettled: boolean }
   | { readonly kind: 'infeasible' | 'reschedule' | 'malformed'; readonly message: string }
   | { readonly kind: 'ambiguous'; readonly message: string; readonly isAnswer: boolean }
-  | TooSmall
+  | Unusable
   | { readonly kind: 'made'; readonly volume: Volume; readonly bytes: bigint }
 );
 
 export type OutcomeRow = `O${number}`;
 
 /** A volume that has to be deleted again. */
-export interface TooSmall {
-  readonly row: 'O8';
-  readonly kind: 'tooSmall';
+export interface Unusable {
+  /** O8: too small. O10: without the data of its source. */
+  readonly row: 'O8' | 'O10';
+  readonly kind: 'unusable';
   readonly message: string;
   readonly volumeId: string;
 }
@@ -94,7 +95,10 @@ function verdictOf(code: Exclude<Code, 'OK'>): Verdict {
 /** Far above the limit of the protocol (128 bytes) and the ids of drivers, far below the limit of the API server. */
 const maxVolumeIdBytes = 16_384;
 
-export function toResponseOutcome(volume: Volume | null, plan: Plan): CreateOutcome {
+export function toResponseOutcome(
+  volume: Volume | null,
+  { plan, isConfirmed }: Pick<Pinned, 'plan' | 'isConfirmed'>,
+): CreateOutcome {
   if (volume === null) return { row: 'O6', kind: 'malformed', message: 'CreateVolume response has no volume' };
   const id = volume.volume_id;
   if (id === '') return { row: 'O6', kind: 'malformed', message: 'CreateVolume response has an empty volume_id' };
@@ -104,10 +108,13 @@ export function toResponseOutcome(volume: Volume | null, plan: Plan): CreateOutc
   }
   const reported = BigInt(volume.capacity_bytes);
   const requested = plan.requiredBytes;
-  if (reported === 0n) return { row: 'O7', kind: 'made', volume, bytes: requested };
-  if (reported < requested) {
+  if (reported !== 0n && reported < requested) {
     const message = `created volume capacity ${reported} less than requested capacity ${requested}`;
-    return { row: 'O8', kind: 'tooSmall', message, volumeId: id };
+    return { row: 'O8', kind: 'unusable', message, volumeId: id };
   }
+  if (isConfirmed && volume.content_source === null) {
+    return { row: 'O10', kind: 'unusable', message: 'volume content source missing', volumeId: id };
+  }
+  if (reported === 0n) return { row: 'O7', kind: 'made', volume, bytes: requested };
   return { row: 'O9', kind: 'made', volume, bytes: reported };
 }

@@ -318,6 +318,11 @@ describe('save', () => {
     expect(learned.memory).toEqual(entry);
     expect(woken).toEqual([[plan.volumeName, 'rateLimited']]);
     expect(logger.lines).toMatchObject([
+      {
+        kind: 'info',
+        level: 2,
+        message: 'successfully created PV pvc-uid-data for PVC data and csi volume name handle-of-pvc-uid-data',
+      },
       { kind: 'error', message: 'Failed to save volume', facts: { PVC: 'team/data' } },
     ]);
   });

@@ -13,10 +13,11 @@ import { saveVolume } from '../saving/perform.ts';
 import { readSecret } from '../secret-values.ts';
 import { uidOf } from './claim.ts';
 import type { Answer } from './deletion.ts';
-import { claimFacts, logStart } from './log-lines.ts';
+import { claimFacts, logCreated, logStart } from './log-lines.ts';
 import type { Entry } from './memory.ts';
 import * as messages from './messages.ts';
 import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
+import { protectSource, readBacking, readSource } from './source-reads.ts';
 import { addProtection, type ClaimUpdate, removeProtection, removeSelectedNode, updateClaim } from './update-claim.ts';
 import { cleanUp, createVolume } from './volume-calls.ts';
 
@@ -26,6 +27,16 @@ export function performers(deps: ClaimDeps): Performers<ClaimLoop> {
   const { name: driverName } = deps.driver;
   return {
     announce: (step) => announce(deps, step),
+    readSource: async ({ client, key, action, signal }) => {
+      await deps.holds.take(key, action.ref);
+      return { source: await readSource({ client, signal }, action.ref) };
+    },
+    readBacking: async ({ client, state, action, signal }) => ({
+      source: await readBacking({ client, signal }, state.source, action.name),
+    }),
+    protectSource: async ({ client, logger, state, signal }) => ({
+      protectingSource: await protectSource({ client, logger, signal }, state.source),
+    }),
     readSecret: async ({ client, action, signal }) => ({ secrets: await readSecret(client, action.reference, signal) }),
     readAttributesClass: async ({ client, action, signal }) => ({
       attributes: await readAttributesClass(client, action.name, signal),
@@ -130,8 +141,9 @@ async function save(
   { client, caches, logger, state }: ClaimStep,
   volume: PersistentVolume,
 ): Promise<Partial<ClaimState>> {
-  const saved = await saveVolume({ client, ...caches }, volume);
   const { memory, deletion } = state;
+  logCreated(logger, state, volume);
+  const saved = await saveVolume({ client, ...caches }, volume);
   if (saved.kind !== 'later' || memory.kind !== 'pinned') return { saved };
   logger.error(saved.cause, 'Failed to save volume', claimFacts(state));
   const { claim, pinned } = memory;

@@ -27,6 +27,7 @@ function build(given: Given = {}): PersistentVolume {
     settings,
     cluster: undefined,
     purpose: 'provision',
+    source: { kind: 'none' },
   });
   if (planned.kind !== 'planned') throw new Error(planned.message);
   const volume = {

@@ -14,6 +14,7 @@ interface Given {
   readonly settings?: Partial<ProvisionerSettings>;
   readonly cluster?: ClusterTopology;
   readonly purpose?: PlanFacts['purpose'];
+  readonly source?: PlanFacts['source'];
 }
 
 function answer(given: Given, claim: PersistentVolumeClaim = aClaim(given.claim)): ReturnType<typeof toPlan> {
@@ -24,6 +25,7 @@ function answer(given: Given, claim: PersistentVolumeClaim = aClaim(given.claim)
     settings: someSettings(given.settings),
     cluster: given.cluster,
     purpose: given.purpose ?? 'provision',
+    source: given.source ?? { kind: 'none' },
   });
 }
 function planOf(given: Given = {}): Plan {
@@ -182,7 +184,13 @@ describe('refusals before any call', () => {
   });
 
   it('given a driver that cannot create volumes, when planned, then it is refused', () => {
-    const facts = { claim: aClaim(), storageClass: aClass(), settings: someSettings(), cluster: undefined };
+    const facts = {
+      claim: aClaim(),
+      storageClass: aClass(),
+      settings: someSettings(),
+      cluster: undefined,
+      source: { kind: 'none' },
+    } as const;
     const capabilities = [aDriver({ plugin: [] }), aDriver({ controller: [] })];
     expect(capabilities.map((driver) => toPlan({ ...facts, driver, purpose: 'provision' }))).toEqual([
       {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * From a claim, its class and the caches to the one CreateVolume request that this attempt will send, and keep sending
- * until the driver gives a final answer. Everything that can be refused without a request is refused here, before
- * any live read. Secrets and the attributes class are only named here; the loop reads them.
+ * until the driver gives a final answer. Everything that can be refused without a request is refused here. Secrets and the attributes class are
+ * only named here; the loop reads them. `toShape` comes before the source of the data is read and protected, the rest after.
  */
 import type { CreateVolumeRequestInput, DriverInfo, VolumeCapabilityInput } from '@csi-sidecars/csi';
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
@@ -15,11 +15,12 @@ import {
   toBytes,
   toVolumeCapability,
 } from '@csi-sidecars/volume';
-import { missingCapability } from '../driver.ts';
+import { missingCapability, missingForSource } from '../driver.ts';
 import { metadataKeys, toDriverParameters, toFsType } from '../parameters/class-parameters.ts';
 import { type SecretPurpose, secretPurposes, type SecretSubject, toSecretReference } from '../parameters/secrets.ts';
 import { annotationsOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
+import type { DataSource } from '../source/data-source.ts';
 import { type ClusterTopology, type TopologyRequirement, toTopologyRequirement } from '../topology/requirement.ts';
 import { selectedNodeOf, uidOf, volumeNameFor } from './claim.ts';
 
@@ -52,6 +53,7 @@ export interface PlanFacts {
   readonly cluster: ClusterTopology | undefined;
   /** A claim that is being deleted needs no particular node: only the answer matters. */
   readonly purpose: 'provision' | 'settle';
+  readonly source: DataSource;
 }
 
 const maxInt64 = (1n << 63n) - 1n;
@@ -87,7 +89,8 @@ export function toPlan(facts: PlanFacts): PlanAnswer {
   };
 }
 
-interface Shape {
+/** The part of a request that needs no read, not even of the source. */
+export interface Shape {
   readonly volumeName: string;
   readonly requiredBytes: bigint;
   readonly capabilities: readonly VolumeCapabilityInput[];
@@ -95,10 +98,18 @@ interface Shape {
   readonly attributesClass: string;
 }
 
-function toShape({ claim, storageClass, driver, settings }: PlanFacts): Result<Shape> {
+export function toShape({
+  claim,
+  storageClass,
+  driver,
+  settings,
+  source,
+}: Omit<PlanFacts, 'cluster' | 'purpose'>): Result<Shape> {
   const attributesClass = settings.features.volumeAttributesClass ? (claim.spec?.volumeAttributesClassName ?? '') : '';
   const missing = missingCapability(driver);
   if (missing !== undefined) return refuse(missing);
+  const missingToo = source.kind === 'source' ? missingForSource(driver, source.ref.kind) : undefined;
+  if (missingToo !== undefined) return refuse(missingToo);
   if (attributesClass !== '' && !driver.controllerCapabilities.has('MODIFY_VOLUME')) {
     return refuse(
       'CSI driver does not support VolumeAttributesClass: controller MODIFY_VOLUME capability is not reported',

@@ -206,17 +206,6 @@ describe('late binding', () => {
 });
 
 describe('what is not provisioned yet', () => {
-  const snapshot = { kind: 'VolumeSnapshot', apiGroup: 'snapshot.storage.k8s.io', name: 's' };
-
-  it('given a snapshot as source, when synced, then a Warning says so, without call, until the claim changes', async () => {
-    const p = await withClaim({ spec: { dataSource: snapshot } });
-    await p.clock.advance(60_000);
-    expect(p.events.slice(1)).toEqual([
-      'Warning ProvisioningFailed team/data: creating a volume from VolumeSnapshot s is not supported by this provisioner',
-    ]);
-    expect([p.calls(), p.writes()]).toEqual([[], []]);
-  });
-
   it('given an in-tree class of a migrated driver, when synced, then a Warning says so, without call', async () => {
     const name = 'ebs.csi.aws.com';
     const p = await aProvisioner({

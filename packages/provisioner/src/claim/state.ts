@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The claim loop: from a claim that waits for a volume of this driver to a saved PersistentVolume. No claim is forgotten
- * while a volume may exist for it. Rows C1 to C41 of the provisioner's page.
+ * while a volume may exist for it. Rows C1 to C46 of the provisioner's page.
  *
  * One run is: observe, then decide, perform, learn, until a conclusion. Data from the caches and from memory is at
  * the top of the state, results of this run are below. The order of writes follows from `decide` alone.
  *
- * Not here: saving a PersistentVolume that could not be saved at once (`saving/`), deleting volumes (`volume/`), sources
- * of data, in-tree migration.
+ * Not here: saving a PersistentVolume that could not be saved at once (`saving/`), deleting volumes (`volume/`), the rules for sources of
+ * data (`source/`), in-tree migration.
  */
 import type { CreateVolumeRequestInput, CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import type {
@@ -22,17 +22,22 @@ import type {
   StorageClass,
   WakeUps,
 } from '@csi-sidecars/runtime';
-import type { SecretReference } from '@csi-sidecars/volume';
+import type { Result, SecretReference } from '@csi-sidecars/volume';
 import type { ProvisionerMetrics } from '../metrics.ts';
 import type { SaveOutcome } from '../saving/outcome.ts';
 import type { UnsavedKey } from '../saving/state.ts';
 import type { SecretValues } from '../secret-values.ts';
 import type { ProvisionerSettings } from '../settings.ts';
+import type { DataSource } from '../source/data-source.ts';
+import type { ReferenceGrant } from '../source/grants.ts';
+import type { SourceHolds } from '../source/holds.ts';
+import type { SourceRef } from '../source/source.ts';
+import type { SourceRead } from './source-reads.ts';
 import type { Answer, Deletion } from './deletion.ts';
 import type { ClaimUid } from './claim.ts';
 import type { ClaimMemory, Entry, Pinned } from './memory.ts';
-import type { CreateOutcome, TooSmall } from './outcome.ts';
-import type { PlanAnswer } from './plan.ts';
+import type { CreateOutcome, Unusable } from './outcome.ts';
+import type { PlanAnswer, Shape } from './plan.ts';
 
 export interface ClaimLoop extends LoopTypes {
   readonly key: ClaimUid;
@@ -44,6 +49,8 @@ export interface ClaimLoop extends LoopTypes {
     /** These two are not watched without topology. */
     readonly nodes: Node;
     readonly csiNodes: CSINode;
+    /** With the index `namespace`. Not watched without the feature CrossNamespaceVolumeDataSource. */
+    readonly grants: ReferenceGrant;
   };
   readonly state: ClaimState;
   readonly action: Action;
@@ -64,6 +71,7 @@ export interface ClaimDeps extends ClaimContext {
   readonly driverEvents: EventRecorder;
   readonly metrics: ProvisionerMetrics;
   readonly memory: ClaimMemory;
+  readonly holds: SourceHolds;
   /** Hands a PersistentVolume that could not be saved to the save loop. */
   readonly saves: WakeUps<UnsavedKey>;
   /** Called when the save loop returns a claim. */
@@ -89,6 +97,9 @@ export interface Observed {
   readonly volumeName: string;
   /** How long the InvalidArgument of the class still holds; 0 means not at all. */
   readonly infeasibleForMs: number;
+  readonly dataSource: DataSource;
+  /** The part of the plan that is checked before the source is read. */
+  readonly shape: (storageClass: StorageClass) => Result<Shape>;
   /** The request as the caches have it now, the same for the whole run. Not for a claim without a class. */
   readonly plan: (storageClass: StorageClass, purpose: PlanPurpose) => PlanAnswer;
 }
@@ -98,6 +109,8 @@ export type PlanPurpose = 'provision' | 'settle';
 
 export interface Learned {
   readonly announced: 'no' | 'yes';
+  readonly source: SourceRead;
+  readonly protectingSource: SourceWrite;
   readonly secrets: SecretRead;
   readonly attributes: AttributesRead;
   readonly protecting: Write;
@@ -116,11 +129,15 @@ export type AttributesRead =
   | { readonly kind: 'found'; readonly driverName: string; readonly parameters: Readonly<Record<string, string>> }
   | { readonly kind: 'failed'; readonly message: string };
 
+export type SourceWrite = 'untried' | 'done' | { readonly failure: string };
+
 /** An update of the claim. `refused` would fail again; `failed` may succeed when repeated. */
 export type Write = 'untried' | 'done' | 'refused' | 'failed';
 
 export const nothingLearned: Learned = {
   announced: 'no',
+  source: { kind: 'unread' },
+  protectingSource: 'untried',
   secrets: { kind: 'unread' },
   attributes: { kind: 'unread' },
   protecting: 'untried',
@@ -137,6 +154,11 @@ export type Row = `C${number}`;
 
 export type Step =
   | { readonly kind: 'announce' }
+  | { readonly kind: 'readSource'; readonly ref: SourceRef }
+  /** The content of a snapshot, or the PersistentVolume of a claim. */
+  | { readonly kind: 'readBacking'; readonly name: string }
+  /** Adds our finalizer to the source. */
+  | { readonly kind: 'protectSource' }
   | { readonly kind: 'readSecret'; readonly reference: SecretReference }
   | { readonly kind: 'readAttributesClass'; readonly name: string }
   /** Adds the provisioning finalizer. */
@@ -155,7 +177,7 @@ export type Step =
       /** No earlier CreateVolume of this claim can have made a volume. */
       readonly isFirst: boolean;
     }
-  | { readonly kind: 'cleanUp'; readonly volume: TooSmall; readonly secrets: Readonly<Record<string, string>> }
+  | { readonly kind: 'cleanUp'; readonly volume: Unusable; readonly secrets: Readonly<Record<string, string>> }
   | { readonly kind: 'save'; readonly volume: PersistentVolume }
   /** Removes the finalizer although a volume may exist. */
   | { readonly kind: 'giveUp'; readonly answer: Answer };

@@ -3,7 +3,7 @@
 import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { context, pinned, state, tooSmall } from '../../testing/claim-states.ts';
+import { context, pinned, state, unusable } from '../../testing/claim-states.ts';
 import { createClaimMemory } from './memory.ts';
 import { cleanUp, createVolume } from './volume-calls.ts';
 
@@ -67,14 +67,14 @@ describe('an error of the DeleteVolume that cleans up', () => {
   const step = {
     clock: new FakeClock(),
     state: state({ pinned }),
-    action: { row: 'C28', kind: 'cleanUp', volume: tooSmall, secrets: {} },
+    action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
     signal,
   } as const;
 
   it('given an answer that cannot be decoded, when it comes, then the deletion may still be running', async () => {
     const { cleanedUp, memory } = await cleanUp(depsWith(unreadable), step);
     expect(cleanedUp).toEqual({ failure: unreadable.message, isOpen: true });
-    expect(memory?.kind === 'pinned' && memory.pinned.deleting).toEqual(tooSmall);
+    expect(memory?.kind === 'pinned' && memory.pinned.deleting).toEqual(unusable);
   });
 
   it('given a final code, when it comes, then no deletion is running', async () => {

@@ -22,7 +22,7 @@ export async function createVolume(
   const { timeoutMs } = deps.settings;
   try {
     const response = await deps.channel.call('/csi.v1.Controller/CreateVolume', request, { timeoutMs, signal });
-    return { memory, created: toResponseOutcome(response.volume, pinned.plan) };
+    return { memory, created: toResponseOutcome(response.volume, pinned) };
   } catch (error) {
     const created = toErrorOutcome({
       code: codeOf(error),

@@ -28,9 +28,7 @@ export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: C
         saved: await saveVolume({ client, ...caches }, state.saving.volume),
       }),
     },
-    onEnd: ({ concluded }) => {
-      if (concluded !== undefined) conclude(deps, clock, concluded);
-    },
+    onConclude: (run) => conclude(deps, clock, run),
     workers: saveWorkers,
     limiter: () => defaultControllerLimiter(clock),
     retryMessage: 'Retrying saving volume',
@@ -41,7 +39,7 @@ export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: C
 }
 
 function conclude(
-  { memory, events, claims }: ClaimDeps,
+  { memory, holds, events, claims }: ClaimDeps,
   clock: Clock,
   { state, conclusion }: { readonly state: SaveState; readonly conclusion: Conclusion },
 ): void {
@@ -59,6 +57,7 @@ function conclude(
     case 'settled':
       if (isProtected) memory.set({ kind: 'settled', claim, refusal: undefined });
       else memory.delete(uidOf(claim));
+      holds.end(uidOf(claim), 'other');
       claims.wake(uidOf(claim));
       break;
     case 'again': {

@@ -18,7 +18,7 @@ export function sourceKey({ kind, namespace, name }: SourceRef): SourceKey {
 }
 
 /** The group of VolumeSnapshot. */
-export const snapshotGroup = volumeSnapshots.group;
+export const snapshotGroup: string = volumeSnapshots.group;
 
 /**
  * The source that a claim names, whichever driver provisions it. More generous than the claim loop, because a source is kept for it: a

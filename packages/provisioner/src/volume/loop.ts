@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The volume loop: its watches, the changes that wake it, and the effects at the end of a run. */
-import { defineLoop, type EndedRun, keyOf, type Loop, toObjectKey } from '@csi-sidecars/runtime';
+import { type ConcludedRun, defineLoop, keyOf, type Loop, toObjectKey } from '@csi-sidecars/runtime';
 import type { Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
@@ -33,7 +33,7 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
     observeAgain: (caches, key, state) => (state.deletion === 'untried' ? (observe(caches, key) ?? {}) : {}),
     decide: (state) => decide(state, context),
     perform: performers(context),
-    onEnd: (run) => conclude(context, run),
+    onConclude: (run) => conclude(context, run),
     retryMessage: 'Retrying syncing volume',
     describe: (_caches, key) => ({ PV: key }),
   });
@@ -41,10 +41,8 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
 
 function conclude(
   { events, metrics }: VolumeContext,
-  { key, concluded, durationMs, logger }: EndedRun<VolumeLoop>,
+  { key, state, conclusion, durationMs, logger }: ConcludedRun<VolumeLoop>,
 ): void {
-  if (concluded === undefined) return;
-  const { state, conclusion } = concluded;
   for (const event of conclusion.events) events.record(state.volume, event);
   if (conclusion.counts === 'success') {
     metrics.deleted(state.volume, durationMs);

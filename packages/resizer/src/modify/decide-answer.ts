@@ -15,14 +15,14 @@ import type { Pair } from './decide.ts';
 import * as messages from './messages.ts';
 import type { Action, FailureOutcome, ModifyState } from './state.ts';
 
-type Facts = Pair & { readonly target: VolumeAttributesClass };
+type PairWithTarget = Pair & { readonly target: VolumeAttributesClass };
 
-export function decideAnswer(s: ModifyState, facts: Facts): Action {
-  return isFailed(s.modified) ? afterFailure(s, facts, s.modified.failure) : afterSuccess(s, facts);
+export function decideAnswer(s: ModifyState, pair: PairWithTarget): Action {
+  return isFailed(s.modified) ? afterFailure(s, pair, s.modified.failure) : afterSuccess(s, pair);
 }
 
 /** First the PersistentVolume, then the claim: a claim that shows the class has a volume that has it. */
-function afterSuccess(s: ModifyState, { claim, volume, target }: Facts): Action {
+function afterSuccess(s: ModifyState, { claim, volume, target }: PairWithTarget): Action {
   const className = target.metadata?.name ?? '';
   if (isFailed(s.volumeSaved)) return failSilently('M17', s.volumeSaved.failure);
   const isSaved = s.volumeSaved === 'done' || volume.spec?.volumeAttributesClassName === className;
@@ -37,7 +37,7 @@ function afterSuccess(s: ModifyState, { claim, volume, target }: Facts): Action 
 
 const rows: Readonly<Record<FailureOutcome, string>> = { open: 'M20', infeasible: 'M21', final: 'M22' };
 
-function afterFailure({ failureSaved }: ModifyState, { claim, target }: Facts, failure: Error): Action {
+function afterFailure({ failureSaved }: ModifyState, { claim, target }: PairWithTarget, failure: Error): Action {
   const outcome = outcomeOfModification(failure);
   if (outcome === 'notSent') return failSilently('M14', failure);
   const row = rows[outcome];

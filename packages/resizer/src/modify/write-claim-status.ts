@@ -94,13 +94,13 @@ export async function saveFailure(
   return { failureSaved: written, claim: stored };
 }
 
-interface ConditionFacts {
+interface ConditionInput {
   readonly type: (typeof modifyConditions)[number];
   readonly message: string;
   readonly reason?: string;
   readonly nowMs: number;
 }
 
-function conditionOf(claim: Claim, { nowMs, ...facts }: ConditionFacts): SetCondition {
-  return { ...facts, lastProbeTime: timestamp(nowMs), lastTransitionTime: transitionTime(claim, facts, nowMs) };
+function conditionOf(claim: Claim, { nowMs, ...input }: ConditionInput): SetCondition {
+  return { ...input, lastProbeTime: timestamp(nowMs), lastTransitionTime: transitionTime(claim, input, nowMs) };
 }

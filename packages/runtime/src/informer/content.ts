@@ -87,10 +87,10 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     }
   };
 
-  const tellDeletion = (key: ObjectKey, object: T, how: 'observed' | 'inferred'): void => {
+  const notifyDeletion = (key: ObjectKey, object: T, how: 'observed' | 'inferred'): void => {
     deliver({ kind: 'delete', deletion: { key, object, observed: how === 'observed' } });
   };
-  const tellChange = (previous: T | undefined, current: T): void => {
+  const notifyChange = (previous: T | undefined, current: T): void => {
     if (previous === undefined) deliver({ kind: 'add', object: current, isInInitialList: !hasSynced });
     else deliver({ kind: 'update', previous, current });
   };
@@ -100,17 +100,17 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     if (previous !== undefined && isSameVersion(previous, current)) return;
     store.set(key, current);
     if (previous === undefined || isSameObject(previous, current)) {
-      tellChange(previous, current);
+      notifyChange(previous, current);
     } else {
-      tellDeletion(key, previous, 'inferred');
-      tellChange(undefined, current);
+      notifyDeletion(key, previous, 'inferred');
+      notifyChange(undefined, current);
     }
   };
 
   const unset = (key: ObjectKey, final: T | undefined): void => {
     const last = final ?? store.objects.get(key);
     store.delete(key);
-    if (last !== undefined) tellDeletion(key, last, 'observed');
+    if (last !== undefined) notifyDeletion(key, last, 'observed');
   };
 
   const applyNow = ({ type, object }: Change): void => {
@@ -129,16 +129,16 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     }
   };
 
-  const tellDifference = async ({ deleted, changed }: Difference<T>): Promise<void> => {
+  const notifyDifference = async ({ deleted, changed }: Difference<T>): Promise<void> => {
     const budget = createBudget(clock);
     for (const [key, object] of deleted) {
       if (deps.stopped()) return;
-      tellDeletion(key, object, 'inferred');
+      notifyDeletion(key, object, 'inferred');
       await budget.spend();
     }
     for (const { previous, current } of changed) {
       if (deps.stopped()) return;
-      tellChange(previous, current);
+      notifyChange(previous, current);
       await budget.spend();
     }
     if (hasSynced || deps.stopped()) return;
@@ -212,7 +212,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
           const object = store.objects.get(key);
           ownWrites.caughtUp(key, object === undefined ? resourceVersion : rvOf(object));
         }
-        await tellDifference(difference);
+        await notifyDifference(difference);
       }),
     apply(change) {
       if (turns.busy) return turns.take(() => applyNow(change));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The metrics of informers. One set per registry, shared by all informers; distinguished by the labels `name` and `selector`. */
 import type { Metrics, Sample } from '../metrics/metrics.ts';
-import type { StepFacts } from './reflector/narrate.ts';
+import type { StepFacts } from './reflector/log-step.ts';
 import { isVeryShort } from './reflector/step.ts';
 
 export interface ReflectorMetrics {

@@ -40,7 +40,7 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
   const { clock, turns, distributor, objects, stopped } = deps;
 
   /** False when there is nothing left. */
-  const tellSlice = (rest: Iterator<T>, { due, signal }: ResyncRound<T>): boolean => {
+  const replaySlice = (rest: Iterator<T>, { due, signal }: ResyncRound<T>): boolean => {
     for (let count = 0; count < sliceSize; count += 1) {
       const { done, value: object } = rest.next();
       if (done === true || stopped() || signal.aborted) return false;
@@ -68,7 +68,7 @@ export function createReplay<T extends KubeObject>(deps: ReplayDeps<T>): Replay<
       const current = objects();
       const pauseMs = current.size > burstSize ? round.spreadMs / Math.ceil(current.size / sliceSize) : 0;
       const rest = current[Symbol.iterator]();
-      while (await turns.take(() => tellSlice(rest, round))) {
+      while (await turns.take(() => replaySlice(rest, round))) {
         await (pauseMs === 0 ? clock.yieldToLoop() : pause(clock, pauseMs, round.signal));
       }
     },

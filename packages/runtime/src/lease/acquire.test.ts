@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { createElectionWorld } from '../../testing/election/election-world.ts';
+import { createElectionFixture } from '../../testing/election/election-fixture.ts';
 import { leaseName } from './names.ts';
 
 const other = { holderIdentity: 'b', leaseDurationSeconds: 15, leaseTransitions: 3 };
@@ -8,7 +8,7 @@ const written = '2020-01-01T00:00:00.123456Z';
 
 describe('taking the lease', () => {
   it('[runtime#129] [common#29] given no Lease, then it is created with zero transitions, and work starts', async () => {
-    const { clock, candidate, lease, writes } = createElectionWorld();
+    const { clock, candidate, lease, writes } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(1);
     expect(writes()).toEqual(['a create 201']);
@@ -24,7 +24,7 @@ describe('taking the lease', () => {
   });
 
   it('[runtime#130] given a Lease with an empty spec, then it is taken and transitions become 1', async () => {
-    const { clock, candidate, seedLease, lease } = createElectionWorld();
+    const { clock, candidate, seedLease, lease } = createElectionFixture();
     seedLease({});
     candidate('a');
     await clock.advance(1);
@@ -32,7 +32,7 @@ describe('taking the lease', () => {
   });
 
   it('[runtime#131] given a record that does not change for its duration, then it is taken with one more transition', async () => {
-    const { clock, candidate, seedLease, lease, writes } = createElectionWorld({ without: ['watch'] });
+    const { clock, candidate, seedLease, lease, writes } = createElectionFixture({ without: ['watch'] });
     seedLease({ ...other, renewTime: written });
     const a = candidate('a');
     await clock.advance(14_999);
@@ -45,7 +45,7 @@ describe('taking the lease', () => {
   it.each(['2010-01-01T00:00:00.000000Z', '2040-01-01T00:00:00.000000Z'])(
     '[runtime#132] [common#31] given a renewTime of %s, then only the local observation counts',
     async (renewTime) => {
-      const { clock, candidate, seedLease, lease } = createElectionWorld();
+      const { clock, candidate, seedLease, lease } = createElectionFixture();
       seedLease({ ...other, renewTime });
       candidate('a');
       await clock.advance(14_999);
@@ -56,7 +56,7 @@ describe('taking the lease', () => {
   );
 
   it('[runtime#133] given a record of 3600 s, then a candidate with a lease of 15 s waits 3600 s', async () => {
-    const { clock, candidate, seedLease, lease } = createElectionWorld();
+    const { clock, candidate, seedLease, lease } = createElectionFixture();
     seedLease({ ...other, leaseDurationSeconds: 3600 });
     candidate('a');
     await clock.advance(3_599_999);
@@ -66,7 +66,7 @@ describe('taking the lease', () => {
   });
 
   it('[runtime#134] [common#32] given an empty holder, then it is taken at once, however young the record', async () => {
-    const { clock, candidate, seedLease, lease } = createElectionWorld();
+    const { clock, candidate, seedLease, lease } = createElectionFixture();
     seedLease({ ...other, holderIdentity: '', renewTime: '2026-01-01T00:00:00.000000Z' });
     candidate('a');
     await clock.advance(0);
@@ -74,7 +74,7 @@ describe('taking the lease', () => {
   });
 
   it('[runtime#135] [common#33] given my own record from before a restart, then I lead at the first attempt, acquireTime and transitions kept', async () => {
-    const { clock, candidate, seedLease, lease } = createElectionWorld();
+    const { clock, candidate, seedLease, lease } = createElectionFixture();
     seedLease({ ...other, holderIdentity: 'a', acquireTime: written, renewTime: written });
     const a = candidate('a');
     await clock.advance(0);
@@ -89,7 +89,7 @@ describe('taking the lease', () => {
   });
 
   it('[runtime#142] given two candidates that race for an expired lease, then one update wins and the other stays standby', async () => {
-    const { clock, candidate, seedLease, writes } = createElectionWorld();
+    const { clock, candidate, seedLease, writes } = createElectionFixture();
     seedLease({ ...other, holderIdentity: '' });
     const [a, b] = [candidate('a'), candidate('b')];
     await clock.advance(60_000);
@@ -106,7 +106,7 @@ describe('taking the lease', () => {
         { foreign: 'x', team: 'new' },
       ],
     ]) {
-      const { clock, candidate, seedLease, lease } = createElectionWorld();
+      const { clock, candidate, seedLease, lease } = createElectionFixture();
       if (existing !== undefined) seedLease({ ...other, holderIdentity: '' }, existing);
       candidate('a', { labels: { team: 'new' } });
       await clock.advance(20_000);
@@ -115,7 +115,7 @@ describe('taking the lease', () => {
   });
 
   it('[runtime#151] given no right on leases, then attempts go on for ever, each with an error line, and the process is healthy', async () => {
-    const { clock, candidate, server } = createElectionWorld({ without: ['get', 'create', 'update', 'watch'] });
+    const { clock, candidate, server } = createElectionFixture({ without: ['get', 'create', 'update', 'watch'] });
     const a = candidate('a');
     await clock.advance(600_000);
     const attempts = server.requests.filter(({ verb }) => verb === 'get');
@@ -127,7 +127,7 @@ describe('taking the lease', () => {
   });
 
   it('[runtime#153] given fields of coordinated election, then they are kept', async () => {
-    const { clock, candidate, seedLease, lease } = createElectionWorld();
+    const { clock, candidate, seedLease, lease } = createElectionFixture();
     const foreign = { strategy: 'OldestEmulationVersion', preferredHolder: 'c' };
     seedLease({ ...other, ...foreign, holderIdentity: '' });
     candidate('a');
@@ -136,7 +136,7 @@ describe('taking the lease', () => {
   });
 
   it('[common#30] [common#42] given a holder that renews regularly, then no other candidate leads, and a standby is healthy', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(10);
     const b = candidate('b');
@@ -153,7 +153,7 @@ describe('taking the lease', () => {
     '[common#38,39] given a driver called %s, then its lease name is refused for ever, with an error line each time',
     async (driver, name) => {
       expect(leaseName(driver)).toBe(name);
-      const { clock, candidate, writes } = createElectionWorld();
+      const { clock, candidate, writes } = createElectionFixture();
       const a = candidate('a', { name });
       await clock.advance(60_000);
       expect(new Set(writes())).toEqual(new Set(['a create 422']));
@@ -166,7 +166,7 @@ describe('taking the lease', () => {
   );
 
   it('[common#41] given an invalid label value, then create and update are refused for ever', async () => {
-    const { clock, candidate, writes, seedLease } = createElectionWorld();
+    const { clock, candidate, writes, seedLease } = createElectionFixture();
     const a = candidate('a', { labels: { team: 'not a label!' } });
     await clock.advance(60_000);
     expect(new Set(writes())).toEqual(new Set(['a create 422']));
@@ -178,7 +178,7 @@ describe('taking the lease', () => {
 });
 
 it('[runtime#145] given a process that was suspended longer than its lease while it took the lease, then it reads the lease again before it leads', async () => {
-  const { clock, candidate, server } = createElectionWorld({ without: ['watch'] });
+  const { clock, candidate, server } = createElectionFixture({ without: ['watch'] });
   const isCreate = ({ verb }: { readonly verb: string }) => verb === 'create';
   const a = candidate('a', { faults: [{ when: isCreate, fault: { kind: 'delay', ms: 1000 } }] });
   await clock.advance(10);
@@ -195,7 +195,7 @@ describe('watching the lease', () => {
       [[], 1],
       [['watch'], 11_000],
     ] as const) {
-      const { clock, candidate, lease } = createElectionWorld({ without });
+      const { clock, candidate, lease } = createElectionFixture({ without });
       const a = candidate('a', { releaseOnExit: true });
       await clock.advance(100);
       const b = candidate('b');
@@ -210,7 +210,7 @@ describe('watching the lease', () => {
   });
 
   it('given a leader that is killed, then a standby that watches takes over at most 1 s after the lease ended', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(100);
     const b = candidate('b');
@@ -224,7 +224,7 @@ describe('watching the lease', () => {
   });
 
   it('given a standby that watches, then it sends no requests while the leader renews, and holds one watch', async () => {
-    const { clock, candidate, server } = createElectionWorld();
+    const { clock, candidate, server } = createElectionFixture();
     candidate('a');
     await clock.advance(100);
     candidate('b');
@@ -236,7 +236,7 @@ describe('watching the lease', () => {
   });
 
   it('given a candidate that leads, then its watch is closed', async () => {
-    const { clock, candidate, server } = createElectionWorld();
+    const { clock, candidate, server } = createElectionFixture();
     candidate('a');
     await clock.advance(10_000);
     expect(server.openWatches()).toBe(0);
@@ -247,7 +247,7 @@ describe('watching the lease', () => {
       when: ({ verb }: { verb: string }) => verb === 'watch',
       fault: { kind: 'lag', ms: 3_600_000 },
     } as const;
-    const { clock, candidate, server } = createElectionWorld();
+    const { clock, candidate, server } = createElectionFixture();
     candidate('a');
     await clock.advance(100);
     const b = candidate('b', { faults: [silent] });
@@ -260,7 +260,7 @@ describe('watching the lease', () => {
   });
 
   it('given a watch that the server ends, then it is opened again and the standby stays silent', async () => {
-    const { clock, candidate, server } = createElectionWorld();
+    const { clock, candidate, server } = createElectionFixture();
     candidate('a');
     await clock.advance(100);
     const b = candidate('b');
@@ -279,7 +279,7 @@ describe('watching the lease', () => {
         times: 3,
       } as const,
     ];
-    const { clock, candidate, server } = createElectionWorld();
+    const { clock, candidate, server } = createElectionFixture();
     candidate('a');
     await clock.advance(100);
     const b = candidate('b', { faults });
@@ -293,7 +293,7 @@ describe('watching the lease', () => {
   });
 
   it('given a Lease that is deleted, then a standby that watches creates it at once', async () => {
-    const { clock, candidate, seedLease, removeLease, lease } = createElectionWorld();
+    const { clock, candidate, seedLease, removeLease, lease } = createElectionFixture();
     seedLease({ ...other });
     candidate('a');
     await clock.advance(1000);

@@ -49,10 +49,10 @@ export function createElectionEffects(deps: EffectDeps): ElectionEffects {
 
   function openWatch(): void {
     const { signal } = (watch = new AbortController());
-    const tell = (change: LeaseChange): void => {
+    const onChange = (change: LeaseChange): void => {
       if (!signal.aborted) put({ kind: 'change', change });
     };
-    void watchLease(deps, tell, signal);
+    void watchLease(deps, onChange, signal);
   }
 
   async function startWork(): Promise<void> {
@@ -84,9 +84,9 @@ export function createElectionEffects(deps: EffectDeps): ElectionEffects {
           void startWork();
           return;
         case 'endWork':
-          leading.abort(effect.how === 'asTold' ? stopped.reason : new LeadershipLost('leadership lost'));
+          leading.abort(effect.because === 'stopped' ? stopped.reason : new LeadershipLost('leadership lost'));
           return;
-        case 'tell':
+        case 'notify':
           report(effect.notice);
       }
     },

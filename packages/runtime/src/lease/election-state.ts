@@ -111,9 +111,9 @@ export type Effect =
   | { readonly kind: 'cancel' }
   | { readonly kind: 'watch'; readonly to: 'open' | 'reopen' | 'closed' }
   | { readonly kind: 'startWork' }
-  /** asTold: with the reason of the stop of the election. cut: because the lease is lost. */
-  | { readonly kind: 'endWork'; readonly how: 'asTold' | 'cut' }
-  | { readonly kind: 'tell'; readonly notice: Notice };
+  /** stopped: the work gets the reason that the election was stopped with. lost: the lease is gone. */
+  | { readonly kind: 'endWork'; readonly because: 'stopped' | 'lost' }
+  | { readonly kind: 'notify'; readonly notice: Notice };
 
 export type Notice =
   | { readonly kind: 'attempting' }
@@ -144,7 +144,7 @@ export interface Step {
   readonly effects: readonly Effect[];
 }
 
-export const tell = (notice: Notice): Effect => ({ kind: 'tell', notice });
+export const notify = (notice: Notice): Effect => ({ kind: 'notify', notice });
 export const cancelOf = (flight: Flight | undefined): readonly Effect[] =>
   flight === undefined ? [] : [{ kind: 'cancel' }];
 /** A step that comes after these effects. */

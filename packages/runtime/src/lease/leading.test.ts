@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { createElectionWorld } from '../../testing/election/election-world.ts';
+import { createElectionFixture } from '../../testing/election/election-fixture.ts';
 import { leaderHealthRoute } from './health-route.ts';
 
 const anyRequest = {
@@ -13,7 +13,7 @@ const isUpdate = ({ verb }: { readonly verb: string }) => verb === 'update';
 
 describe('renewing', () => {
   it('[runtime#143,144] given an acquireTime of any digits, then renewals keep it to the byte and write a renewTime of six digits', async () => {
-    const { clock, candidate, seedLease, lease } = createElectionWorld();
+    const { clock, candidate, seedLease, lease } = createElectionFixture();
     const acquireTime = '2025-12-31T23:59:59.987654Z';
     seedLease({
       holderIdentity: 'a',
@@ -29,7 +29,7 @@ describe('renewing', () => {
   });
 
   it('given a leader that is left alone, then it renews every retry period with one update each', async () => {
-    const { clock, candidate, server } = createElectionWorld();
+    const { clock, candidate, server } = createElectionFixture();
     candidate('a');
     await clock.advance(1);
     server.clearRequests();
@@ -40,7 +40,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#136] [common#35] given labels that a user edits, then the update conflicts, and the Lease is read and kept without interruption', async () => {
-    const { clock, candidate, changeLease, server } = createElectionWorld();
+    const { clock, candidate, changeLease, server } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(1);
     changeLease((lease) => ({ ...lease, metadata: { ...lease.metadata, labels: { edited: 'yes' } } }));
@@ -53,7 +53,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#185] given four of five writes that conflict, then each round reads and writes again at once, and leadership is kept', async () => {
-    const { clock, candidate, changeLease, server } = createElectionWorld();
+    const { clock, candidate, changeLease, server } = createElectionFixture();
     let updates = 0;
     const conflicts = ({ verb }: { readonly verb: string }) => {
       if (verb !== 'update') return false;
@@ -79,7 +79,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#185] given nothing but conflicts, then an attempt ends after ten of them, the next waits for its time, and the deadline ends it all', async () => {
-    const { clock, candidate, changeLease, server } = createElectionWorld();
+    const { clock, candidate, changeLease, server } = createElectionFixture();
     let edits = 0;
     const conflicts = ({ verb }: { readonly verb: string }) => {
       edits += 1;
@@ -101,7 +101,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#137] given a Lease deleted while leading, then it exists again within the same round and leadership is kept', async () => {
-    const { clock, candidate, removeLease, lease } = createElectionWorld();
+    const { clock, candidate, removeLease, lease } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(1);
     removeLease();
@@ -111,7 +111,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#138] given another holder in the record, then leading ends at once (upstream: goes on until its deadline)', async () => {
-    const { clock, candidate, changeLease, writes } = createElectionWorld();
+    const { clock, candidate, changeLease, writes } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(1);
     changeLease((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'b' } }));
@@ -121,7 +121,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#139] given an API server that is gone for 9 s of a round, then leadership is kept', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(4999);
     a.partitioned = true;
@@ -132,7 +132,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#140] [common#34] given an API server that is gone for 11 s of a round, then the leader ends at its deadline, and another leads only after the lease expired', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(100);
     const b = candidate('b');
@@ -147,7 +147,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#141] given an update that hangs, then its own timeout ends it and the round goes on', async () => {
-    const { clock, candidate, server } = createElectionWorld();
+    const { clock, candidate, server } = createElectionFixture();
     const a = candidate('a', { faults: [{ when: isUpdate, fault: { kind: 'hang', point: 'before' } }] });
     await clock.advance(10_001);
     expect(server.requests.map(({ verb, code }) => `${verb} ${code}`).slice(-2)).toEqual(['get 200', 'update 200']);
@@ -155,7 +155,7 @@ describe('renewing', () => {
   });
 
   it('given an update that was applied although its answer was lost, then the record is recognised as our own', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const lost = { kind: 'break', point: 'after', failure: 'reset' } as const;
     const a = candidate('a', { faults: [{ when: isUpdate, fault: lost, times: 2 }] });
     await clock.advance(60_000);
@@ -163,7 +163,7 @@ describe('renewing', () => {
   });
 
   it('[runtime#146] given a wall clock set back by an hour, then renewals go on, and the standby sees them as changes', async () => {
-    const { clock, candidate, lease } = createElectionWorld();
+    const { clock, candidate, lease } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(100);
     const b = candidate('b');
@@ -175,7 +175,7 @@ describe('renewing', () => {
   });
 
   it('given two processes of one identity, then the one whose renewal was not the last ends', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const first = candidate('a');
     await clock.advance(2000);
     const second = candidate('a');
@@ -185,7 +185,7 @@ describe('renewing', () => {
   });
 
   it('given a leader, then events on the Lease record when it became leader and when it stopped', async () => {
-    const { clock, candidate, changeLease } = createElectionWorld();
+    const { clock, candidate, changeLease } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(1);
     expect(a.events).toEqual(['Lease driver-lease: Normal LeaderElection a became leader']);
@@ -206,7 +206,7 @@ describe('renewing', () => {
   });
 
   it('given work that ends by itself, then leading ends; given work that throws, then run rejects with that', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(1);
     a.endWork();
@@ -222,7 +222,7 @@ describe('renewing', () => {
 
 describe('a process that was not running', () => {
   it('[runtime#145] given a pause of 40 s, then no new work may start on waking up, and the lease is lost', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(7000);
     expect(a.gate?.open).toBe(true);
@@ -236,7 +236,7 @@ describe('a process that was not running', () => {
   });
 
   it('[common#43] given a leader that is suspended longer than its lease and 20 s, then it is unhealthy until it renewed or ended', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(1);
     const health = () => leaderHealthRoute(() => a.elector.isHealthy).handler(anyRequest);
@@ -258,7 +258,7 @@ describe('a process that was not running', () => {
   ])(
     '[runtime#152] given a loop blocked for $blockedMs ms between rounds, then the result is $result',
     async ({ blockedMs, gate, result }) => {
-      const { clock, candidate } = createElectionWorld();
+      const { clock, candidate } = createElectionFixture();
       const a = candidate('a');
       await clock.advance(0);
       clock.suspend(blockedMs);
@@ -274,7 +274,7 @@ describe('a process that was not running', () => {
   ])(
     '[runtime#186] given a lease of 15.9 s, when the process was suspended for $suspendedMs ms, then the result is $result',
     async ({ suspendedMs, result }) => {
-      const { clock, candidate, lease } = createElectionWorld();
+      const { clock, candidate, lease } = createElectionFixture();
       const a = candidate('a', { leaseDurationMs: 15_900 });
       await clock.advance(0);
       expect(lease()?.spec?.leaseDurationSeconds).toBe(15);
@@ -285,7 +285,7 @@ describe('a process that was not running', () => {
   );
 
   it('given a closed gate, then it opens with the next renewal, and a wait ends with its signal', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(1);
     clock.suspend(12_000);

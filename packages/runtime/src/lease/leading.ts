@@ -25,7 +25,7 @@ import {
   after,
   cancelOf,
   ended,
-  tell,
+  notify,
   type Effect,
   type Input,
   type LeaseAnswer,
@@ -50,8 +50,8 @@ export function enterLeading(turn: Turn, lease: Lease, sentAtMs: number): Step {
     state: confirmed(turn, lease, sentAtMs),
     effects: [
       { kind: 'watch', to: 'closed' },
-      tell({ kind: 'acquired', lease }),
-      tell({ kind: 'newLeader', identity: turn.config.identity }),
+      notify({ kind: 'acquired', lease }),
+      notify({ kind: 'newLeader', identity: turn.config.identity }),
       { kind: 'startWork' },
     ],
   };
@@ -92,7 +92,7 @@ function advance(turn: Turn, state: Leading, input: Input): Step {
     case 'answer':
       return onAnswer(turn, state, input.answer);
     case 'stop':
-      return { state, effects: [{ kind: 'endWork', how: 'asTold' }] };
+      return { state, effects: [{ kind: 'endWork', because: 'stopped' }] };
     case 'workEnded':
       return onWorkEnded(turn, state);
     case 'change':
@@ -135,7 +135,7 @@ function onAnswer(turn: Turn, state: Leading, answer: LeaseAnswer): Step {
   } else if (answer.kind === 'ok') {
     return { state: confirmed(turn, answer.lease, flight.sentAtMs), effects: [] };
   }
-  const reported = [tell({ kind: 'failed', purpose: flight.purpose, error: answer.error })];
+  const reported = [notify({ kind: 'failed', purpose: flight.purpose, error: answer.error })];
   if (flight.purpose === 'renew') return after(reported, send(turn, idle, { purpose: 'get' }));
   const { round } = idle;
   if (answer.kind !== 'conflict' || round === undefined || round.conflicts >= conflictsPerAttempt) {
@@ -150,10 +150,10 @@ function onFetched(turn: Turn, state: Leading, lease: Lease): Step {
   const seen: Leading = { ...state, observed: observe(state.observed, lease, turn.nowMs) };
   if (holder === '') return send(turn, seen, { purpose: 'take', lease });
   if (holder !== turn.config.identity) {
-    return after([tell({ kind: 'newLeader', identity: holder })], lose(seen, 'otherHolder'));
+    return after([notify({ kind: 'newLeader', identity: holder })], lose(seen, 'otherHolder'));
   }
   if (!state.written.includes(lease.spec?.renewTime ?? '')) return lose(seen, 'sameIdentity');
-  return after([tell({ kind: 'slowPath' })], send(turn, seen, { purpose: 'keep', lease }));
+  return after([notify({ kind: 'slowPath' })], send(turn, seen, { purpose: 'keep', lease }));
 }
 
 function waitForTick({ nowMs }: Turn, state: Leading, effects: readonly Effect[]): Step {
@@ -162,12 +162,16 @@ function waitForTick({ nowMs }: Turn, state: Leading, effects: readonly Effect[]
 }
 
 function onWorkEnded(turn: Turn, state: Leading): Step {
-  const effects = [...cancelOf(state.flight), tell(stopped(state, 'workEnded'))];
+  const effects = [...cancelOf(state.flight), notify(stopped(state, 'workEnded'))];
   return turn.config.releaseOnExit ? enterReleasing(turn, state.written, effects) : ended('stopped', effects);
 }
 
 function lose(state: Leading, because: StopCause): Step {
-  return ended('lost', [...cancelOf(state.flight), { kind: 'endWork', how: 'cut' }, tell(stopped(state, because))]);
+  return ended('lost', [
+    ...cancelOf(state.flight),
+    { kind: 'endWork', because: 'lost' },
+    notify(stopped(state, because)),
+  ]);
 }
 
 const stopped = ({ observed }: Leading, because: StopCause) =>

@@ -14,7 +14,7 @@ interface Watching {
   /** The times at which watches were opened, in seconds. */
   readonly openedAt: readonly number[];
   readonly paths: readonly string[];
-  readonly told: readonly LeaseChange[];
+  readonly changes: readonly LeaseChange[];
 }
 
 /** The result of each watch: an error, its lifetime, or the lines that it sends before it stays open. A further watch stays open. */
@@ -22,7 +22,7 @@ async function watch(outcomes: readonly (Error | number | string)[], forMs: numb
   const clock = new FakeClock();
   const seen: number[] = [];
   const paths: string[] = [];
-  const told: LeaseChange[] = [];
+  const changes: LeaseChange[] = [];
   const stream: ApiClient['stream'] = ({ path }, signal) => {
     const outcome = outcomes[seen.length] ?? Infinity;
     seen.push(clock.monotonicMs() / 1000);
@@ -42,14 +42,14 @@ async function watch(outcomes: readonly (Error | number | string)[], forMs: numb
       random: { next: () => random, uuid: () => '' },
       config: { namespace: 'kube-system', name: 'driver', retryPeriodMs: 5000 },
     },
-    (change) => void told.push(change),
+    (change) => void changes.push(change),
     stop.signal,
   );
   await clock.advance(forMs);
   stop.abort();
   await watching;
   expect(clock.pending).toBe(0);
-  return { openedAt: seen, paths, told };
+  return { openedAt: seen, paths, changes };
 }
 
 async function openedAt(outcomes: readonly (Error | number | string)[], forMs: number, random = 0): Promise<unknown> {
@@ -84,8 +84,8 @@ describe('opening the watch again', () => {
     ['an error of the server', line({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'gone' } })],
     ['a line that cannot be decoded', 'no json\n'],
   ])('given %s in the stream, then the failure is reported and the watch is opened again', async (_what, text) => {
-    const { openedAt: times, told } = await watch([text], 20_000);
-    expect([times, told.map(({ kind }) => kind)]).toEqual([
+    const { openedAt: times, changes } = await watch([text], 20_000);
+    expect([times, changes.map(({ kind }) => kind)]).toEqual([
       [0, 5],
       ['opened', 'failed', 'opened'],
     ]);
@@ -107,17 +107,17 @@ describe('the watch', () => {
       { type: 'BOOKMARK', object: { ...lease, metadata: { resourceVersion: '8' } } },
       { type: 'DELETED', object: lease },
     ];
-    const { told } = await watch([events.map(line).join('')], 1000);
-    expect(told).toEqual([{ kind: 'opened' }, { kind: 'seen', lease }, { kind: 'deleted' }]);
+    const { changes } = await watch([events.map(line).join('')], 1000);
+    expect(changes).toEqual([{ kind: 'opened' }, { kind: 'seen', lease }, { kind: 'deleted' }]);
   });
 
   it('given failures, then each is reported with its error; given a stop, then nothing is', async () => {
-    const { told } = await watch([broken, 10], 11_000);
-    expect(told).toEqual([
+    const { changes } = await watch([broken, 10], 11_000);
+    expect(changes).toEqual([
       { kind: 'failed', error: broken },
       { kind: 'opened' },
       { kind: 'failed', error: new Error('the watch ended as soon as it had begun') },
     ]);
-    expect((await watch([], 1000)).told).toEqual([{ kind: 'opened' }]);
+    expect((await watch([], 1000)).changes).toEqual([{ kind: 'opened' }]);
   });
 });

@@ -41,7 +41,7 @@ const leaseKind = { apiVersion: apiVersionOf(leases), kind: leases.kind };
 /** Follows the Lease until the signal aborts. Never rejects. */
 export async function watchLease(
   deps: LeaseWatchDeps,
-  tell: (change: LeaseChange) => void,
+  onChange: (change: LeaseChange) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, random, config } = deps;
@@ -49,12 +49,12 @@ export async function watchLease(
   while (!signal.aborted) {
     const openedMs = clock.monotonicMs();
     try {
-      await follow(deps, tell, signal);
+      await follow(deps, onChange, signal);
       if (clock.monotonicMs() - openedMs < shortestWatchMs) throw new Error('the watch ended as soon as it had begun');
       failures = 0;
     } catch (error) {
       if (signal.aborted) return;
-      tell({ kind: 'failed', error });
+      onChange({ kind: 'failed', error });
       failures += 1;
       const backoffMs = Math.min(longestPauseMs, config.retryPeriodMs * 2 ** (failures - 1));
       const pauseMs = isForbidden(error) ? longestPauseMs : backoffMs;
@@ -66,7 +66,7 @@ export async function watchLease(
 /** One watch, until the server ends it. */
 async function follow(
   { client, random, config }: LeaseWatchDeps,
-  tell: (change: LeaseChange) => void,
+  onChange: (change: LeaseChange) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const path = withQuery(collectionPath(leases, config.namespace), {
@@ -76,7 +76,7 @@ async function follow(
     timeoutSeconds: Math.round(watchSeconds * (1 + random.next())),
   });
   const { body } = await client.stream({ purpose: 'watch', path }, signal);
-  tell({ kind: 'opened' });
+  onChange({ kind: 'opened' });
   const frames = createFrameSplitter(maxFrameBytes);
   for await (const chunk of body) {
     frames.feed(chunk);
@@ -85,7 +85,7 @@ async function follow(
       if (event.kind === 'error' || event.kind === 'undecodable') throw event.error;
       if (event.kind !== 'change') continue;
       const { type, object } = event.change;
-      tell(type === 'DELETED' ? { kind: 'deleted' } : { kind: 'seen', lease: object });
+      onChange(type === 'DELETED' ? { kind: 'deleted' } : { kind: 'seen', lease: object });
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { createElectionWorld, type CandidateOptions } from '../../testing/election/election-world.ts';
+import { createElectionFixture, type CandidateOptions } from '../../testing/election/election-fixture.ts';
 import type { FaultTarget } from '../../testing/index.ts';
 
 /** The update that empties the holder. */
@@ -15,13 +15,17 @@ function isRelease({ verb, request }: FaultTarget): boolean {
 
 /** A leader that is being stopped, with its work still running. */
 async function aStoppingLeader(options: CandidateOptions = {}) {
-  const world = createElectionWorld();
-  const a = world.candidate('a', { releaseOnExit: true, ...options });
-  await world.clock.advance(12_000);
+  const fixture = createElectionFixture();
+  const a = fixture.candidate('a', { releaseOnExit: true, ...options });
+  await fixture.clock.advance(12_000);
   a.stop();
-  await world.clock.advance(0);
-  world.server.clearRequests();
-  return { ...world, a, calls: () => world.server.requests.map(({ user, verb, code }) => `${user} ${verb} ${code}`) };
+  await fixture.clock.advance(0);
+  fixture.server.clearRequests();
+  return {
+    ...fixture,
+    a,
+    calls: () => fixture.server.requests.map(({ user, verb, code }) => `${user} ${verb} ${code}`),
+  };
 }
 
 describe('an orderly stop', () => {
@@ -52,7 +56,7 @@ describe('an orderly stop', () => {
   });
 
   it('given a stop for another reason, then the work gets that reason', async () => {
-    const { clock, candidate } = createElectionWorld();
+    const { clock, candidate } = createElectionFixture();
     const a = candidate('a');
     await clock.advance(0);
     a.stop(new RangeError('another reason'));
@@ -68,7 +72,7 @@ describe('an orderly stop', () => {
   });
 
   it('[runtime#174] given a stop of a standby, then it ends without a write', async () => {
-    const { clock, candidate, seedLease, writes, server } = createElectionWorld();
+    const { clock, candidate, seedLease, writes, server } = createElectionFixture();
     seedLease({ holderIdentity: 'b', leaseDurationSeconds: 15 });
     const a = candidate('a', { releaseOnExit: true });
     await clock.advance(7000);
@@ -87,8 +91,8 @@ describe('an orderly stop', () => {
 
 describe('releasing the lease', () => {
   it('[runtime#147] [common#66] given a renewal on its way when the work ends, then the release conflicts, fetches and succeeds', async () => {
-    const world = createElectionWorld();
-    const { clock, candidate, lease, server } = world;
+    const fixture = createElectionFixture();
+    const { clock, candidate, lease, server } = fixture;
     const isRenewal = (target: FaultTarget) => target.verb === 'update' && !isRelease(target);
     const a = candidate('a', {
       releaseOnExit: true,

@@ -17,7 +17,7 @@ import type { Lease } from '../api/objects.ts';
 import {
   after,
   ended,
-  tell,
+  notify,
   type Effect,
   type Input,
   type LeaseAnswer,
@@ -38,7 +38,7 @@ export function stepReleasing(turn: Turn, state: Releasing, input: Input): Step 
     case 'answer':
       return onAnswer(turn, state, input.answer);
     case 'wake':
-      return ended('stopped', [{ kind: 'cancel' }, tell({ kind: 'notReleased', because: 'tooLate' })]);
+      return ended('stopped', [{ kind: 'cancel' }, notify({ kind: 'notReleased', because: 'tooLate' })]);
     case 'change':
     case 'stop':
     case 'workEnded':
@@ -51,7 +51,7 @@ function onAnswer(turn: Turn, state: Releasing, answer: LeaseAnswer): Step {
   if (answer.kind === 'ok') return purpose === 'release' ? ended('released', []) : onFetched(turn, state, answer.lease);
   if (answer.kind === 'missing') return notMine();
   if (answer.kind === 'conflict' && purpose === 'release') return send(turn, state, { purpose: 'get' });
-  return ended('stopped', [tell({ kind: 'failed', purpose, error: answer.error })]);
+  return ended('stopped', [notify({ kind: 'failed', purpose, error: answer.error })]);
 }
 
 function onFetched(turn: Turn, state: Releasing, lease: Lease): Step {
@@ -60,7 +60,7 @@ function onFetched(turn: Turn, state: Releasing, lease: Lease): Step {
   return send(turn, state, { purpose: 'release', lease });
 }
 
-const notMine = (): Step => ended('stopped', [tell({ kind: 'notReleased', because: 'notMine' })]);
+const notMine = (): Step => ended('stopped', [notify({ kind: 'notReleased', because: 'notMine' })]);
 
 function send(turn: Turn, { written, wakeAtMs }: Omit<Releasing, 'kind' | 'flight'>, attempt: Attempt): Step {
   const { config, nowMs } = turn;

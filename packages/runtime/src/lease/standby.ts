@@ -19,7 +19,7 @@ import {
   after,
   cancelOf,
   ended,
-  tell,
+  notify,
   type Effect,
   type Input,
   type LeaseAnswer,
@@ -43,7 +43,7 @@ export function beginStandby(turn: Turn): Step {
     watching: false,
     wakeAtMs: undefined,
   };
-  const opening: readonly Effect[] = [tell({ kind: 'attempting' }), { kind: 'watch', to: 'open' }];
+  const opening: readonly Effect[] = [notify({ kind: 'attempting' }), { kind: 'watch', to: 'open' }];
   return after(opening, send(turn, state, { purpose: 'get' }));
 }
 
@@ -73,7 +73,7 @@ function onAnswer(turn: Turn, state: Standby, answer: LeaseAnswer): Step {
     const isLate = turn.nowMs - flight.sentAtMs > turn.config.leaseDurationMs;
     return isLate ? send(turn, idle, { purpose: 'get' }) : enterLeading(turn, answer.lease, flight.sentAtMs);
   }
-  return pause(turn, idle, [tell({ kind: 'failed', purpose: flight.purpose, error: answer.error })]);
+  return pause(turn, idle, [notify({ kind: 'failed', purpose: flight.purpose, error: answer.error })]);
 }
 
 function onFetched(turn: Turn, state: Standby, lease: Lease): Step {
@@ -90,7 +90,7 @@ function onChange(turn: Turn, state: Standby, change: LeaseChange): Step {
     case 'opened':
       return pause(turn, { ...state, watching: true }, []);
     case 'failed': {
-      const effects = [tell({ kind: 'notWatching', error: change.error })];
+      const effects = [notify({ kind: 'notWatching', error: change.error })];
       // Not scheduled again if nothing changed: a watch that fails repeatedly must not postpone the next read.
       return state.watching ? pause(turn, { ...state, watching: false }, effects) : { state, effects };
     }
@@ -116,7 +116,7 @@ function see(turn: Turn, state: Standby, lease: Lease): Seen {
   const isOther = holder !== '' && holder !== turn.config.identity;
   return {
     state: { ...state, observed },
-    effects: isNews && isOther ? [tell({ kind: 'newLeader', identity: holder })] : [],
+    effects: isNews && isOther ? [notify({ kind: 'newLeader', identity: holder })] : [],
   };
 }
 
@@ -125,12 +125,12 @@ function judge(turn: Turn, state: Seen['state'], effects: readonly Effect[]): St
   const { lease } = state.observed;
   const holder = holderOf(lease);
   if (holder === turn.config.identity) {
-    return after([...effects, tell({ kind: 'slowPath' })], send(turn, state, { purpose: 'keep', lease }));
+    return after([...effects, notify({ kind: 'slowPath' })], send(turn, state, { purpose: 'keep', lease }));
   }
   if (holder === '' || expiryOf(state.observed) <= turn.nowMs) {
     return after(effects, send(turn, state, { purpose: 'take', lease }));
   }
-  return pause(turn, state, [...effects, tell({ kind: 'held', by: holder })]);
+  return pause(turn, state, [...effects, notify({ kind: 'held', by: holder })]);
 }
 
 function send(turn: Turn, state: Standby, attempt: Attempt): Step {

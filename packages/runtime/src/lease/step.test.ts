@@ -86,7 +86,11 @@ function simulate(seed: number): {
 
   function perform(process: Process, effect: Effect): void {
     if (effect.kind === 'send') send(process, effect);
-    if (effect.kind === 'tell' && effect.notice.kind === 'stoppedLeading' && effect.notice.because === 'sameIdentity') {
+    if (
+      effect.kind === 'notify' &&
+      effect.notice.kind === 'stoppedLeading' &&
+      effect.notice.because === 'sameIdentity'
+    ) {
       overlaps.push(`${nowMs}: ${process.config.identity} did not recognise its own record`);
     }
     if (effect.kind === 'cancel') process.flight = undefined;
@@ -99,8 +103,8 @@ function simulate(seed: number): {
       terms += 1;
       if (chance(0.3)) at(nowMs + between(0, 30_000), () => deliver(process, { kind: 'stop' }));
     }
-    if (effect.kind === 'endWork' && effect.how === 'cut') process.working = false;
-    if (effect.kind === 'endWork' && effect.how === 'asTold') {
+    if (effect.kind === 'endWork' && effect.because === 'lost') process.working = false;
+    if (effect.kind === 'endWork' && effect.because === 'stopped') {
       at(nowMs + between(0, 20_000), () => {
         process.working = false;
         deliver(process, { kind: 'workEnded' });

@@ -44,13 +44,13 @@ const wake: Input = { kind: 'wake' };
 const stop: Input = { kind: 'stop' };
 const workEnded: Input = { kind: 'workEnded' };
 
-const tell = (notice: object): object => ({ kind: 'tell', notice });
+const notify = (notice: object): object => ({ kind: 'notify', notice });
 const sends = (of: Turn, attempt: Attempt, timeoutMs = 5000): object => ({
   kind: 'send',
   request: requestOf(of, attempt),
   timeoutMs,
 });
-const failed = (purpose: string): object => tell({ kind: 'failed', purpose, error });
+const failed = (purpose: string): object => notify({ kind: 'failed', purpose, error });
 
 describe('a standby', () => {
   const standby = (changes: Partial<Standby> = {}): Standby => ({
@@ -66,14 +66,14 @@ describe('a standby', () => {
   const t = turn(1000);
   /** Without a watch: a retry period, and half of 1.2 retry periods. */
   const nextReadMs = 1000 + 5000 + 3000;
-  const held = tell({ kind: 'held', by: 'other' });
-  const newLeader = tell({ kind: 'newLeader', identity: 'other' });
+  const held = notify({ kind: 'held', by: 'other' });
+  const newLeader = notify({ kind: 'newLeader', identity: 'other' });
   const flight = (purpose: string): object => ({ flight: { purpose, sentAtMs: 1000 }, wakeAtMs: undefined });
 
   it('given the beginning, then it opens a watch and reads the Lease', () => {
     expect(beginStandby(t)).toStrictEqual({
       state: standby({ flight: { purpose: 'get', sentAtMs: 1000 }, wakeAtMs: undefined }),
-      effects: [tell({ kind: 'attempting' }), { kind: 'watch', to: 'open' }, sends(t, { purpose: 'get' })],
+      effects: [notify({ kind: 'attempting' }), { kind: 'watch', to: 'open' }, sends(t, { purpose: 'get' })],
     });
   });
 
@@ -114,7 +114,7 @@ describe('a standby', () => {
       standby({ flight: reading }),
       answer('ok', mine),
       { observed: { lease: mine, atMs: 1000 }, ...flight('keep') },
-      [tell({ kind: 'slowPath' }), sends(t, { purpose: 'keep', lease: mine })],
+      [notify({ kind: 'slowPath' }), sends(t, { purpose: 'keep', lease: mine })],
     ],
     [
       'a Lease that expires now',
@@ -142,7 +142,7 @@ describe('a standby', () => {
       standby({ flight: reading, observed: { lease: leaseOf('third'), atMs: 100 }, watching: true }),
       answer('ok', mine),
       { observed: { lease: mine, atMs: 1000 }, watching: false, ...flight('keep') },
-      [{ kind: 'watch', to: 'reopen' }, tell({ kind: 'slowPath' }), sends(t, { purpose: 'keep', lease: mine })],
+      [{ kind: 'watch', to: 'reopen' }, notify({ kind: 'slowPath' }), sends(t, { purpose: 'keep', lease: mine })],
     ],
     [
       'an unchanged Lease beside a watch',
@@ -219,14 +219,14 @@ describe('a standby', () => {
       standby({ observed: seen, watching: true }),
       change({ kind: 'failed', error }),
       { watching: false, wakeAtMs: nextReadMs },
-      [tell({ kind: 'notWatching', error })],
+      [notify({ kind: 'notWatching', error })],
     ],
     [
       'a watch that fails again',
       standby({ observed: seen }),
       change({ kind: 'failed', error }),
       {},
-      [tell({ kind: 'notWatching', error })],
+      [notify({ kind: 'notWatching', error })],
     ],
     ['a Lease that is deleted', standby(), change({ kind: 'deleted' }), flight('get'), [sends(t, { purpose: 'get' })]],
     ['a Lease that is deleted during a request', standby({ flight: reading }), change({ kind: 'deleted' }), {}, []],
@@ -274,8 +274,8 @@ describe('a standby', () => {
         },
         effects: [
           { kind: 'watch', to: 'closed' },
-          tell({ kind: 'acquired', lease }),
-          tell({ kind: 'newLeader', identity: 'me' }),
+          notify({ kind: 'acquired', lease }),
+          notify({ kind: 'newLeader', identity: 'me' }),
           { kind: 'startWork' },
         ],
       });
@@ -313,8 +313,8 @@ describe('a leader', () => {
     };
   };
   const lost = (because: StopCause, lease: Lease = mine): readonly object[] => [
-    { kind: 'endWork', how: 'cut' },
-    tell({ kind: 'stoppedLeading', lease, because }),
+    { kind: 'endWork', because: 'lost' },
+    notify({ kind: 'stoppedLeading', lease, because }),
   ];
   const ended = { kind: 'ended', result: 'lost' };
 
@@ -359,7 +359,7 @@ describe('a leader', () => {
     ],
     ['a tick during a request', turn(10_000), leading(waitingFor('renew')), wake, { wakeAtMs: 15_000 }, []],
     ['an answer that it does not wait for', t, leading(), answer('ok'), {}, []],
-    ['a stop', t, leading(), stop, {}, [{ kind: 'endWork', how: 'asTold' }]],
+    ['a stop', t, leading(), stop, {}, [{ kind: 'endWork', because: 'stopped' }]],
     ['a change of the Lease', t, leading(), change({ kind: 'seen', lease: theirs }), {}, []],
     [
       'a renewal',
@@ -390,7 +390,7 @@ describe('a leader', () => {
       leading(waitingFor('get')),
       answer('ok', mine),
       sent(t, { purpose: 'keep', lease: mine }),
-      [tell({ kind: 'slowPath' }), sends(t, { purpose: 'keep', lease: mine })],
+      [notify({ kind: 'slowPath' }), sends(t, { purpose: 'keep', lease: mine })],
     ],
     [
       'a Lease without holder',
@@ -480,7 +480,7 @@ describe('a leader', () => {
       t,
       leading(waitingFor('get')),
       answer('ok', theirs),
-      [tell({ kind: 'newLeader', identity: 'other' }), ...lost('otherHolder', theirs)],
+      [notify({ kind: 'newLeader', identity: 'other' }), ...lost('otherHolder', theirs)],
     ],
     [
       'a renewal by another process of the same identity',
@@ -494,10 +494,10 @@ describe('a leader', () => {
   });
 
   it('given work that has ended, then the Lease is left to expire, and a request is cancelled', () => {
-    const told = tell({ kind: 'stoppedLeading', lease: mine, because: 'workEnded' });
+    const notified = notify({ kind: 'stoppedLeading', lease: mine, because: 'workEnded' });
     const state = { kind: 'ended', result: 'stopped' };
-    expect(step(t, leading(), workEnded)).toStrictEqual({ state, effects: [told] });
-    const effects = [{ kind: 'cancel' }, told];
+    expect(step(t, leading(), workEnded)).toStrictEqual({ state, effects: [notified] });
+    const effects = [{ kind: 'cancel' }, notified];
     expect(step(t, leading(waitingFor('renew')), workEnded)).toStrictEqual({ state, effects });
   });
 
@@ -511,7 +511,7 @@ describe('a leader', () => {
         flight: { purpose: 'get', sentAtMs: 6000 },
       },
       effects: [
-        tell({ kind: 'stoppedLeading', lease: mine, because: 'workEnded' }),
+        notify({ kind: 'stoppedLeading', lease: mine, because: 'workEnded' }),
         sends(releasing, { purpose: 'get' }),
       ],
     });
@@ -542,7 +542,7 @@ describe('a release', () => {
   });
   const t = turn(1000);
   const end = (result: string, ...effects: readonly object[]) => ({ state: { kind: 'ended', result }, effects });
-  const notMine = tell({ kind: 'notReleased', because: 'notMine' });
+  const notMine = notify({ kind: 'notReleased', because: 'notMine' });
   const goesOn = (of: Turn, attempt: Attempt, timeoutMs = 5000) => ({
     state: { ...releasing('get'), flight: { purpose: attempt.purpose, sentAtMs: of.nowMs } },
     effects: [sends(of, attempt, timeoutMs)],
@@ -576,7 +576,7 @@ describe('a release', () => {
       turn(10_000),
       releasing('release'),
       wake,
-      end('stopped', { kind: 'cancel' }, tell({ kind: 'notReleased', because: 'tooLate' })),
+      end('stopped', { kind: 'cancel' }, notify({ kind: 'notReleased', because: 'tooLate' })),
     ],
     ['a stop', t, releasing('get'), stop, { state: releasing('get'), effects: [] }],
     ['the end of the work', t, releasing('get'), workEnded, { state: releasing('get'), effects: [] }],

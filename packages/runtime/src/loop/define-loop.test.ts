@@ -187,12 +187,26 @@ describe('a loop made from its specification', () => {
     await loop.stop();
   });
 
+  it('given a run that concludes after a step, then its conclusion is reported once, with its last state, and then its end', async () => {
+    const reports: unknown[] = [];
+    const loop = await running({
+      onConclude: ({ key, state, conclusion }) => reports.push([key, state.labelled, conclusion.row]),
+      onEnd: ({ key, concluded }) => reports.push([key, concluded?.conclusion.row]),
+    });
+    expect(reports.slice(0, 2)).toEqual([
+      ['a', 'done', 'L3'],
+      ['a', 'L3'],
+    ]);
+    await loop.stop();
+  });
+
   it('given a run that throws, then its end is reported without a conclusion, and it is repeated', async () => {
     const ended: unknown[] = [];
     const loop = await running({
       decide: () => {
         throw new Error('defect');
       },
+      onConclude: () => ended.push('concluded'),
       onEnd: ({ key, concluded }) => ended.push([key, concluded]),
     });
     expect(ended).toEqual([['a', undefined]]);

@@ -113,7 +113,7 @@ function createRun<L extends LoopTypes>(
   { ports, caches }: { readonly ports: ControllerPorts; readonly caches: Caches<L> },
 ): (key: L['key'], signal: AbortSignal) => Promise<Outcome> {
   const { client, clock, random, logger } = ports;
-  const { name, decide, observeAgain, onEnd } = spec;
+  const { name, decide, observeAgain, onConclude, onEnd } = spec;
   const performers = spec.perform as unknown as Readonly<Record<string, AnyPerformer<L>>>;
 
   const runOnce = (
@@ -144,12 +144,14 @@ function createRun<L extends LoopTypes>(
     const observed = spec.observe(caches, key);
     if (observed === undefined) return done;
     const startedMs = clock.monotonicMs();
+    const ended = () => ({ key, caches, logger, durationMs: clock.monotonicMs() - startedMs });
     let concluded: Concluded<L['state'], L['action']> | undefined;
     try {
       concluded = await runOnce(observed, { key, signal });
+      onConclude?.({ ...ended(), ...concluded });
       return (concluded.conclusion as ConclusionOf<L['action']> & { readonly outcome: Outcome }).outcome;
     } finally {
-      onEnd?.({ key, caches, logger, durationMs: clock.monotonicMs() - startedMs, concluded });
+      onEnd?.({ ...ended(), concluded });
     }
   };
 }

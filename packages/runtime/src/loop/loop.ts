@@ -123,12 +123,21 @@ export type Performers<L extends LoopTypes> = {
   readonly [K in StepKind<L['action']>]: (step: Step<L, K>) => Partial<L['state']> | Promise<Partial<L['state']>>;
 };
 
-/** A run that has ended. */
-export interface EndedRun<L extends LoopTypes> {
+interface AnyRun<L extends LoopTypes> {
   readonly key: L['key'];
   readonly caches: Caches<L>;
   readonly logger: Logger;
   readonly durationMs: number;
+}
+
+export interface ConcludedRun<L extends LoopTypes> extends AnyRun<L> {
+  /** The last state of the run. */
+  readonly state: L['state'];
+  readonly conclusion: ConclusionOf<L['action']>;
+}
+
+/** A run that has concluded, or thrown. */
+export interface EndedRun<L extends LoopTypes> extends AnyRun<L> {
   /** Undefined: the run threw. */
   readonly concluded: { readonly state: L['state']; readonly conclusion: ConclusionOf<L['action']> } | undefined;
 }
@@ -178,7 +187,9 @@ export interface LoopSpec<L extends LoopTypes> {
   /** Pure: no clock, no I/O, no logging. First matching row wins. */
   readonly decide: (state: L['state']) => L['action'];
   readonly perform: Performers<L>;
-  /** Called once for every run, before the queue learns of its outcome: metrics, events, memory. */
+  /** Called once for every run that concludes, before the queue learns of its outcome: metrics, events, memory. */
+  readonly onConclude?: (run: ConcludedRun<L>) => void;
+  /** Called once for every run after that, also for one that threw: what a run must not leave behind. */
   readonly onEnd?: (run: EndedRun<L>) => void;
   /** What is logged with the cause of a retry. Default: `Reconcile failed, will retry`. */
   readonly retryMessage?: string;

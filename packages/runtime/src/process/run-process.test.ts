@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { FakeClock, recordingLogger, settle } from '../../testing/index.ts';
-import { createElectionWorld } from '../../testing/election/election-world.ts';
+import { createElectionFixture } from '../../testing/election/election-fixture.ts';
 import { runProcess, type LifecycleSettings, type ProcessPort, type Program } from './run-process.ts';
 import { shutdownStep, type CrashOrigin, type ShutdownInput, type ShutdownState, type SignalName } from './shutdown.ts';
 
@@ -163,7 +163,7 @@ describe('runProcess', () => {
   });
 
   it('given a leader that is stopped, then its work ends, the lease is released, and the process exits with 1', async () => {
-    const { clock, candidate, lease } = createElectionWorld();
+    const { clock, candidate, lease } = createElectionFixture();
     const { kill, exits } = aProcess(async ({ signal, configure }) => {
       configure({ onSignal: 'drain' });
       const a = candidate('a', { releaseOnExit: true });

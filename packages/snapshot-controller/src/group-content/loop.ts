@@ -2,6 +2,7 @@
 /** The VolumeGroupSnapshotContent loop assembled: what it watches, and what wakes it. */
 import { defineLoop, type InformerOptions, type Loop, toObjectKey } from '@csi-sidecars/runtime';
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
+import { recordEvents } from '../conclusions.ts';
 import { decide } from './decide.ts';
 import { performers } from './perform.ts';
 import type { GroupContentContext, GroupContentLoop } from './state.ts';
@@ -22,9 +23,6 @@ export function groupContentLoop(
     observe: ({ contents: cache }, key) => ({ content: cache.get(key), protected: 'untried' }),
     decide,
     perform: performers(),
-    onEnd: ({ concluded }) => {
-      const content = concluded?.state.content;
-      if (content !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(content, event);
-    },
+    onConclude: ({ state: { content }, conclusion }) => recordEvents(events, content, conclusion),
   });
 }

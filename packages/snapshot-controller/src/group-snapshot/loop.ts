@@ -5,22 +5,19 @@ import {
   type Change,
   defineLoop,
   type Loop,
-  type ObjectKey,
   type PersistentVolume,
   type PersistentVolumeClaim,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import type { VolumeGroupSnapshotClass, VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
-import { isDifferent } from '../difference.ts';
+import { recordEvents } from '../conclusions.ts';
 import { groupOwnerOf } from '../membership.ts';
+import { ofClass, referringTo, type Woken } from '../wakes.ts';
 import type { Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { groupKey } from './group.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
 import type { GroupContext, GroupLoop } from './state.ts';
-
-type Woken = readonly ObjectKey[] | ObjectKey | undefined;
 
 export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop {
   const { settings, events, operations } = context;
@@ -36,40 +33,16 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
     },
     wakes: {
       groups: ({ current }) => current && groupKey(current),
-      groupContents: wokenByContent,
-      classes: wokenByClass,
+      groupContents: (change) => referringTo(change, ({ spec }) => spec?.volumeGroupSnapshotRef),
+      classes: (change, caches) => ofClass(change, caches.groups),
       claims: wokenByClaim,
       volumes: wokenByVolume,
     },
     observe,
     decide,
     perform: performers(context),
-    onEnd: ({ concluded }) => {
-      const group = concluded?.state.group;
-      if (group !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(group, event);
-    },
+    onConclude: ({ state: { group }, conclusion }) => recordEvents(events, group, conclusion),
   });
-}
-
-/** The group to which a content refers, when the content appears, goes, or says something else than before. */
-function wokenByContent({ previous, current }: Change<VolumeGroupSnapshotContent>): Woken {
-  const { namespace, name } = (current ?? previous)?.spec?.volumeGroupSnapshotRef ?? {};
-  if (name === undefined) return undefined;
-  const matters =
-    previous === undefined ||
-    current === undefined ||
-    isDifferent(previous.spec, current.spec) ||
-    isDifferent(previous.status, current.status);
-  return matters ? toObjectKey(namespace, name) : undefined;
-}
-
-/** Groups that name the class or, where it may be a default, that name none. */
-function wokenByClass(
-  { current, isInInitialList }: Change<VolumeGroupSnapshotClass>,
-  { groups }: Caches<GroupLoop>,
-): Woken {
-  if (current === undefined || isInInitialList) return undefined;
-  return ['', current.metadata?.name ?? ''].flatMap((name) => groups.byIndex('class', name).map(groupKey));
 }
 
 /** Groups that may select the claim, and the group whose member the claim was to be filled from. */

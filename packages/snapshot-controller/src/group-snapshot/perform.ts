@@ -3,12 +3,7 @@
 import {
   ask,
   attempt,
-  changeObject,
-  type ChangeObjectDeps,
   definedOnly,
-  finalizersWith,
-  finalizersWithout,
-  ignoreNotFound,
   isFailed,
   type Performers,
   persistentVolumeClaims,
@@ -17,23 +12,30 @@ import {
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import {
-  annotationYes,
   isBoundTo,
-  mayBindTo,
   snapshotAnnotations,
   snapshotFinalizers,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
-  type VolumeGroupSnapshotStatus,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
-import { createOrGet } from '../create-or-get.ts';
 import { saveError } from '../save-error.ts';
 import { selectorLabel, selectorText } from '../selector.ts';
 import type { Source } from '../source-volume.ts';
-import { mergedStatus, milestones } from '../status.ts';
+import {
+  annotate,
+  bindContent,
+  createContent,
+  deleteObject,
+  prepareObject,
+  readObject,
+  removeFinalizers,
+  saveStatusOf,
+  toAttempt,
+  type Writing,
+} from '../writes.ts';
 import { boundField } from './decide.ts';
 import { groupKey, isStatic } from './group.ts';
 import * as messages from './messages.ts';
@@ -41,6 +43,12 @@ import { saveMember } from './save-member.ts';
 import type { GroupContext, GroupLoop, GroupState } from './state.ts';
 
 type Learned = Promise<Partial<GroupState>>;
+
+/** Events and metrics of a status that was saved. */
+const reports = {
+  created: { operation: 'CreateGroupSnapshot', message: messages.created },
+  ready: { operation: 'CreateGroupSnapshotAndReady', message: messages.ready },
+} as const;
 
 export function performers(context: GroupContext): Performers<GroupLoop> {
   return {
@@ -52,9 +60,29 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       return { isBegun: true };
     },
     listClaims,
-    prepare,
-    createContent: (step) => createContent(context, step),
-    bind,
+    prepare: async (step) => {
+      const { group, className } = step.action;
+      const wanted = {
+        finalizers: [snapshotFinalizers.groupBound],
+        spec: { volumeGroupSnapshotClassName: className },
+      };
+      const stored = await prepareObject(groups(step), group, wanted);
+      return isFailed(stored) ? { prepared: stored } : { prepared: 'done', group: stored.value };
+    },
+    createContent: (step) => create(context, step),
+    bind: async (step) => {
+      const { group, content } = step.action;
+      const bound = await bindContent(contents(step), content, {
+        owner: group,
+        referenceOf: ({ spec }) => spec?.volumeGroupSnapshotRef,
+        finalizer: snapshotFinalizers.groupContent,
+        spec: {
+          volumeGroupSnapshotRef: { uid: group.metadata?.uid },
+          ...definedOnly({ volumeGroupSnapshotClassName: group.spec?.volumeGroupSnapshotClassName }),
+        },
+      });
+      return isFailed(bound) ? { bound } : { bound: 'done', content: bound.value };
+    },
     saveMembers: async ({ client, clock, random, caches, action, signal }) => {
       const { snapshots, contents } = caches;
       const deps = { client, clock, random, snapshots, contents };
@@ -68,50 +96,32 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       const deps = { ...ports, events: context.events, cache: caches.groups };
       return { errorSaved: await saveError(deps, { resource: volumeGroupSnapshots, object, problem }, signal) };
     },
-    askContent: async ({ client, caches, action: { name }, signal }) => {
-      const contentAsked = await ask(() =>
-        client.get(volumeGroupSnapshotContents, { name }, { signal }).catch(ignoreNotFound),
-      );
-      if (isFailed(contentAsked) || contentAsked.value === undefined) return { contentAsked };
-      caches.groupContents.remember(contentAsked.value);
-      return { contentAsked, content: contentAsked.value };
+    askContent: async (step) => {
+      const contentAsked = await readObject(contents(step), step.action.name);
+      const isFound = !isFailed(contentAsked) && contentAsked.value !== undefined;
+      return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
     },
-    markContent,
-    deleteContent,
+    markContent: async (step) => ({
+      contentMarked: await annotate(contents(step), step.action.content, snapshotAnnotations.groupBeingDeleted),
+    }),
+    deleteContent: async (step) => ({
+      contentDeleted: toAttempt(await deleteObject(contents(step), step.action.content)),
+    }),
     deleteMembers: (step) => deleteMembers(context, step),
-    removeFinalizer: async (step) => {
-      const removed = await attempt(() =>
-        changeObject(
-          depsOf(step),
-          {
-            resource: volumeGroupSnapshots,
-            object: step.action.group,
-            patch: (known) => {
-              const kept = finalizersWithout(known, snapshotFinalizers.groupBound);
-              return kept && { metadata: { finalizers: kept } };
-            },
-          },
-          { signal: step.signal },
-        ).catch(ignoreNotFound),
-      );
-      return { finalizersRemoved: removed };
-    },
+    removeFinalizer: async (step) => ({
+      finalizersRemoved: await removeFinalizers(groups(step), step.action.group, [snapshotFinalizers.groupBound]),
+    }),
   };
 }
 
-/** How groups are changed. */
-function depsOf({ client, clock, random, caches }: Step<GroupLoop>): ChangeObjectDeps<VolumeGroupSnapshot> {
-  return { client, clock, random, cache: caches.groups };
+/** How groups are written. */
+function groups({ client, clock, random, caches, signal }: Step<GroupLoop>): Writing<VolumeGroupSnapshot> {
+  return { client, clock, random, signal, resource: volumeGroupSnapshots, cache: caches.groups };
 }
 
-/** How contents of groups are changed. */
-function contentDepsOf({
-  client,
-  clock,
-  random,
-  caches,
-}: Step<GroupLoop>): ChangeObjectDeps<VolumeGroupSnapshotContent> {
-  return { client, clock, random, cache: caches.groupContents };
+/** How contents of groups are written. */
+function contents({ client, clock, random, caches, signal }: Step<GroupLoop>): Writing<VolumeGroupSnapshotContent> {
+  return { client, clock, random, signal, resource: volumeGroupSnapshotContents, cache: caches.groupContents };
 }
 
 /** Asked of the API server and not of the cache: a claim that was labelled a moment ago must not be left out. */
@@ -136,39 +146,10 @@ async function listClaims({ client, caches, action: { group }, signal }: Step<Gr
   return { sources: { value: sources } };
 }
 
-/** A group that is being deleted gets no finalizer, and a class that came meanwhile stays. */
-async function prepare(step: Step<GroupLoop, 'prepare'>): Learned {
-  const { group, className } = step.action;
-  const stored = await ask(() =>
-    changeObject(
-      depsOf(step),
-      {
-        resource: volumeGroupSnapshots,
-        object: group,
-        patch: (known) => {
-          if (known.metadata?.deletionTimestamp !== undefined) return undefined;
-          const finalizers = finalizersWith(known, snapshotFinalizers.groupBound);
-          const needsClass = className !== undefined && known.spec?.volumeGroupSnapshotClassName === undefined;
-          if (finalizers === undefined && !needsClass) return undefined;
-          return {
-            ...(finalizers === undefined ? {} : { metadata: { finalizers } }),
-            ...(needsClass ? { spec: { volumeGroupSnapshotClassName: className } } : {}),
-          };
-        },
-      },
-      { signal: step.signal },
-    ),
-  );
-  return isFailed(stored) ? { prepared: stored } : { prepared: 'done', group: stored.value };
-}
-
-async function createContent(
-  { events }: GroupContext,
-  { client, caches, action: { group, content }, signal }: Step<GroupLoop, 'createContent'>,
-): Learned {
+async function create({ events }: GroupContext, step: Step<GroupLoop, 'createContent'>): Learned {
+  const { group, content } = step.action;
   const key = groupKey(group);
-  const deps = { client, cache: caches.groupContents };
-  const stored = await ask(() => createOrGet(deps, { resource: volumeGroupSnapshotContents, object: content }, signal));
+  const stored = await createContent(contents(step), content);
   if (isFailed(stored)) {
     events.record(group, messages.contentNotCreated(key, stored.failure.message));
     return { created: stored };
@@ -177,119 +158,30 @@ async function createContent(
   return { created: 'done', content: stored.value };
 }
 
-/** The finalizer comes with the binding: it is the first moment in which the content has something to protect. */
-async function bind(step: Step<GroupLoop, 'bind'>): Learned {
-  const { group, content } = step.action;
-  const bound = await ask(() =>
-    changeObject(
-      contentDepsOf(step),
-      {
-        resource: volumeGroupSnapshotContents,
-        object: content,
-        patch: (known) => {
-          if (!mayBindTo(known.spec?.volumeGroupSnapshotRef, group)) return undefined;
-          const isDeleting = known.metadata?.deletionTimestamp !== undefined;
-          const finalizers = isDeleting ? undefined : finalizersWith(known, snapshotFinalizers.groupContent);
-          return {
-            ...(finalizers === undefined ? {} : { metadata: { finalizers } }),
-            spec: {
-              volumeGroupSnapshotRef: { uid: group.metadata?.uid },
-              ...definedOnly({ volumeGroupSnapshotClassName: group.spec?.volumeGroupSnapshotClassName }),
-            },
-          };
-        },
-      },
-      { signal: step.signal },
-    ),
-  );
-  return isFailed(bound) ? { bound } : { bound: 'done', content: bound.value };
-}
-
 /** Events and metrics follow from what the write changed, and only a write that succeeded. */
 async function saveStatus({ events, operations }: GroupContext, step: Step<GroupLoop, 'saveStatus'>): Learned {
   const { group, content, facts } = step.action;
   const bound = { field: boundField, name: content.metadata?.name ?? '' };
-  let before: VolumeGroupSnapshotStatus | undefined;
-  const stored = await ask(() =>
-    changeObject(
-      depsOf(step),
-      {
-        resource: volumeGroupSnapshots,
-        object: group,
-        subresource: 'status',
-        patch: (known) => {
-          before = known.status;
-          const status = mergedStatus(known.status, facts, bound);
-          return status && { status };
-        },
-      },
-      { signal: step.signal },
-    ),
-  );
-  if (isFailed(stored)) return { statusSaved: stored };
-  const key = groupKey(group);
-  const uid = group.metadata?.uid ?? '';
-  const driver = content.spec?.driver ?? '';
-  for (const milestone of milestones(before, stored.value.status)) {
-    if (milestone === 'created') {
-      operations.succeed('CreateGroupSnapshot', uid, driver);
-      events.record(group, messages.created(key));
-    } else {
-      operations.succeed('CreateGroupSnapshotAndReady', uid, driver);
-      events.record(group, messages.ready(key));
-    }
+  const reached = await saveStatusOf(groups(step), group, { facts, bound });
+  if (isFailed(reached)) return { statusSaved: reached };
+  for (const milestone of reached.value) {
+    const { operation, message } = reports[milestone];
+    operations.succeed(operation, group.metadata?.uid ?? '', content.spec?.driver ?? '');
+    events.record(group, message(groupKey(group)));
   }
   return { statusSaved: 'done' };
 }
 
-/** One key: the other annotations are csi-snapshotter's and users'. */
-async function markContent(step: Step<GroupLoop, 'markContent'>): Learned {
-  const key = snapshotAnnotations.groupBeingDeleted;
-  const marked = await attempt(() =>
-    changeObject(
-      contentDepsOf(step),
-      {
-        resource: volumeGroupSnapshotContents,
-        object: step.action.content,
-        patch: ({ metadata }) =>
-          metadata?.annotations?.[key] === undefined
-            ? { metadata: { annotations: { [key]: annotationYes } } }
-            : undefined,
-      },
-      { signal: step.signal },
-    ).catch(ignoreNotFound),
-  );
-  return { contentMarked: marked };
-}
-
-async function deleteContent({
-  client,
-  caches,
-  action: { content },
-  signal,
-}: Step<GroupLoop, 'deleteContent'>): Learned {
-  const { name = '', uid } = content.metadata ?? {};
-  const deleted = await attempt(async () => {
-    const options = { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) };
-    const held = await client.delete(volumeGroupSnapshotContents, { name }, options).catch(ignoreNotFound);
-    if (held !== undefined) caches.groupContents.remember(held);
-  });
-  return { contentDeleted: deleted };
-}
-
-async function deleteMembers(
-  { events }: GroupContext,
-  { client, caches, action: { group, members }, signal }: Step<GroupLoop, 'deleteMembers'>,
-): Learned {
+async function deleteMembers({ events }: GroupContext, step: Step<GroupLoop, 'deleteMembers'>): Learned {
+  const { client, clock, random, caches, signal, action } = step;
+  const { group, members } = action;
+  const writing = { client, clock, random, signal, resource: volumeSnapshots, cache: caches.snapshots };
   for (const member of members) {
-    const { namespace, name = '', uid } = member.metadata ?? {};
-    const options = { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) };
-    const deleted = await ask(() => client.delete(volumeSnapshots, { namespace, name }, options).catch(ignoreNotFound));
+    const deleted = await deleteObject(writing, member);
     if (isFailed(deleted)) {
       events.record(group, messages.memberNotDeleted(groupKey(member), groupKey(group), deleted.failure.message));
       return { membersDeleted: deleted };
     }
-    if (deleted.value !== undefined) caches.snapshots.remember(deleted.value);
   }
   return { membersDeleted: 'done' };
 }

@@ -3,14 +3,7 @@
  * One member of a dynamic group brought to what it has to be: its snapshot, its content, their binding, and both statuses. Every step
  * writes only what is missing, so that it can be repeated after any of them.
  */
-import {
-  type ApiClient,
-  type Cache,
-  changeObject,
-  type Clock,
-  finalizersWith,
-  type Random,
-} from '@csi-sidecars/runtime';
+import { type ApiClient, type Cache, changeObject, type Clock, isFailed, type Random } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
   mayBindTo,
@@ -22,6 +15,7 @@ import {
 } from '@csi-sidecars/volume';
 import { createOrGet } from '../create-or-get.ts';
 import { groupOwnerOf } from '../membership.ts';
+import { bindContent } from '../writes.ts';
 import { type Member, memberContent, memberSnapshot, missingContentStatus } from './members.ts';
 
 export interface MemberDeps {
@@ -88,7 +82,7 @@ async function savedContent(
   const ports = { client: deps.client, cache: deps.contents };
   const content = member.content ?? (await createOrGet(ports, { resource: volumeSnapshotContents, object }, signal));
   if (!mayBindTo(content.spec?.volumeSnapshotRef, snapshot)) {
-    throw new Error(`content ${content.metadata?.name} is bound to a different snapshot`);
+    throw boundToAnother(content);
   }
   return content;
 }
@@ -99,20 +93,18 @@ async function boundContent(
   { content, snapshot }: { readonly content: VolumeSnapshotContent; readonly snapshot: VolumeSnapshot },
   signal: AbortSignal,
 ): Promise<VolumeSnapshotContent> {
-  return changeObject(
-    { ...deps, cache: deps.contents },
-    {
-      resource: volumeSnapshotContents,
-      object: content,
-      patch: (known) => {
-        if (isBoundTo(known.spec?.volumeSnapshotRef, snapshot)) return undefined;
-        const finalizers = finalizersWith(known, snapshotFinalizers.content);
-        return {
-          ...(finalizers === undefined ? {} : { metadata: { finalizers } }),
-          spec: { volumeSnapshotRef: { uid: snapshot.metadata?.uid } },
-        };
-      },
-    },
-    { signal },
-  );
+  if (isBoundTo(content.spec?.volumeSnapshotRef, snapshot)) return content;
+  const writing = { ...deps, resource: volumeSnapshotContents, cache: deps.contents, signal };
+  const bound = await bindContent(writing, content, {
+    owner: snapshot,
+    referenceOf: ({ spec }) => spec?.volumeSnapshotRef,
+    finalizer: snapshotFinalizers.content,
+    spec: { volumeSnapshotRef: { uid: snapshot.metadata?.uid } },
+  });
+  if (isFailed(bound)) throw bound.failure;
+  if (!isBoundTo(bound.value.spec?.volumeSnapshotRef, snapshot)) throw boundToAnother(content);
+  return bound.value;
 }
+
+const boundToAnother = ({ metadata }: VolumeSnapshotContent): Error =>
+  new Error(`content ${metadata?.name} is bound to a different snapshot`);

@@ -5,21 +5,19 @@ import {
   type Change,
   defineLoop,
   type Loop,
-  type ObjectKey,
   type PersistentVolume,
   type PersistentVolumeClaim,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import type { VolumeGroupSnapshotContent, VolumeSnapshotClass, VolumeSnapshotContent } from '@csi-sidecars/volume';
-import { isDifferent } from '../difference.ts';
+import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
+import { recordEvents } from '../conclusions.ts';
+import { ofClass, referringTo, type Woken } from '../wakes.ts';
 import { handleKey, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
 import { isDeleting, snapshotKey } from './snapshot.ts';
 import type { SnapshotContext, SnapshotLoop } from './state.ts';
-
-type Woken = readonly ObjectKey[] | ObjectKey | undefined;
 
 export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
   const { settings, events, operations } = context;
@@ -43,8 +41,8 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
     },
     wakes: {
       snapshots: ({ current }) => current && snapshotKey(current),
-      contents: wokenByContent,
-      classes: wokenByClass,
+      contents: (change) => referringTo(change, ({ spec }) => spec?.volumeSnapshotRef),
+      classes: (change, { snapshots }) => ofClass(change, snapshots),
       claims: wokenByClaim,
       volumes: wokenByVolume,
       groups: ({ previous, current }, { snapshots }) =>
@@ -56,34 +54,8 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
     observe: (caches, key) => observe(context, caches, key),
     decide: (state) => decide(state, settings),
     perform: performers(context),
-    onEnd: ({ concluded }) => {
-      const snapshot = concluded?.state.snapshot;
-      if (snapshot !== undefined)
-        for (const event of concluded?.conclusion.events ?? []) events.record(snapshot, event);
-    },
+    onConclude: ({ state: { snapshot }, conclusion }) => recordEvents(events, snapshot, conclusion),
   });
-}
-
-/** The snapshot to which a content refers, when the content appears, goes, or says something else than before. */
-function wokenByContent({ previous, current }: Change<VolumeSnapshotContent>): Woken {
-  const { namespace, name } = (current ?? previous)?.spec?.volumeSnapshotRef ?? {};
-  if (name === undefined) return undefined;
-  const matters =
-    previous === undefined ||
-    current === undefined ||
-    isDeleting(previous) !== isDeleting(current) ||
-    isDifferent(previous.spec, current.spec) ||
-    isDifferent(previous.status, current.status);
-  return matters ? toObjectKey(namespace, name) : undefined;
-}
-
-/** Snapshots that name the class or, where it may be a default, that name none. */
-function wokenByClass(
-  { current, isInInitialList }: Change<VolumeSnapshotClass>,
-  { snapshots }: Caches<SnapshotLoop>,
-): Woken {
-  if (current === undefined || isInInitialList) return undefined;
-  return ['', current.metadata?.name ?? ''].flatMap((name) => snapshots.byIndex('class', name).map(snapshotKey));
 }
 
 /** Snapshots of a claim that may be taken now, and snapshots that wait for the claim to be filled from them. */

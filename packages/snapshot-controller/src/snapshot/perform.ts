@@ -4,11 +4,7 @@ import {
   ask,
   attempt,
   changeObject,
-  type ChangeObjectDeps,
   definedOnly,
-  finalizersWith,
-  finalizersWithout,
-  ignoreNotFound,
   isFailed,
   isNotFound,
   type Performers,
@@ -16,9 +12,7 @@ import {
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import {
-  annotationYes,
   isBoundTo,
-  mayBindTo,
   snapshotAnnotations,
   snapshotFinalizers,
   volumeGroupSnapshots,
@@ -26,19 +20,34 @@ import {
   type VolumeSnapshotContent,
   volumeSnapshotContents,
   volumeSnapshots,
-  type VolumeSnapshotStatus,
 } from '@csi-sidecars/volume';
-import { createOrGet } from '../create-or-get.ts';
 import { saveError } from '../save-error.ts';
-import { mergedStatus, milestones } from '../status.ts';
+import {
+  annotate,
+  bindContent,
+  createContent,
+  deleteObject,
+  prepareObject,
+  readObject,
+  removeFinalizers,
+  saveStatusOf,
+  toAttempt,
+  type Writing,
+} from '../writes.ts';
 import { protectClaim, releaseClaim } from './claim-finalizer.ts';
 import { boundField } from './decide.ts';
 import * as messages from './messages.ts';
 import { isClaimInUse } from './observe.ts';
-import { isDeleting, originOf, snapshotKey } from './snapshot.ts';
+import { originOf, snapshotKey } from './snapshot.ts';
 import type { SnapshotContext, SnapshotLoop, SnapshotState } from './state.ts';
 
 type Learned = Promise<Partial<SnapshotState>>;
+
+/** Events and metrics of a status that was saved. */
+const reports = {
+  created: { operation: 'CreateSnapshot', message: messages.created },
+  ready: { operation: 'CreateSnapshotAndReady', message: messages.ready },
+} as const;
 
 export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
   return {
@@ -49,14 +58,32 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       for (const name of action.operations) context.operations.start(name, snapshot?.metadata?.uid ?? '', facts);
       return { isBegun: true };
     },
-    prepare,
+    prepare: async (step) => {
+      const { snapshot, preparation } = step.action;
+      const spec = { volumeSnapshotClassName: preparation.className };
+      const wanted = { finalizers: preparation.finalizers, spec };
+      const stored = await prepareObject(snapshots(step), snapshot, wanted);
+      return isFailed(stored) ? { prepared: stored } : { prepared: 'done', snapshot: stored.value };
+    },
     protectClaim: async ({ client, clock, random, caches, action, signal }) => {
       const deps = { client, clock, random, claims: caches.claims };
       const stored = await ask(() => protectClaim(deps, action.claim, signal));
       return isFailed(stored) ? { claimProtected: stored } : { claimProtected: 'done', claim: stored.value };
     },
-    createContent: (step) => createContent(context, step),
-    bind,
+    createContent: (step) => create(context, step),
+    bind: async (step) => {
+      const { snapshot, content } = step.action;
+      const bound = await bindContent(contents(step), content, {
+        owner: snapshot,
+        referenceOf: ({ spec }) => spec?.volumeSnapshotRef,
+        finalizer: snapshotFinalizers.content,
+        spec: {
+          volumeSnapshotRef: { uid: snapshot.metadata?.uid },
+          ...definedOnly({ volumeSnapshotClassName: snapshot.spec?.volumeSnapshotClassName }),
+        },
+      });
+      return isFailed(bound) ? { bound } : { bound: 'done', content: bound.value };
+    },
     saveStatus: (step) => saveStatus(context, step),
     saveError: async ({ caches, action: { object, problem }, signal, ...ports }) => {
       const deps = { ...ports, events: context.events, cache: caches.snapshots };
@@ -64,13 +91,10 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
     },
     releaseClaim: (step) => release(context, step),
     adopt,
-    askContent: async ({ client, caches, action: { name }, signal }) => {
-      const contentAsked = await ask(() =>
-        client.get(volumeSnapshotContents, { name }, { signal }).catch(ignoreNotFound),
-      );
-      if (isFailed(contentAsked) || contentAsked.value === undefined) return { contentAsked };
-      caches.contents.remember(contentAsked.value);
-      return { contentAsked, content: contentAsked.value };
+    askContent: async (step) => {
+      const contentAsked = await readObject(contents(step), step.action.name);
+      const isFound = !isFailed(contentAsked) && contentAsked.value !== undefined;
+      return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
     },
     askGroup: async ({ client, action: { namespace, name }, signal }) => {
       const found = await ask(() => client.get(volumeGroupSnapshots, { namespace, name }, { signal }));
@@ -78,73 +102,34 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       // A cluster without the kind answers the same.
       return { groupAsked: isNotFound(found.failure) ? { value: false } : found };
     },
-    markContent,
-    deleteContent,
+    markContent: async (step) => ({
+      contentMarked: await annotate(contents(step), step.action.content, snapshotAnnotations.beingDeleted),
+    }),
+    deleteContent: async (step) => ({
+      contentDeleted: toAttempt(await deleteObject(contents(step), step.action.content)),
+    }),
     removeFinalizers: async (step) => {
       const { snapshot, finalizers } = step.action;
-      const removed = await attempt(() =>
-        changeObject(
-          depsOf(step),
-          {
-            resource: volumeSnapshots,
-            object: snapshot,
-            patch: (known) => {
-              const kept = finalizersWithout(known, ...finalizers);
-              return kept && { metadata: { finalizers: kept } };
-            },
-          },
-          { signal: step.signal },
-        ).catch(ignoreNotFound),
-      );
-      return { finalizersRemoved: removed };
+      return { finalizersRemoved: await removeFinalizers(snapshots(step), snapshot, finalizers) };
     },
   };
 }
 
-/** How snapshots are changed. */
-function depsOf({ client, clock, random, caches }: Step<SnapshotLoop>): ChangeObjectDeps<VolumeSnapshot> {
-  return { client, clock, random, cache: caches.snapshots };
+/** How snapshots are written. */
+function snapshots({ client, clock, random, caches, signal }: Step<SnapshotLoop>): Writing<VolumeSnapshot> {
+  return { client, clock, random, signal, resource: volumeSnapshots, cache: caches.snapshots };
 }
 
-/** How contents are changed. */
-function contentDepsOf({ client, clock, random, caches }: Step<SnapshotLoop>): ChangeObjectDeps<VolumeSnapshotContent> {
-  return { client, clock, random, cache: caches.contents };
-}
-
-/** A snapshot that is being deleted gets no finalizers, and a class that came meanwhile stays. */
-async function prepare(step: Step<SnapshotLoop, 'prepare'>): Learned {
-  const { snapshot, preparation } = step.action;
-  const stored = await ask(() =>
-    changeObject(
-      depsOf(step),
-      {
-        resource: volumeSnapshots,
-        object: snapshot,
-        patch: (known) => {
-          if (isDeleting(known)) return undefined;
-          const finalizers = finalizersWith(known, ...preparation.finalizers);
-          const needsClass = preparation.className !== undefined && known.spec?.volumeSnapshotClassName === undefined;
-          if (finalizers === undefined && !needsClass) return undefined;
-          return {
-            ...(finalizers === undefined ? {} : { metadata: { finalizers } }),
-            ...(needsClass ? { spec: { volumeSnapshotClassName: preparation.className } } : {}),
-          };
-        },
-      },
-      { signal: step.signal },
-    ),
-  );
-  return isFailed(stored) ? { prepared: stored } : { prepared: 'done', snapshot: stored.value };
+/** How contents are written. */
+function contents({ client, clock, random, caches, signal }: Step<SnapshotLoop>): Writing<VolumeSnapshotContent> {
+  return { client, clock, random, signal, resource: volumeSnapshotContents, cache: caches.contents };
 }
 
 /** A content that belongs to another snapshot is learned as well: the decision is made again with it. */
-async function createContent(
-  { events }: SnapshotContext,
-  { client, caches, action: { snapshot, content }, signal }: Step<SnapshotLoop, 'createContent'>,
-): Learned {
+async function create({ events }: SnapshotContext, step: Step<SnapshotLoop, 'createContent'>): Learned {
+  const { snapshot, content } = step.action;
   const key = snapshotKey(snapshot);
-  const deps = { client, cache: caches.contents };
-  const stored = await ask(() => createOrGet(deps, { resource: volumeSnapshotContents, object: content }, signal));
+  const stored = await createContent(contents(step), content);
   if (isFailed(stored)) {
     events.record(snapshot, messages.contentNotCreated(key, stored.failure.message));
     return { created: stored };
@@ -153,66 +138,16 @@ async function createContent(
   return { created: 'done', content: stored.value };
 }
 
-/** The finalizer comes with the binding: it is the first moment in which the content has something to protect. */
-async function bind(step: Step<SnapshotLoop, 'bind'>): Learned {
-  const { snapshot, content } = step.action;
-  const bound = await ask(() =>
-    changeObject(
-      contentDepsOf(step),
-      {
-        resource: volumeSnapshotContents,
-        object: content,
-        patch: (known) => {
-          if (!mayBindTo(known.spec?.volumeSnapshotRef, snapshot)) return undefined;
-          const finalizers = isDeleting(known) ? undefined : finalizersWith(known, snapshotFinalizers.content);
-          return {
-            ...(finalizers === undefined ? {} : { metadata: { finalizers } }),
-            spec: {
-              volumeSnapshotRef: { uid: snapshot.metadata?.uid },
-              ...definedOnly({ volumeSnapshotClassName: snapshot.spec?.volumeSnapshotClassName }),
-            },
-          };
-        },
-      },
-      { signal: step.signal },
-    ),
-  );
-  return isFailed(bound) ? { bound } : { bound: 'done', content: bound.value };
-}
-
 /** Events and metrics follow from what the write changed, and only a write that succeeded. */
 async function saveStatus({ events, operations }: SnapshotContext, step: Step<SnapshotLoop, 'saveStatus'>): Learned {
   const { snapshot, content, facts } = step.action;
   const bound = { field: boundField, name: content.metadata?.name ?? '' };
-  let before: VolumeSnapshotStatus | undefined;
-  const stored = await ask(() =>
-    changeObject(
-      depsOf(step),
-      {
-        resource: volumeSnapshots,
-        object: snapshot,
-        subresource: 'status',
-        patch: (known) => {
-          before = known.status;
-          const status = mergedStatus(known.status, facts, bound);
-          return status && { status };
-        },
-      },
-      { signal: step.signal },
-    ),
-  );
-  if (isFailed(stored)) return { statusSaved: stored };
-  const key = snapshotKey(snapshot);
-  const uid = snapshot.metadata?.uid ?? '';
-  const driver = content.spec?.driver ?? '';
-  for (const milestone of milestones(before, stored.value.status)) {
-    if (milestone === 'created') {
-      operations.succeed('CreateSnapshot', uid, driver);
-      events.record(snapshot, messages.created(key));
-    } else {
-      operations.succeed('CreateSnapshotAndReady', uid, driver);
-      events.record(snapshot, messages.ready(key));
-    }
+  const reached = await saveStatusOf(snapshots(step), snapshot, { facts, bound });
+  if (isFailed(reached)) return { statusSaved: reached };
+  for (const milestone of reached.value) {
+    const { operation, message } = reports[milestone];
+    operations.succeed(operation, snapshot.metadata?.uid ?? '', content.spec?.driver ?? '');
+    events.record(snapshot, message(snapshotKey(snapshot)));
   }
   return { statusSaved: 'done' };
 }
@@ -237,11 +172,12 @@ async function adopt(step: Step<SnapshotLoop, 'adopt'>): Learned {
     name: group.metadata?.name ?? '',
     uid: group.metadata?.uid ?? '',
   };
+  const { resource, signal, ...deps } = snapshots(step);
   const adopted = await attempt(() =>
     changeObject(
-      depsOf(step),
+      deps,
       {
-        resource: volumeSnapshots,
+        resource,
         object: snapshot,
         patch: ({ metadata }) => {
           const owners = metadata?.ownerReferences ?? [];
@@ -250,43 +186,8 @@ async function adopt(step: Step<SnapshotLoop, 'adopt'>): Learned {
             : { metadata: { ownerReferences: [...owners, owner] } };
         },
       },
-      { signal: step.signal },
+      { signal },
     ),
   );
   return { adopted };
-}
-
-/** One key: the other annotations are csi-snapshotter's and users'. */
-async function markContent(step: Step<SnapshotLoop, 'markContent'>): Learned {
-  const key = snapshotAnnotations.beingDeleted;
-  const marked = await attempt(() =>
-    changeObject(
-      contentDepsOf(step),
-      {
-        resource: volumeSnapshotContents,
-        object: step.action.content,
-        patch: ({ metadata }) =>
-          metadata?.annotations?.[key] === undefined
-            ? { metadata: { annotations: { [key]: annotationYes } } }
-            : undefined,
-      },
-      { signal: step.signal },
-    ).catch(ignoreNotFound),
-  );
-  return { contentMarked: marked };
-}
-
-async function deleteContent({
-  client,
-  caches,
-  action: { content },
-  signal,
-}: Step<SnapshotLoop, 'deleteContent'>): Learned {
-  const { name = '', uid } = content.metadata ?? {};
-  const deleted = await attempt(async () => {
-    const options = { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) };
-    const held = await client.delete(volumeSnapshotContents, { name }, options).catch(ignoreNotFound);
-    if (held !== undefined) caches.contents.remember(held);
-  });
-  return { contentDeleted: deleted };
 }

@@ -23,11 +23,11 @@ import * as messages from './messages.ts';
 import { snapshotKey } from './snapshot.ts';
 import type { SnapshotState } from './state.ts';
 
-type Facts = Pick<SnapshotState, 'classes' | 'claim' | 'volume' | 'node'>;
+type Sources = Pick<SnapshotState, 'classes' | 'claim' | 'volume' | 'node'>;
 type ContentSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode'>;
 
 export function planContent(
-  s: Facts,
+  s: Sources,
   snapshot: VolumeSnapshot,
   { recordVolumeMode }: ContentSettings,
 ): Result<VolumeSnapshotContent> {
@@ -78,7 +78,7 @@ interface Inputs {
   readonly annotations: Readonly<Record<string, string>> | undefined;
 }
 
-function inputsOf({ classes, claim, volume: found }: Facts, snapshot: VolumeSnapshot): Result<Inputs> {
+function inputsOf({ classes, claim, volume: found }: Sources, snapshot: VolumeSnapshot): Result<Inputs> {
   const { name = '', namespace = '', uid = '' } = snapshot.metadata ?? {};
   const className = snapshot.spec?.volumeSnapshotClassName;
   if (className === undefined) return refuse(`failed to take snapshot ${name} without a snapshot class`);

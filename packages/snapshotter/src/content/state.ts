@@ -25,7 +25,7 @@ export interface TakenSnapshot {
   readonly createdAt: Int64 | undefined;
   /** Bytes. */
   readonly size: Int64 | undefined;
-  /** Of the group that it is a member of; empty: none. */
+  /** The handle of the group that the snapshot belongs to; empty: it belongs to none. */
   readonly groupHandle: string;
 }
 

@@ -29,7 +29,7 @@ export interface TakenGroupSnapshot {
   readonly isReady: boolean;
   /** Nanoseconds since 1970. Undefined: the driver does not know it. */
   readonly createdAt: Int64 | undefined;
-  /** Of a pre-provisioned group none: the content names them. */
+  /** Empty for a pre-provisioned group: its content names the members. */
   readonly members: readonly VolumeSnapshotInfo[];
 }
 

@@ -19,7 +19,7 @@ export const snapshotFinalizers = {
   groupBound: 'groupsnapshot.storage.kubernetes.io/volumegroupsnapshot-bound-protection',
 } as const;
 
-/** Of the `being-...` annotations only the presence counts; their value is `yes`. */
+/** Only the presence of the `being-...` annotations counts; their value is `yes`. */
 export const snapshotAnnotations = {
   beingCreated: 'snapshot.storage.kubernetes.io/volumesnapshot-being-created',
   beingDeleted: 'snapshot.storage.kubernetes.io/volumesnapshot-being-deleted',

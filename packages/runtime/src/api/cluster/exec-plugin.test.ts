@@ -69,7 +69,7 @@ it('[runtime#190] given a plugin that hangs, then it is killed at its time limit
 });
 
 /** Answers with the name in the client certificate, or else with the Authorization header. */
-const tellWho = ({ request, response }: TestExchange): void => {
+const answerWithUser = ({ request, response }: TestExchange): void => {
   const { socket } = request as unknown as { socket: { getPeerCertificate(): { subject?: { CN?: string } } } };
   answerJson(response, socket.getPeerCertificate().subject?.CN ?? request.headers.authorization ?? 'anonymous');
 };
@@ -80,7 +80,7 @@ interface SetUp {
   readonly plugin?: Partial<ExecPlugin>;
 }
 
-const setUp = async ({ demands, answer = tellWho, plugin }: SetUp) => {
+const setUp = async ({ demands, answer = answerWithUser, plugin }: SetUp) => {
   const server = await startTestServer({
     certificate: fixture.certificate,
     answer,
@@ -178,7 +178,7 @@ describe('a plugin that prints certificates', () => {
     print({ ...certificate(one), expirationTimestamp: longAgo });
     const { who, send, logger } = await setUp({
       demands: 'certificate',
-      answer: (exchange) => (exchange.request.url === '/watch' ? answerWatches : tellWho)(exchange),
+      answer: (exchange) => (exchange.request.url === '/watch' ? answerWatches : answerWithUser)(exchange),
     });
     const watch = (await send('/watch')).body[Symbol.asyncIterator]();
     await watch.next();
@@ -199,7 +199,7 @@ describe('a plugin that prints certificates', () => {
       demands: 'certificate',
       answer: (exchange) => {
         if (server.wires.length === 1 && refusing) exchange.response.statusCode = 401;
-        tellWho(exchange);
+        answerWithUser(exchange);
       },
     });
     let refusing = false;
@@ -217,7 +217,7 @@ describe('a plugin that prints certificates', () => {
       demands: 'token',
       answer: (exchange) => {
         if (refused.includes(exchange.request.headers.authorization ?? '')) exchange.response.statusCode = 401;
-        tellWho(exchange);
+        answerWithUser(exchange);
       },
     });
     const refused: string[] = [];

@@ -15,7 +15,7 @@ export async function execPluginOf(files: Files, cluster: Cluster, exec: Exec): 
   const { command = '', args, env, apiVersion = '', installHint } = exec;
   if (!versions.includes(apiVersion)) throw new Error(`exec plugin: invalid apiVersion ${JSON.stringify(apiVersion)}`);
   if (exec.interactiveMode === 'Always') {
-    const why = isatty(0) ? 'unavailable: there is nobody to ask' : 'not a terminal';
+    const why = isatty(0) ? 'unavailable: there is no user to ask' : 'not a terminal';
     throw new Error(`exec plugin cannot support interactive mode: standard input is ${why}`);
   }
   return {

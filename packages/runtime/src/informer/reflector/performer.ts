@@ -62,17 +62,17 @@ export function createPerformer(deps: PerformerDeps, options: PerformerOptions, 
     } catch (error) {
       return { kind: 'failed', error };
     }
-    if (streaming) tellProgress(watch);
+    if (streaming) watchProgress(watch);
     return { kind: 'opened' };
   };
 
   /** Logs repeatedly that a streaming list hangs, because nothing is synced before it ends. */
-  const tellProgress = (stream: WatchStream): void => {
+  const watchProgress = (stream: WatchStream): void => {
     progress = clock.timer(progressEveryMs, () => {
       const { initialEventsEnded, idleMs } = stream.progress();
       if (initialEventsEnded) return;
       logger.warn('Still waiting for the end of the initial events', { lastEventAgoMs: Math.round(idleMs) });
-      tellProgress(stream);
+      watchProgress(stream);
     });
   };
 

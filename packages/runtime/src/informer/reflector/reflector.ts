@@ -10,7 +10,7 @@ import type { Random } from '../../clock/random.ts';
 import type { Logger } from '../../log/logger.ts';
 import { createBudget } from '../budget.ts';
 import type { ReflectorMetrics } from '../informer-metrics.ts';
-import { narrate } from './narrate.ts';
+import { logStep } from './log-step.ts';
 import { createPerformer, type PerformerOptions } from './performer.ts';
 import type { Connection, Sink } from './sink.ts';
 import type { Effect, State, StepContext } from './state.ts';
@@ -41,7 +41,7 @@ export async function runReflector(deps: ReflectorDeps, options: ReflectorOption
       nowMs = clock.monotonicMs();
       const next = step(state, input, { nowMs, streaming, pageSize });
       const facts = { from: state, input, to: next, nowMs };
-      narrate(logger, facts);
+      logStep(logger, facts);
       metrics.stepped(facts);
       if (next.state.kind !== state.kind) {
         if (demandOf(next.state).kind !== 'read') await performer.closeWatch();

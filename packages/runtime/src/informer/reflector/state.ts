@@ -18,7 +18,7 @@
  * | waiting       | a pause                  | it has passed                                                    |
  *
  * A cycle begins with a stream unless streaming is off or was refused as unsupported in the last 30 minutes.
- * Not here: I/O, time, randomness, the store, log lines (`narrate.ts`).
+ * Not here: I/O, time, randomness, the store, log lines (`log-step.ts`).
  */
 import type { Change, WatchEvent } from '../decode/watch-event.ts';
 

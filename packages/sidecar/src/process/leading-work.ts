@@ -6,7 +6,7 @@ import type { ControllerContext } from './run-controller-program.ts';
 
 type Context = Pick<ControllerContext<never, never>, 'client' | 'clock' | 'random' | 'log' | 'metrics' | 'host'>;
 
-export function overCaches(
+export function leadingWork(
   { client, clock, random, log: logger, metrics, host: { env } }: Context,
   assemble: (ports: ControllerPorts) => LeadingController,
 ): LeadingWork {

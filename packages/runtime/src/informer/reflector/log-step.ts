@@ -11,7 +11,7 @@ export interface StepFacts {
   readonly nowMs: number;
 }
 
-export function narrate(logger: Logger, facts: StepFacts): void {
+export function logStep(logger: Logger, facts: StepFacts): void {
   const { input, to } = facts;
   if (to.effect?.kind === 'replace') {
     logger.info(2, 'Caches populated', { resourceVersion: to.effect.resourceVersion });
@@ -19,13 +19,13 @@ export function narrate(logger: Logger, facts: StepFacts): void {
   }
   switch (input.kind) {
     case 'failed':
-      tellFailure(logger, facts, input.error);
+      logFailure(logger, facts, input.error);
       return;
     case 'closed':
-      tellClose(logger, facts, input);
+      logClose(logger, facts, input);
       return;
     case 'event':
-      tellEvent(logger, facts, input);
+      logEvent(logger, facts, input);
       return;
     case 'woke':
     case 'opened':
@@ -34,7 +34,7 @@ export function narrate(logger: Logger, facts: StepFacts): void {
   }
 }
 
-function tellFailure(logger: Logger, { from, to }: StepFacts, error: unknown): void {
+function logFailure(logger: Logger, { from, to }: StepFacts, error: unknown): void {
   const refusal = refusalOf(error);
   if (from.kind === 'listing') {
     if (to.state.kind === 'listing') logger.info(4, 'Listing again', { refusal, error });
@@ -42,7 +42,7 @@ function tellFailure(logger: Logger, { from, to }: StepFacts, error: unknown): v
     return;
   }
   if (from.kind === 'openingStream') {
-    tellFallback(logger, to, error);
+    logFallback(logger, to, error);
     return;
   }
   if (refusal === 'busy' || refusal === 'noAnswer') logger.info(2, 'Watch could not be opened', { refusal, error });
@@ -51,13 +51,13 @@ function tellFailure(logger: Logger, { from, to }: StepFacts, error: unknown): v
   else logger.error(error, 'Failed to watch');
 }
 
-function tellFallback(logger: Logger, { state }: Step, error: unknown): void {
+function logFallback(logger: Logger, { state }: Step, error: unknown): void {
   if (state.kind !== 'listing') logger.info(4, 'Streaming list will be tried again', { error });
   else if (state.known.streamingRefusedAtMs === undefined) logger.info(4, 'Falling back to list', { error });
   else logger.info(2, 'The server does not support streaming lists, falling back to list', { error });
 }
 
-function tellClose(logger: Logger, { from, to, nowMs }: StepFacts, { cause, error }: Input & { kind: 'closed' }): void {
+function logClose(logger: Logger, { from, to, nowMs }: StepFacts, { cause, error }: Input & { kind: 'closed' }): void {
   if (from.kind !== 'watching' && from.kind !== 'streaming') return;
   const facts = { cause, events: from.events, livedMs: Math.round(nowMs - from.openedAtMs) };
   if (from.kind === 'streaming') logger.warn('Streaming list closed before the end of the initial events', facts);
@@ -68,7 +68,7 @@ function tellClose(logger: Logger, { from, to, nowMs }: StepFacts, { cause, erro
   else logger.info(4, 'Watch closed', facts);
 }
 
-function tellEvent(logger: Logger, { from, to }: StepFacts, { event }: Input & { kind: 'event' }): void {
+function logEvent(logger: Logger, { from, to }: StepFacts, { event }: Input & { kind: 'event' }): void {
   if (event.kind === 'foreign') {
     logger.error(undefined, 'Unexpected object in the watch stream, skipped', { what: event.what });
   } else if (event.kind === 'undecodable') {
@@ -76,7 +76,7 @@ function tellEvent(logger: Logger, { from, to }: StepFacts, { event }: Input & {
   } else if (event.kind === 'error') {
     const { error } = event;
     if (from.kind === 'streaming') {
-      tellFallback(logger, to, error);
+      logFallback(logger, to, error);
       return;
     }
     const refusal = refusalOf(error);

@@ -21,7 +21,7 @@ import { recordingLogger, type RecordingLogger } from '../recording-logger.ts';
 import { recordingMetrics, type RecordingMetrics } from '../recording-metrics.ts';
 import { seededRandom } from '../seeded-random.ts';
 
-export interface ElectionWorld {
+export interface ElectionFixture {
   readonly clock: FakeClock;
   readonly server: FakeApiServer;
   readonly lease: () => Lease | undefined;
@@ -60,12 +60,12 @@ export interface Candidate {
 
 const place = { namespace: 'kube-system', name: 'driver-lease' };
 
-export interface ElectionWorldOptions {
+export interface ElectionFixtureOptions {
   /** The verbs on Leases that candidates may not use. */
   readonly without?: readonly string[];
 }
 
-export function createElectionWorld({ without = [] }: ElectionWorldOptions = {}): ElectionWorld {
+export function createElectionFixture({ without = [] }: ElectionFixtureOptions = {}): ElectionFixture {
   const clock = new FakeClock();
   const rules = leaseRules.map((rule) => ({ ...rule, verbs: rule.verbs.filter((verb) => !without.includes(verb)) }));
   const server = createFakeApiServer({

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Snapshots of one test bed: one of each claim, with the class of the test bed's name. */
+import { installSnapshotApi } from '@csi-sidecars/e2e';
+import { volumeSnapshotClasses, volumeSnapshots } from '@csi-sidecars/volume';
+import { inParallel } from '../side-by-side/in-parallel.ts';
+import { concurrency } from '../side-by-side/stored-volumes.ts';
+import type { TestBed } from '../side-by-side/test-bed.ts';
+
+/** From here on, only the programs under test change objects. */
+export async function prepareClass({ cluster, namespace, driver }: TestBed): Promise<void> {
+  const { api, clock, controlPlane, patience } = cluster;
+  await controlPlane.components.get('kube-controller-manager')?.stop();
+  await installSnapshotApi(api, { pass: (ms) => clock.sleep(ms, patience.signal) });
+  await api.create(volumeSnapshotClasses, {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshotClass',
+    metadata: { name: namespace },
+    driver: driver.name,
+    deletionPolicy: 'Delete',
+  });
+}
+
+/** The snapshot has the name of its claim. */
+export async function takeSnapshot({ cluster, namespace }: TestBed, name: string): Promise<void> {
+  await cluster.api.create(volumeSnapshots, {
+    apiVersion: 'snapshot.storage.k8s.io/v1',
+    kind: 'VolumeSnapshot',
+    metadata: { namespace, name },
+    spec: { source: { persistentVolumeClaimName: name }, volumeSnapshotClassName: namespace },
+  });
+}
+
+export async function takeSnapshots(bed: TestBed, names: readonly string[]): Promise<void> {
+  await inParallel(names, concurrency, (name) => takeSnapshot(bed, name));
+}
+
+export async function deleteSnapshots({ cluster, namespace }: TestBed, names: readonly string[]): Promise<void> {
+  await inParallel(names, concurrency, (name) => cluster.api.delete(volumeSnapshots, { namespace, name }));
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The save loop's queue and log lines, and what the end of its runs leaves in memory. */
+import { persistentVolumes } from '@csi-sidecars/runtime';
+import { expect, it } from 'vitest';
+import { aClaim, aClass, driverName } from '../../testing/builders.ts';
+import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
+import { provisioningFinalizer } from '../names.ts';
+
+const name = 'pvc-uid-data';
+const success = `Normal ProvisioningSucceeded team/data: Successfully provisioned volume ${name}`;
+const isCreate = ({ verb, resource }: { readonly verb: string; readonly resource?: string }): boolean =>
+  verb === 'create' && resource === 'persistentvolumes';
+const internal = { kind: 'status', point: 'before', code: 500, reason: 'InternalError' } as const;
+
+/** The API server refuses this number of PersistentVolumes. */
+function refuse(p: Fixture, times: number, fault: object = internal): void {
+  p.faults.push({ when: isCreate, fault: { ...internal, ...fault }, times });
+}
+
+async function unsaved(times: number): Promise<Fixture> {
+  const p = await aProvisioner({ seed: [aClass()] });
+  refuse(p, times);
+  p.server.seed(aClaim());
+  await p.settle();
+  return p;
+}
+const isProtected = (p: Fixture): boolean =>
+  p.claim()?.metadata?.finalizers?.includes(provisioningFinalizer(driverName)) === true;
+const adds = (p: Fixture): number | undefined => p.metrics.value('workqueue_adds_total', { name: 'unsavedpvs' });
+
+it('given five volumes that wait to be saved, then four saves run at a time', async () => {
+  const p = await aProvisioner({ seed: [aClass()] });
+  const claims = ['a', 'b', 'c', 'd', 'e'];
+  refuse(p, claims.length);
+  let hanging = 0;
+  p.faults.push({
+    when: (target) => {
+      if (!isCreate(target)) return false;
+      hanging += 1;
+      return true;
+    },
+    fault: { kind: 'hang', point: 'before' },
+    times: 99,
+  });
+  for (const claim of claims) p.server.seed(aClaim({ name: claim }));
+  await p.settle();
+  await p.clock.advance(20_000);
+  expect([p.driver.volumes().length, hanging, adds(p)]).toEqual([5, 4, 5]);
+});
+
+it('given a background save that fails, then it is logged with the name of the PersistentVolume, and counted in the queue of upstream’s name', async () => {
+  const p = await unsaved(2);
+  await p.clock.advance(100);
+  const lines = p.logger.lines.filter(({ message }) => message === 'Retrying saving volume');
+  expect(lines).toMatchObject([{ kind: 'error', facts: { queue: 'unsavedpvs', PV: name, failures: 2 } }]);
+  expect(adds(p)).toBe(2);
+});
+
+it('given a volume that was saved, when its name is woken once more, then nothing is sent', async () => {
+  const p = await unsaved(1);
+  await p.clock.advance(100);
+  const before = p.server.requests.length;
+  await p.stop();
+  expect([p.events.includes(success), p.server.requests.length]).toEqual([true, before]);
+});
+
+it('given a claim that is not deleted, when its saves fail for an hour, then it is not given up after its deletion for that', async () => {
+  const p = await unsaved(999);
+  await p.clock.advance(3_600_000);
+  p.deleteClaim();
+  await p.settle();
+  expect(isProtected(p)).toBe(true);
+});
+
+it('given a deleted claim whose saves fail, when they have failed for five minutes, then the claim is given up, and the volume is still saved later', async () => {
+  const p = await unsaved(999);
+  p.deleteClaim();
+  await p.clock.advance(240_000);
+  expect(isProtected(p)).toBe(true);
+  await p.clock.advance(120_000);
+  expect([p.claim(), p.volume()]).toEqual([undefined, undefined]);
+  p.faults.splice(0);
+  await p.clock.advance(1_000_000);
+  expect(p.volume()?.spec?.csi?.volumeHandle).toBe(p.driver.volumes()[0]?.id);
+});
+
+it('given a claim without our finalizer, when its volume is saved in the background, then the next run of the claim begins without memory', async () => {
+  const p = await aProvisioner({ seed: [aClass()], settings: { provisioningProtection: 'off' } });
+  refuse(p, 2);
+  p.server.seed(aClaim());
+  await p.settle();
+  await p.clock.advance(100);
+  expect([p.writes(), p.events.includes(success)]).toEqual([[`create persistentvolumes ${name} 201`], true]);
+  // The claim loop decides by the claim again: without its PersistentVolume it is provisioned once more.
+  p.server.objects.remove(persistentVolumes, { name });
+  p.changeClaim((claim) => ({
+    ...claim,
+    metadata: { ...claim.metadata, annotations: { ...claim.metadata?.annotations, again: 'yes' } },
+  }));
+  await p.settle();
+  expect(p.writes()).toEqual([`create persistentvolumes ${name} 201`, `create persistentvolumes ${name} 201`]);
+});
+
+it('given the API server refuses the record in the background, when the claim loop takes over, then the driver gets the same request after the backoff', async () => {
+  const p = await unsaved(1);
+  refuse(p, 1, { code: 403, reason: 'Forbidden' });
+  await p.clock.advance(500);
+  expect(p.calls()).toHaveLength(1);
+  p.changeClaim((claim) => claim);
+  await p.clock.advance(1_000);
+  const [first, second] = p.requests('CreateVolume');
+  expect(second).toEqual(first);
+});

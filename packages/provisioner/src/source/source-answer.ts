@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the tables of sources have in common. */
+import type { VolumeContentSourceInput } from '@csi-sidecars/csi';
+import { parseQuantity, toBytes } from '@csi-sidecars/volume';
+
+export type SourceRow = `R${number}` | `D${number}`;
+
+export type SourceAnswer = { readonly row: SourceRow } &
+  /** The snapshot's content or the source claim's PersistentVolume has to be read. */
+  (
+    | { readonly kind: 'readBacking'; readonly name: string }
+    | {
+        readonly kind: 'usable';
+        readonly content: VolumeContentSourceInput;
+        /** It has our finalizer. */
+        readonly isProtected: boolean;
+      }
+    | { readonly kind: 'refused'; readonly message: string }
+  );
+
+export type Read<T> =
+  | { readonly kind: 'found'; readonly object: T }
+  | { readonly kind: 'failed'; readonly message: string };
+
+export function refused(row: SourceRow, message: string): SourceAnswer {
+  return { row, kind: 'refused', message };
+}
+
+export function bytesOf(text: string): bigint | undefined {
+  const quantity = parseQuantity(text);
+  return quantity && toBytes(quantity);
+}

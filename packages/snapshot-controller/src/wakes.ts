@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Which snapshots and group snapshots a change concerns: what is the same for both kinds. */
+import { type Change, type KubeObject, type ObjectKey, stringifyJson, toObjectKey } from '@csi-sidecars/runtime';
+import type { ContentReference } from '@csi-sidecars/volume';
+
+export type Woken = readonly ObjectKey[] | ObjectKey | undefined;
+
+interface ContentLike extends KubeObject {
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+/** The object to which a content refers, when the content appears, goes, begins to be deleted, or says something else than before. */
+export function referringTo<C extends ContentLike>(
+  { previous, current }: Pick<Change<C>, 'previous' | 'current'>,
+  referenceOf: (content: C) => ContentReference | undefined,
+): ObjectKey | undefined {
+  const content = current ?? previous;
+  const { namespace, name } = (content && referenceOf(content)) ?? {};
+  if (name === undefined) return undefined;
+  const matters =
+    previous === undefined ||
+    current === undefined ||
+    previous.metadata?.deletionTimestamp !== current.metadata?.deletionTimestamp ||
+    isDifferent(previous.spec, current.spec) ||
+    isDifferent(previous.status, current.status);
+  return matters ? toObjectKey(namespace, name) : undefined;
+}
+
+/**
+ * Numbers beyond 2^53 are bigints, which are compared by their digits. The API server writes the fields of one object always in the
+ * same order; where it did not, a run too many does no harm.
+ */
+function isDifferent(left: object | undefined, right: object | undefined): boolean {
+  return left !== right && stringifyJson(left) !== stringifyJson(right);
+}
+
+interface Named {
+  byIndex(name: 'class', value: string): readonly KubeObject[];
+}
+
+/** Objects that name the class or, where it may be a default, that name none. A class that goes, or that was there at the start, wakes none. */
+export function ofClass({ current, isInInitialList }: Change<KubeObject>, objects: Named): readonly ObjectKey[] {
+  if (current === undefined || isInInitialList) return [];
+  return ['', current.metadata?.name ?? ''].flatMap((name) => objects.byIndex('class', name).map(keyOf));
+}
+
+const keyOf = ({ metadata }: KubeObject): ObjectKey => toObjectKey(metadata?.namespace, metadata?.name ?? '');

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What is written to an object that changed after it was read: the API server refuses the first patch. */
+import {
+  type ApiClient,
+  createApiClient,
+  isConflict,
+  isFailed,
+  type KubeObject,
+  type ObjectRef,
+  type Resource,
+  silentLogger,
+} from '@csi-sidecars/runtime';
+import { createFakeApiServer, FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
+import {
+  snapshotAnnotations,
+  snapshotFinalizers,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
+import { describe, expect, it } from 'vitest';
+import { aContent, aSnapshot, aStaticContent, aStaticSnapshot, withoutClass } from '../testing/builders.ts';
+import { saveError } from './save-error.ts';
+import {
+  annotate,
+  bindContent,
+  deleteObject,
+  prepareObject,
+  removeFinalizers,
+  saveStatusOf,
+  type Writing,
+} from './writes.ts';
+
+interface Setting<T extends KubeObject> {
+  /** As it was read. */
+  readonly known: T;
+  readonly writing: Writing<T>;
+  readonly clock: FakeClock;
+  readonly client: ApiClient;
+  /** As by a user or another controller. */
+  readonly change: (how: (object: T) => T) => void;
+  readonly vanish: () => void;
+  readonly stored: () => T | undefined;
+  /** `patch 409`, `get 200` */
+  readonly requests: () => readonly string[];
+  /** Runs it to its end in virtual time. */
+  readonly end: <R>(work: Promise<R>) => Promise<R>;
+}
+
+function aSetting<T extends KubeObject>(resource: Resource<T>, object: T): Setting<T> {
+  const clock = new FakeClock();
+  const random = seededRandom(1);
+  const server = createFakeApiServer({ clock, random });
+  server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
+  const client = createApiClient(
+    { transport: server.transport, clock, logger: silentLogger },
+    { userAgent: 'test', qps: -1, burst: 0 },
+  );
+  const known = server.seed<T>(object);
+  const ref: ObjectRef = { namespace: known.metadata?.namespace, name: known.metadata?.name ?? '' };
+  const cache = { remember: () => undefined };
+  return {
+    known,
+    writing: { client, clock, random, cache, resource, signal: new AbortController().signal },
+    clock,
+    client,
+    change: (how) => void server.objects.change(resource, ref, how),
+    vanish: () => server.objects.remove(resource, ref),
+    stored: () => server.objects.get(resource, ref),
+    requests: () => server.requests.map(({ verb, code }) => `${verb} ${code}`),
+    end: async (work) => {
+      for (let turn = 0; turn < 6; turn += 1) await clock.advance(20);
+      return await work;
+    },
+  };
+}
+
+const aSnapshotSetting = (snapshot = aSnapshot()): Setting<VolumeSnapshot> => aSetting(volumeSnapshots, snapshot);
+const aContentSetting = (content = aContent()): Setting<VolumeSnapshotContent> =>
+  aSetting(volumeSnapshotContents, content);
+const refusedOnce = ['patch 409', 'get 200'];
+const deletionBegan = <T extends KubeObject>(object: T): T => ({
+  ...object,
+  metadata: { ...object.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['test.io/held'] },
+});
+
+describe('finalizers and class of a snapshot', () => {
+  const wanted = { finalizers: [snapshotFinalizers.bound], spec: { volumeSnapshotClassName: 'gold' } };
+
+  it('given a class that a user set meanwhile, when it is prepared, then the class stays and only the finalizer is added', async () => {
+    const { known, writing, change, stored, requests, end } = aSnapshotSetting(withoutClass(aSnapshot()));
+    change((snapshot) => ({ ...snapshot, spec: { ...snapshot.spec, volumeSnapshotClassName: 'silver' } }));
+    await end(prepareObject(writing, known, wanted));
+    expect(requests()).toEqual([...refusedOnce, 'patch 200']);
+    expect(stored()?.spec?.volumeSnapshotClassName).toBe('silver');
+    expect(stored()?.metadata?.finalizers).toEqual([snapshotFinalizers.bound]);
+  });
+
+  it('given a deletion that began meanwhile, when it is prepared, then nothing is written', async () => {
+    const { known, writing, change, stored, requests, end } = aSnapshotSetting(withoutClass(aSnapshot()));
+    change(deletionBegan);
+    const reply = await end(prepareObject(writing, known, wanted));
+    expect(requests()).toEqual(refusedOnce);
+    expect(reply).toEqual({ value: stored() });
+  });
+
+  it('given both are there, when it is prepared, then nothing is requested', async () => {
+    const { known, writing, requests, end } = aSnapshotSetting(
+      aSnapshot({ metadata: { finalizers: [snapshotFinalizers.bound] } }),
+    );
+    await end(prepareObject(writing, known, wanted));
+    expect(requests()).toEqual([]);
+  });
+});
+
+describe('the binding of a content', () => {
+  const owner = aStaticSnapshot();
+  const bind = ({ writing, known, end }: Setting<VolumeSnapshotContent>) =>
+    end(
+      bindContent(writing, known, {
+        owner,
+        referenceOf: ({ spec }) => spec?.volumeSnapshotRef,
+        finalizer: snapshotFinalizers.content,
+        spec: { volumeSnapshotRef: { uid: owner.metadata?.uid } },
+      }),
+    );
+
+  it('given a content that was bound meanwhile to another snapshot of the same name, then nothing is written', async () => {
+    const setting = aContentSetting(aStaticContent());
+    setting.change((content) => ({
+      ...content,
+      spec: { ...content.spec, volumeSnapshotRef: { ...content.spec?.volumeSnapshotRef, uid: 'another' } },
+    }));
+    const reply = await bind(setting);
+    expect(setting.requests()).toEqual(refusedOnce);
+    expect(isFailed(reply) ? reply : reply.value.spec?.volumeSnapshotRef?.uid).toBe('another');
+  });
+
+  it('given a deletion that began meanwhile, then it is bound and gets no finalizer', async () => {
+    const setting = aContentSetting(aStaticContent());
+    setting.change(deletionBegan);
+    await bind(setting);
+    expect(setting.stored()?.spec?.volumeSnapshotRef?.uid).toBe(owner.metadata?.uid);
+    expect(setting.stored()?.metadata?.finalizers).toEqual(['test.io/held']);
+  });
+});
+
+describe('the status', () => {
+  const bound = { field: 'boundVolumeSnapshotContentName', name: 'content' };
+
+  it('given another replica that saved the readiness meanwhile, then it is no milestone of this write', async () => {
+    const { known, writing, change, requests, end } = aSnapshotSetting();
+    const status = {
+      boundVolumeSnapshotContentName: 'content',
+      readyToUse: true,
+      creationTime: '2026-01-01T00:00:00Z',
+    };
+    change((snapshot) => ({ ...snapshot, status }));
+    const facts = { readyToUse: true, creationTime: status.creationTime, restoreSize: 1n };
+    const reply = await end(saveStatusOf(writing, known, { facts, bound }));
+    expect(requests()).toEqual([...refusedOnce, 'patch 200']);
+    expect(reply).toEqual({ value: [] });
+  });
+
+  it('given the same error, saved by another replica meanwhile, when it is saved, then it is not written again, and the event is recorded', async () => {
+    const { known, writing, change, requests, end } = aSnapshotSetting();
+    change((snapshot) => ({ ...snapshot, status: { error: { message: 'no', time: '2026-01-01T00:00:00Z' } } }));
+    const recorded: unknown[] = [];
+    const events = {
+      record: (_object: KubeObject, event: unknown) => void recorded.push(event),
+      flush: async () => undefined,
+    };
+    const { signal, resource, ...deps } = writing;
+    const problem = { reason: 'Failed', message: 'no', readiness: 'kept' } as const;
+    const saved = await end(saveError({ ...deps, events }, { resource, object: known, problem }, signal));
+    expect(saved).toBe('done');
+    expect(requests()).toEqual(refusedOnce);
+    expect(recorded).toEqual([{ type: 'Warning', reason: 'Failed', message: 'no' }]);
+  });
+});
+
+describe('the deletion', () => {
+  const key = snapshotAnnotations.beingDeleted;
+
+  it('given a content that was marked meanwhile, then it is not marked again', async () => {
+    const { known, writing, change, requests, end } = aContentSetting();
+    change((content) => ({ ...content, metadata: { ...content.metadata, annotations: { [key]: 'true' } } }));
+    expect(await end(annotate(writing, known, key))).toBe('done');
+    expect(requests()).toEqual(refusedOnce);
+  });
+
+  it('given other annotations, when it is marked, then they stay', async () => {
+    const { known, writing, stored, end } = aContentSetting(aContent({ metadata: { annotations: { a: 'b' } } }));
+    await end(annotate(writing, known, key));
+    expect(stored()?.metadata?.annotations).toEqual({ a: 'b', [key]: 'yes' });
+  });
+
+  it('given an object that is gone, when it is marked or released, then that is done', async () => {
+    const { known, writing, vanish, requests, end } = aContentSetting();
+    vanish();
+    expect(await end(annotate(writing, known, key))).toBe('done');
+    expect(await end(removeFinalizers(writing, known, [snapshotFinalizers.content]))).toBe('done');
+    expect(requests()).toEqual(['patch 404', 'patch 404']);
+  });
+
+  it('given a finalizer that another controller added meanwhile, when ours is removed, then the other stays', async () => {
+    const { known, writing, change, stored, end } = aContentSetting();
+    change((content) => ({
+      ...content,
+      metadata: { ...content.metadata, finalizers: ['test.io/late', snapshotFinalizers.content] },
+    }));
+    await end(removeFinalizers(writing, known, [snapshotFinalizers.content]));
+    expect(stored()?.metadata?.finalizers).toEqual(['test.io/late']);
+  });
+
+  it('given a later object with the name, when the earlier one is deleted, then the later one stays', async () => {
+    const { known, writing, stored, end } = aContentSetting();
+    const earlier = { ...known, metadata: { ...known.metadata, uid: 'earlier' } };
+    const reply = await end(deleteObject(writing, earlier));
+    expect(isFailed(reply) && isConflict(reply.failure)).toBe(true);
+    expect(stored()?.metadata?.deletionTimestamp).toBeUndefined();
+  });
+
+  it('given a finalizer, when it is deleted, then the object that is held is the reply; given it is gone, then none', async () => {
+    const { known, writing, stored, vanish, end } = aContentSetting();
+    expect(await end(deleteObject(writing, known))).toEqual({ value: stored() });
+    vanish();
+    expect(await end(deleteObject(writing, known))).toEqual({ value: undefined });
+  });
+});

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Writes to snapshots, group snapshots and their contents: the same for both kinds. Merge patches that name single fields; after a
+ * conflict the object is read again and the patch is computed again.
+ */
+import {
+  type ApiClient,
+  ask,
+  attempt,
+  type Cache,
+  changeObject,
+  definedOnly,
+  type Failed,
+  finalizersWith,
+  finalizersWithout,
+  ignoreNotFound,
+  isFailed,
+  type KubeObject,
+  type LoopPorts,
+  type ObjectChange,
+  type Resource,
+} from '@csi-sidecars/runtime';
+import { annotationYes, type ContentReference, mayBindTo } from '@csi-sidecars/volume';
+import { createOrGet } from './create-or-get.ts';
+import { type ContentFacts, mergedStatus, type Milestone, milestones } from './status.ts';
+
+export interface Writing<T extends KubeObject> extends Pick<LoopPorts, 'clock' | 'random'> {
+  readonly client: ApiClient;
+  readonly resource: Resource<T>;
+  readonly cache: Pick<Cache<T>, 'remember'>;
+  readonly signal: AbortSignal;
+}
+
+export type Reply<T> = { readonly value: T } | Failed;
+
+/** Finalizers and fields of the spec in one write. An object that is being deleted gets none of it, and a field that is set by now stays. */
+export function prepareObject<T extends KubeObject & { readonly spec?: object }>(
+  writing: Writing<T>,
+  object: T,
+  wanted: { readonly finalizers: readonly string[]; readonly spec: Readonly<Record<string, string | undefined>> },
+): Promise<Reply<T>> {
+  return ask(() =>
+    change(writing, {
+      object,
+      patch: (known) => {
+        if (known.metadata?.deletionTimestamp !== undefined) return undefined;
+        const finalizers = finalizersWith(known, ...wanted.finalizers);
+        const spec: Readonly<Record<string, unknown>> = { ...known.spec };
+        const missing = Object.entries(definedOnly(wanted.spec)).filter(([field]) => spec[field] === undefined);
+        if (finalizers === undefined && missing.length === 0) return undefined;
+        return {
+          ...(finalizers === undefined ? {} : { metadata: { finalizers } }),
+          ...(missing.length === 0 ? {} : { spec: Object.fromEntries(missing) }),
+        };
+      },
+    }),
+  );
+}
+
+/** The content under its derived name: created, or found. The caller has to check that it belongs to the object. */
+export function createContent<C extends KubeObject>(writing: Writing<C>, content: C): Promise<Reply<C>> {
+  const { resource, signal } = writing;
+  return ask(() => createOrGet(writing, { resource, object: content }, signal));
+}
+
+export interface Binding<C extends KubeObject> {
+  readonly owner: KubeObject;
+  readonly referenceOf: (content: C) => ContentReference | undefined;
+  readonly finalizer: string;
+  /** The fields of the spec that say to whom the content belongs. */
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Writes nothing if the content belongs to another owner by now. The finalizer comes with the binding: it is the first moment in which
+ * the content has something to protect.
+ */
+export function bindContent<C extends KubeObject>(
+  writing: Writing<C>,
+  content: C,
+  { owner, referenceOf, finalizer, spec }: Binding<C>,
+): Promise<Reply<C>> {
+  return ask(() =>
+    change(writing, {
+      object: content,
+      patch: (known) => {
+        if (!mayBindTo(referenceOf(known), owner)) return undefined;
+        const isDeleting = known.metadata?.deletionTimestamp !== undefined;
+        const finalizers = isDeleting ? undefined : finalizersWith(known, finalizer);
+        return { ...(finalizers === undefined ? {} : { metadata: { finalizers } }), spec };
+      },
+    }),
+  );
+}
+
+/** Resolves with what became true by this write. */
+export async function saveStatusOf<T extends KubeObject & { readonly status?: Parameters<typeof milestones>[0] }>(
+  writing: Writing<T>,
+  object: T,
+  { facts, bound }: { readonly facts: ContentFacts; readonly bound: Parameters<typeof mergedStatus>[2] },
+): Promise<Reply<readonly Milestone[]>> {
+  let before: T['status'];
+  return ask(async () => {
+    const stored = await change(writing, {
+      object,
+      subresource: 'status',
+      patch: (known) => {
+        before = known.status;
+        const status = mergedStatus(known.status, facts, bound);
+        return status && { status };
+      },
+    });
+    return milestones(before, stored.status);
+  });
+}
+
+/** One key: the other annotations belong to csi-snapshotter and to users. */
+export function annotate<T extends KubeObject>(writing: Writing<T>, object: T, key: string): Promise<'done' | Failed> {
+  return attempt(() =>
+    change(writing, {
+      object,
+      patch: ({ metadata }) =>
+        metadata?.annotations?.[key] === undefined
+          ? { metadata: { annotations: { [key]: annotationYes } } }
+          : undefined,
+    }).catch(ignoreNotFound),
+  );
+}
+
+/** A missing object has no finalizers. */
+export function removeFinalizers<T extends KubeObject>(
+  writing: Writing<T>,
+  object: T,
+  finalizers: readonly string[],
+): Promise<'done' | Failed> {
+  return attempt(() =>
+    change(writing, {
+      object,
+      patch: (known) => {
+        const kept = finalizersWithout(known, ...finalizers);
+        return kept && { metadata: { finalizers: kept } };
+      },
+    }).catch(ignoreNotFound),
+  );
+}
+
+/** Exactly this object, not a later one with its name. Resolves with it if finalizers hold it. */
+export function deleteObject<T extends KubeObject>(
+  { client, cache, resource, signal }: Writing<T>,
+  object: T,
+): Promise<Reply<T | undefined>> {
+  const { namespace, name = '', uid } = object.metadata ?? {};
+  const options = { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) };
+  return ask(async () => {
+    const held = await client.delete(resource, { namespace, name }, options).catch(ignoreNotFound);
+    if (held !== undefined) cache.remember(held);
+    return held;
+  });
+}
+
+/** Read from the API server, because the cache may be behind. Undefined: it does not exist. */
+export function readObject<T extends KubeObject>(
+  { client, cache, resource, signal }: Writing<T>,
+  name: string,
+): Promise<Reply<T | undefined>> {
+  return ask(async () => {
+    const found = await client.get(resource, { name }, { signal }).catch(ignoreNotFound);
+    if (found !== undefined) cache.remember(found);
+    return found;
+  });
+}
+
+/** What a loop learns of a write of which only the success matters. */
+export function toAttempt(reply: Reply<unknown>): 'done' | Failed {
+  return isFailed(reply) ? reply : 'done';
+}
+
+function change<T extends KubeObject>(
+  { resource, signal, ...deps }: Writing<T>,
+  wanted: Omit<ObjectChange<T>, 'resource'>,
+): Promise<T> {
+  return changeObject(deps, { ...wanted, resource }, { signal });
+}
