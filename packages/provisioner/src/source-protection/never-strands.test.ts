@@ -93,6 +93,8 @@ async function take(p: Fixture, next: SourceStep, { source, mode, fixture }: Tel
       p.server.endWatches('broken');
       await p.settle();
       return p;
+    case 'delete':
+      return p.claim(next.claim) === undefined ? p : await playStep(p, next, { mode, ...fixture });
     default:
       return await playStep(p, next, { mode, ...fixture });
   }

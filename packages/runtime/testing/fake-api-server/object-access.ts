@@ -56,7 +56,10 @@ export function createObjectAccess(deps: WriteDeps, types: readonly ResourceType
       const key = keyOf(ref.namespace, ref.name);
       const current = collection.get(key);
       if (current === undefined) throw notFound(resource, ref.name);
-      return collection.put(key, copyJson(change(current as unknown as T)) as unknown as StoredObject) as unknown as T;
+      const copy = copyJson(change(current as unknown as T)) as unknown as StoredObject;
+      // As after a write: an object without its defaults would differ from the next PUT of it.
+      const { defaults } = typeOf(resource.kind, groupVersion(resource));
+      return collection.put(key, defaults?.(copy) ?? copy) as unknown as T;
     },
     delete(resource, ref) {
       const type = typeOf(resource.kind, groupVersion(resource));
