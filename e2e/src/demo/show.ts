@@ -24,7 +24,7 @@ export interface Show {
 
 const claimName = 'data';
 const size = '64Mi';
-const grownSize = '128Mi';
+export const grownSize = '128Mi';
 const grownBytes = 128n * 1024n ** 2n;
 
 export interface Written {
@@ -35,7 +35,7 @@ export interface Written {
 export async function show(options: Show): Promise<void> {
   const { cluster, driver, dataFolder, namespace, display, patience } = options;
   const { api } = cluster;
-  const className = `${namespace}-class`;
+  const className = classNameOf(options);
   const until = <T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> =>
     eventually(patience, { what, check });
   const claim = { namespace, name: claimName };
@@ -130,6 +130,10 @@ export async function show(options: Show): Promise<void> {
       }),
     () => 'no PersistentVolume, no volume in the driver, no data on disk',
   );
+}
+
+export function classNameOf({ namespace }: Pick<Show, 'namespace'>): string {
+  return `${namespace}-class`;
 }
 
 export function findFolder(dataFolder: string, handle: string): string | undefined {

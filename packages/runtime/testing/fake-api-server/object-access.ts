@@ -56,7 +56,8 @@ export function createObjectAccess(deps: WriteDeps, types: readonly ResourceType
       const key = keyOf(ref.namespace, ref.name);
       const current = collection.get(key);
       if (current === undefined) throw notFound(resource, ref.name);
-      return collection.put(key, copyJson(change(current as unknown as T)) as unknown as StoredObject) as unknown as T;
+      const changed = copyJson(change(current as unknown as T), 'keep nulls');
+      return collection.put(key, changed as unknown as StoredObject) as unknown as T;
     },
     delete(resource, ref) {
       const type = typeOf(resource.kind, groupVersion(resource));
