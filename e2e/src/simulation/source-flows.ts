@@ -5,7 +5,7 @@ import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import type { Flow } from './flows.ts';
 import { programs, provisionerWith } from './programs.ts';
-import { namespace, type Simulation } from './simulation.ts';
+import { driverName, namespace, type Simulation } from './simulation.ts';
 import { ofClaim, prepareSnapshots, takeSnapshot, untilReady } from './snapshot-flows.ts';
 
 const fromSnapshot = {
@@ -16,9 +16,13 @@ const fromClaim = { dataSource: { kind: 'PersistentVolumeClaim', name: 'data' } 
 const slowFirst = (simulation: Simulation, ms: number): void =>
   void simulation.driver.faults.add({ method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms } });
 
-async function isCalled({ driver, until }: Simulation): Promise<void> {
+async function isCalled(simulation: Simulation): Promise<void> {
+  const { driver } = simulation;
   const before = driver.calls.length;
-  await until(() => driver.calls.slice(before).some(({ method }) => method.endsWith('/CreateVolume')), 60_000);
+  await simulation.until(
+    () => driver.calls.slice(before).some(({ method }) => method.endsWith('/CreateVolume')),
+    60_000,
+  );
 }
 
 /** The user acts a second after CreateVolume was called. */
@@ -87,6 +91,7 @@ const stories: readonly Story[] = [
       const { objects } = simulation.sim.server;
       objects.change(persistentVolumes, { name: 'data' }, (volume) => ({
         ...volume,
+        metadata: { ...volume.metadata, annotations: { 'pv.kubernetes.io/provisioned-by': driverName } },
         spec: { ...volume.spec, persistentVolumeReclaimPolicy: 'Delete' },
       }));
       slowFirst(simulation, 12_000);

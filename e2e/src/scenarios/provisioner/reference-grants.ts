@@ -13,6 +13,8 @@ const schema = {
   },
 };
 
+const version = { name: referenceGrants.version, served: true, storage: true, schema };
+
 const definition: Definition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -25,16 +27,17 @@ const definition: Definition = {
     group: referenceGrants.group,
     scope: 'Namespaced',
     names: { kind: referenceGrants.kind, plural: referenceGrants.plural },
-    versions: [{ name: referenceGrants.version, served: true, ...{ storage: true, schema } }],
+    versions: [version],
   },
 };
 
 /** Leaves a definition that is there alone, and returns when its kind is served. */
-export async function installGrants({ api, eventually }: ScenarioContext): Promise<void> {
+export async function installGrants(ctx: ScenarioContext): Promise<void> {
+  const { api } = ctx;
   await api.create(definitions, definition).catch((error: unknown) => {
     if (!isAlreadyExists(error)) throw error;
   });
-  await eventually('ReferenceGrants are served', async () => {
+  await ctx.eventually('ReferenceGrants are served', async () => {
     try {
       await api.list(referenceGrants, { limit: 1 });
       return true;
