@@ -3,8 +3,8 @@
 import {
   type Caches,
   type Change,
+  type ConcludedRun,
   defineLoop,
-  type EndedRun,
   isResync,
   keyOf,
   type KubeObject,
@@ -72,7 +72,7 @@ export function cloneSourceLoop(deps: SourceDeps, watched: Watched): Loop {
 
 type Common = Pick<
   LoopSpec<SourceLoop>,
-  'settings' | 'watches' | 'sources' | 'observe' | 'observeAgain' | 'decide' | 'perform' | 'onEnd'
+  'settings' | 'watches' | 'sources' | 'observe' | 'observeAgain' | 'decide' | 'perform' | 'onConclude'
 >;
 
 interface CommonOptions {
@@ -120,8 +120,8 @@ function common(kind: SourceKind, deps: SourceDeps, { watched, released }: Commo
     observeAgain: (caches, key) => observe(caches, key) ?? {},
     decide,
     perform: performers(deps),
-    onEnd: (run) => {
-      const row = run.concluded?.conclusion.row;
+    onConclude: (run) => {
+      const { row } = run.conclusion;
       if (row === 'N3' || row === 'N4' || row === 'N9') released.delete(run.key);
       log(run);
     },
@@ -164,9 +164,7 @@ function keyOfSource(claim: PersistentVolumeClaim, kind: SourceKind): ObjectKey 
   return source === undefined ? undefined : objectKeyOf(sourceKey(source), kind);
 }
 
-function log({ logger, concluded }: EndedRun<SourceLoop>): void {
-  if (concluded === undefined) return;
-  const { state, conclusion } = concluded;
+function log({ logger, state, conclusion }: ConcludedRun<SourceLoop>): void {
   const { source, origin } = state;
   if (conclusion.refused !== undefined) logger.info(3, messages.mayNotRelease(source, conclusion.refused.message));
   if (state.release !== 'done') return;
