@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { eventually } from '../eventually.ts';
 import { aClaim } from '../scenarios/objects.ts';
-import { classNameOf, findFolder, grownSize, type Show, sumOf, type Written } from './show.ts';
+import { classNameOf, grownSize, type Show, sumOf, volumeFolder, type Written } from './show.ts';
 
 const claimName = 'restored';
 
@@ -43,8 +43,7 @@ export async function showRestore(show: Show, snapshotName: string, written: Wri
   await display.step(
     'same data',
     async () => {
-      const folder = findFolder(dataFolder, handle);
-      if (folder === undefined) throw new Error(`the driver keeps nothing for ${handle}`);
+      const folder = volumeFolder(dataFolder, handle);
       const path = join(folder, basename(written.path));
       const sum = sumOf(readFileSync(path));
       if (sum !== written.sum) throw new Error(`${path} does not hold what was written`);

@@ -142,10 +142,11 @@ export function findFolder(dataFolder: string, handle: string): string | undefin
     .find((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory());
 }
 
-function volumeFolder(dataFolder: string, handle: string): string {
+/** The root of the volume, which the driver would mount. */
+export function volumeFolder(dataFolder: string, handle: string): string {
   const found = findFolder(dataFolder, handle);
   if (found === undefined) throw new Error(`the driver keeps nothing for ${handle} below ${dataFolder}`);
-  return found;
+  return join(found, 'data');
 }
 
 function writeAndRead(folder: string): Written {
