@@ -258,6 +258,7 @@ export const sources: readonly Scenario[] = [
     title: 'a snapshot of another namespace is restored only with a ReferenceGrant there',
     needs: ['driver-journal', 'driver-settings'],
     serial,
+    upstream: 'always: its finalizer stays on the snapshot until a sweep, five minutes later',
     run: async (ctx) => {
       const gate = '--feature-gates=CrossNamespaceVolumeDataSource=true';
       await installGrants(ctx);
