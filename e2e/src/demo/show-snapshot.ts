@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The part of the demonstration about snapshots: one is taken of the claim, and deleted. */
+/** The part of the demonstration about snapshots: one is taken of the claim, restored, and deleted. */
 import { readFileSync } from 'node:fs';
 import { ignoreNotFound } from '@csi-sidecars/runtime';
 import {
@@ -10,6 +10,7 @@ import {
 } from '@csi-sidecars/volume';
 import { callsOf } from '../driver/calls.ts';
 import { eventually } from '../eventually.ts';
+import { showRestore } from './show-restore.ts';
 import { findFolder, type Show, sumOf, type Written } from './show.ts';
 
 const snapshotName = 'yesterday';
@@ -63,6 +64,7 @@ export async function showSnapshot(show: Show, claimName: string, written: Writt
     ({ metadata, status }) => `${metadata?.name}, handle ${status?.snapshotHandle}`,
   );
   const handle = content.status?.snapshotHandle ?? '';
+  await showRestore(show, snapshotName, written);
   await display.step(
     'snapshot deleted',
     async () => {

@@ -24,7 +24,7 @@ export interface Show {
 
 const claimName = 'data';
 const size = '64Mi';
-const grownSize = '128Mi';
+export const grownSize = '128Mi';
 const grownBytes = 128n * 1024n ** 2n;
 
 export interface Written {
@@ -35,7 +35,7 @@ export interface Written {
 export async function show(options: Show): Promise<void> {
   const { cluster, driver, dataFolder, namespace, display, patience } = options;
   const { api } = cluster;
-  const className = `${namespace}-class`;
+  const className = classNameOf(options);
   const until = <T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> =>
     eventually(patience, { what, check });
   const claim = { namespace, name: claimName };
@@ -132,16 +132,21 @@ export async function show(options: Show): Promise<void> {
   );
 }
 
+export function classNameOf({ namespace }: Pick<Show, 'namespace'>): string {
+  return `${namespace}-class`;
+}
+
 export function findFolder(dataFolder: string, handle: string): string | undefined {
   return globSync(`**/*${handle}*`, { cwd: dataFolder })
     .map((path) => join(dataFolder, path))
     .find((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory());
 }
 
-function volumeFolder(dataFolder: string, handle: string): string {
+/** The root of the volume, which the driver would mount. */
+export function volumeFolder(dataFolder: string, handle: string): string {
   const found = findFolder(dataFolder, handle);
   if (found === undefined) throw new Error(`the driver keeps nothing for ${handle} below ${dataFolder}`);
-  return found;
+  return join(found, 'data');
 }
 
 function writeAndRead(folder: string): Written {

@@ -23,6 +23,7 @@ import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
 import { load } from './provisioner/load.ts';
 import { requests } from './provisioner/requests.ts';
+import { sources } from './provisioner/sources.ts';
 import { topology } from './provisioner/topology.ts';
 import { expanding } from './resizer/expanding.ts';
 import { load as resizingMany } from './resizer/load.ts';
@@ -57,6 +58,7 @@ export const allScenarios: readonly Scenario[] = [
   ...snapshotDefinitionScenarios,
   ...conversion,
   ...data,
+  ...sources,
   ...topology,
   ...failures,
   ...requests,

@@ -21,6 +21,8 @@ export interface Flow {
   readonly companions?: readonly SidecarProgram[];
   /** How the driver takes snapshots. Default: not at all. */
   readonly snapshots?: TakingSnapshots;
+  /** Whether the driver clones volumes. Default: not. */
+  readonly clones?: 'volumes';
   /** How the driver expands volumes. Default: not at all. */
   readonly expands?: Expanding;
   /** The preparation, which runs without faults and is not enumerated. */

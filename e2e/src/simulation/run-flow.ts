@@ -37,6 +37,7 @@ export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
     attachTo: flow.attachTo ?? [],
     expands: flow.expands,
     snapshots: flow.snapshots,
+    clones: flow.clones,
   });
   const operations: Operation[] = [];
   let isArmed = false;

@@ -41,6 +41,8 @@ export interface SimulationOptions {
   readonly attachTo?: readonly string[];
   /** Default: the driver takes no snapshots. */
   readonly snapshots?: TakingSnapshots | undefined;
+  /** Default: the driver clones nothing. */
+  readonly clones?: 'volumes' | undefined;
   /** Default: the driver does not expand volumes. */
   readonly expands?: Expanding | undefined;
   readonly seed?: number;
@@ -81,6 +83,7 @@ export function createSimulation({
   attachTo = [],
   expands,
   snapshots,
+  clones,
   seed = 1,
 }: SimulationOptions = {}): Simulation {
   const clock = new FakeClock();
@@ -101,6 +104,7 @@ export function createSimulation({
     'MODIFY_VOLUME' as const,
     ...(attachTo.length > 0 ? attachCapabilities : []),
     ...(expands === undefined ? [] : ['EXPAND_VOLUME' as const]),
+    ...(clones === undefined ? [] : ['CLONE_VOLUME' as const]),
     ...(snapshots === undefined ? [] : (['CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'] as const)),
   ];
   const node = allCapabilities.node.filter((type) => expands !== 'without node' || type !== 'EXPAND_VOLUME');
@@ -206,7 +210,8 @@ export function createSimulation({
         (text, [uid, name]) => text.replaceAll(uid, `<uid of ${name}>`),
         lines.join('\n'),
       );
-      return withZonesInOrder(named, zones).split('\n');
+      // Several claims may be served in any order.
+      return withZonesInOrder(named, zones).split('\n').toSorted();
     },
     stop: sim.stop,
   };

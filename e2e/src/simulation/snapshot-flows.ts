@@ -22,7 +22,7 @@ import { driverName, namespace, type Simulation } from './simulation.ts';
 
 const [snapshotApi, groupApi] = ['snapshot.storage.k8s.io/v1', 'groupsnapshot.storage.k8s.io/v1'];
 
-async function prepare(simulation: Simulation): Promise<void> {
+export async function prepareSnapshots(simulation: Simulation): Promise<void> {
   const { server, client } = simulation.sim;
   server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
   addClass(simulation);
@@ -42,7 +42,10 @@ async function prepare(simulation: Simulation): Promise<void> {
   });
 }
 
-async function take({ sim }: Simulation, source: NonNullable<VolumeSnapshot['spec']>['source']): Promise<void> {
+export async function takeSnapshot(
+  { sim }: Simulation,
+  source: NonNullable<VolumeSnapshot['spec']>['source'],
+): Promise<void> {
   await sim.client.create(volumeSnapshots, {
     apiVersion: snapshotApi,
     kind: 'VolumeSnapshot',
@@ -50,7 +53,7 @@ async function take({ sim }: Simulation, source: NonNullable<VolumeSnapshot['spe
     spec: { source: { ...source } },
   });
 }
-const ofClaim = { persistentVolumeClaimName: 'data' };
+export const ofClaim: NonNullable<VolumeSnapshot['spec']>['source'] = { persistentVolumeClaimName: 'data' };
 
 async function takeGroup({ sim }: Simulation): Promise<void> {
   const target = { resource: persistentVolumeClaims, ref: { namespace, name: 'data' } };
@@ -71,7 +74,7 @@ const snapshot = ({ sim }: Simulation): VolumeSnapshot | undefined =>
 const group = ({ sim }: Simulation): VolumeGroupSnapshot | undefined =>
   sim.server.objects.get(volumeGroupSnapshots, { namespace, name: 'group' });
 
-async function untilReady(
+export async function untilReady(
   simulation: Simulation,
   read: (simulation: Simulation) => VolumeSnapshot | VolumeGroupSnapshot | undefined = snapshot,
 ): Promise<void> {
@@ -98,22 +101,22 @@ interface Story extends Pick<Flow, 'act'> {
 }
 
 const stories: readonly Story[] = [
-  { name: 'snapshot', act: (simulation) => take(simulation, ofClaim) },
-  { name: 'slow-snapshot', processingMs: 5_000, act: (simulation) => take(simulation, ofClaim) },
+  { name: 'snapshot', act: (simulation) => takeSnapshot(simulation, ofClaim) },
+  { name: 'slow-snapshot', processingMs: 5_000, act: (simulation) => takeSnapshot(simulation, ofClaim) },
   {
     name: 'refused-snapshot',
     before: (simulation) => refuse(simulation, 'CreateSnapshot', 'Internal'),
-    act: (simulation) => take(simulation, ofClaim),
+    act: (simulation) => takeSnapshot(simulation, ofClaim),
   },
   {
     name: 'open-snapshot',
     before: (simulation) => refuse(simulation, 'CreateSnapshot', 'Unavailable'),
-    act: (simulation) => take(simulation, ofClaim),
+    act: (simulation) => takeSnapshot(simulation, ofClaim),
   },
   {
     name: 'delete-snapshot',
     before: async (simulation) => {
-      await take(simulation, ofClaim);
+      await takeSnapshot(simulation, ofClaim);
       await untilReady(simulation);
     },
     act: remove,
@@ -122,7 +125,7 @@ const stories: readonly Story[] = [
     name: 'delete-while-taking',
     before: (simulation) => slow(simulation, 'CreateSnapshot'),
     act: async (simulation) => {
-      await take(simulation, ofClaim);
+      await takeSnapshot(simulation, ofClaim);
       await simulation.clock.advance(3_000);
       await remove(simulation);
     },
@@ -147,7 +150,7 @@ const stories: readonly Story[] = [
           volumeSnapshotRef: { namespace, name: 'snap' },
         },
       });
-      await take(simulation, { volumeSnapshotContentName: 'imported' });
+      await takeSnapshot(simulation, { volumeSnapshotContentName: 'imported' });
     },
   },
   { name: 'group', act: takeGroup },
@@ -184,7 +187,7 @@ export const snapshotFlows: readonly Flow[] = pairs.flatMap(({ struck, beside })
     companions: [programs[beside]],
     snapshots: { processingMs },
     prepare: async (simulation) => {
-      await prepare(simulation);
+      await prepareSnapshots(simulation);
       await before?.(simulation);
     },
     act,

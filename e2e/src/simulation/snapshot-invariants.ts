@@ -5,6 +5,7 @@
  * When quiet: every snapshot of the driver has its content and the other way round; every VolumeSnapshot and VolumeGroupSnapshot is ready,
  * without an error, and bound to a content that refers back; nothing is being created or deleted; no claim is protected as a source.
  */
+import { snapshotSourceProtection } from '@csi-sidecars/provisioner';
 import { type KubeObject, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
@@ -33,6 +34,11 @@ export function unsettledSnapshots(stage: Stage): readonly string[] {
     if (object.status?.readyToUse !== true) breaches.push(`snapshot ${name} is not ready`);
     if (object.status?.error !== undefined) breaches.push(`snapshot ${name} still shows an error`);
     if (!isBoundTo(content?.spec?.volumeSnapshotRef, object)) breaches.push(`snapshot ${name} is not bound`);
+  }
+  for (const { metadata } of server.objects.list(volumeSnapshots)) {
+    if (metadata?.finalizers?.includes(snapshotSourceProtection) === true) {
+      breaches.push(`snapshot ${metadata.name} is still protected as the source of a claim`);
+    }
   }
   for (const object of server.objects.list(volumeGroupSnapshots)) {
     const { name = '' } = object.metadata ?? {};

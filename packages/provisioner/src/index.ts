@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 export { createProvisioner } from './provisioner.ts';
+export { cloningProtection, snapshotSourceProtection } from './names.ts';
 export type { ProvisionerDeps, ProvisionerOptions } from './provisioner.ts';
 export { clusterRules } from './rbac.ts';
+export { referenceGrants } from './source/grants.ts';
+export type { ReferenceGrant } from './source/grants.ts';
 export type { ProvisionerSettings } from './settings.ts';

@@ -4,6 +4,7 @@ import type { CsiChannel } from '@csi-sidecars/csi';
 import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { type VolumeSnapshot, volumeSnapshots } from '@csi-sidecars/volume';
 import type { TestCluster } from '@csi-sidecars/test-driver/testing';
+import { volumeFinalizer } from '../src/names.ts';
 import { aBoundVolume, aContent, aSnapshot, type ClaimFacts, anOrigin, type SnapshotFacts } from './builders.ts';
 
 /** Capabilities of a driver that copies volumes and restores snapshots. */
@@ -48,7 +49,7 @@ export async function prepareSources(
   driver.forgetCalls();
   const csi = { driver: driver.settings.name, volumeHandle: volumeId };
   server.seed(anOrigin({ namespace, finalizers: ['kubernetes.io/pvc-protection'], ...origin }));
-  server.seed(aBoundVolume({ namespace, spec: { csi } }));
+  server.seed(aBoundVolume({ namespace, finalizers: [volumeFinalizer], spec: { csi } }));
   server.seed(aSnapshot({ namespace, ...snapshot }));
   server.seed(aContent({ namespace, status: { readyToUse: true, snapshotHandle: snapshotId } }));
   return { volumeId, snapshotId };

@@ -132,6 +132,12 @@ describe('a restore', () => {
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK']);
   });
 
+  it('[provisioner#84] given a class with an unknown reserved key, then there is no call, and the snapshot is protected all the same', async () => {
+    const parameters = { 'csi.storage.k8s.io/unknown': 'x' };
+    const p = await restore({ fixture: { seed: [aClass({ parameters })] } });
+    expect([p.calls(), finalizersOf(snapshotOf(p)), warnings(p).length]).toEqual([[], ours, 1]);
+  });
+
   it('[provisioner#132] given a driver without CREATE_DELETE_SNAPSHOT, then the claim fails before the snapshot is read', async () => {
     const p = await restore({
       fixture: { controller: ['CREATE_DELETE_VOLUME', 'CLONE_VOLUME', 'CREATE_DELETE_SNAPSHOT'] },

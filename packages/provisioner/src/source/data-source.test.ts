@@ -117,6 +117,7 @@ describe('the source that a claim keeps', () => {
   it.each([
     ['a snapshot', { dataSource: snapshot }, 'snapshot/team/daily'],
     ['a snapshot without group', { dataSource: { kind: 'VolumeSnapshot', name: 'daily' } }, 'snapshot/team/daily'],
+    ['a snapshot with the group null', { dataSource: { ...snapshot, apiGroup: null as never } }, 'snapshot/team/daily'],
     ['a snapshot of a foreign group', { dataSource: { ...snapshot, apiGroup: 'other.io' } }, undefined],
     ['a claim', { dataSource: claim }, 'claim/team/origin'],
     ['a reference', { dataSourceRef: snapshot }, 'snapshot/team/daily'],

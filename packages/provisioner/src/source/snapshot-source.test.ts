@@ -81,6 +81,12 @@ const rows: readonly [string, string, Given, string][] = [
     { snapshot: aSnapshot({ status: { readyToUse: true } }) },
     'R3 snapshot daily not bound',
   ],
+  [
+    '[R3]',
+    'names an empty content',
+    { snapshot: aSnapshot({ status: { boundVolumeSnapshotContentName: '' } }) },
+    'R3 snapshot daily not bound',
+  ],
   ['[R4]', 'names a content that is unread', { facts: { content: 'unread' } }, 'R4 read content-daily'],
   [
     '[R4]',

@@ -25,7 +25,7 @@ export function decideSnapshot(facts: SnapshotFacts): SourceAnswer {
   if (metadata?.deletionTimestamp !== undefined && !isProtected)
     return refused('R2', `snapshot ${name} is being deleted`);
   const contentName = status?.boundVolumeSnapshotContentName;
-  if (contentName === undefined) return refused('R3', `snapshot ${name} not bound`);
+  if (contentName === undefined || contentName === '') return refused('R3', `snapshot ${name} not bound`);
   if (content === 'unread') return { row: 'R4', kind: 'readBacking', name: contentName };
   if (content.kind === 'failed') {
     return refused('R4', `error getting snapshotcontent ${contentName} for snapshot ${name}: ${content.message}`);

@@ -56,10 +56,8 @@ export function createObjectAccess(deps: WriteDeps, types: readonly ResourceType
       const key = keyOf(ref.namespace, ref.name);
       const current = collection.get(key);
       if (current === undefined) throw notFound(resource, ref.name);
-      const copy = copyJson(change(current as unknown as T)) as unknown as StoredObject;
-      // As after a write: an object without its defaults would differ from the next PUT of it.
-      const { defaults } = typeOf(resource.kind, groupVersion(resource));
-      return collection.put(key, defaults?.(copy) ?? copy) as unknown as T;
+      const changed = copyJson(change(current as unknown as T), 'keep nulls');
+      return collection.put(key, changed as unknown as StoredObject) as unknown as T;
     },
     delete(resource, ref) {
       const type = typeOf(resource.kind, groupVersion(resource));
