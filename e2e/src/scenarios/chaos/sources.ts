@@ -82,7 +82,7 @@ export const sourceChaos: readonly Scenario[] = [
         driver: ctx.many(7),
         'kube-apiserver': ctx.many(3),
       });
-      const later = Math.ceil(plan.length * whileCreating);
+      const later = Math.floor(plan.length * whileCreating);
       const disruption = createDisruption(ctx, {
         sidecars: { 'csi-provisioner': sidecar },
         methods: ['CreateVolume', 'DeleteVolume'],
