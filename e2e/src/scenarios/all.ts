@@ -37,6 +37,7 @@ import { distributedSnapshots } from './snapshots/distributed.ts';
 import { snapshotsDisturbed } from './snapshots/disturbed.ts';
 import { groupSnapshots } from './snapshots/groups.ts';
 import { snapshotLoad } from './snapshots/load.ts';
+import { restoring } from './snapshots/restoring.ts';
 import type { Scenario } from './scenario.ts';
 
 export const allScenarios: readonly Scenario[] = [
@@ -52,6 +53,7 @@ export const allScenarios: readonly Scenario[] = [
   ...snapshotBasics,
   ...snapshotsDisturbed,
   ...groupSnapshots,
+  ...restoring,
   ...snapshotLoad,
   ...distributedSnapshots,
   ...snapshotDefinitionScenarios,
