@@ -21,13 +21,14 @@ export async function startLines(clock: Clock, folders: readonly string[]): Prom
   const stopped = new AbortController();
   let complete = 0;
   const write = async (): Promise<void> => {
+    await using _files = files;
     while (!stopped.signal.aborted) {
       for (const handle of handles) await handle.write(`${complete + 1}\n`);
       complete += 1;
       await clock.sleep(pauseMs, stopped.signal).catch(() => undefined);
     }
   };
-  const writing = write().finally(() => files.disposeAsync());
+  const writing = write();
   // A failure is reported by `stop`.
   writing.catch(() => undefined);
   const stop = async (): Promise<void> => {
