@@ -17,6 +17,7 @@ import { snapshotChaos } from './chaos/snapshots.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
+import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
 import { basics } from './provisioner/basics.ts';
 import { data } from './provisioner/data.ts';
@@ -77,6 +78,7 @@ export const allScenarios: readonly Scenario[] = [
   ...inCluster,
   ...nodeVolumes,
   ...nodeGrowth,
+  ...nodeSnapshots,
   ...registration,
   ...disturbances,
 ].sort(byId);
