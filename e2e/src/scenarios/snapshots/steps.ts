@@ -26,7 +26,7 @@ import {
 } from '@csi-sidecars/volume';
 import { type CallOf, callsOf } from '../../driver/calls.ts';
 import { installSnapshotApi } from '../../snapshot-api/definitions.ts';
-import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
+import { type AnnouncedDriverOptions, doorOf, type ScenarioContext } from '../context.ts';
 import { type Bound, createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 
 /** With which both programs retry soon after a failure. */
@@ -239,7 +239,7 @@ export async function untilNoSnapshots(ctx: ScenarioContext, timeoutMs = 60_000)
     },
     timeoutMs,
   );
-  await ctx.onDriver(async () => assert.deepEqual(await ctx.driver.control.snapshots(), []));
+  await ctx.onDriver(async () => assert.deepEqual(await doorOf(ctx).control.snapshots(), []));
 }
 
 type CreateCall = CallOf<DecodedRequestOf<'/csi.v1.Controller/CreateSnapshot'>>;
