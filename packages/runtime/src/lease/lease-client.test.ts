@@ -51,7 +51,7 @@ it.each([
   [409, 'Conflict', 'conflict'],
   [500, 'InternalError', 'failed'],
 ])('given the answer %i %s, then it counts as %s, with its error', async (status, reason, kind) => {
-  const error = new ApiError({ status, reason, message: 'no' } as never);
+  const error = new ApiError({ status, reason, message: 'no' });
   const { answer } = calling(() => Promise.reject(error));
   expect(await answer).toEqual({ kind, error });
 });
