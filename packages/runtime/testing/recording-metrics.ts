@@ -8,19 +8,20 @@ export interface RecordingMetrics extends Metrics {
   observations(name: string, labels?: Labels): readonly number[];
   /** The names of all families, in the order of their registration. */
   names(): readonly string[];
-  help(name: string): string | undefined;
+  /** What a family was registered with: help, labels, and the buckets of a histogram. */
+  definition(name: string): Omit<HistogramOptions, 'name'> | undefined;
 }
 
 /** Metrics in memory. Registering a name twice throws, as a Prometheus registry does, and so does a label that was not declared. */
 export function recordingMetrics(): RecordingMetrics {
   const series = new Map<string, Map<string, number[]>>();
   const collectors = new Map<string, () => ReadonlyMap<string, number>>();
-  const helps = new Map<string, string>();
-  const register = ({ name, help, labels = [], collect }: AnyOptions): Family => {
+  const definitions = new Map<string, Omit<HistogramOptions, 'name'>>();
+  const register = ({ name, help, labels = [], buckets, collect }: AnyOptions): Family => {
     if (series.has(name)) throw new Error(`metric ${name} is already registered`);
     const own = new Map<string, number[]>();
     series.set(name, own);
-    helps.set(name, help);
+    definitions.set(name, { help, labels, ...(buckets === undefined ? {} : { buckets }) });
     const keyIn = (given: Labels): string => {
       const undeclared = Object.keys(given).find((label) => !labels.includes(label));
       if (undeclared !== undefined) throw new Error(`metric ${name} has no label ${undeclared}`);
@@ -61,11 +62,15 @@ export function recordingMetrics(): RecordingMetrics {
       collectors.get(name)?.().get(keyOf(labels)) ?? series.get(name)?.get(keyOf(labels))?.[0],
     observations: (name, labels = {}) => series.get(name)?.get(keyOf(labels)) ?? [],
     names: () => [...series.keys()],
-    help: (name) => helps.get(name),
+    definition: (name) => definitions.get(name),
   };
 }
 
-interface AnyOptions extends MetricOptions {
+interface HistogramOptions extends MetricOptions {
+  readonly buckets?: readonly number[];
+}
+
+interface AnyOptions extends HistogramOptions {
   readonly collect?: () => Iterable<Sample>;
 }
 
