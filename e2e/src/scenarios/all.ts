@@ -17,6 +17,7 @@ import { snapshotChaos } from './chaos/snapshots.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
+import { nodeSources } from './node/sources.ts';
 import { nodeVolumes } from './node/volumes.ts';
 import { basics } from './provisioner/basics.ts';
 import { data } from './provisioner/data.ts';
@@ -76,6 +77,7 @@ export const allScenarios: readonly Scenario[] = [
   ...snapshotMixedImplementations,
   ...inCluster,
   ...nodeVolumes,
+  ...nodeSources,
   ...nodeGrowth,
   ...registration,
   ...disturbances,
