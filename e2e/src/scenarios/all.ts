@@ -18,6 +18,7 @@ import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
 import { nodeSources } from './node/sources.ts';
+import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
 import { basics } from './provisioner/basics.ts';
 import { data } from './provisioner/data.ts';
@@ -39,6 +40,7 @@ import { distributedSnapshots } from './snapshots/distributed.ts';
 import { snapshotsDisturbed } from './snapshots/disturbed.ts';
 import { groupSnapshots } from './snapshots/groups.ts';
 import { snapshotLoad } from './snapshots/load.ts';
+import { restoring } from './snapshots/restoring.ts';
 import type { Scenario } from './scenario.ts';
 
 export const allScenarios: readonly Scenario[] = [
@@ -54,6 +56,7 @@ export const allScenarios: readonly Scenario[] = [
   ...snapshotBasics,
   ...snapshotsDisturbed,
   ...groupSnapshots,
+  ...restoring,
   ...snapshotLoad,
   ...distributedSnapshots,
   ...snapshotDefinitionScenarios,
@@ -79,6 +82,7 @@ export const allScenarios: readonly Scenario[] = [
   ...nodeVolumes,
   ...nodeSources,
   ...nodeGrowth,
+  ...nodeSnapshots,
   ...registration,
   ...disturbances,
 ].sort(byId);

@@ -3,6 +3,7 @@
  * The environment of one scenario: a namespace, a driver with its own name, programs with the permissions under test, and a client
  * with all permissions. Everything is created on request and removed at the end, in reverse order.
  */
+import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -186,4 +187,10 @@ export async function openContext(
 
 async function deleteIfThere(api: ApiClient, resource: Resource, ref: ObjectRef): Promise<void> {
   await api.delete(resource, ref).catch(ignoreNotFound);
+}
+
+/** The driver of the scenario, as a process or in a pod. */
+export function doorOf({ startedDriver }: ScenarioContext): DriverDoor {
+  assert.ok(startedDriver !== undefined, 'this scenario has a driver');
+  return startedDriver;
 }

@@ -14,14 +14,16 @@ export interface UserPod {
   /** Default: a file system. */
   readonly as?: 'folder' | 'device';
   readonly nodeName?: string;
+  /** Further volumes, each at the folder of its name. */
+  readonly more?: Readonly<Record<string, Volume>>;
 }
 
 export const container = 'main';
 
-export function aUserPod({ name, volume, script, as = 'folder', nodeName }: UserPod): Pod {
+export function aUserPod({ name, volume, script, as = 'folder', nodeName, more = {} }: UserPod): Pod {
   const place =
     as === 'folder'
-      ? { volumeMounts: [{ name: 'data', mountPath: '/data' }] }
+      ? { volumeMounts: ['data', ...Object.keys(more)].map((each) => ({ name: each, mountPath: `/${each}` })) }
       : { volumeDevices: [{ name: 'data', devicePath: '/dev/data' }] };
   // A shell that waits for a child lets signals wait as well; "wait" is interrupted by them.
   const end = ["trap 'exit 0' TERM", 'sleep 100000 & wait'];
@@ -44,7 +46,7 @@ export function aUserPod({ name, volume, script, as = 'folder', nodeName }: User
           ...place,
         },
       ],
-      volumes: [{ name: 'data', ...volume }],
+      volumes: Object.entries({ data: volume, ...more }).map(([each, source]) => ({ name: each, ...source })),
     },
   };
 }

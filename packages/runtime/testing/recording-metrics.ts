@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Labels, Metrics, Sample } from '../src/metrics/metrics.ts';
+import type { Labels, MetricOptions, Metrics, Sample } from '../src/metrics/metrics.ts';
 
 export interface RecordingMetrics extends Metrics {
   /** The current value of a counter's or gauge's series, collected as a scrape would; undefined when there is none. */
@@ -8,54 +8,77 @@ export interface RecordingMetrics extends Metrics {
   observations(name: string, labels?: Labels): readonly number[];
   /** The names of all families, in the order of their registration. */
   names(): readonly string[];
+  /** What a family was registered with: help, labels, and the buckets of a histogram. */
+  definition(name: string): Omit<HistogramOptions, 'name'> | undefined;
 }
 
-/** Metrics in memory. Registering a name twice throws, as a Prometheus registry does. */
+/** Metrics in memory. Registering a name twice throws, as a Prometheus registry does, and so does a label that was not declared. */
 export function recordingMetrics(): RecordingMetrics {
   const series = new Map<string, Map<string, number[]>>();
-  const collectors = new Map<string, () => Iterable<Sample>>();
-  const register = (name: string, collect?: () => Iterable<Sample>): Map<string, number[]> => {
+  const collectors = new Map<string, () => ReadonlyMap<string, number>>();
+  const definitions = new Map<string, Omit<HistogramOptions, 'name'>>();
+  const register = ({ name, help, labels = [], buckets, collect }: AnyOptions): Family => {
     if (series.has(name)) throw new Error(`metric ${name} is already registered`);
-    if (collect !== undefined) collectors.set(name, collect);
     const own = new Map<string, number[]>();
     series.set(name, own);
-    return own;
+    definitions.set(name, { help, labels, ...(buckets === undefined ? {} : { buckets }) });
+    const keyIn = (given: Labels): string => {
+      const undeclared = Object.keys(given).find((label) => !labels.includes(label));
+      if (undeclared !== undefined) throw new Error(`metric ${name} has no label ${undeclared}`);
+      return keyOf(given);
+    };
+    if (collect !== undefined) {
+      collectors.set(name, () => new Map([...collect()].map((sample) => [keyIn(sample.labels), sample.value])));
+    }
+    return (given) => {
+      const key = keyIn(given);
+      return { values: own.get(key) ?? [], replace: (values) => void own.set(key, values) };
+    };
   };
   return {
-    counter: ({ name, collect }) => {
-      const own = register(name, collect);
+    counter: (options) => {
+      const family = register(options);
       return {
         inc: (labels = {}, by = 1) => {
-          own.set(keyOf(labels), [(own.get(keyOf(labels))?.[0] ?? 0) + by]);
+          const { values, replace } = family(labels);
+          replace([(values[0] ?? 0) + by]);
         },
       };
     },
-    gauge: ({ name, collect }) => {
-      const own = register(name, collect);
-      return {
-        set: (value, labels = {}) => {
-          own.set(keyOf(labels), [value]);
-        },
-      };
+    gauge: (options) => {
+      const family = register(options);
+      return { set: (value, labels = {}) => family(labels).replace([value]) };
     },
-    histogram: ({ name }) => {
-      const own = register(name);
+    histogram: (options) => {
+      const family = register(options);
       return {
         observe: (value, labels = {}) => {
-          own.set(keyOf(labels), [...(own.get(keyOf(labels)) ?? []), value]);
+          const { values, replace } = family(labels);
+          replace([...values, value]);
         },
       };
     },
-    value: (name, labels = {}) => {
-      for (const sample of collectors.get(name)?.() ?? []) {
-        if (keyOf(sample.labels) === keyOf(labels)) return sample.value;
-      }
-      return series.get(name)?.get(keyOf(labels))?.[0];
-    },
+    value: (name, labels = {}) =>
+      collectors.get(name)?.().get(keyOf(labels)) ?? series.get(name)?.get(keyOf(labels))?.[0],
     observations: (name, labels = {}) => series.get(name)?.get(keyOf(labels)) ?? [],
     names: () => [...series.keys()],
+    definition: (name) => definitions.get(name),
   };
 }
+
+interface HistogramOptions extends MetricOptions {
+  readonly buckets?: readonly number[];
+}
+
+interface AnyOptions extends HistogramOptions {
+  readonly collect?: () => Iterable<Sample>;
+}
+
+/** The series of a family with these labels. */
+type Family = (labels: Labels) => {
+  readonly values: readonly number[];
+  readonly replace: (values: number[]) => void;
+};
 
 function keyOf(labels: Labels): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));

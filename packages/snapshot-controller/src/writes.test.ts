@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What is written to an object that changed after it was read: the API server refuses the first patch. */
 import {
-  type ApiClient,
   createApiClient,
   isConflict,
   isFailed,
@@ -9,8 +8,9 @@ import {
   type ObjectRef,
   type Resource,
   silentLogger,
+  TransportError,
 } from '@csi-sidecars/runtime';
-import { createFakeApiServer, FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
+import { FakeClock, scriptedTransport } from '@csi-sidecars/runtime/testing';
 import {
   snapshotAnnotations,
   snapshotFinalizers,
@@ -19,8 +19,8 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
-import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { describe, expect, it } from 'vitest';
+import { anApiServer, type ApiServerSetting, noCache } from '../testing/api-server.ts';
 import { aContent, aSnapshot, aStaticContent, aStaticSnapshot, withoutClass } from '../testing/builders.ts';
 import { saveError } from './save-error.ts';
 import {
@@ -28,6 +28,7 @@ import {
   bindContent,
   deleteObject,
   prepareObject,
+  readObject,
   removeFinalizers,
   saveStatusOf,
   type Writing,
@@ -37,43 +38,27 @@ interface Setting<T extends KubeObject> {
   /** As it was read. */
   readonly known: T;
   readonly writing: Writing<T>;
-  readonly clock: FakeClock;
-  readonly client: ApiClient;
   /** As by a user or another controller. */
   readonly change: (how: (object: T) => T) => void;
   readonly vanish: () => void;
   readonly stored: () => T | undefined;
   /** `patch 409`, `get 200` */
   readonly requests: () => readonly string[];
-  /** Runs it to its end in virtual time. */
-  readonly end: <R>(work: Promise<R>) => Promise<R>;
+  readonly end: ApiServerSetting['end'];
 }
 
 function aSetting<T extends KubeObject>(resource: Resource<T>, object: T): Setting<T> {
-  const clock = new FakeClock();
-  const random = seededRandom(1);
-  const server = createFakeApiServer({ clock, random });
-  server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
-  const client = createApiClient(
-    { transport: server.transport, clock, logger: silentLogger },
-    { userAgent: 'test', qps: -1, burst: 0 },
-  );
+  const { server, ports, requests, end } = anApiServer();
   const known = server.seed<T>(object);
   const ref: ObjectRef = { namespace: known.metadata?.namespace, name: known.metadata?.name ?? '' };
-  const cache = { remember: () => undefined };
   return {
     known,
-    writing: { client, clock, random, cache, resource, signal: new AbortController().signal },
-    clock,
-    client,
+    writing: { ...ports, cache: noCache, resource, signal: new AbortController().signal },
     change: (how) => void server.objects.change(resource, ref, how),
     vanish: () => server.objects.remove(resource, ref),
     stored: () => server.objects.get(resource, ref),
-    requests: () => server.requests.map(({ verb, code }) => `${verb} ${code}`),
-    end: async (work) => {
-      for (let turn = 0; turn < 6; turn += 1) await clock.advance(20);
-      return await work;
-    },
+    requests: () => requests().map((line) => line.replace(/ .* /, ' ')),
+    end,
   };
 }
 
@@ -229,4 +214,38 @@ describe('the deletion', () => {
     vanish();
     expect(await end(deleteObject(writing, known))).toEqual({ value: undefined });
   });
+});
+
+describe('what the cache learns', () => {
+  it('given a content that the cache lacks, when it is read from the API server, then the cache has it from then on', async () => {
+    const { known, writing, end } = aContentSetting();
+    const remembered: unknown[] = [];
+    const cache = { remember: (object: unknown) => void remembered.push(object) };
+    expect(await end(readObject({ ...writing, cache }, known.metadata?.name ?? ''))).toEqual({ value: known });
+    expect(await end(readObject({ ...writing, cache }, 'other'))).toEqual({ value: undefined });
+    expect(remembered).toEqual([known]);
+  });
+
+  it('given a content with a finalizer, when it is deleted, then the cache shows its deletion at once', async () => {
+    const { known, writing, stored, end } = aContentSetting();
+    const remembered: unknown[] = [];
+    const cache = { remember: (object: unknown) => void remembered.push(object) };
+    await end(deleteObject({ ...writing, cache }, known));
+    expect(stored()?.metadata?.deletionTimestamp).toBeDefined();
+    expect(remembered).toEqual([stored()]);
+  });
+});
+
+it('given an API server that is silent, when the process must stop during a write, then the request is cancelled', async () => {
+  const { known, writing } = aContentSetting();
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const { transport, requests } = scriptedTransport('hang');
+  const client = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
+  const marking = annotate({ ...writing, client, clock, signal: stop.signal }, known, snapshotAnnotations.beingDeleted);
+  await clock.advance(1_000);
+  stop.abort();
+  const marked = await Promise.race([marking, clock.advance(1_000).then(() => 'late' as const)]);
+  expect(requests.length).toBe(1);
+  expect(isFailed(marked) && marked.failure instanceof TransportError && marked.failure.failure).toBe('aborted');
 });

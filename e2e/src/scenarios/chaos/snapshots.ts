@@ -41,7 +41,13 @@ export const snapshotChaos: readonly Scenario[] = [
       await ctx.startProvisioner();
       await boundClaims(ctx, ['claim']);
       const volumeSnapshotClassName = await createSnapshotClass(ctx);
-      const args = [...quickRetries, '--leader-election', `--leader-election-namespace=${ctx.namespace}`];
+      const args = [
+        ...quickRetries,
+        '--leader-election',
+        `--leader-election-namespace=${ctx.namespace}`,
+        '--kube-api-qps=200',
+        '--kube-api-burst=400',
+      ];
       const sidecars = {
         'csi-snapshotter': await ctx.startSidecar('csi-snapshotter', { args: [...args, '--worker-threads=4'] }),
         'snapshot-controller': await ctx.startSidecar('snapshot-controller', { args }),

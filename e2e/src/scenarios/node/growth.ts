@@ -18,7 +18,16 @@ import {
   untilStatus,
 } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { lastSaid, reads, startUser, stillWrites, untilSaid, writes, writesAllTheTime } from './user-steps.ts';
+import {
+  countsLines,
+  lastSaid,
+  reads,
+  startUser,
+  stillWrites,
+  untilSaid,
+  writes,
+  writesAllTheTime,
+} from './user-steps.ts';
 
 const file = '/data/file';
 /** Grows while it is mounted. The kernel allows the same of ext4 only to holders of CAP_SYS_RESOURCE, which sandboxes drop. */
@@ -27,9 +36,6 @@ const fileSystem = { layout: 'filesystem', 'csi.storage.k8s.io/fstype': 'xfs' };
 const overhead = gib / 8n;
 
 const reportsFreeSpace = [`while true; do echo "bytes $(($(stat -f -c '%b * %S' /data)))"; sleep 0.2; done &`] as const;
-
-/** Every line is there, and holds its own number. */
-const checksLines = [`echo "lines $(awk '$1 != NR { wrong = 1 } END { print wrong ? "wrong" : NR }' /data/lines)"`];
 
 export const nodeGrowth: readonly Scenario[] = [
   {
@@ -147,9 +153,9 @@ async function assertIntact(ctx: ScenarioContext, written: string): Promise<void
   await stillWrites(ctx, 'writer');
   const lines = Number(lastSaid(ctx, 'writer', 'line'));
   await endPod(ctx, 'writer');
-  await startUser(ctx, { name: 'reader', volume: claimed('claim'), script: [...reads(file), ...checksLines] });
+  await startUser(ctx, { name: 'reader', volume: claimed('claim'), script: [...reads(file), ...countsLines('data')] });
   assert.equal(await untilSaid(ctx, 'reader', 'sum'), written);
-  const read = Number(await untilSaid(ctx, 'reader', 'lines'));
+  const read = Number(await untilSaid(ctx, 'reader', 'data'));
   assert.ok(read >= lines, `${lines} lines were durable, ${read} are there`);
   await endPod(ctx, 'reader');
 }

@@ -24,6 +24,11 @@ export const writesAllTheTime: readonly string[] = [
   'while true; do i=$((i + 1)); echo $i >> /data/lines; sync /data/lines; echo "line $i"; sleep 0.1; done &',
 ];
 
+/** A line with the name of the folder says how many lines there are, if each holds its own number. */
+export function countsLines(folder: string): readonly string[] {
+  return [`echo "${folder} $(awk '$1 != NR { wrong = 1 } END { print wrong ? "wrong" : NR }' /${folder}/lines)"`];
+}
+
 export async function startUser(ctx: ScenarioContext, pod: UserPod): Promise<void> {
   await startPod(ctx, aUserPod(pod));
 }

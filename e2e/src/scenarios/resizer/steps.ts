@@ -10,8 +10,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
 import { type CallOf, callsOf } from '../../driver/calls.ts';
-import type { DriverDoor } from '../../driver/driver.ts';
-import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
+import { type AnnouncedDriverOptions, doorOf, type ScenarioContext } from '../context.ts';
 import { type Bound, createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 
 export const gib: bigint = 1024n ** 3n;
@@ -163,12 +162,6 @@ export async function nodeExpandCalls(ctx: ScenarioContext): Promise<readonly No
 
 export async function modifyCalls(ctx: ScenarioContext): Promise<readonly ModifyCall[]> {
   return await callsOf(doorOf(ctx), '/csi.v1.Controller/ControllerModifyVolume');
-}
-
-/** The driver of the scenario, as a process or in a pod. */
-function doorOf({ startedDriver }: ScenarioContext): DriverDoor {
-  assert.ok(startedDriver !== undefined, 'this scenario has a driver');
-  return startedDriver;
 }
 
 type NodeExpandCall = CallOf<DecodedRequestOf<'/csi.v1.Node/NodeExpandVolume'>>;

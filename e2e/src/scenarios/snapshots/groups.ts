@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /** S-10, S-12: a group of three volumes. */
 import assert from 'node:assert/strict';
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
-import {
-  memberNamesOf,
-  volumeGroupSnapshotClasses,
-  volumeGroupSnapshots,
-  volumeSnapshotContents,
-  volumeSnapshots,
-} from '@csi-sidecars/volume';
+import { volumeGroupSnapshots, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import type { ScenarioContext } from '../context.ts';
 import { untilEvent } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import {
   createGroupCalls,
+  deleteGroup,
   deleteSnapshot,
   deleteSnapshotCalls,
+  type Member,
   readyToSnapshot,
   snapshotOf,
+  takeGroup,
   untilGone,
-  untilGroupReady,
   untilNoSnapshots,
   untilReady,
 } from './steps.ts';
@@ -28,44 +23,12 @@ const needs = ['driver-faults', 'driver-journal', 'driver-settings'] as const;
 const serial = true;
 const claims = ['one', 'two', 'three'];
 
-interface Member {
-  readonly snapshot: string;
-  readonly content: string;
-}
-
-/** A group snapshot of three labelled claims, ready; its members by claim. */
+/** A group snapshot of three claims beside one that it does not select, ready; its members by claim. */
 async function readyGroup(ctx: ScenarioContext): Promise<ReadonlyMap<string, Member>> {
   const bound = await readyToSnapshot(ctx, { claims: [...claims, 'apart'] });
-  for (const name of claims) {
-    const ref = { namespace: ctx.namespace, name };
-    const body = { metadata: { labels: { app: 'db' } } };
-    await ctx.api.patch({ resource: persistentVolumeClaims, ref }, { type: 'merge', body });
-  }
-  const volumeGroupSnapshotClassName = ctx.nameOf('groups');
-  await ctx.create(volumeGroupSnapshotClasses, {
-    apiVersion: 'groupsnapshot.storage.k8s.io/v1',
-    kind: 'VolumeGroupSnapshotClass',
-    metadata: { name: volumeGroupSnapshotClassName },
-    driver: ctx.driverName,
-    deletionPolicy: 'Delete',
-  });
-  const { metadata } = await ctx.create(volumeGroupSnapshots, {
-    apiVersion: 'groupsnapshot.storage.k8s.io/v1',
-    kind: 'VolumeGroupSnapshot',
-    metadata: { name: 'group' },
-    spec: {
-      volumeGroupSnapshotClassName,
-      source: { selector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['db'] }] } },
-    },
-  });
-  await untilGroupReady(ctx);
-  return new Map(
-    bound
-      .filter(({ claim }) => claim.metadata?.name !== 'apart')
-      .map(({ claim, volume }) => [
-        claim.metadata?.name ?? '',
-        memberNamesOf(metadata?.uid ?? '', volume.spec?.csi?.volumeHandle ?? ''),
-      ]),
+  return await takeGroup(
+    ctx,
+    bound.filter(({ claim }) => claim.metadata?.name !== 'apart'),
   );
 }
 
@@ -91,9 +54,7 @@ export const groupSnapshots: readonly Scenario[] = [
       assert.equal(new Set(calls.map(({ request }) => request.name)).size, 1);
       assert.equal(calls[0]?.request.source_volume_ids.length, 3);
       assert.equal((await ctx.driver.control.snapshots()).length, 3);
-      await ctx.api.delete(volumeGroupSnapshots, { namespace: ctx.namespace, name: 'group' });
-      await untilGone(ctx, volumeGroupSnapshots, 'group');
-      await untilNoSnapshots(ctx);
+      await deleteGroup(ctx);
     },
   },
   {

@@ -2,10 +2,19 @@
 /** Steps that scenarios of snapshots share: the definitions, both programs, a claim with data, a class, and the moments of a snapshot. */
 import assert from 'node:assert/strict';
 import type { DecodedRequestOf } from '@csi-sidecars/csi';
-import { ignoreNotFound, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import {
+  ignoreNotFound,
+  type KubeObject,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  type Resource,
+  type StorageClass,
+} from '@csi-sidecars/runtime';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
 import {
+  memberNamesOf,
   type VolumeGroupSnapshot,
+  volumeGroupSnapshotClasses,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
   type VolumeSnapshot,
@@ -17,7 +26,7 @@ import {
 } from '@csi-sidecars/volume';
 import { type CallOf, callsOf } from '../../driver/calls.ts';
 import { installSnapshotApi } from '../../snapshot-api/definitions.ts';
-import type { AnnouncedDriverOptions, ScenarioContext } from '../context.ts';
+import { type AnnouncedDriverOptions, doorOf, type ScenarioContext } from '../context.ts';
 import { type Bound, createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 
 /** With which both programs retry soon after a failure. */
@@ -37,6 +46,8 @@ export interface ReadyOptions {
   readonly controllerArgs?: readonly string[];
   /** Bound claims of 1Gi. Default: `claim`. */
   readonly claims?: readonly string[];
+  /** Of the class of these claims. */
+  readonly storageClass?: Partial<StorageClass>;
 }
 
 /** A driver, csi-provisioner, both snapshot programs, bound claims, and a class with policy Delete. */
@@ -46,7 +57,7 @@ export async function readyToSnapshot(ctx: ScenarioContext, options: ReadyOption
   await ctx.startProvisioner();
   await startSnapshotter(ctx, options.snapshotterArgs);
   await startSnapshotController(ctx, options.controllerArgs);
-  return await boundClaims(ctx, options.claims ?? ['claim']);
+  return await boundClaims(ctx, options.claims ?? ['claim'], options.storageClass);
 }
 
 export async function startPlainDriver(ctx: ScenarioContext, options: AnnouncedDriverOptions = {}): Promise<void> {
@@ -65,8 +76,12 @@ export async function startSnapshotController(ctx: ScenarioContext, args: readon
   await ctx.startSidecar('snapshot-controller', { args: [...quickRetries, ...args] });
 }
 
-export async function boundClaims(ctx: ScenarioContext, names: readonly string[]): Promise<readonly Bound[]> {
-  const storageClass = await createClass(ctx);
+export async function boundClaims(
+  ctx: ScenarioContext,
+  names: readonly string[],
+  parts: Partial<StorageClass> = {},
+): Promise<readonly Bound[]> {
+  const storageClass = await createClass(ctx, parts);
   const bound: Bound[] = [];
   for (const name of names) {
     await createClaim(ctx, storageClass, { name });
@@ -108,6 +123,57 @@ export async function createSnapshot(ctx: ScenarioContext, wanted: WantedSnapsho
     metadata: { name },
     spec: { source, ...(volumeSnapshotClassName !== undefined && { volumeSnapshotClassName }) },
   });
+}
+
+/** The part of a claim's spec that fills its volume from a snapshot. */
+export function fromSnapshot(name: string): Pick<NonNullable<PersistentVolumeClaim['spec']>, 'dataSource'> {
+  return { dataSource: { apiGroup: volumeSnapshots.group, kind: volumeSnapshots.kind, name } };
+}
+
+/** The names of a member's objects. */
+export interface Member {
+  readonly snapshot: string;
+  readonly content: string;
+}
+
+/** The group snapshot `group` of these claims, which it selects by a label; ready. Resolves with its members by claim. */
+export async function takeGroup(ctx: ScenarioContext, bound: readonly Bound[]): Promise<ReadonlyMap<string, Member>> {
+  for (const { claim } of bound) {
+    const ref = { namespace: ctx.namespace, name: claim.metadata?.name ?? '' };
+    const body = { metadata: { labels: { app: 'db' } } };
+    await ctx.api.patch({ resource: persistentVolumeClaims, ref }, { type: 'merge', body });
+  }
+  const volumeGroupSnapshotClassName = ctx.nameOf('groups');
+  await ctx.create(volumeGroupSnapshotClasses, {
+    apiVersion: 'groupsnapshot.storage.k8s.io/v1',
+    kind: 'VolumeGroupSnapshotClass',
+    metadata: { name: volumeGroupSnapshotClassName },
+    driver: ctx.driverName,
+    deletionPolicy: 'Delete',
+  });
+  const { metadata } = await ctx.create(volumeGroupSnapshots, {
+    apiVersion: 'groupsnapshot.storage.k8s.io/v1',
+    kind: 'VolumeGroupSnapshot',
+    metadata: { name: 'group' },
+    spec: {
+      volumeGroupSnapshotClassName,
+      source: { selector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['db'] }] } },
+    },
+  });
+  await untilGroupReady(ctx);
+  return new Map(
+    bound.map(({ claim, volume }) => [
+      claim.metadata?.name ?? '',
+      memberNamesOf(metadata?.uid ?? '', volume.spec?.csi?.volumeHandle ?? ''),
+    ]),
+  );
+}
+
+/** Resolves when nothing of it is left. */
+export async function deleteGroup(ctx: ScenarioContext): Promise<void> {
+  await ctx.api.delete(volumeGroupSnapshots, { namespace: ctx.namespace, name: 'group' });
+  await untilGone(ctx, volumeGroupSnapshots, 'group');
+  await untilNoSnapshots(ctx);
 }
 
 export async function snapshotOf(ctx: ScenarioContext, name = 'snap'): Promise<VolumeSnapshot> {
@@ -173,7 +239,7 @@ export async function untilNoSnapshots(ctx: ScenarioContext, timeoutMs = 60_000)
     },
     timeoutMs,
   );
-  await ctx.onDriver(async () => assert.deepEqual(await ctx.driver.control.snapshots(), []));
+  await ctx.onDriver(async () => assert.deepEqual(await doorOf(ctx).control.snapshots(), []));
 }
 
 type CreateCall = CallOf<DecodedRequestOf<'/csi.v1.Controller/CreateSnapshot'>>;

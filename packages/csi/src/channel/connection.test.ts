@@ -179,6 +179,61 @@ describe('losing the driver', () => {
     expect(driver.log.messages()).toEqual(['Connecting']);
   });
 
+  /** A dialler that takes 300 ms, and counts the connections that were closed. */
+  const slowDriver = (lives: Promise<void>[]) => {
+    const clock = new FakeClock();
+    const seen = { opened: 0, closed: 0 };
+    const exchange = (async () => ({ kind: 'answered', response: { ready: null } })) as Exchange;
+    const dial = async (): Promise<DialResult> => {
+      await clock.sleep(300);
+      seen.opened += 1;
+      const ended = lives.shift() ?? new Promise<void>(() => undefined);
+      return { kind: 'connected', connection: { exchange, ended, close: () => void (seen.closed += 1) } };
+    };
+    const open = (signal?: AbortSignal): Promise<DriverConnection> =>
+      openConnection(
+        { clock, log: recordingLogger(), dial },
+        { address: parseAddress('/csi.sock'), connectTimeoutMs: 0, lossPolicy: 'reconnect', signal },
+      );
+    return { clock, seen, open };
+  };
+
+  it('given a connection that the driver has ended, then its socket is closed before the next one is opened', async () => {
+    const driver = slowDriver([Promise.resolve()]);
+    const opening = driver.open();
+    await driver.clock.advance(300);
+    const connection = await opening;
+    await settle();
+    expect(driver.seen).toEqual({ opened: 1, closed: 1 });
+    const code = codeOf(connection);
+    await driver.clock.advance(300);
+    expect([await code, driver.seen]).toEqual(['OK', { opened: 2, closed: 1 }]);
+    connection.close();
+    expect(driver.seen.closed).toBe(2);
+  });
+
+  it('given an owner that closes while it is dialled again, then the new socket is closed, and the call is canceled', async () => {
+    const driver = slowDriver([Promise.resolve()]);
+    const opening = driver.open();
+    await driver.clock.advance(300);
+    const connection = await opening;
+    await settle();
+    const code = codeOf(connection);
+    connection.close();
+    await driver.clock.advance(300);
+    expect([await code, driver.seen]).toEqual(['Canceled: context canceled', { opened: 2, closed: 2 }]);
+  });
+
+  it('given a signal that aborts during the first attempt, then the socket that it opens is closed', async () => {
+    const driver = slowDriver([]);
+    const stop = new AbortController();
+    const fails = expect(driver.open(stop.signal)).rejects.toThrow('context canceled');
+    stop.abort();
+    await driver.clock.advance(300);
+    await fails;
+    expect(driver.seen).toEqual({ opened: 1, closed: 1 });
+  });
+
   it('given a time limit, then the time for reconnecting counts', async () => {
     const clock = new FakeClock();
     const limits: number[] = [];

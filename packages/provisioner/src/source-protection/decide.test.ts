@@ -121,7 +121,8 @@ const table: readonly (readonly [string, string, SourceState, string])[] = [
 ];
 
 describe('the table of the source loops', () => {
-  it.each(table)('[%s] given %s', (row, _given, state, next) => {
+  it.each(table.map(([row, given, state, next]) => ({ row, given, state, next })))('[$row] given $given', (line) => {
+    const { row, state, next } = line;
     const action = decide(state);
     expect([action.row, show(action)]).toEqual([row, next]);
   });

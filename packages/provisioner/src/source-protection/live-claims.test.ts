@@ -10,8 +10,8 @@ interface Lists {
   readonly client: Pick<ApiClient, 'list'>;
   readonly queries: ListQuery[];
   /** Answers the oldest list that waits. */
-  answer(claims: readonly PersistentVolumeClaim[], next?: string): Promise<void>;
-  fail(): Promise<void>;
+  readonly answer: (claims: readonly PersistentVolumeClaim[], next?: string) => Promise<void>;
+  readonly fail: () => Promise<void>;
 }
 
 function someLists(): Lists {

@@ -17,7 +17,7 @@ export function finalizerOf({ kind }: Pick<SourceRef, 'kind'>): string {
   return kind === 'snapshot' ? snapshotSourceProtection : cloningProtection;
 }
 
-export function resourceOf({ kind }: Pick<SourceRef, 'kind'>): Resource<KubeObject> {
+export function resourceOf({ kind }: Pick<SourceRef, 'kind'>): Resource {
   return kind === 'snapshot' ? volumeSnapshots : persistentVolumeClaims;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ApiClient, createApiClient } from '@csi-sidecars/runtime';
 import {
+  type AccessRule,
   createFakeApiServer,
   type FakeApiServer,
   FakeClock,
@@ -51,8 +52,8 @@ async function ask(
   return { sweeps, said: log.messages(), requests: server.requests.map(({ path }) => path) };
 }
 
-function rule(verbs: readonly string[]): (typeof clusterRules)[number] {
-  return { apiGroups: ['snapshot.storage.k8s.io'], resources: ['volumesnapshots'], verbs } as never;
+function rule(verbs: readonly string[]): AccessRule {
+  return { apiGroups: ['snapshot.storage.k8s.io'], resources: ['volumesnapshots'], verbs };
 }
 
 it('given kinds, permission and a driver with snapshots, then snapshots are swept, and nothing is logged', async () => {

@@ -56,6 +56,26 @@ it.each<[Purpose, readonly unknown[]]>([
   expect(reported({ kind: 'failed', purpose, error }).lines).toEqual([line]);
 });
 
+it('given the metrics of elections, then their help texts and labels are those of Kubernetes', () => {
+  const metrics = recordingMetrics();
+  createElectionMetrics(metrics);
+  const labels = ['name'];
+  const name = "'name' is the string used to identify the lease. Please make sure to group by name.";
+  expect(metrics.names().map((family) => [family, metrics.definition(family)])).toEqual([
+    [
+      'leader_election_master_status',
+      {
+        help: `Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. ${name}`,
+        labels,
+      },
+    ],
+    [
+      'leader_election_slowpath_total',
+      { help: `Total number of slow path exercised in renewing leader leases. ${name}`, labels },
+    ],
+  ]);
+});
+
 it('given the slow path, then it is counted and not logged', () => {
   const { lines, slow } = reported({ kind: 'slowPath' }, { kind: 'slowPath' });
   expect([lines, slow]).toEqual([[], 2]);

@@ -32,7 +32,7 @@ export class FirstInFirstOut<Key extends string> implements Backlog<Key> {
   /** In the order in which they were added, which a set keeps. */
   readonly #keys = new Set<Key>();
   /** Positioned behind the keys that were taken. A new iterator would pass the place of every key ever taken. */
-  #rest = this.#keys.values();
+  readonly #rest = this.#keys.values();
   /** When each became dirty, in the same order: plain numbers in an array, for memory. */
   readonly #since = new Fifo<number>();
 
@@ -50,19 +50,10 @@ export class FirstInFirstOut<Key extends string> implements Backlog<Key> {
   take(): WaitingKey<Key> | undefined {
     const dirtyMs = this.#since.shift();
     if (dirtyMs === undefined) return undefined;
-    const key = this.#first();
+    // The iterator never ends: it is asked only while a key waits.
+    const key = this.#rest.next().value as Key;
     this.#keys.delete(key);
     return { key, dirtyMs };
-  }
-
-  /** Assumes that a key waits. */
-  #first(): Key {
-    for (;;) {
-      const { done, value } = this.#rest.next();
-      if (done !== true) return value;
-      // The iterator ended when the queue was empty, and stays ended.
-      this.#rest = this.#keys.values();
-    }
   }
 
   finished(): void {

@@ -29,6 +29,14 @@ describe('delayed and rate limited adds', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('given a delay of a millisecond, then the key is ready after it', async () => {
+    const { queue, clock } = aFixture();
+    queue.addAfter('a', 1);
+    expect(queue.length).toBe(0);
+    await clock.advance(1);
+    expect(queue.length).toBe(1);
+  });
+
   it('given a key added directly while a delayed add of it waits, when it is handed out, then the delayed add is gone', async () => {
     const { queue, clock } = aFixture();
     queue.addAfter('a', 100);
@@ -57,25 +65,68 @@ describe('delayed and rate limited adds', () => {
     const { queue, clock, value } = aFixture();
     queue.addAfter('a', 100);
     queue.shutDown();
+    expect(clock.pending).toBe(0);
     queue.addAfter('b', 100);
     await clock.advance(1000);
     expect([queue.length, clock.pending, value('retries_total')]).toEqual([0, 0, 1]);
     expect(await queue.get()).toBeUndefined();
   });
+
+  it('given a shut-down with a drain, then delayed keys are dropped at once, and it ends with the last key', async () => {
+    const { queue, clock } = aFixture();
+    queue.addAfter('a', 100);
+    queue.add('b');
+    await queue.get();
+    let isDrained = false;
+    const drained = queue.shutDownWithDrain().then(() => (isDrained = true));
+    await clock.advance(1000);
+    expect([clock.pending, queue.length, isDrained]).toEqual([0, 0, false]);
+    queue.done('b');
+    await drained;
+  });
 });
 
 describe('metrics', () => {
-  it('given the families, then they are those of component-base', () => {
+  it('given the families, then names, help texts, labels and buckets are those of component-base', () => {
     const { metrics } = aFixture();
-    expect(metrics.names().toSorted()).toEqual([
-      'workqueue_adds_total',
-      'workqueue_depth',
-      'workqueue_longest_running_processor_seconds',
-      'workqueue_queue_duration_seconds',
-      'workqueue_retries_total',
-      'workqueue_unfinished_work_seconds',
-      'workqueue_work_duration_seconds',
-    ]);
+    const labels = ['name'];
+    const buckets = [0.00000001, 0.0000001, 0.000001, 0.00001, 0.0001, 0.001, 0.01, 0.1, 1, 10];
+    expect(Object.fromEntries(metrics.names().map((name) => [name, metrics.definition(name)]))).toEqual({
+      workqueue_adds_total: { help: 'Total number of adds handled by workqueue', labels },
+      workqueue_depth: { help: 'Current depth of workqueue', labels },
+      workqueue_longest_running_processor_seconds: {
+        help: 'How many seconds has the longest running processor for workqueue been running.',
+        labels,
+      },
+      workqueue_queue_duration_seconds: {
+        help: 'How long in seconds an item stays in workqueue before being requested.',
+        labels,
+        buckets,
+      },
+      workqueue_retries_total: { help: 'Total number of retries handled by workqueue', labels },
+      workqueue_unfinished_work_seconds: {
+        help: "How many seconds of work has done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
+        labels,
+      },
+      workqueue_work_duration_seconds: {
+        help: 'How long in seconds processing an item from workqueue takes.',
+        labels,
+        buckets,
+      },
+    });
+  });
+
+  it('given a queue that had no key yet, then its counters and gauges are there, with zero', () => {
+    const { value } = aFixture();
+    const families = ['adds_total', 'retries_total', 'depth', 'unfinished_work_seconds'];
+    expect([...families, 'longest_running_processor_seconds'].map((family) => value(family))).toEqual([0, 0, 0, 0, 0]);
+  });
+
+  it('given an idle queue with a key that waits, when it is shut down, then it no longer counts', () => {
+    const { queue, value } = aFixture();
+    queue.add('a');
+    queue.shutDown();
+    expect(value('depth')).toBe(0);
   });
 
   it('[runtime#128] given add at 0, get at 50 ms and done at 75 ms, then 0.05 and 0.025 s; a re-add while processed starts a new measurement', async () => {
@@ -173,26 +224,43 @@ describe('metrics', () => {
   it('given a queue without a name, then it has no series', () => {
     const { queues, value } = aFixture(['']);
     queues[0]!.add('a');
+    queues[0]!.addAfter('b', 1);
     expect(value('depth', '')).toBeUndefined();
+  });
+
+  it('given no name, then the name that is asked for is the empty one', () => {
+    const asked: string[] = [];
+    const rateLimiter = itemExponential<string>({ baseMs: 1000, maxMs: 1000 });
+    createWorkQueue<string>(
+      { clock: new FakeClock(), queueMetrics: { forQueue: (name) => void asked.push(name) } },
+      { rateLimiter },
+    );
+    expect(asked).toEqual(['']);
   });
 });
 
-it('[runtime#188] given a key whose lane cannot be found, then an error line names it', () => {
-  const logger = recordingLogger();
-  const defect = new Error('defect');
-  const queue = createWorkQueue<string>(
-    { clock: new FakeClock(), logger },
-    {
-      rateLimiter: itemExponential({ baseMs: 1000, maxMs: 1000 }),
-      lanes: {
-        preferred: 'in',
-        other: 'out',
-        classify: () => {
-          throw defect;
+it.each([recordingLogger(), undefined])(
+  '[runtime#188] given a key whose lane cannot be found, then it waits, and an error line names it if there is a log',
+  (logger) => {
+    const defect = new Error('defect');
+    const queue = createWorkQueue<string>(
+      { clock: new FakeClock(), ...(logger === undefined ? {} : { logger }) },
+      {
+        rateLimiter: itemExponential({ baseMs: 1000, maxMs: 1000 }),
+        lanes: {
+          preferred: 'in',
+          other: 'out',
+          classify: () => {
+            throw defect;
+          },
         },
       },
-    },
-  );
-  queue.add('a');
-  expect([queue.length, logger.lines]).toMatchObject([1, [{ kind: 'error', error: defect, facts: { key: 'a' } }]]);
-});
+    );
+    queue.add('a');
+    const message = 'Cannot assign a key to a lane, it waits in the lane that is not preferred';
+    expect([queue.length, logger?.lines ?? 'no log']).toEqual([
+      1,
+      logger === undefined ? 'no log' : [{ kind: 'error', error: defect, message, facts: { key: 'a' } }],
+    ]);
+  },
+);

@@ -82,6 +82,37 @@ describe('DelayedAdds', () => {
     expect(fired).toEqual(['b@20']);
   });
 
+  it('given a clear, then a key that waited before may be added with a later time', async () => {
+    const { clock, fired, delayed } = aFixture();
+    delayed.add('a', 10);
+    delayed.clear();
+    delayed.add('a', 20);
+    await clock.advance(100);
+    expect(fired).toEqual(['a@20']);
+  });
+
+  it('given keys of one ready time, then they become ready in the order they came', async () => {
+    const { clock, fired, delayed } = aFixture();
+    const keys = ['h', 'a', 'g', 'b', 'f', 'c', 'e', 'd'];
+    for (const key of keys) delayed.add(key, 10);
+    await clock.advance(10);
+    expect(fired).toEqual(keys.map((key) => `${key}@10`));
+  });
+
+  it('given keys that become ready later than the first one, or with it, then no other timer is set', () => {
+    const { clock, delayed } = aFixture();
+    let timers = 0;
+    const timer = clock.timer.bind(clock);
+    clock.timer = (ms, fire) => {
+      timers += 1;
+      return timer(ms, fire);
+    };
+    for (const [key, ms] of Object.entries({ a: 100, b: 200, c: 100, d: 300 })) delayed.add(key, ms);
+    expect(timers).toBe(1);
+    delayed.add('e', 50);
+    expect([timers, clock.pending]).toEqual([2, 1]);
+  });
+
   it('given a key that is delayed again as it becomes ready, then it waits again', async () => {
     const clock = new FakeClock();
     const fired: number[] = [];
@@ -91,6 +122,34 @@ describe('DelayedAdds', () => {
     delayed.add('a', 10);
     await clock.advance(1000);
     expect(fired).toEqual([10, 20, 30]);
+  });
+
+  it('given any delays and deletions, then the keys that are left become ready in order', async () => {
+    const step = fc.record({ key: fc.integer({ min: 0, max: 40 }), delayMs: fc.integer({ min: 1, max: 500 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 20, maxLength: 80 }),
+        fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 20 }),
+        async (adds, deleted) => {
+          const { clock, fired, delayed } = aFixture();
+          const due = new Map<number, number>();
+          for (const { key, delayMs } of adds) {
+            delayed.add(String(key), delayMs);
+            due.set(key, Math.min(delayMs, due.get(key) ?? Infinity));
+          }
+          for (const key of deleted) {
+            delayed.delete(String(key));
+            due.delete(key);
+          }
+          await clock.advance(500);
+          expect(fired.map((entry) => Number(entry.split('@')[1]))).toEqual(
+            [...due.values()].toSorted((a, b) => a - b),
+          );
+          expect(fired.toSorted()).toEqual([...due].map(([key, ms]) => `${key}@${ms}`).toSorted());
+        },
+      ),
+      { seed: 2, numRuns: 200 },
+    );
   });
 
   it('given any delays, then each key becomes ready once, at the earliest of its times, in order', async () => {

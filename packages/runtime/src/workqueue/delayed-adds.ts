@@ -94,7 +94,7 @@ export class DelayedAdds<Key extends string> {
   }
 
   #siftUp(entry: Entry<Key>): void {
-    while (entry.index > 0) {
+    for (;;) {
       const parentIndex = (entry.index - 1) >> 1;
       const parent = this.#heap[parentIndex];
       if (parent === undefined || !isBefore(entry, parent)) return;

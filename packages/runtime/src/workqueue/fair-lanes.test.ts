@@ -99,6 +99,108 @@ describe('order', () => {
   });
 });
 
+describe('keys that move', () => {
+  it('given a key that moved to the other lane and left its place behind, then it is counted and handed out once, in its new lane', () => {
+    let lane: Lane = 'attach';
+    const { backlog, take } = aBacklog((key) => (key === 'moves' ? { lane, group: '' } : placeOf(key)));
+    backlog.add('moves', 1);
+    lane = 'detach';
+    expect(backlog.add('moves', 2)).toBe(false);
+    backlog.add('attach/a/1', 3);
+    backlog.add('detach/a/1', 4);
+    const waiting = () => backlog.lanes(10).map((state) => [state.lane, state.waiting, state.oldestWaitingMs]);
+    expect([backlog.length, waiting()]).toEqual([
+      3,
+      [
+        ['attach', 1, 7],
+        ['detach', 2, 9],
+      ],
+    ]);
+    expect(take(4)).toEqual(['attach/a/1', 'moves', 'detach/a/1', undefined]);
+    expect([backlog.length, waiting()]).toEqual([
+      0,
+      [
+        ['attach', 0, 0],
+        ['detach', 0, 0],
+      ],
+    ]);
+  });
+
+  it('given a key that moved to another group of its lane, then it waits behind the keys of that group', () => {
+    let group = 'a';
+    const { backlog, take } = aBacklog((key) => (key === 'moves' ? { lane: 'attach', group } : placeOf(key)));
+    for (const key of ['moves', 'attach/a/1', 'attach/b/1']) backlog.add(key, 0);
+    group = 'b';
+    backlog.add('moves', 0);
+    expect(take(4)).toEqual(['attach/b/1', 'attach/a/1', 'moves', undefined]);
+  });
+
+  it('given a defect that is reported to no one, then the key waits in the other lane, which shows its age', () => {
+    const { backlog } = aBacklog(() => {
+      throw new Error('defect');
+    });
+    backlog.add('a', 3);
+    expect(backlog.lanes(10).map(({ waiting, oldestWaitingMs }) => [waiting, oldestWaitingMs])).toEqual([
+      [0, 0],
+      [1, 7],
+    ]);
+    expect(backlog.take()?.key).toBe('a');
+  });
+});
+
+describe('which lane gets a free slot', () => {
+  const loaded = (attaches: number, detaches: number) => {
+    const fixture = aBacklog();
+    for (const key of [...keysOf('attach', 'a', attaches), ...keysOf('detach', 'a', detaches)])
+      fixture.backlog.add(key, 0);
+    const lanes = (count: number) => fixture.take(count).map((key) => key && placeOf(key).lane);
+    return { ...fixture, lanes };
+  };
+
+  it('given the credit is used up, then the other lane has every fourth slot of those in flight', () => {
+    const { backlog, take, lanes } = loaded(9, 9);
+    const [first = ''] = take(1);
+    backlog.finished(first, 30_000);
+    expect(lanes(6)).toEqual(['detach', 'attach', 'attach', 'attach', 'detach', 'attach']);
+  });
+
+  it('given work of the other lane has ended, then the preferred lane has credit again', () => {
+    const { backlog, take, lanes } = loaded(9, 9);
+    const [first = ''] = take(1);
+    backlog.finished(first, 30_000);
+    const [second = ''] = take(1);
+    backlog.finished(second, 10_000);
+    expect(lanes(3)).toEqual(['attach', 'attach', 'attach']);
+  });
+
+  it('given preferred work while no key of the other lane waits, then it costs no credit; while one waits, it does', () => {
+    const { backlog, take, lanes } = loaded(5, 0);
+    const [first = '', second = ''] = take(2);
+    backlog.finished(first, 30_000);
+    backlog.add('detach/a/1', 0);
+    expect(lanes(1)).toEqual(['attach']);
+    backlog.finished(second, 30_000);
+    expect(lanes(1)).toEqual(['detach']);
+  });
+
+  it('given no credit and no key in the other lane, then the preferred lane has the slot', () => {
+    const { backlog, take, lanes } = loaded(3, 1);
+    const [first = ''] = take(1);
+    backlog.finished(first, 30_000);
+    expect(lanes(4)).toEqual(['detach', 'attach', 'attach', undefined]);
+  });
+
+  it('given a key that is not in flight, when it is finished, then nothing changes', () => {
+    const { backlog, lanes } = loaded(1, 1);
+    backlog.finished('attach/a/0', 60_000);
+    backlog.finished('unknown', 60_000);
+    expect([backlog.lanes(0).map(({ inFlight }) => inFlight), lanes(2)]).toEqual([
+      [0, 0],
+      ['attach', 'detach'],
+    ]);
+  });
+});
+
 interface Storm {
   readonly workers: number;
   readonly waiting: readonly string[];

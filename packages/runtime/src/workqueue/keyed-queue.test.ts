@@ -126,6 +126,24 @@ describe('shutting down', () => {
     expect(await stateOf(drained)).toEqual({ value: undefined });
   });
 
+  it('given nothing in processing, when drained, then the drain ends at once', async () => {
+    const queue = aQueue();
+    queue.add('a');
+    expect(await stateOf(queue.shutDownWithDrain())).toEqual({ value: undefined });
+  });
+
+  it('given a shut-down ended a drain, when drained again, then that drain waits for the key in processing', async () => {
+    const queue = aQueue();
+    queue.add('a');
+    await queue.get();
+    void queue.shutDownWithDrain();
+    queue.shutDown();
+    const drained = queue.shutDownWithDrain();
+    expect(await stateOf(drained)).toBe('pending');
+    queue.done('a');
+    expect(await stateOf(drained)).toEqual({ value: undefined });
+  });
+
   it('[runtime#115] given adds after the shut-down, then they are ignored, and what was queued is handed out first', async () => {
     const queue = aQueue();
     queue.add('a');

@@ -123,13 +123,9 @@ export class KeyedQueue<Key extends string> {
   /** False when the key waits already. */
   #enqueue(key: Key, dirtyMs: number): boolean {
     if (!this.#waiting.add(key, dirtyMs)) return false;
-    if (this.#waiters.size > 0) this.#wakeOne();
-    return true;
-  }
-
-  #wakeOne(): void {
     const [waiter] = this.#waiters;
     waiter?.(this.#handOut());
+    return true;
   }
 
   #handOut(): Key | undefined {

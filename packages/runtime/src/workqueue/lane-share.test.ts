@@ -45,6 +45,30 @@ describe('one slot, both lanes endless', () => {
   });
 });
 
+describe('credit', () => {
+  const isPreferred = (share: LaneShare): boolean => share.prefers({ otherInFlight: 0, inFlight: 0 });
+
+  it('given 30 s of preferred work, then the credit is used up, and not a millisecond earlier', () => {
+    const share = new LaneShare();
+    share.preferredRan(29_999);
+    expect(isPreferred(share)).toBe(true);
+    share.preferredRan(1);
+    expect(isPreferred(share)).toBe(false);
+  });
+
+  it('given work that takes no time, then it costs one millisecond', () => {
+    const share = new LaneShare();
+    share.preferredRan(29_999);
+    share.preferredRan(0);
+    expect(isPreferred(share)).toBe(false);
+    share.otherRan(0);
+    share.preferredRan(2);
+    expect(isPreferred(share)).toBe(true);
+    share.preferredRan(1);
+    expect(isPreferred(share)).toBe(false);
+  });
+});
+
 describe('several slots', () => {
   const exhausted = (): LaneShare => {
     const share = new LaneShare();

@@ -32,6 +32,11 @@ describe('itemExponential', () => {
   });
 });
 
+it('given a jitter that reaches the maximum exactly, then it is added', () => {
+  const limiter = itemExponential<string>({ baseMs: 1000, maxMs: 1100, jitter: { random: fixed(1), fraction: 0.1 } });
+  expect(limiter.when('a')).toBe(1100);
+});
+
 describe('retryLimiter', () => {
   it('[runtime#125] given 100 keys that fail together, then their retries are spread over a tenth of the delay', () => {
     const limiter = retryLimiter<string>({ startMs: 1000, maxMs: 300_000, random: seededRandom(1) });
@@ -65,6 +70,14 @@ describe('bucket', () => {
   });
 });
 
+it('given a bucket that owes tokens, when half a second passes, then it has earned half of those of a second', async () => {
+  const clock = new FakeClock();
+  const limiter = bucket<string>({ clock, perSecond: 4, burst: 2 });
+  expect(delays(limiter, 4)).toEqual([0, 0, 250, 500]);
+  await clock.advance(500);
+  expect(limiter.when('a')).toBe(250);
+});
+
 describe('combinations', () => {
   it('given maxOf, then every member is asked and forgotten, and the longest delay and count win', () => {
     const clock = new FakeClock();
@@ -83,5 +96,6 @@ describe('combinations', () => {
     expect(delays(limiter, 3)).toEqual([5, 10, 20]);
     const others = Array.from({ length: 99 }, (_, key) => limiter.when(`k${key}`));
     expect(others.slice(-3)).toEqual([5, 100, 200]);
+    expect(delays(defaultControllerLimiter<string>(new FakeClock()), 30).at(-1)).toBe(1_000_000);
   });
 });

@@ -14,6 +14,13 @@ it('given groups of several sizes, then they take turns, and each keeps its orde
   expect(drain(items)).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
 });
 
+it('given nothing to take, then later items are taken all the same', () => {
+  const items = new RoundRobin<string>();
+  expect(items.shift()).toBeUndefined();
+  items.push('a', 'a1');
+  expect(drain(items)).toEqual(['a1']);
+});
+
 it('given a group that ran empty, when it comes back, then it is behind those that wait', () => {
   const items = new RoundRobin<string>();
   items.push('a', 'a1');

@@ -6,7 +6,6 @@
 import { type ApiClient, type Cache, changeObject, type Clock, isFailed, type Random } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
-  mayBindTo,
   snapshotFinalizers,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
@@ -80,11 +79,7 @@ async function savedContent(
 ): Promise<VolumeSnapshotContent> {
   const object = memberContent(member, snapshot);
   const ports = { client: deps.client, cache: deps.contents };
-  const content = member.content ?? (await createOrGet(ports, { resource: volumeSnapshotContents, object }, signal));
-  if (!mayBindTo(content.spec?.volumeSnapshotRef, snapshot)) {
-    throw boundToAnother(content);
-  }
-  return content;
+  return member.content ?? (await createOrGet(ports, { resource: volumeSnapshotContents, object }, signal));
 }
 
 /** Upstream makes the content before the snapshot, without its UID. */
@@ -102,9 +97,6 @@ async function boundContent(
     spec: { volumeSnapshotRef: { uid: snapshot.metadata?.uid } },
   });
   if (isFailed(bound)) throw bound.failure;
-  if (!isBoundTo(bound.value.spec?.volumeSnapshotRef, snapshot)) throw boundToAnother(content);
-  return bound.value;
+  if (isBoundTo(bound.value.spec?.volumeSnapshotRef, snapshot)) return bound.value;
+  throw new Error(`content ${content.metadata?.name} is bound to a different snapshot`);
 }
-
-const boundToAnother = ({ metadata }: VolumeSnapshotContent): Error =>
-  new Error(`content ${metadata?.name} is bound to a different snapshot`);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { TransportError } from '@csi-sidecars/runtime';
+import { ApiError, TransportError } from '@csi-sidecars/runtime';
 /** One line for each row of the tables of snapshots. */
 import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
@@ -20,6 +20,7 @@ import { nothingLearned, type SnapshotState } from './state.ts';
 
 const failed = { failure: new Error('no') };
 const unanswered = { failure: new TransportError('timeout', 'no answer') };
+const timedOut = { failure: new ApiError({ status: 504, reason: 'Timeout', message: 'late' }) };
 const prepared = { finalizers: [finalizers.asSource, finalizers.bound] };
 const name = 'snapcontent-uid-of-snap';
 const bound = { boundVolumeSnapshotContentName: name, readyToUse: false };
@@ -173,6 +174,12 @@ describe('rows S1 to S21', () => {
     },
     {
       id: '[snapshot-controller#S12]',
+      given: 'a claim without our finalizer that is being deleted',
+      s: { claim: aClaim({ deleting: 'yes' }) },
+      then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#S12]',
       given: 'a claim that is being released',
       s: { isClaimBeingReleased: true },
       then: 'requeueAfter',
@@ -235,6 +242,12 @@ describe('rows S1 to S21', () => {
       then: 'retry',
     },
     {
+      id: '[snapshot-controller#S16]',
+      given: 'that ran into a timeout of the API server',
+      s: { content: aContent(), statusSaved: timedOut },
+      then: 'retry',
+    },
+    {
       id: '[snapshot-controller#S17]',
       given: 'a written status',
       s: { content: aContent(), statusSaved: 'done' },
@@ -244,6 +257,12 @@ describe('rows S1 to S21', () => {
       id: '[snapshot-controller#S17]',
       given: 'a status that says it all',
       s: { content: aContent(), snapshot: aSnapshot({ metadata: prepared, status: bound }) },
+      then: 'done',
+    },
+    {
+      id: '[snapshot-controller#S21]',
+      given: 'a ready snapshot and a protected claim that another snapshot uses',
+      s: { ...isReady, claim: protectedClaim, isClaimInUse: true },
       then: 'done',
     },
     {
@@ -299,6 +318,18 @@ describe('rows S1 to S21', () => {
     expect(decided(s)).toBe(`${id} ${then}`);
   });
 });
+
+it.each([
+  { when: 'an earlier run', created: 'untried', readiness: 'notReady' },
+  { when: 'this run', created: 'done', readiness: 'kept' },
+] as const)(
+  'given a content of $when, when its status cannot be saved, then the readiness of the snapshot is $readiness',
+  ({ created, readiness }) => {
+    const s = { ...base, content: aContent(), statusSaved: failed, created };
+    const action = decide(s, { recordVolumeMode: true, groups: true });
+    expect(action).toMatchObject({ row: 'S16', kind: 'saveError', problem: { readiness } });
+  },
+);
 
 describe('rows D1 to D10', () => {
   const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { volumeSnapshotClasses } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, beingCreated } from '../../testing/builders.ts';
 import {
@@ -27,6 +28,17 @@ const marked = (s: Fixture): boolean => s.content()?.metadata?.annotations?.[Obj
 const internal = 'failed to take snapshot of the volume volume-1: "rpc error: code = Internal desc = no"';
 
 describe('the driver refuses', () => {
+  it('given a class that changes while a snapshot waits for its next attempt, then the driver is not called earlier', async () => {
+    const s = await attempted((it) => it.failCalls('Internal'));
+    expect(s.calls().length).toBe(1);
+    s.server.objects.change(volumeSnapshotClasses, { name: 'gold' }, (found) => ({ ...found, parameters: { a: 'b' } }));
+    await s.settle();
+    expect(s.calls().length).toBe(1);
+    await s.clock.advance(1_200);
+    expect(s.calls().length).toBe(2);
+    await s.stop();
+  });
+
   it.each([
     'Unknown',
     'InvalidArgument',

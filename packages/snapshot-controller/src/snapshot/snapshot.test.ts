@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from 'vitest';
+import { aSnapshot } from '../../testing/builders.ts';
+import { contentNameFor, wasCut } from './snapshot.ts';
+
+const expected = 'snapcontent-uid-of-snap';
+const bound = { boundVolumeSnapshotContentName: 'other' };
+
+it.each([
+  {
+    given: 'a status that names a content, and readiness',
+    options: { status: { ...bound, readyToUse: true } },
+    then: 'other',
+  },
+  { given: 'such a status and a deletion', options: { status: bound, deleting: 'yes' }, then: 'other' },
+  { given: 'such a status alone', options: { status: bound }, then: expected },
+  { given: 'a deletion, and no name in the status', options: { deleting: 'yes' }, then: expected },
+] as const)('given a dynamic snapshot with $given, then its content is looked for as $then', ({ options, then }) => {
+  expect(contentNameFor(aSnapshot(options))).toBe(then);
+});
+
+it.each([
+  { given: 'no status', status: {}, then: false },
+  { given: 'a time', status: { creationTime: '2026-01-01T00:00:00Z' }, then: true },
+  { given: 'a size', status: { restoreSize: '1Gi' }, then: true },
+  { given: 'readiness', status: { readyToUse: true }, then: true },
+  { given: 'the error of a missing content', status: { readyToUse: false, error: { message: 'missing' } }, then: true },
+  { given: 'another error', status: { readyToUse: false, error: { message: 'other' } }, then: false },
+])('given a snapshot with $given, then whether it was cut before is $then', ({ status, then }) => {
+  expect(wasCut(aSnapshot({ status }), 'missing')).toBe(then);
+});

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { VolumeSnapshotInfo } from '@csi-sidecars/volume';
+import { expect, it } from 'vitest';
+import { aGroupContent } from '../../testing/builders.ts';
+import { statusOf } from './status.ts';
+
+const member = (name: string, readyToUse: boolean): VolumeSnapshotInfo => ({
+  volumeHandle: `volume-${name}`,
+  snapshotHandle: name,
+  readyToUse,
+});
+const change = (known: readonly VolumeSnapshotInfo[], members: readonly VolumeSnapshotInfo[]): unknown => {
+  const status = { volumeGroupSnapshotHandle: 'g', creationTime: '2026-01-01T00:00:00Z', readyToUse: false };
+  const content = aGroupContent({ status: { ...status, volumeSnapshotInfoList: known } });
+  return statusOf(content, { handle: 'g', isReady: false, createdAt: 7, members }, 1_000);
+};
+
+it('given members that are ready already, when the driver reports them again, then nothing is written', () => {
+  const ready = [member('a', true), member('b', true)];
+  expect(change(ready, ready)).toBeUndefined();
+});
+
+it('given one member of two that becomes ready, then the list is written with that one changed', () => {
+  const changed = change([member('a', true), member('b', false)], [member('a', false), member('b', true)]);
+  expect(changed).toEqual({ volumeSnapshotInfoList: [member('a', true), member('b', true)] });
+});
+
+it('given a member that is not in the list, then the list stays', () => {
+  expect(change([member('a', false)], [member('a', false), member('c', true)])).toBeUndefined();
+});
