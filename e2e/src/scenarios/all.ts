@@ -14,6 +14,7 @@ import { mixedImplementations } from './chaos/mixed-implementations.ts';
 import { resizeMixedImplementations } from './chaos/resize-mixed-implementations.ts';
 import { snapshotMixedImplementations } from './chaos/snapshot-mixed-implementations.ts';
 import { snapshotChaos } from './chaos/snapshots.ts';
+import { sourceChaos } from './chaos/sources.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
@@ -74,6 +75,7 @@ export const allScenarios: readonly Scenario[] = [
   ...chaos,
   ...attachmentChaos,
   ...snapshotChaos,
+  ...sourceChaos,
   ...mixedImplementations,
   ...attachmentMixedImplementations,
   ...resizeMixedImplementations,
