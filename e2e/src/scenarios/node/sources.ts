@@ -13,9 +13,9 @@ import {
   createSnapshot,
   createSnapshotClass,
   deleteSnapshot,
+  fromSnapshot,
   installDefinitions,
   startSnapshotController,
-  startSnapshotter,
   untilNoSnapshots,
   untilReady,
 } from '../snapshots/steps.ts';
@@ -24,9 +24,7 @@ import { reads, startUser, untilSaid, writes } from './user-steps.ts';
 type ClaimSpec = Partial<NonNullable<PersistentVolumeClaim['spec']>>;
 
 const fromClaim: ClaimSpec = { dataSource: { kind: 'PersistentVolumeClaim', name: 'claim' } };
-const fromSnapshot: ClaimSpec = {
-  dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'snap' },
-};
+const restored: ClaimSpec = fromSnapshot('snap');
 const sized = (storage: string): ClaimSpec => ({ resources: { requests: { storage } } });
 
 interface Kind {
@@ -86,8 +84,7 @@ async function copy(
   { storageClass, spec, as, file, later, checks, ownBytes }: Kind,
 ): Promise<void> {
   await installDefinitions(ctx);
-  await deployAll(ctx);
-  await startSnapshotter(ctx);
+  await deployAll(ctx, { controllers: ['csi-provisioner', 'csi-attacher', 'csi-snapshotter'] });
   await startSnapshotController(ctx);
   const className = await createClass(ctx, storageClass);
   const run = async (
@@ -110,8 +107,8 @@ async function copy(
   const copies = [
     { name: 'clone', source: fromClaim, storage: '1Gi' },
     { name: 'larger-clone', source: fromClaim, storage: '2Gi' },
-    { name: 'restore', source: fromSnapshot, storage: '1Gi' },
-    { name: 'larger-restore', source: fromSnapshot, storage: '2Gi' },
+    { name: 'restore', source: restored, storage: '1Gi' },
+    { name: 'larger-restore', source: restored, storage: '2Gi' },
   ] as const;
   const make = async ({ name, source, storage }: (typeof copies)[number]): Promise<void> => {
     await createClaim(ctx, className, { name, spec: { ...spec, ...source, ...sized(storage) } });
@@ -119,7 +116,7 @@ async function copy(
   };
   for (const each of copies.filter(({ source }) => source === fromClaim)) await make(each);
   await run('claim', [...later, 'echo "changed yes"'], ['changed']);
-  for (const each of copies.filter(({ source }) => source === fromSnapshot)) await make(each);
+  for (const each of copies.filter(({ source }) => source === restored)) await make(each);
 
   for (const { name, storage } of copies) {
     const [read, size = ''] = await run(name, [...checks, ...reads(file)], ['sum', 'bytes']);
