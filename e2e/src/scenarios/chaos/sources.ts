@@ -78,8 +78,8 @@ export const sourceChaos: readonly Scenario[] = [
       const specs = new Map(copies.map(({ name, spec }) => [name, spec]));
       const names = [...specs.keys()];
       const plan = planKills(seededRandom(ctx.testRun.seed), {
-        'csi-provisioner': ctx.many(10),
-        driver: ctx.many(7),
+        'csi-provisioner': Math.max(4, ctx.many(10)),
+        driver: Math.max(3, ctx.many(7)),
         'kube-apiserver': ctx.many(3),
       });
       const later = Math.floor(plan.length * whileCreating);
