@@ -18,6 +18,7 @@ import { sourceChaos } from './chaos/sources.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
+import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
 import { basics } from './provisioner/basics.ts';
@@ -81,6 +82,7 @@ export const allScenarios: readonly Scenario[] = [
   ...snapshotMixedImplementations,
   ...inCluster,
   ...nodeVolumes,
+  ...nodeSources,
   ...nodeGrowth,
   ...nodeSnapshots,
   ...registration,

@@ -20,6 +20,11 @@ it('given a shortened UID, when read, then its length; -1 is the whole UID', () 
   expect(toSettings(valuesOf('--volume-name-uuid-length=10'), features, identity).volumeNameUuidLength).toBe(10);
 });
 
+it('given --prevent-volume-mode-conversion=false, when read, then a restore may change the mode', () => {
+  const values = valuesOf('--prevent-volume-mode-conversion=false');
+  expect(toSettings(values, features, identity).preventsModeConversion).toBe(false);
+});
+
 it.each(['always', 'ambiguous', 'off'] as const)('given --provisioning-protection=%s, when read, then that', (mode) => {
   const values = valuesOf(`--provisioning-protection=${mode}`);
   expect(refusedFlags(values)).toBeUndefined();

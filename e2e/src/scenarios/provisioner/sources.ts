@@ -17,6 +17,7 @@ import {
   createSnapshot,
   createSnapshotClass,
   deleteSnapshot,
+  fromSnapshot,
   installDefinitions,
   snapshotOf,
   startPlainDriver,
@@ -37,9 +38,7 @@ const serial = true;
 type ClaimSpec = Partial<NonNullable<PersistentVolumeClaim['spec']>>;
 
 const fromClaim: ClaimSpec = { dataSource: { kind: 'PersistentVolumeClaim', name: 'claim' } };
-const fromSnapshot: ClaimSpec = {
-  dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'snap' },
-};
+const fromSnap: ClaimSpec = fromSnapshot('snap');
 const sized = (storage: string, spec: ClaimSpec): ClaimSpec => ({ ...spec, resources: { requests: { storage } } });
 
 /** Runs a pod on the node while the work is done on its volume. */
@@ -192,7 +191,7 @@ export const sources: readonly Scenario[] = [
         ['equal', '1Gi'],
         ['larger', '2Gi'],
       ] as const) {
-        await createClaim(ctx, origin.className, { name, spec: sized(storage, fromSnapshot) });
+        await createClaim(ctx, origin.className, { name, spec: sized(storage, fromSnap) });
         const { volume, claim } = await untilBound(ctx, name);
         assert.equal(volume.spec?.capacity?.['storage'], storage);
         assert.equal(claim.status?.capacity?.['storage'], storage);
@@ -213,7 +212,7 @@ export const sources: readonly Scenario[] = [
       await untilBound(ctx);
       await takeSnapshot(ctx);
       const before = await createdNames(ctx);
-      await createClaim(ctx, className, { name: 'small', spec: sized('512Mi', fromSnapshot) });
+      await createClaim(ctx, className, { name: 'small', spec: sized('512Mi', fromSnap) });
       await untilEvent(
         ctx,
         'ProvisioningFailed',
@@ -236,7 +235,7 @@ export const sources: readonly Scenario[] = [
       await untilBound(ctx);
       await takeSnapshot(ctx);
       const before = await createdNames(ctx);
-      await createClaim(ctx, blockClass, { name: 'block', spec: { ...fromSnapshot, volumeMode: 'Block' } });
+      await createClaim(ctx, blockClass, { name: 'block', spec: { ...fromSnap, volumeMode: 'Block' } });
       await untilEvent(
         ctx,
         'ProvisioningFailed',
@@ -277,7 +276,7 @@ export const sources: readonly Scenario[] = [
       await takeSnapshot(ctx);
       const consumer = { ...ctx, namespace: await otherNamespace(ctx) };
       const before = await createdNames(ctx);
-      const dataSourceRef = { ...fromSnapshot.dataSource, namespace: ctx.namespace };
+      const dataSourceRef = { ...fromSnap.dataSource, namespace: ctx.namespace };
       const spec = { dataSourceRef: dataSourceRef as NonNullable<ClaimSpec['dataSourceRef']> };
       const restored = aClaim('restored', className, spec);
       await ctx.api.create(persistentVolumeClaims, {
@@ -314,7 +313,7 @@ export const sources: readonly Scenario[] = [
       await createClaim(ctx, className);
       await untilBound(ctx);
       await takeSnapshot(ctx);
-      await createClaim(ctx, className, { name: 'restored', spec: fromSnapshot });
+      await createClaim(ctx, className, { name: 'restored', spec: fromSnap });
       await createClaim(ctx, className, { name: 'cloned', spec: fromClaim });
       for (const name of ['restored', 'cloned']) {
         const { volume } = await untilBound(ctx, name);

@@ -522,6 +522,9 @@ it('given a usable snapshot, when decided, then the request names its handle, an
     request: { ...plan.request, volume_content_source: content },
     pinned: { request: { volume_content_source: content }, isConfirmed: true },
   });
+  const byReference = { spec: { dataSourceRef: fromSnapshot.dataSource } };
+  const unconfirmed = state({ ...announced, source: snapshotRead(), protectingSource: 'done' }, byReference);
+  expect(decide(unconfirmed, context)).toMatchObject({ pinned: { isConfirmed: false } });
 });
 
 describe('requests', () => {

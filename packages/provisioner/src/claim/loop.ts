@@ -57,9 +57,8 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
               .filter((claim) => classNameOf(claim) === current?.metadata?.name)
               .map(uidOf)
           : undefined,
-      grants: (change, caches) => {
-        const { current } = change;
-        if (current === undefined || isResync(change)) return undefined;
+      grants: ({ current }, caches) => {
+        if (current === undefined) return undefined;
         const refers = ({ spec }: PersistentVolumeClaim): boolean =>
           spec?.dataSourceRef?.namespace === current.metadata?.namespace;
         return caches.claims.list().filter(refers).map(uidOf);

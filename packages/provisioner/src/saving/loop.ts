@@ -39,7 +39,7 @@ export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: C
 }
 
 function conclude(
-  { memory, holds, events, claims }: ClaimDeps,
+  { memory, events, claims }: ClaimDeps,
   clock: Clock,
   { state, conclusion }: { readonly state: SaveState; readonly conclusion: Conclusion },
 ): void {
@@ -57,7 +57,6 @@ function conclude(
     case 'settled':
       if (isProtected) memory.set({ kind: 'settled', claim, refusal: undefined });
       else memory.delete(uidOf(claim));
-      holds.end(uidOf(claim), 'other');
       claims.wake(uidOf(claim));
       break;
     case 'again': {

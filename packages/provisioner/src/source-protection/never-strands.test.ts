@@ -84,20 +84,14 @@ interface Telling {
 }
 
 async function take(p: Fixture, next: SourceStep, { source, mode, fixture }: Telling): Promise<Fixture> {
-  switch (next.kind) {
-    case 'deleteSource':
-      source.remove(p);
-      await p.settle();
-      return p;
-    case 'watches':
-      p.server.endWatches('broken');
-      await p.settle();
-      return p;
-    case 'delete':
-      return p.claim(next.claim) === undefined ? p : await playStep(p, next, { mode, ...fixture });
-    default:
-      return await playStep(p, next, { mode, ...fixture });
+  if (next.kind === 'deleteSource' || next.kind === 'watches') {
+    if (next.kind === 'watches') p.server.endWatches('broken');
+    else source.remove(p);
+    await p.settle();
+    return p;
   }
+  const isGone = next.kind === 'delete' && p.claim(next.claim) === undefined;
+  return isGone ? p : await playStep(p, next, { mode, ...fixture });
 }
 
 it.each([

@@ -25,6 +25,14 @@ it('given two claims hold a source, when both end, then the source is woken once
   expect([holds.holders(daily), woken]).toEqual([0, ['snapshot/team/daily']]);
 });
 
+it('given a claim that takes another source, then it holds only that one', async () => {
+  const { holds, woken } = someHolds();
+  const weekly: SourceRef = { ...daily, name: 'weekly' };
+  await holds.take(a, daily);
+  await holds.take(a, weekly);
+  expect([holds.holders(daily), holds.holders(weekly), woken]).toEqual([0, 1, ['snapshot/team/daily']]);
+});
+
 it('given a claim whose last call failed, when it holds again or is forgotten, then its stance follows', async () => {
   const { holds } = someHolds();
   expect(holds.stanceOf(a)).toBe('unknown');

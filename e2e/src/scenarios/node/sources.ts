@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/** M-07, M-08: what pods on a real kubelet wrote is in clones and restores of it, and what they wrote later is not. */
+import assert from 'node:assert/strict';
+import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import { deployAll } from '../../deployment/deploy.ts';
+import { claimed, type UserPod } from '../../workload/user-pods.ts';
+import type { ScenarioContext } from '../context.ts';
+import { endPod } from '../pod-life.ts';
+import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
+import { gib } from '../resizer/steps.ts';
+import type { Scenario } from '../scenario.ts';
+import {
+  createSnapshot,
+  createSnapshotClass,
+  deleteSnapshot,
+  fromSnapshot,
+  installDefinitions,
+  startSnapshotController,
+  untilNoSnapshots,
+  untilReady,
+} from '../snapshots/steps.ts';
+import { reads, startUser, untilSaid, writes } from './user-steps.ts';
+
+type ClaimSpec = Partial<NonNullable<PersistentVolumeClaim['spec']>>;
+
+const fromClaim: ClaimSpec = { dataSource: { kind: 'PersistentVolumeClaim', name: 'claim' } };
+const restored: ClaimSpec = fromSnapshot('snap');
+const sized = (storage: string): ClaimSpec => ({ resources: { requests: { storage } } });
+
+interface Kind {
+  readonly storageClass: Partial<StorageClass>;
+  readonly spec: ClaimSpec;
+  readonly as: NonNullable<UserPod['as']>;
+  readonly file: string;
+  /** Lines of a script that change the volume after the copies were taken. */
+  readonly later: readonly string[];
+  /** Lines that fail if the later change is there, and say the size. */
+  readonly checks: readonly string[];
+  /** A file system needs some of the size itself. */
+  readonly ownBytes: bigint;
+}
+
+const fileSystem: Kind = {
+  storageClass: { parameters: { layout: 'filesystem', 'csi.storage.k8s.io/fstype': 'ext4' } },
+  spec: {},
+  as: 'folder',
+  file: '/data/file',
+  later: ['echo later > /data/later', 'sync /data/later'],
+  checks: ['test ! -e /data/later', `echo "bytes $(stat -f -c '%b * %S' /data)"`],
+  ownBytes: gib / 8n,
+};
+
+const block: Kind = {
+  storageClass: {},
+  spec: { volumeMode: 'Block' },
+  as: 'device',
+  file: '/dev/data',
+  later: ['dd if=/dev/zero of=/dev/data bs=1M count=1 conv=notrunc,fsync'],
+  checks: ['echo "bytes $(blockdev --getsize64 /dev/data) * 1"'],
+  ownBytes: 0n,
+};
+
+export const nodeSources: readonly Scenario[] = [
+  {
+    id: 'M-07',
+    title:
+      'file systems: clones and restores, equal and larger, hold what a pod wrote before and not what was written later',
+    needs: ['kubelet'],
+    serial: true,
+    run: (ctx) => copy(ctx, fileSystem),
+  },
+  {
+    id: 'M-08',
+    title:
+      'block volumes: clones and restores, equal and larger, hold what a pod wrote before and not what was written later',
+    needs: ['kubelet'],
+    serial: true,
+    run: (ctx) => copy(ctx, block),
+  },
+];
+
+async function copy(
+  ctx: ScenarioContext,
+  { storageClass, spec, as, file, later, checks, ownBytes }: Kind,
+): Promise<void> {
+  await installDefinitions(ctx);
+  await deployAll(ctx, { controllers: ['csi-provisioner', 'csi-attacher', 'csi-snapshotter'] });
+  await startSnapshotController(ctx);
+  const className = await createClass(ctx, storageClass);
+  const run = async (
+    claim: string,
+    script: readonly string[],
+    words: readonly string[],
+  ): Promise<readonly string[]> => {
+    const name = `on-${claim}-${script.length}`;
+    await startUser(ctx, { name, volume: claimed(claim), as, script });
+    const said: string[] = [];
+    for (const word of words) said.push(await untilSaid(ctx, name, word));
+    await endPod(ctx, name);
+    return said;
+  };
+
+  await createClaim(ctx, className, { spec: { ...spec, ...sized('1Gi') } });
+  const [written] = await run('claim', writes(file), ['sum']);
+  await createSnapshot(ctx, { volumeSnapshotClassName: await createSnapshotClass(ctx) });
+  await untilReady(ctx);
+  const copies = [
+    { name: 'clone', source: fromClaim, storage: '1Gi' },
+    { name: 'larger-clone', source: fromClaim, storage: '2Gi' },
+    { name: 'restore', source: restored, storage: '1Gi' },
+    { name: 'larger-restore', source: restored, storage: '2Gi' },
+  ] as const;
+  const make = async ({ name, source, storage }: (typeof copies)[number]): Promise<void> => {
+    await createClaim(ctx, className, { name, spec: { ...spec, ...source, ...sized(storage) } });
+    await untilBound(ctx, name);
+  };
+  for (const each of copies.filter(({ source }) => source === fromClaim)) await make(each);
+  await run('claim', [...later, 'echo "changed yes"'], ['changed']);
+  for (const each of copies.filter(({ source }) => source === restored)) await make(each);
+
+  for (const { name, storage } of copies) {
+    const [read, size = ''] = await run(name, [...checks, ...reads(file)], ['sum', 'bytes']);
+    assert.equal(read, written, `${name} has other data`);
+    const [units = '0', unit = '0'] = size.split(' * ');
+    const wanted = BigInt(storage.slice(0, 1)) * gib;
+    assert.ok(BigInt(units) * BigInt(unit) >= wanted - ownBytes, `${name} has ${size} bytes, not ${storage}`);
+    ctx.note(`${name}, ${storage}: equal, of the right size, and nothing of later`);
+  }
+  await deleteSnapshot(ctx);
+  await untilNoSnapshots(ctx);
+}
