@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What differs between a snapshot and a claim as a source: the resource and our finalizer. */
-import {
-  type KubeObject,
-  type ObjectKey,
-  persistentVolumeClaims,
-  type Resource,
-  splitKey,
-} from '@csi-sidecars/runtime';
+import { type ObjectKey, persistentVolumeClaims, type Resource, splitKey } from '@csi-sidecars/runtime';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import { cloningProtection, snapshotSourceProtection } from '../names.ts';
 import type { SourceKey, SourceRef } from '../source/source.ts';
