@@ -77,13 +77,13 @@ const step: fc.Arbitrary<SourceStep> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'watches' as const }) },
 );
 
-interface Telling {
+interface StoryContext {
   readonly source: Kind;
   readonly mode: Mode;
   readonly fixture: Pick<FixtureOptions, 'settings' | 'interrupt'>;
 }
 
-async function take(p: Fixture, next: SourceStep, { source, mode, fixture }: Telling): Promise<Fixture> {
+async function take(p: Fixture, next: SourceStep, { source, mode, fixture }: StoryContext): Promise<Fixture> {
   switch (next.kind) {
     case 'deleteSource':
       source.remove(p);
@@ -95,7 +95,13 @@ async function take(p: Fixture, next: SourceStep, { source, mode, fixture }: Tel
       return p;
     case 'delete':
       return p.claim(next.claim) === undefined ? p : await playStep(p, next, { mode, ...fixture });
-    default:
+    case 'api':
+    case 'crash':
+    case 'refuse':
+    case 'restart':
+    case 'slow':
+    case 'small':
+    case 'wait':
       return await playStep(p, next, { mode, ...fixture });
   }
 }
@@ -116,7 +122,7 @@ it.each([
         let p: Fixture | undefined;
         // A claim that was given up has let its source go; its call is repeated from memory all the same.
         const isGivenUp = (): boolean => p?.events.some((line) => line.includes('ProvisioningGivenUp')) === true;
-        const fixture: Telling['fixture'] = {
+        const fixture: StoryContext['fixture'] = {
           settings: { features: { ...someSettings().features, snapshotSweep: true } },
           interrupt: (operation, moment) => {
             if (p === undefined || moment !== 'before' || !operation.endsWith('CreateVolume') || isGivenUp())
