@@ -4,7 +4,9 @@ import { cpu, mib, type Measure, type Measures, perSecond, requests, seconds } f
 
 export type Copy = 'restore' | 'clone';
 
-const titles = {
+type Title = 'volumesRate' | 'boundTime' | 'requests' | 'cpu' | 'freeTime' | 'rss' | 'anon';
+
+const titles: Readonly<Record<Title, Measure>> = {
   volumesRate: { title: 'volumes created per second', ...perSecond },
   boundTime: { title: 'start to the last claim Bound', ...seconds },
   requests: { title: 'API requests per volume', ...requests },
@@ -12,9 +14,7 @@ const titles = {
   freeTime: { title: 'last claim Bound to the source without finalizer, or gone', ...seconds },
   rss: { title: 'RSS, idle afterwards', ...mib },
   anon: { title: 'anonymous memory, idle afterwards', ...mib },
-} as const;
-
-type Title = keyof typeof titles;
+};
 export type CopyMeasure = `${Copy} ${Title}`;
 export type MeasureId = CopyMeasure | 'rssForeign' | 'anonForeign';
 
