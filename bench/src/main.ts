@@ -24,6 +24,10 @@ const benches: Readonly<Record<string, { readonly file: string; readonly what: s
     file: './snapshots/main.ts',
     what: 'csi-snapshotter and snapshot-controller beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>)',
   },
+  sources: {
+    file: './sources/main.ts',
+    what: 'csi-provisioner beside upstream’s, with volumes from a snapshot and from a claim (UPSTREAM_BIN=<folder>)',
+  },
 };
 
 const [name = '', ...args] = process.argv.slice(2);

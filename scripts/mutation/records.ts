@@ -67,7 +67,7 @@ export class VerdictCache {
   #kept: Kept;
 
   constructor(root: string, file: string, source: string) {
-    this.#path = join(root, 'node_modules/.cache/mutation', `${file.replaceAll('/', '-')}.json`);
+    this.#path = join(root, 'reports/mutation', `${file.replaceAll('/', '-')}.json`);
     const read = existsSync(this.#path) ? (JSON.parse(readFileSync(this.#path, 'utf8')) as Kept) : undefined;
     this.#kept = read?.source === source ? read : { source, verdicts: {} };
   }

@@ -7,9 +7,12 @@ import type { Options } from '../side-by-side/options.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
 import { measureBesideForeign } from '../side-by-side/idle-memory.ts';
 import { createClaim } from './claims.ts';
-import type { MeasureId } from './measures.ts';
 
-export async function besideForeign(bed: TestBed, options: Options, to: Recording<MeasureId>): Promise<void> {
+export async function besideForeign(
+  bed: TestBed,
+  options: Pick<Options, 'settleMs'>,
+  to: Recording<'rssForeign' | 'anonForeign'>,
+): Promise<void> {
   await measureBesideForeign(bed, { ...options, proveSynced: () => provisionOne(bed) }, to);
 }
 

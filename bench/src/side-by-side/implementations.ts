@@ -7,7 +7,7 @@ import type { ImplementationName } from './measures.ts';
 export interface Implementation {
   readonly name: ImplementationName;
   readonly programs: ReadonlyMap<ControllerName, Program>;
-  /** Of the first program. */
+  /** The version of the first program. */
   readonly version: string;
 }
 

@@ -36,7 +36,7 @@ function ofBoth<Id extends CostId>(id: Id, measure: Measure): OfBoth<Id> {
   return Object.fromEntries(each) as OfBoth<Id>;
 }
 
-/** Of the latencies of all rounds together. */
+/** A quantile of the latencies of all rounds together. */
 const ofAll =
   (q: number) =>
   (latencies: readonly number[]): number =>

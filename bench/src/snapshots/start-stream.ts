@@ -12,7 +12,7 @@ import { deleteSnapshots, takeSnapshot, takeSnapshots } from './objects.ts';
 import { idleMemory, startPair } from './pair.ts';
 import { watchSnapshots, type SnapshotWatch } from './snapshot-watch.ts';
 
-/** Of all rounds together; the third worst of 200 latencies is beyond the 99th percentile. */
+/** The snapshots of all rounds together; the third worst of 200 latencies is beyond the 99th percentile. */
 const streamed = 200;
 const streamedQuick = 10;
 const periodMs = 1000;

@@ -155,6 +155,43 @@ describe('on the wire', () => {
     expect(create.request.decode(bytes)).toMatchObject({ parameters: { a: 'b' } });
   });
 
+  it('given fields of an entry of a map that are not declared, then they are skipped whole, groups included', () => {
+    const skipped = [0x09, 0x0a, 0x01, 0x7a, 0x12, 0x01, 0x79, 0x0a, 0x00, 0x2b, 0x2c];
+    const entry = [0x0a, 0x01, 0x61, ...skipped, 0x12, 0x01, 0x62, ...skipped];
+    const bytes = Buffer.from([0x22, entry.length, ...entry]);
+    expect(create.request.decode(bytes)).toMatchObject({ parameters: { a: 'b' } });
+  });
+
+  it('given entries of a map without key or value, then these are empty', () => {
+    const bytes = Buffer.from([0x22, 0x03, 0x12, 0x01, 0x62, 0x22, 0x03, 0x0a, 0x01, 0x61]);
+    expect(create.request.decode(bytes)).toMatchObject({ parameters: { '': 'b', a: '' } });
+  });
+
+  it('given an entry of a map with the name of the prototype, then it is an entry like any other', () => {
+    const key = Buffer.from('__proto__');
+    const entry = (value: string) =>
+      Buffer.concat([
+        Buffer.from([0x22, key.length + 5, 0x0a, key.length]),
+        key,
+        Buffer.from([0x12, 0x01, value.charCodeAt(0)]),
+      ]);
+    const bytes = Buffer.concat([entry('x'), entry('y')]);
+    const { parameters } = create.request.decode(bytes) as { readonly parameters: object };
+    expect(Object.getOwnPropertyDescriptor(parameters, '__proto__')).toEqual({
+      value: 'y',
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
+    expect(Object.getPrototypeOf(parameters)).toBe(Object.prototype);
+    expect(create.request.encode({ parameters }).equals(entry('y'))).toBe(true);
+  });
+
+  it('given a field with the largest number that there is, then it is skipped', () => {
+    const bytes = Buffer.from([0xf8, 0xff, 0xff, 0xff, 0x0f, 0x01, 0x0a, 0x01, 0x61]);
+    expect(create.request.decode(bytes)).toMatchObject({ name: 'a' });
+  });
+
   it.each([
     ['a length beyond the end', [0x12, 0x02, 0x08, 0xff], 'the message ends too early'],
     ['a number of eleven bytes', Array.from({ length: 11 }, () => 0xff), 'varint too long'],
@@ -230,6 +267,21 @@ describe('lengths at which the writer changes its method', () => {
     },
   );
 
+  it('given many small fields wherever the buffer grows, then the bytes are those of the library', () => {
+    const listed = ourCodecOf('/csi.v1.Controller/ListVolumes')!.response;
+    const theirs = codecOf('/csi.v1.Controller/ListVolumes');
+    const capacities = ['1', '127', '2147483647', '2147483648', '9007199254740991', '9223372036854775807', '-1'];
+    for (let count = 30; count < 150; count += 1) {
+      for (let length = 1; length < 4; length += 1) {
+        const entries = Array.from({ length: count }, (_, at) => ({
+          volume: { capacity_bytes: capacities[(at + count) % capacities.length], volume_id: 'x'.repeat(length) },
+        }));
+        const written = listed.encode({ entries });
+        expect(written.equals(theirs.responseSerialize({ entries }))).toBe(true);
+      }
+    }
+  });
+
   it('given a message inside a message whose length needs one more byte, then the bytes are those of the library', () => {
     const stage = ourCodecOf('/csi.v1.Node/NodeStageVolume')!.request;
     for (let size = 110; size < 130; size += 1) {
@@ -238,6 +290,17 @@ describe('lengths at which the writer changes its method', () => {
       expect(written.equals(codecOf('/csi.v1.Node/NodeStageVolume').requestSerialize(message))).toBe(true);
     }
   });
+});
+
+it('given a method that is used again, then its codec is the same', () => {
+  const path = '/csi.v1.Identity/Probe';
+  expect(ourCodecOf(path)).toBe(ourCodecOf(path));
+});
+
+it('given a method of a message that is not declared, then the name of the message is reported', () => {
+  const methods = { Ask: { requestType: 'Question', responseType: 'None' } };
+  const codecFor = methodCodecs({ nested: { Service: { methods }, Question: { fields: {} } } });
+  expect(() => codecFor('/Service/Ask')).toThrow('no such message: None');
 });
 
 describe('undeclared methods', () => {

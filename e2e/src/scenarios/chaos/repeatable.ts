@@ -5,7 +5,7 @@ import type { CallOf } from '../../driver/calls.ts';
 
 export interface Expected {
   readonly names: ReadonlySet<string>;
-  /** Of what the call has created. */
+  /** The id of what the call has created. */
   readonly idOf: (response: unknown) => string | undefined;
 }
 

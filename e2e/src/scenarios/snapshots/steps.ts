@@ -46,7 +46,7 @@ export interface ReadyOptions {
   readonly controllerArgs?: readonly string[];
   /** Bound claims of 1Gi. Default: `claim`. */
   readonly claims?: readonly string[];
-  /** Of the class of these claims. */
+  /** Fields of the class of these claims. */
   readonly storageClass?: Partial<StorageClass>;
 }
 

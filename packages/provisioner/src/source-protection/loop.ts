@@ -39,7 +39,7 @@ export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
       snapshots: (change) => (isToSweep(change) ? keyOf(change.current) : undefined),
       claims: (change, { volumes }) => {
         const previous = endedWaiting(change);
-        // Of another driver: the sweep finds what is left.
+        // For a claim of another driver the sweep finds what is left.
         if (previous === undefined || !isOurs(previous, deps.driverName)) return undefined;
         const key = keyOfSource(previous, 'snapshot');
         if (key === undefined || released.has(key)) return key;

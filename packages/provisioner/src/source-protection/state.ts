@@ -26,7 +26,7 @@ import type { LiveClaims } from './live-claims.ts';
 import type { Need } from './need.ts';
 
 export interface SourceLoop extends LoopTypes {
-  /** Of the source. */
+  /** Namespace and name of the source. */
   readonly key: ObjectKey;
   readonly watched: {
     /** With the index `source`: claims that may need a source. Also claims that are being deleted with our finalizer. */
