@@ -10,7 +10,6 @@ import {
   createController,
   createWakeUps,
   type EventRecorder,
-  type Loop,
 } from '@csi-sidecars/runtime';
 import { claimLoop } from './claim/loop.ts';
 import { createClaimMemory } from './claim/memory.ts';
@@ -21,10 +20,9 @@ import type { ProvisionerSettings } from './settings.ts';
 import { createSourceHolds } from './source/holds.ts';
 import type { SourceKey } from './source/source.ts';
 import { createLiveClaims } from './source-protection/live-claims.ts';
-import { cloneSourceLoop, snapshotSourceLoop } from './source-protection/loop.ts';
-import type { SourceDeps } from './source-protection/state.ts';
+import { sourceLoops } from './source-protection/loop.ts';
 import { volumeLoop } from './volume/loop.ts';
-import { type Watched, watchedBy } from './watched.ts';
+import { watchedBy } from './watched.ts';
 
 export interface ProvisionerDeps extends ControllerPorts {
   readonly channel: CsiChannel;
@@ -73,13 +71,4 @@ export function createProvisioner(
       liveClaims: createLiveClaims(),
     }),
   ]);
-}
-
-/** None for sources from which the driver makes no volumes. */
-function sourceLoops({ controllerCapabilities }: DriverInfo, watched: Watched, deps: SourceDeps): readonly Loop[] {
-  const loops: Loop[] = [];
-  if (controllerCapabilities.has('CREATE_DELETE_SNAPSHOT')) loops.push(snapshotSourceLoop(deps, watched));
-  const hasWorkers = deps.settings.cloningProtectionThreads > 0;
-  if (controllerCapabilities.has('CLONE_VOLUME') && hasWorkers) loops.push(cloneSourceLoop(deps, watched));
-  return loops;
 }

@@ -151,6 +151,17 @@ describe('infeasible requests', () => {
     expect(p.writes()).toEqual([saved]);
   });
 
+  it('[common#58,59] given InvalidArgument, when the claim changes again and again meanwhile, then it is called five minutes after the refusal and not later', async () => {
+    const p = await selected(['InvalidArgument'], immediate);
+    for (const node of ['n2', 'n3', 'n4']) {
+      await p.clock.advance(99_000);
+      selectNode(p, node);
+    }
+    expect(p.calls()).toHaveLength(1);
+    await p.clock.advance(5_000);
+    expect(p.calls()).toHaveLength(2);
+  });
+
   it('given InvalidArgument, when the claim is deleted, then its refusal is forgotten with it', async () => {
     const p = await selected(['InvalidArgument'], immediate);
     p.deleteClaim();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The two source loops: what they watch, what wakes them, and the log lines at the end of a run. */
+import type { DriverInfo } from '@csi-sidecars/csi';
 import {
   type Caches,
   type Change,
@@ -24,6 +25,19 @@ import { performers } from './perform.ts';
 import { objectKeyOf, type SourceKind, toSourceRef } from './source-kinds.ts';
 import { isDyingSource } from './watched.ts';
 import { nothingLearned, type Observed, type SourceDeps, type SourceLoop } from './state.ts';
+
+/** None for sources from which the driver makes no volumes. */
+export function sourceLoops(
+  { controllerCapabilities }: DriverInfo,
+  watched: Watched,
+  deps: SourceDeps,
+): readonly Loop[] {
+  const loops: Loop[] = [];
+  if (controllerCapabilities.has('CREATE_DELETE_SNAPSHOT')) loops.push(snapshotSourceLoop(deps, watched));
+  const hasWorkers = deps.settings.cloningProtectionThreads > 0;
+  if (controllerCapabilities.has('CLONE_VOLUME') && hasWorkers) loops.push(cloneSourceLoop(deps, watched));
+  return loops;
+}
 
 /** Each removal is three requests, and the rate limit of the client is the bottleneck. */
 const snapshotWorkers = 4;
