@@ -50,6 +50,20 @@ describe('a clone', () => {
     expect([p.calls(), warnings(p)]).toEqual([['CreateVolume pvc-uid-data OK'], []]);
   });
 
+  it('[provisioner#O6] given a driver that answers with the volume of the source, then neither a record of it nor its deletion is written', async () => {
+    const p = await clone({
+      prepare: ({ driver, server }) => {
+        const origin = server.objects.get(persistentVolumes, { name: 'pv-origin' });
+        const volume = { volume_id: origin?.spec?.csi?.volumeHandle ?? '', content_source: null };
+        driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'answer', set: { volume } } });
+      },
+    });
+    expect([p.calls(), p.volume()]).toEqual([['CreateVolume pvc-uid-data OK'], undefined]);
+    expect(warnings(p)).toEqual([
+      expect.stringContaining(`${prefix}CreateVolume response has the volume_id of the source`),
+    ]);
+  });
+
   it('given the source has the finalizer, then it is not written', async () => {
     const p = await clone({ origin: { finalizers: [cloningProtection] } });
     expect(p.writes()[0]).toBe('create persistentvolumes pvc-uid-data 201');

@@ -53,10 +53,12 @@ export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
       snapshots: (change) => (isToSweep(change) ? keyOf(change.current) : undefined),
       claims: (change, { volumes }) => {
         const previous = endedWaiting(change);
-        // For a claim of another driver the sweep finds what is left.
-        if (previous === undefined || !isOurs(previous, deps.driverName)) return undefined;
+        if (previous === undefined) return undefined;
         const key = keyOfSource(previous, 'snapshot');
+        // A claim of any driver may have been the last that kept a finalizer of ours.
         if (key === undefined || released.has(key)) return key;
+        // For a claim of another driver the sweep finds what is left.
+        if (!isOurs(previous, deps.driverName)) return undefined;
         // The finalizer went when the claim was recorded; another look would be a request for each restore.
         return isRecorded(previous, { ...deps, volumes }) ? undefined : key;
       },

@@ -235,6 +235,25 @@ describe('claims of this process', () => {
   });
 });
 
+describe('the last claim is of another driver, or of none', () => {
+  it.each([
+    ['another driver', theirs],
+    ['no driver', { annotations: {} }],
+  ] as [string, UserFacts][])(
+    'given no sweep and a claim of %s that outlasts a restore, when it is deleted, then the finalizer goes',
+    async (_what, facts) => {
+      const s = await someSources({ seed: seeded(aRestore(), aRestore({ name: 'other', ...facts })), sweep: 'off' });
+      await s.holds.take(uid('restored'), daily);
+      await s.bind('restored');
+      s.holds.end(uid('restored'), 'other');
+      await s.settle();
+      expect(s.finalizers()).toEqual(both);
+      await s.remove('other');
+      expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
+    },
+  );
+});
+
 describe('races', () => {
   it('given the cache lacks the PersistentVolume when the call ends, then the binding of the claim lets the finalizer go', async () => {
     const s = await someSources({ seed: seeded(aRestore()), sweep: 'off' });
