@@ -84,6 +84,9 @@ export const nameConflict = (volumeName: string, volumeHandle: string): string =
 export const saveRefused = (volumeName: string, message: string): string =>
   `error saving volume ${volumeName}: ${message}`; // C35
 
+export const recorded = (volumeId: string, volumeName: string): string =>
+  `volume ${volumeId} is not deleted, because PersistentVolume ${volumeName} has it`; // C30
+
 /** Upstream begins the second sentence with a small letter if the content source is missing. */
 export const orphaned = (
   { row, message }: Pick<Unusable, 'row' | 'message'>,

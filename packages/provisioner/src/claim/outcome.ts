@@ -97,7 +97,7 @@ const maxVolumeIdBytes = 16_384;
 
 export function toResponseOutcome(
   volume: Volume | null,
-  { plan, isConfirmed }: Pick<Pinned, 'plan' | 'isConfirmed'>,
+  { plan, request, isConfirmed }: Pick<Pinned, 'plan' | 'request' | 'isConfirmed'>,
 ): CreateOutcome {
   if (volume === null) return { row: 'O6', kind: 'malformed', message: 'CreateVolume response has no volume' };
   const id = volume.volume_id;
@@ -105,6 +105,10 @@ export function toResponseOutcome(
   if (Buffer.byteLength(id) > maxVolumeIdBytes) {
     const message = `CreateVolume response has a volume_id of more than ${maxVolumeIdBytes} bytes`;
     return { row: 'O6', kind: 'malformed', message };
+  }
+  // A PersistentVolume of it, or its deletion as a volume that is not usable, would destroy the data of the source.
+  if (id === sourceVolumeOf(request)) {
+    return { row: 'O6', kind: 'malformed', message: 'CreateVolume response has the volume_id of the source' };
   }
   const reported = BigInt(volume.capacity_bytes);
   const requested = plan.requiredBytes;
@@ -117,4 +121,8 @@ export function toResponseOutcome(
   }
   if (reported === 0n) return { row: 'O7', kind: 'made', volume, bytes: requested };
   return { row: 'O9', kind: 'made', volume, bytes: reported };
+}
+
+function sourceVolumeOf({ volume_content_source: source }: Pinned['request']): string | undefined {
+  return source?.volume?.volume_id ?? undefined;
 }

@@ -66,6 +66,7 @@ describe('an error of CreateVolume', () => {
 describe('an error of the DeleteVolume that cleans up', () => {
   const step = {
     clock: new FakeClock(),
+    caches: { volumes: { list: () => [] } },
     state: state({ pinned }),
     action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
     signal,
