@@ -67,7 +67,10 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
     sources: [deps.claims.source],
     observe: (caches, uid) => {
       const state = observe({ context: deps, memory, clock }, caches, uid);
-      if (state === undefined) holds.end(uid, 'other');
+      if (state === undefined) {
+        holds.end(uid, 'other');
+        holds.forget(uid);
+      }
       return state;
     },
     // After a call the deletion is older, so it is observed again.
@@ -106,7 +109,10 @@ function endHold({ holds, memory }: ClaimDeps, { key, concluded }: EndedRun<Clai
   }
   const { state, conclusion } = concluded;
   if (conclusion.givenUp !== 'yes' && isOutstanding(state)) return;
-  holds.end(key, state.created !== undefined && conclusion.counts === 'failure' ? 'failed' : 'other');
+  // An attempt that found the source unprotected follows no open call of an earlier process.
+  const isSettled = state.created !== undefined || state.protectingSource === 'done';
+  const hasFailed = isSettled && conclusion.counts === 'failure' && state.presence !== 'gone';
+  holds.end(key, hasFailed ? 'failed' : 'other');
 }
 
 /**

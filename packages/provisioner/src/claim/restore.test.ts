@@ -139,6 +139,21 @@ describe('a restore', () => {
     expect([p.calls(), finalizersOf(snapshotOf(p)), warnings(p).length]).toEqual([[], ours, 1]);
   });
 
+  it('[provisioner#133] given a claim that cannot be requested and alone protects its snapshot, when the snapshot is deleted, then it goes; a finalizer that was there before stays', async () => {
+    const parameters = { 'csi.storage.k8s.io/unknown': 'x' };
+    const features = { ...someSettings().features, snapshotSweep: true };
+    const fixture = { seed: [aClass({ parameters })], settings: { features } };
+    for (const [before, after] of [
+      [[], undefined],
+      [ours, ours],
+    ] as const) {
+      const p = await restore({ fixture, snapshot: { finalizers: before } });
+      p.server.objects.delete(volumeSnapshots, { namespace: 'team', name: 'daily' });
+      await p.clock.advance(60_000);
+      expect([p.calls(), finalizersOf(snapshotOf(p))]).toEqual([[], after]);
+    }
+  });
+
   it('[provisioner#132] given a driver without CREATE_DELETE_SNAPSHOT, then the claim fails before the snapshot is read', async () => {
     const p = await restore({
       fixture: { controller: ['CREATE_DELETE_VOLUME', 'CLONE_VOLUME', 'CREATE_DELETE_SNAPSHOT'] },

@@ -7,7 +7,7 @@
  * | has this driver's provisioning finalizer, and its last call was not settled here | always |
  * | is neither Pending nor without a phase | no |
  * | is ours and its PersistentVolume exists | no |
- * | is ours, its last call failed for good, and nothing of it is open | unless the source is being deleted |
+ * | is ours, its last attempt failed without an open call, and nothing of it is open | unless the source is being deleted |
  * | otherwise | always |
  */
 import { type Lister, type PersistentVolume, type PersistentVolumeClaim, toObjectKey } from '@csi-sidecars/runtime';

@@ -6,7 +6,7 @@
  * | A claim | because | its source |
  * |---|---|---|
  * | holds | a CreateVolume may begin, be under way, or have made a volume that is not recorded | stays protected |
- * | failed | its last CreateVolume was settled without a volume | may go if it is being deleted |
+ * | failed | no volume is made for it: its last CreateVolume was settled without one, or none was sent and it alone protected the source | may go if it is being deleted |
  * | unknown | this process has not called CreateVolume for it | stays protected while the claim is pending |
  */
 import type { WakeUps } from '@csi-sidecars/runtime';
