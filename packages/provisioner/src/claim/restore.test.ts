@@ -85,6 +85,19 @@ describe('a restore', () => {
     expect(p.calls()).toEqual(['CreateVolume pvc-uid-data OK']);
   });
 
+  it.each(['daily/status', '../secrets', '..', 'daily%2Fstatus'])(
+    'given the claim names %s, then it is refused without a request, and the process goes on',
+    async (name) => {
+      const p = await restore({ claim: { spec: { dataSource: { ...fromSnapshot.dataSource, name } } } });
+      await p.clock.advance(10_000);
+      expect([p.calls(), gets(p, 'volumesnapshots')]).toEqual([[], 0]);
+      expect(warnings(p)[0]).toContain(`by Name ${name}: error getting snapshot ${name} from api server: invalid`);
+      p.server.seed(aClaim({ name: 'plain' }));
+      await p.settle();
+      expect(p.calls()).toEqual(['CreateVolume pvc-uid-plain OK']);
+    },
+  );
+
   it('[provisioner#127] given a snapshot that is being deleted, then there is no call', async () => {
     const p = await restore({ snapshot: { deleting: 'yes', finalizers: ['x.io/y'] } });
     expect([p.calls(), warnings(p)]).toEqual([[], [`${handle}snapshot daily is being deleted`]]);

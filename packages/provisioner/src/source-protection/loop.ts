@@ -103,6 +103,7 @@ function common(kind: SourceKind, deps: SourceDeps, { watched, released }: Commo
 
   const observe = (caches: Caches<SourceLoop>, key: ObjectKey): Observed | undefined => {
     const source = toSourceRef(kind, key);
+    if (source === undefined) return undefined;
     const cached = kind === 'snapshot' ? caches.snapshots.get(key) : dyingSource(caches, key);
     if (kind === 'claim' && cached === undefined) return undefined;
     const needing = caches.claims.byIndex('source', sourceKey(source));

@@ -235,6 +235,21 @@ describe('claims of this process', () => {
   });
 });
 
+it('given a claim that names no possible object, when it lets go and is deleted, then no request follows and no run fails', async () => {
+  for (const name of ['a/b', '/', 'a/b/c']) {
+    const s = await someSources({ seed: [aRestore({ source: { name } })] });
+    await s.holds.take(uid('restored'), { ...daily, name });
+    s.holds.end(uid('restored'), 'other');
+    await s.remove('restored');
+    await s.clock.advance(60_000);
+    expect([name, s.requestLines(), s.logger.messages().filter((line) => line.includes('Retrying'))]).toEqual([
+      name,
+      [],
+      [],
+    ]);
+  }
+});
+
 describe('the last claim is of another driver, or of none', () => {
   it.each([
     ['another driver', theirs],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What differs between a snapshot and a claim as a source: the resource and our finalizer. */
-import { type ObjectKey, persistentVolumeClaims, type Resource, splitKey } from '@csi-sidecars/runtime';
+import { type ObjectKey, persistentVolumeClaims, type Resource } from '@csi-sidecars/runtime';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import { cloningProtection, snapshotSourceProtection } from '../names.ts';
 import type { SourceKey, SourceRef } from '../source/source.ts';
@@ -15,9 +15,10 @@ export function resourceOf({ kind }: Pick<SourceRef, 'kind'>): Resource {
   return kind === 'snapshot' ? volumeSnapshots : persistentVolumeClaims;
 }
 
-export function toSourceRef(kind: SourceKind, key: ObjectKey): SourceRef {
-  const { namespace = '', name } = splitKey(key);
-  return { kind, namespace, name };
+/** Undefined if no object can have this key: claims may name anything as their source. */
+export function toSourceRef(kind: SourceKind, key: ObjectKey): SourceRef | undefined {
+  const [namespace = '', name, ...more] = key.split('/');
+  return name === undefined || more.length > 0 ? undefined : { kind, namespace, name };
 }
 
 /** Undefined if it is a source of the other kind. */

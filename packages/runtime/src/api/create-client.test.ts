@@ -106,16 +106,16 @@ describe('verbs against an API server', () => {
 describe('what is sent', () => {
   it('given each kind of patch, then the request has its content type and its query', async () => {
     const { client, requests } = scripted({ body: { metadata: {} } });
-    const target = { resource: persistentVolumes, ref: { name: 'a/b' } };
+    const target = { resource: persistentVolumes, ref: { name: 'a b' } };
     await client.patch(target, { type: 'json', operations: [] });
     await client.patch(target, { type: 'merge', body: {} }, { dryRun: 'All' });
     await client.patch(target, { type: 'strategic', body: {} }, { subresource: 'status' });
     await client.patch(target, { type: 'apply', body: {}, fieldManager: 'me & you', force: true });
     expect(requests.map(({ path, headers, body }) => [headers['content-type'], path, body])).toEqual([
-      ['application/json-patch+json', '/api/v1/persistentvolumes/a%2Fb', '[]'],
-      ['application/merge-patch+json', '/api/v1/persistentvolumes/a%2Fb?dryRun=All', '{}'],
-      ['application/strategic-merge-patch+json', '/api/v1/persistentvolumes/a%2Fb/status', '{}'],
-      ['application/apply-patch+yaml', '/api/v1/persistentvolumes/a%2Fb?fieldManager=me%20%26%20you&force=true', '{}'],
+      ['application/json-patch+json', '/api/v1/persistentvolumes/a%20b', '[]'],
+      ['application/merge-patch+json', '/api/v1/persistentvolumes/a%20b?dryRun=All', '{}'],
+      ['application/strategic-merge-patch+json', '/api/v1/persistentvolumes/a%20b/status', '{}'],
+      ['application/apply-patch+yaml', '/api/v1/persistentvolumes/a%20b?fieldManager=me%20%26%20you&force=true', '{}'],
     ]);
   });
 
@@ -162,12 +162,16 @@ describe('what is sent', () => {
       client.get(persistentVolumeClaims, { name: 'a' }),
       client.create(persistentVolumeClaims, { metadata: { name: 'a' } }),
       client.update(persistentVolumes, { metadata: { name: 'a' } }),
+      ...['..', 'a/status', 'a%2Fstatus'].map((name) => client.get(persistentVolumes, { name })),
     ];
     expect((await Promise.all(calls.map(failure))).map(String)).toEqual([
       'Error: the name of a PersistentVolume must not be empty',
       'Error: a PersistentVolumeClaim needs a namespace',
       'Error: a PersistentVolumeClaim needs a namespace',
       'Error: an update of a PersistentVolume needs the resourceVersion that it was computed from',
+      `Error: invalid resource name "..": [may not be '..']`,
+      `Error: invalid resource name "a/status": [may not contain '/']`,
+      `Error: invalid resource name "a%2Fstatus": [may not contain '%']`,
     ]);
     expect(requests).toEqual([]);
   });

@@ -14,9 +14,20 @@ export function objectPath(resource: Resource, ref: ObjectRef, subresource?: str
   const { name, namespace } = ref;
   // An empty name would turn a DELETE of one object into a DELETE of the collection.
   if (name === '') throw new Error(`the name of a ${resource.kind} must not be empty`);
+  const reason = whyNoSegment(name);
+  if (reason !== undefined) throw new Error(`invalid resource name ${JSON.stringify(name)}: [${reason}]`);
   requireNamespace(resource, namespace);
   const path = `${collectionPath(resource, namespace)}/${encodeURIComponent(name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+/**
+ * Why no object can have this name; undefined if one can. References are not checked by the API server, and it takes an escaped slash for a
+ * separator: `daily/status` would be a request for another resource.
+ */
+function whyNoSegment(name: string): string | undefined {
+  if (name === '.' || name === '..') return `may not be '${name}'`;
+  return /[/%]/.exec(name)?.map((found) => `may not contain '${found}'`)[0];
 }
 
 export function requireNamespace(resource: Resource, namespace: string | undefined): void {
