@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Log lines of a run, with upstream's levels and words. Failures are logged by the workers, with the retry. */
 import type { Facts, Logger, PersistentVolume } from '@csi-sidecars/runtime';
+import { bytesOf } from '../source/source-answer.ts';
 import { classNameOf } from '../metadata.ts';
 import type { ClaimState, Conclusion } from './state.ts';
 
@@ -11,6 +12,25 @@ export function claimFacts({ claim, volumeName }: ClaimState): Facts {
 
 export function logStart(logger: Logger, state: ClaimState): void {
   logger.info(4, 'Started', claimFacts(state));
+}
+
+/** Upstream's texts about a snapshot that is used although it is being deleted, or is smaller than the claim. */
+export function logSource(logger: Logger, { claim, dataSource, source }: ClaimState): void {
+  if (dataSource.kind !== 'source' || source.kind !== 'snapshot' || source.snapshot.kind !== 'found') return;
+  const { namespace, name } = dataSource.ref;
+  const { metadata, status } = source.snapshot.object;
+  if (metadata?.deletionTimestamp !== undefined) {
+    logger.info(
+      3,
+      `Snapshot ${namespace}/${name} is being deleted but has volumesnapshot-as-source-protection finalizer, allowing provisioning to continue`,
+    );
+  }
+  const requested = bytesOf(claim.spec?.resources?.requests?.['storage'] ?? '');
+  const size = bytesOf(status?.restoreSize ?? '');
+  if (requested === undefined || size === undefined || requested <= size) return;
+  logger.warn(
+    `requested volume size ${requested} is greater than the size ${size} for the source snapshot ${name}. Volume plugin needs to handle volume expansion.`,
+  );
 }
 
 /** Upstream's text, values included. */

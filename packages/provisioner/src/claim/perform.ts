@@ -13,7 +13,7 @@ import { saveVolume } from '../saving/perform.ts';
 import { readSecret } from '../secret-values.ts';
 import { uidOf } from './claim.ts';
 import type { Answer } from './deletion.ts';
-import { claimFacts, logCreated, logStart } from './log-lines.ts';
+import { claimFacts, logCreated, logSource, logStart } from './log-lines.ts';
 import type { Entry } from './memory.ts';
 import * as messages from './messages.ts';
 import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
@@ -61,7 +61,10 @@ export function performers(deps: ClaimDeps): Performers<ClaimLoop> {
     },
     settle: (step) => settle(deps, step, step.action.refusedBy),
     releaseRequest: ({ state: { claim, deletion } }) => ({ memory: remember(deps, { kind: 'open', claim, deletion }) }),
-    createVolume: (step) => createVolume(deps, step),
+    createVolume: (step) => {
+      logSource(step.logger, step.state);
+      return createVolume(deps, step);
+    },
     cleanUp: (step) => cleanUp(deps, step),
     save: (step) => save(deps, step, step.action.volume),
     giveUp: (step) => giveUp(deps, step, step.action.answer),

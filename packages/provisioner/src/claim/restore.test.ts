@@ -77,6 +77,23 @@ describe('a restore', () => {
     ]);
   });
 
+  it('[provisioner#L4] given a claim larger than the snapshot, or a snapshot that is being deleted, then the log says so in upstream words', async () => {
+    const large = await restore({ claim: { spec: { ...fromSnapshot, resources: { requests: { storage: '8Gi' } } } } });
+    expect(large.logger.messages()).toEqual(
+      expect.arrayContaining([
+        `Added finalizer ${snapshotSourceProtection} to snapshot team/daily`,
+        'requested volume size 8589934592 is greater than the size 5368709120 for the source snapshot daily. Volume plugin needs to handle volume expansion.',
+      ]),
+    );
+    const dying = await restore({ snapshot: { deleting: 'yes', finalizers: ours } });
+    expect(dying.logger.messages()).toContain(
+      'Snapshot team/daily is being deleted but has volumesnapshot-as-source-protection finalizer, allowing provisioning to continue',
+    );
+    for (const p of [dying, await restore()]) {
+      expect(p.logger.messages().filter((line) => line.includes('greater than'))).toEqual([]);
+    }
+  });
+
   it('given a snapshot that is not ready, when it gets ready, then the next retry provisions', async () => {
     const p = await restore({ snapshot: { ready: false } });
     expect(warnings(p)).toEqual([`${handle}snapshot daily is not Ready`]);
@@ -117,7 +134,9 @@ describe('a restore', () => {
     });
     expect([p.calls(), warnings(p)]).toEqual([['CreateVolume pvc-uid-data OK'], []]);
     expect(p.logger.lines.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('Unable to add finalizer to snapshot due to missing RBAC permissions'),
+      expect.stringMatching(
+        /^Unable to add finalizer to snapshot team\/daily due to missing RBAC permissions \(needs 'update' on volumesnapshots\): /,
+      ),
     );
   });
 

@@ -84,7 +84,7 @@ export async function protectSource(writing: Writing, source: SourceRead): Promi
     const target = { resource: volumeSnapshots, object, finalizer: snapshotSourceProtection };
     return await protect(writing, target, (error) => {
       if (!isForbidden(error)) return { failure: toError(error).message };
-      writing.logger.info(3, unprotected, { VolumeSnapshot: nameOf(object), err: error });
+      writing.logger.info(3, unprotected(nameOf(object), toError(error).message));
       return 'done';
     });
   }
@@ -95,8 +95,9 @@ export async function protectSource(writing: Writing, source: SourceRead): Promi
   throw new Error('a source that was not read was to be protected');
 }
 
-const unprotected =
-  "Unable to add finalizer to snapshot due to missing RBAC permissions (needs 'update' on volumesnapshots). Provisioning will continue without snapshot protection. Please update RBAC to include 'update' verb for volumesnapshots.";
+/** Upstream's text, values included. */
+const unprotected = (snapshot: string, reason: string): string =>
+  `Unable to add finalizer to snapshot ${snapshot} due to missing RBAC permissions (needs 'update' on volumesnapshots): ${reason}. Provisioning will continue without snapshot protection. Please update RBAC to include 'update' verb for volumesnapshots.`;
 
 interface Target<T extends KubeObject> {
   readonly resource: Resource<T>;
@@ -120,7 +121,8 @@ async function protect<T extends KubeObject>(
     if (finalizers === undefined) return 'done';
     try {
       await client.update(resource, { ...current, metadata: { ...current.metadata, finalizers } }, { signal });
-      logger.info(3, 'Added finalizer to source', { finalizer, [resource.kind]: nameOf(current) });
+      const kind = finalizer === snapshotSourceProtection ? 'snapshot' : 'claim';
+      logger.info(3, `Added finalizer ${finalizer} to ${kind} ${nameOf(current)}`);
       return 'done';
     } catch (error) {
       if (!isConflict(error) || attempt === attempts) return onFailure(error);
