@@ -28,6 +28,11 @@ export function isOurs(claim: PersistentVolumeClaim, driverName: string): boolea
   return isAsked && isKnownProvisioner(driverName, provisioner);
 }
 
+/** Some provisioner was asked for a volume. With late binding that is when a node has been selected. */
+export function isRequested(claim: PersistentVolumeClaim): boolean {
+  return provisionerOf(claim) !== undefined;
+}
+
 /** Empty means immediate binding as far as topology is concerned. */
 export function selectedNodeOf(claim: PersistentVolumeClaim): string {
   const all = annotationsOf(claim);

@@ -107,12 +107,14 @@ function common(kind: SourceKind, deps: SourceDeps, { watched, released }: Commo
     const cached = kind === 'snapshot' ? caches.snapshots.get(key) : dyingSource(caches, key);
     if (kind === 'claim' && cached === undefined) return undefined;
     const needing = caches.claims.byIndex('source', sourceKey(source));
+    // Of upstream's two only the clone's source waits for claims that are not provisioned yet.
+    const origin = kind === 'snapshot' && released.has(key) ? 'ours' : 'found';
     return {
       source,
       cached,
       holders: holds.holders(source),
-      need: needOf(needing, { driverName, settings, holds, volumes: caches.volumes }),
-      origin: released.has(key) ? 'ours' : 'found',
+      need: needOf(needing, { driverName, settings, holds, volumes: caches.volumes, origin }),
+      origin,
     };
   };
 

@@ -13,6 +13,8 @@ interface Line {
   /** Name of a PersistentVolume for this claim. */
   readonly recorded?: string;
   readonly owner?: string;
+  /** Of the finalizer on the source. Default `found`. */
+  readonly origin?: 'ours';
   readonly then: Need['kind'];
 }
 
@@ -23,6 +25,9 @@ const lines: readonly Line[] = [
   { id: 'without a phase', given: { phase: '' }, then: 'always' },
   { id: 'of another driver, pending', given: theirs, then: 'always' },
   { id: 'of no driver yet, pending', given: { annotations: {} }, then: 'always' },
+  { id: 'of no driver yet, beside one of this process', given: { annotations: {} }, origin: 'ours', then: 'none' },
+  { id: 'of another driver, beside one of this process', given: theirs, origin: 'ours', then: 'always' },
+  { id: 'of this driver, beside one of this process', given: {}, origin: 'ours', then: 'always' },
   { id: 'bound', given: { phase: 'Bound' }, then: 'none' },
   { id: 'lost', given: { phase: 'Lost' }, then: 'none' },
   { id: 'being deleted, pending', given: { deleting: 'yes' }, then: 'always' },
@@ -46,11 +51,13 @@ const lines: readonly Line[] = [
   },
 ];
 
-function contextOf({ stance = 'unknown' as never, recorded = '', owner = 'uid-restored' }: Partial<Line>): NeedContext {
+function contextOf(line: Partial<Line>): NeedContext {
+  const { stance = 'unknown' as never, recorded = '', owner = 'uid-restored', origin = 'found' } = line;
   const volume: PersistentVolume = aVolume({ spec: { claimRef: { uid: owner } } });
   return {
     driverName,
     settings: someSettings(),
+    origin,
     holds: { stanceOf: () => stance },
     volumes: { get: (key) => (key === toObjectKey(undefined, recorded) ? volume : undefined) },
   };

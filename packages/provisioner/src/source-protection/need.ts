@@ -6,12 +6,13 @@
  * |---|---|
  * | has this driver's provisioning finalizer, and its last call was not settled here | always |
  * | is neither Pending nor without a phase | no |
+ * | names no provisioner, and the finalizer is one of this process | no |
  * | is ours and its PersistentVolume exists | no |
  * | is ours, its last attempt failed without an open call, and nothing of it is open | unless the source is being deleted |
  * | otherwise | always |
  */
 import { type Lister, type PersistentVolume, type PersistentVolumeClaim, toObjectKey } from '@csi-sidecars/runtime';
-import { isOurs, uidOf, volumeNameFor } from '../claim/claim.ts';
+import { isOurs, isRequested, uidOf, volumeNameFor } from '../claim/claim.ts';
 import { isProtected } from '../claim/protection.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { SourceHolds } from '../source/holds.ts';
@@ -27,6 +28,8 @@ export interface NeedContext {
   readonly settings: ProvisionerSettings;
   readonly holds: Pick<SourceHolds, 'stanceOf'>;
   readonly volumes: Pick<Lister<PersistentVolume>, 'get'>;
+  /** Of the finalizer on the source. One that is found is kept for every pending claim, as by upstream's sweeper. */
+  readonly origin: 'ours' | 'found';
 }
 
 /** The strongest need of claims that name the same source. */
@@ -46,6 +49,8 @@ function needOfClaim(claim: PersistentVolumeClaim, context: NeedContext): Need['
   const stance = holds.stanceOf(uidOf(claim));
   if (isProtected(claim, driverName) && stance !== 'failed') return 'always';
   if (!isPending(claim)) return 'none';
+  // It waits for its first consumer, and protects the source itself once a provisioner is asked.
+  if (context.origin === 'ours' && !isRequested(claim)) return 'none';
   if (!isOurs(claim, driverName)) return 'always';
   if (stance !== 'holds' && isRecorded(claim, context)) return 'none';
   return stance === 'failed' ? 'unlessDeleted' : 'always';

@@ -37,11 +37,11 @@ export function performers(deps: SourceDeps): Performers<SourceLoop> {
         return { owner: isNotFound(error) || isForbidden(error) ? 'us' : { failure: toError(error) } };
       }
     },
-    listClaims: async ({ client, caches: { volumes }, state: { source }, signal }) => {
+    listClaims: async ({ client, caches: { volumes }, state: { source, origin }, signal }) => {
       const namespace = settings.features.crossNamespaceVolumeDataSource ? undefined : source.namespace;
       try {
         const claims = (await liveClaims.read(client, namespace, signal)).get(sourceKey(source)) ?? [];
-        return { proof: needOf(claims, { driverName, settings, holds, volumes }) };
+        return { proof: needOf(claims, { driverName, settings, holds, volumes, origin }) };
       } catch (error) {
         return { proof: { failure: toError(error) } };
       }

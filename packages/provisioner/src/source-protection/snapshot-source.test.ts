@@ -250,23 +250,33 @@ it('given a claim that names no possible object, when it lets go and is deleted,
   }
 });
 
-describe('the last claim is of another driver, or of none', () => {
-  it.each([
-    ['another driver', theirs],
-    ['no driver', { annotations: {} }],
-  ] as [string, UserFacts][])(
-    'given no sweep and a claim of %s that outlasts a restore, when it is deleted, then the finalizer goes',
-    async (_what, facts) => {
-      const s = await someSources({ seed: seeded(aRestore(), aRestore({ name: 'other', ...facts })), sweep: 'off' });
-      await s.holds.take(uid('restored'), daily);
-      await s.bind('restored');
-      s.holds.end(uid('restored'), 'other');
-      await s.settle();
-      expect(s.finalizers()).toEqual(both);
-      await s.remove('other');
-      expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
-    },
-  );
+describe('beside a restore', () => {
+  const done = async (beside: UserFacts): Promise<Awaited<ReturnType<typeof someSources>>> => {
+    const s = await someSources({ seed: seeded(aRestore(), aRestore({ name: 'other', ...beside })), sweep: 'off' });
+    await s.holds.take(uid('restored'), daily);
+    await s.bind('restored');
+    s.holds.end(uid('restored'), 'other');
+    await s.settle();
+    return s;
+  };
+
+  it('given no sweep and a claim of another driver that outlasts the restore, when it is deleted, then the finalizer goes', async () => {
+    const s = await done(theirs);
+    expect(s.finalizers()).toEqual(both);
+    await s.remove('other');
+    expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
+  });
+
+  it('given a claim that waits for its first consumer, and so for a provisioner, when the restore is done, then the finalizer goes, as with upstream', async () => {
+    const s = await done({ annotations: {} });
+    expect([s.finalizers(), s.writes()]).toEqual([others, [removal]]);
+  });
+
+  it('[provisioner#211] given such a claim and a finalizer that an earlier program left, when swept, then the finalizer stays', async () => {
+    const s = await someSources({ seed: seeded(aRestore({ annotations: {} })) });
+    await s.clock.advance(2 * sweepMs);
+    expect([s.finalizers(), s.requestLines()]).toEqual([both, []]);
+  });
 });
 
 describe('races', () => {
