@@ -114,6 +114,7 @@ const table: readonly (readonly [string, string, SourceState, string])[] = [
   ['N10', 'another writer was faster', snapshot({ ...read, release: { failure: conflict } }), 'postpone: Conflict'],
   ['N11', 'it may not be read', snapshot({ live: { failure: forbidden } }), 'done, refused'],
   ['N11', 'it may not be written', snapshot({ ...read, release: { failure: forbidden } }), 'done, refused'],
+  ['N13', 'it was read before and is of another driver', snapshot({ origin: 'found', owner: 'other' }), 'done'],
   ['N12', 'it cannot be read', snapshot({ live: { failure } }), 'retry'],
   ['N12', 'its content cannot be read', snapshot({ origin: 'found', ...read, owner: { failure } }), 'retry'],
   ['N12', 'claims cannot be listed', snapshot({ ...found, ...read, proof: { failure } }), 'retry'],

@@ -20,6 +20,7 @@ export function decide(s: SourceState): Action {
   if (s.holders > 0 || s.need.kind === 'always') return needed('N1', s, s.need);
   const { live, source } = s;
   if (live === 'unread') {
+    if (s.owner === 'other') return finish('N13');
     const isSpared = s.need.kind === 'unlessDeleted' && s.cached !== undefined && !isDeleted(s.cached);
     return isSpared ? finish('N5') : { row: 'N2', kind: 'readSource' };
   }

@@ -44,13 +44,18 @@ const snapshotWorkers = 4;
 
 export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
   const released = new Set<ObjectKey>();
+  const foreign = new Map<ObjectKey, string | undefined>();
   return defineLoop<SourceLoop>({
-    ...common('snapshot', deps, { watched, released }),
+    ...common('snapshot', deps, { watched, released, foreign }),
     name: 'snapshotsources',
     // A cluster without a working snapshot API must not keep the provisioner from its other work.
     optional: ['snapshots'],
     wakes: {
-      snapshots: (change) => (isToSweep(change) ? keyOf(change.current) : undefined),
+      snapshots: (change) => {
+        if (isToSweep(change)) return keyOf(change.current);
+        const left = change.current === undefined && change.previous && keyOf(change.previous);
+        return left !== undefined && left !== false && foreign.has(left) ? left : undefined;
+      },
       claims: (change, { volumes }) => {
         const previous = endedWaiting(change);
         if (previous === undefined) return undefined;
@@ -71,7 +76,7 @@ export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
 
 export function cloneSourceLoop(deps: SourceDeps, watched: Watched): Loop {
   return defineLoop<SourceLoop>({
-    ...common('claim', deps, { watched, released: new Set() }),
+    ...common('claim', deps, { watched, released: new Set(), foreign: new Map() }),
     name: 'clonesources',
     wakes: {
       claims: (change) => {
@@ -95,9 +100,11 @@ interface CommonOptions {
   readonly watched: Watched;
   /** Sources that claims of this process have let go, until their finalizer is gone. */
   readonly released: Set<ObjectKey>;
+  /** UIDs of snapshots that were found to be of another driver. */
+  readonly foreign: Map<ObjectKey, string | undefined>;
 }
 
-function common(kind: SourceKind, deps: SourceDeps, { watched, released }: CommonOptions): Common {
+function common(kind: SourceKind, deps: SourceDeps, { watched, released, foreign }: CommonOptions): Common {
   const { driverName, settings, holds } = deps;
   const { claims, volumes, snapshots } = watched;
 
@@ -133,7 +140,9 @@ function common(kind: SourceKind, deps: SourceDeps, { watched, released }: Commo
     observe: (caches, key) => {
       const observed = observe(caches, key);
       if (observed === undefined) released.delete(key);
-      return observed && { ...observed, ...nothingLearned };
+      const isLeft = observed?.cached === undefined && foreign.delete(key);
+      if (isLeft && !released.has(key)) return undefined;
+      return observed && { ...observed, ...nothingLearned, owner: knownOwner(foreign, key, observed) };
     },
     // A claim may have begun to use the source while something was read.
     observeAgain: (caches, key) => observe(caches, key) ?? {},
@@ -142,9 +151,17 @@ function common(kind: SourceKind, deps: SourceDeps, { watched, released }: Commo
     onConclude: (run) => {
       const { row } = run.conclusion;
       if (row === 'N3' || row === 'N4' || row === 'N9') released.delete(run.key);
+      if (row === 'N6') foreign.set(run.key, run.state.cached?.metadata?.uid);
       log(run);
     },
   };
+}
+
+/** A snapshot that is being deleted is read again: its content, which names the driver, goes before it. */
+function knownOwner(foreign: CommonOptions['foreign'], key: ObjectKey, { cached }: Observed): 'unread' | 'other' {
+  if (cached === undefined || isDeleted(cached)) return 'unread';
+  const uid = foreign.get(key);
+  return uid !== undefined && uid === cached.metadata?.uid ? 'other' : 'unread';
 }
 
 function dyingSource({ claims }: Caches<SourceLoop>, key: ObjectKey): PersistentVolumeClaim | undefined {

@@ -70,12 +70,17 @@ describe('what an earlier program left', () => {
     expect(s.requestLines()).toEqual([]);
   });
 
-  it('given a snapshot of another driver, when swept, then its finalizer is left to that driver, which may have an open call', async () => {
+  it('[N13] given a snapshot of another driver, when swept, then its finalizer is left to that driver, which may have an open call, and it is read once', async () => {
+    const reads = ['get volumesnapshots daily', 'get volumesnapshotcontents content-of-daily'];
     const s = await someSources({ seed: [aSnapshot(), aContent({ driver: 'other' })] });
-    expect([s.finalizers(), s.requestLines()]).toEqual([
-      both,
-      ['get volumesnapshots daily', 'get volumesnapshotcontents content-of-daily'],
-    ]);
+    await s.clock.advance(3 * sweepMs);
+    expect([s.finalizers(), s.requestLines()]).toEqual([both, reads]);
+    // A snapshot of the name is another one.
+    s.server.objects.remove(volumeSnapshots, { namespace: 'team', name: 'daily' });
+    await s.settle();
+    s.server.seed({ ...aSnapshot(), metadata: { ...aSnapshot().metadata, uid: 'another' } });
+    await s.clock.advance(sweepMs + 10_000);
+    expect(s.requestLines()).toEqual([...reads, ...reads]);
   });
 
   it('given the content is gone, when swept, then the finalizer goes', async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The source loops take our finalizer off a source when no claim needs it any more: one loop for VolumeSnapshots, one for claims
- * that are being deleted while clones of them are made. Their table is the same but for the subject. Rows N1 to N12 of the
+ * that are being deleted while clones of them are made. Their table is the same but for the subject. Rows N1 to N13 of the
  * provisioner's page.
  *
  * A removal is decided on the caches and on memory, then proved by live reads of the source and of the claims, then written for exactly
