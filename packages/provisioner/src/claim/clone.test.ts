@@ -50,7 +50,7 @@ describe('a clone', () => {
     expect([p.calls(), warnings(p)]).toEqual([['CreateVolume pvc-uid-data OK'], []]);
   });
 
-  it('[provisioner#O6] given a driver that answers with the volume of the source, then neither a record of it nor its deletion is written', async () => {
+  it('[O6] given a driver that answers with the volume of the source, then neither a record of it nor its deletion is written', async () => {
     const p = await clone({
       prepare: ({ driver, server }) => {
         const origin = server.objects.get(persistentVolumes, { name: 'pv-origin' });
