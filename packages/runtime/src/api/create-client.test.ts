@@ -164,14 +164,16 @@ describe('what is sent', () => {
       client.update(persistentVolumes, { metadata: { name: 'a' } }),
       ...['..', 'a/status', 'a%2Fstatus'].map((name) => client.get(persistentVolumes, { name })),
     ];
-    expect((await Promise.all(calls.map(failure))).map(String)).toEqual([
+    const failures = await Promise.all(calls.map(failure));
+    expect(failures.map(isNotFound)).toEqual([false, false, false, false, true, true, true]);
+    expect(failures.map(String)).toEqual([
       'Error: the name of a PersistentVolume must not be empty',
       'Error: a PersistentVolumeClaim needs a namespace',
       'Error: a PersistentVolumeClaim needs a namespace',
       'Error: an update of a PersistentVolume needs the resourceVersion that it was computed from',
-      `Error: invalid resource name "..": [may not be '..']`,
-      `Error: invalid resource name "a/status": [may not contain '/']`,
-      `Error: invalid resource name "a%2Fstatus": [may not contain '%']`,
+      `ApiError: invalid resource name "..": [may not be '..']`,
+      `ApiError: invalid resource name "a/status": [may not contain '/']`,
+      `ApiError: invalid resource name "a%2Fstatus": [may not contain '%']`,
     ]);
     expect(requests).toEqual([]);
   });

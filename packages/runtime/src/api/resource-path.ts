@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ListQuery, ObjectRef, Selection } from './client.ts';
+import { ApiError } from './errors.ts';
 import type { Resource } from './resource.ts';
 
 /** The path of a collection; of all namespaces when none is named. */
@@ -15,15 +16,18 @@ export function objectPath(resource: Resource, ref: ObjectRef, subresource?: str
   // An empty name would turn a DELETE of one object into a DELETE of the collection.
   if (name === '') throw new Error(`the name of a ${resource.kind} must not be empty`);
   const reason = whyNoSegment(name);
-  if (reason !== undefined) throw new Error(`invalid resource name ${JSON.stringify(name)}: [${reason}]`);
+  if (reason !== undefined) {
+    const message = `invalid resource name ${JSON.stringify(name)}: [${reason}]`;
+    throw new ApiError({ status: 404, reason: 'NotFound', message });
+  }
   requireNamespace(resource, namespace);
   const path = `${collectionPath(resource, namespace)}/${encodeURIComponent(name)}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
 /**
- * Why no object can have this name; undefined if one can. References are not checked by the API server, and it takes an escaped slash for a
- * separator: `daily/status` would be a request for another resource.
+ * Why no object can have this name, so that it is not found; undefined if one can. References are not checked by the API server, and it
+ * takes an escaped slash for a separator: `daily/status` would be a request for another resource.
  */
 function whyNoSegment(name: string): string | undefined {
   if (name === '.' || name === '..') return `may not be '${name}'`;
