@@ -146,6 +146,14 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#133] given no class, when no class is a default, then the words are those of groups', async () => {
+    const it = await given(withoutClass(aGroup()), { seed: [...cluster, aGroupClass()] });
+    const text = 'Failed to set default group snapshot class with error cannot find default group snapshot class';
+    expect(it.group()?.status?.error?.message).toBe(text);
+    expect(it.events).toEqual([`Warning SetDefaultGroupSnapshotClassFailed team/group: ${text}`]);
+    await it.stop();
+  });
+
   it('[snapshot-controller#133] [P9] given two default classes, then status and event say so, and the end of one starts the group', async () => {
     const marked = (called: string) =>
       aGroupClass(called, {
