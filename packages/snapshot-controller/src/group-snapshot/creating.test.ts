@@ -146,6 +146,22 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
+  it('given a content that is refused with another text each time, then the backoff holds', async () => {
+    let refusals = 0;
+    const isCreation = ({ verb, resource }: { verb: string; resource: string }): boolean =>
+      verb === 'create' && resource === 'volumegroupsnapshotcontents';
+    const it = await given(aGroup(), {
+      faults: [
+        { when: (request) => isCreation(request) && (refusals += 1) % 2 === 0, fault: forbidden, times: Infinity },
+        { when: isCreation, fault: { kind: 'status', point: 'before', code: 422 }, times: Infinity },
+      ],
+    });
+    await it.clock.advance(60_000);
+    // At 0, 1, 3, 7, 15 and 31 s.
+    expect(refusals).toBe(6);
+    await it.stop();
+  });
+
   it('[snapshot-controller#133] given no class, when no class is a default, then the words are those of groups', async () => {
     const it = await given(withoutClass(aGroup()), { seed: [...cluster, aGroupClass()] });
     const text = 'Failed to set default group snapshot class with error cannot find default group snapshot class';

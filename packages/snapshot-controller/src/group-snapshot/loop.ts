@@ -11,7 +11,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { recordEvents } from '../conclusions.ts';
 import { groupOwnerOf } from '../membership.ts';
-import { ofClass, referringTo, type Woken } from '../wakes.ts';
+import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import type { Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { groupKey } from './group.ts';
@@ -32,7 +32,7 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
       forget: (_key, { metadata }) => operations.gone('group', metadata?.uid ?? ''),
     },
     wakes: {
-      groups: ({ current }) => current && groupKey(current),
+      groups: (change) => (change.current === undefined || isErrorOnly(change) ? undefined : groupKey(change.current)),
       groupContents: (change) => referringTo(change, ({ spec }) => spec?.volumeGroupSnapshotRef),
       classes: (change, caches) => ofClass(change, caches.groups),
       claims: wokenByClaim,

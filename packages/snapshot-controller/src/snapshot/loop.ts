@@ -11,7 +11,7 @@ import {
 } from '@csi-sidecars/runtime';
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { recordEvents } from '../conclusions.ts';
-import { ofClass, referringTo, type Woken } from '../wakes.ts';
+import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import { handleKey, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
@@ -40,7 +40,8 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
       forget: (_key, { metadata }) => operations.gone('single', metadata?.uid ?? ''),
     },
     wakes: {
-      snapshots: ({ current }) => current && snapshotKey(current),
+      snapshots: (change) =>
+        change.current === undefined || isErrorOnly(change) ? undefined : snapshotKey(change.current),
       contents: (change) => referringTo(change, ({ spec }) => spec?.volumeSnapshotRef),
       classes: (change, { snapshots }) => ofClass(change, snapshots),
       claims: wokenByClaim,
