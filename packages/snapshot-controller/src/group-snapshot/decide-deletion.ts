@@ -6,10 +6,16 @@
  * and wait until it is gone.
  */
 import { done, finalizersWithout, isFailed, retry } from '@csi-sidecars/runtime';
-import { isBoundTo, snapshotAnnotations, snapshotFinalizers, type VolumeGroupSnapshot } from '@csi-sidecars/volume';
+import {
+  isBoundTo,
+  mayBindTo,
+  snapshotAnnotations,
+  snapshotFinalizers,
+  type VolumeGroupSnapshot,
+} from '@csi-sidecars/volume';
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { conclude } from '../conclusions.ts';
-import { contentNameFor, groupKey, isStatic } from './group.ts';
+import { contentNameFor, groupKey } from './group.ts';
 import * as messages from './messages.ts';
 import type { Action, GroupState } from './state.ts';
 
@@ -39,12 +45,13 @@ export function decideDeletion(s: GroupState, group: VolumeGroupSnapshot): Actio
 }
 
 /**
- * A content that was made while its creation seemed to fail, and that the cache does not show yet. Once the status names a content, that
- * cannot be.
+ * The cache may be behind: it lacks a content whose creation had no answer, or one that was written when the watch had fallen silent, or it
+ * shows a static content that was bound then as not bound yet.
  */
 function mayHaveUnseenContent({ content, contentAsked }: GroupState, group: VolumeGroupSnapshot): boolean {
-  const isBound = group.status?.boundVolumeGroupSnapshotContentName !== undefined;
-  return !isBound && !isStatic(group) && content === undefined && contentAsked === 'unasked';
+  if (contentAsked !== 'unasked' || contentNameFor(group) === '') return false;
+  const reference = content?.spec?.volumeGroupSnapshotRef;
+  return content === undefined || (mayBindTo(reference, group) && !isBoundTo(reference, group));
 }
 
 /** Undefined: the content is marked, and on its way if it has to go. */

@@ -49,12 +49,22 @@ export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Acti
 }
 
 /**
- * A content that was made while its creation seemed to fail, and that the cache does not show yet. Once the status names a content, that
- * cannot be.
+ * The cache may be behind: it lacks a content whose creation had no answer, or one that was written when the watch had fallen silent. A run
+ * that removed `as-source` has seen what there is.
  */
 function mayHaveUnseenContent({ content, contentAsked }: SnapshotState, snapshot: VolumeSnapshot): boolean {
+  if (contentAsked !== 'unasked' || contentNameFor(snapshot) === '') return false;
+  const { asSource, inGroup } = snapshotFinalizers;
+  const isFirst = finalizersWithout(snapshot, asSource, inGroup) !== undefined;
+  if (content !== undefined) return isFirst && isBindingUnseen(content, snapshot);
   const isBound = snapshot.status?.boundVolumeSnapshotContentName !== undefined;
-  return !isBound && originOf(snapshot) === 'dynamic' && content === undefined && contentAsked === 'unasked';
+  return isFirst || (!isBound && originOf(snapshot) === 'dynamic');
+}
+
+/** The content of a static snapshot is shown as not bound yet. */
+function isBindingUnseen({ spec }: VolumeSnapshotContent, snapshot: VolumeSnapshot): boolean {
+  const reference = spec?.volumeSnapshotRef;
+  return originOf(snapshot) === 'static' && mayBindTo(reference, snapshot) && !isBoundTo(reference, snapshot);
 }
 
 /** A content that belongs to another snapshot is not touched. */
