@@ -6,15 +6,10 @@
  * and wait until it is gone.
  */
 import { done, finalizersWithout, isFailed, retry } from '@csi-sidecars/runtime';
-import {
-  isBoundTo,
-  mayBindTo,
-  snapshotAnnotations,
-  snapshotFinalizers,
-  type VolumeGroupSnapshot,
-} from '@csi-sidecars/volume';
+import { isBoundTo, mayBindTo, snapshotFinalizers, type VolumeGroupSnapshot } from '@csi-sidecars/volume';
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { conclude } from '../conclusions.ts';
+import { isMarked, groupMark } from '../content-mark.ts';
 import { contentNameFor, groupKey } from './group.ts';
 import * as messages from './messages.ts';
 import type { Action, GroupState } from './state.ts';
@@ -57,8 +52,8 @@ function mayHaveUnseenContent({ content, contentAsked }: GroupState, group: Volu
 /** Undefined: the content is marked, and on its way if it has to go. */
 function decideContent(s: GroupState, content: VolumeGroupSnapshotContent): Action | undefined {
   if (isFailed(s.contentMarked)) return conclude('X5', retry(s.contentMarked.failure));
-  const isMarked = content.metadata?.annotations?.[snapshotAnnotations.groupBeingDeleted] !== undefined;
-  if (!isMarked && s.contentMarked === 'untried') return { row: 'X5', kind: 'markContent', content };
+  if (!isMarked(content, groupMark) && s.contentMarked === 'untried')
+    return { row: 'X5', kind: 'markContent', content };
   if (content.spec?.deletionPolicy !== 'Delete') return undefined;
   if (isFailed(s.contentDeleted)) return conclude('X6', retry(s.contentDeleted.failure), messages.contentNotDeleted);
   const isDeleting = content.metadata?.deletionTimestamp !== undefined;

@@ -13,7 +13,6 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
-  snapshotAnnotations,
   snapshotFinalizers,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
@@ -21,14 +20,15 @@ import {
   volumeGroupSnapshots,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
+import { groupMark } from '../content-mark.ts';
 import { saveError } from '../save-error.ts';
 import { selectorLabel, selectorText } from '../selector.ts';
 import type { Source } from '../source-volume.ts';
 import {
-  annotate,
   bindContent,
   createContent,
   deleteObject,
+  markContent,
   prepareObject,
   readObject,
   removeFinalizers,
@@ -102,7 +102,7 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
     },
     markContent: async (step) => ({
-      contentMarked: await annotate(contents(step), step.action.content, snapshotAnnotations.groupBeingDeleted),
+      contentMarked: await markContent(contents(step), step.action.content, groupMark),
     }),
     deleteContent: async (step) => ({
       contentDeleted: toAttempt(await deleteObject(contents(step), step.action.content)),

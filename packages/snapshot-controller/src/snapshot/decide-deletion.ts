@@ -9,12 +9,12 @@ import { done, finalizersWithout, isFailed, retry } from '@csi-sidecars/runtime'
 import {
   isBoundTo,
   mayBindTo,
-  snapshotAnnotations,
   snapshotFinalizers,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
 import { conclude } from '../conclusions.ts';
+import { isMarked, singleMark } from '../content-mark.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
 import * as messages from './messages.ts';
 import { contentNameFor, isDeleting, originOf, snapshotKey } from './snapshot.ts';
@@ -95,8 +95,8 @@ function decideGroup({ group, groupAsked }: SnapshotState, snapshot: VolumeSnaps
 /** Undefined: the content is marked, and on its way if it has to go. */
 function decideContent(s: SnapshotState, content: VolumeSnapshotContent): Action | undefined {
   if (isFailed(s.contentMarked)) return conclude('D6', retry(s.contentMarked.failure));
-  const isMarked = content.metadata?.annotations?.[snapshotAnnotations.beingDeleted] !== undefined;
-  if (!isMarked && s.contentMarked === 'untried') return { row: 'D6', kind: 'markContent', content };
+  if (!isMarked(content, singleMark) && s.contentMarked === 'untried')
+    return { row: 'D6', kind: 'markContent', content };
   if (content.spec?.deletionPolicy !== 'Delete') return undefined;
   if (isFailed(s.contentDeleted)) {
     return conclude('D7', retry(s.contentDeleted.failure), messages.contentNotDeleted);

@@ -13,7 +13,6 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
-  snapshotAnnotations,
   snapshotFinalizers,
   volumeGroupSnapshots,
   type VolumeSnapshot,
@@ -21,12 +20,13 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
+import { singleMark } from '../content-mark.ts';
 import { saveError } from '../save-error.ts';
 import {
-  annotate,
   bindContent,
   createContent,
   deleteObject,
+  markContent,
   prepareObject,
   readObject,
   removeFinalizers,
@@ -103,7 +103,7 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       return { groupAsked: isNotFound(found.failure) ? { value: false } : found };
     },
     markContent: async (step) => ({
-      contentMarked: await annotate(contents(step), step.action.content, snapshotAnnotations.beingDeleted),
+      contentMarked: await markContent(contents(step), step.action.content, singleMark),
     }),
     deleteContent: async (step) => ({
       contentDeleted: toAttempt(await deleteObject(contents(step), step.action.content)),
