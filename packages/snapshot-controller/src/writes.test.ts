@@ -136,7 +136,7 @@ describe('the binding of a content', () => {
 describe('the status', () => {
   const bound = { field: 'boundVolumeSnapshotContentName', name: 'content' };
 
-  it('given another replica that saved the readiness meanwhile, then it is no milestone of this write', async () => {
+  it('given another replica that saved the readiness meanwhile, then only what is missing is written', async () => {
     const { known, writing, change, requests, end } = aSnapshotSetting();
     const status = {
       boundVolumeSnapshotContentName: 'content',
@@ -147,7 +147,7 @@ describe('the status', () => {
     const facts = { readyToUse: true, creationTime: status.creationTime, restoreSize: 1n };
     const reply = await end(saveStatusOf(writing, known, { facts, bound }));
     expect(requests()).toEqual([...refusedOnce, 'patch 200']);
-    expect(reply).toEqual({ value: [] });
+    expect(reply).toMatchObject({ value: { status: { readyToUse: true, restoreSize: '1' } } });
   });
 
   it('given the same error, saved by another replica meanwhile, when it is saved, then it is not written again, and the event is recorded', async () => {

@@ -23,7 +23,7 @@ import {
 import { annotationYes, type ContentReference, mayBindTo } from '@csi-sidecars/volume';
 import { type ContentMark, isMarked } from './content-mark.ts';
 import { createOrGet } from './create-or-get.ts';
-import { type ContentFacts, mergedStatus, type Milestone, milestones } from './status.ts';
+import { type AnyStatus, type ContentFacts, mergedStatus } from './status.ts';
 
 export interface Writing<T extends KubeObject> extends Pick<LoopPorts, 'clock' | 'random'> {
   readonly client: ApiClient;
@@ -93,25 +93,22 @@ export function bindContent<C extends KubeObject>(
   );
 }
 
-/** Resolves with what became true by this write. */
-export async function saveStatusOf<T extends KubeObject & { readonly status?: Parameters<typeof milestones>[0] }>(
+/** Resolves with the object as it is stored then. */
+export async function saveStatusOf<T extends KubeObject & { readonly status?: AnyStatus }>(
   writing: Writing<T>,
   object: T,
   { facts, bound }: { readonly facts: ContentFacts; readonly bound: Parameters<typeof mergedStatus>[2] },
-): Promise<Reply<readonly Milestone[]>> {
-  let before: T['status'];
-  return ask(async () => {
-    const stored = await change(writing, {
+): Promise<Reply<T>> {
+  return ask(() =>
+    change(writing, {
       object,
       subresource: 'status',
       patch: (known) => {
-        before = known.status;
         const status = mergedStatus(known.status, facts, bound);
         return status && { status };
       },
-    });
-    return milestones(before, stored.status);
-  });
+    }),
+  );
 }
 
 /**

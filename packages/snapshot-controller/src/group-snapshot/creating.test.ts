@@ -646,6 +646,16 @@ describe('the status of a group', () => {
     await it.stop();
   });
 
+  it('given a status that is written although its answer is lost, then it is reported once', async () => {
+    const it = await given();
+    it.fault('patch volumegroupsnapshots/status', { kind: 'break', point: 'after', failure: 'reset' });
+    await it.reportGroup(cut);
+    await it.clock.advance(5_000);
+    const reasons = it.events.map((line) => line.split(' ')[1]).filter((reason) => reason?.startsWith('GroupSnapshot'));
+    expect(reasons).toEqual(['GroupSnapshotCreated', 'GroupSnapshotReady']);
+    await it.stop();
+  });
+
   it('given a group that goes while its status is written, then there is no event', async () => {
     const it = await given();
     it.fault('patch volumegroupsnapshots/status', { kind: 'delay', ms: 1_000 });

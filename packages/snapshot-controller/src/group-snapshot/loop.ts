@@ -17,6 +17,7 @@ import { decide } from './decide.ts';
 import { groupKey } from './group.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
+import { reportStatus } from './report-status.ts';
 import type { GroupContext, GroupLoop } from './state.ts';
 
 export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop {
@@ -41,7 +42,10 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
     observe,
     decide,
     perform: performers(context),
-    onConclude: ({ state: { group }, conclusion }) => recordEvents(events, group, conclusion),
+    onConclude: ({ state: { group, content }, conclusion }) => {
+      if (group !== undefined && group.metadata?.deletionTimestamp === undefined) reportStatus(context, group, content);
+      recordEvents(events, group, conclusion);
+    },
   });
 }
 

@@ -21,6 +21,7 @@ import {
   volumeSnapshots,
 } from '@csi-sidecars/volume';
 import { groupMark } from '../content-mark.ts';
+import { reportStatus } from './report-status.ts';
 import { saveError } from '../save-error.ts';
 import { selectorLabel, selectorText } from '../selector.ts';
 import type { Source } from '../source-volume.ts';
@@ -43,12 +44,6 @@ import { saveMember } from './save-member.ts';
 import type { GroupContext, GroupLoop, GroupState } from './state.ts';
 
 type Learned = Promise<Partial<GroupState>>;
-
-/** Events and metrics of a status that was saved. */
-const reports = {
-  created: { operation: 'CreateGroupSnapshot', message: messages.created },
-  ready: { operation: 'CreateGroupSnapshotAndReady', message: messages.ready },
-} as const;
 
 export function performers(context: GroupContext): Performers<GroupLoop> {
   return {
@@ -158,17 +153,12 @@ async function create({ events }: GroupContext, step: Step<GroupLoop, 'createCon
   return { created: 'done', content: stored.value };
 }
 
-/** Events and metrics follow from what the write changed, and only a write that succeeded. */
-async function saveStatus({ events, operations }: GroupContext, step: Step<GroupLoop, 'saveStatus'>): Learned {
+async function saveStatus(context: GroupContext, step: Step<GroupLoop, 'saveStatus'>): Learned {
   const { group, content, facts } = step.action;
   const bound = { field: boundField, name: content.metadata?.name ?? '' };
-  const reached = await saveStatusOf(groups(step), group, { facts, bound });
-  if (isFailed(reached)) return { statusSaved: reached };
-  for (const milestone of reached.value) {
-    const { operation, message } = reports[milestone];
-    operations.succeed(operation, group.metadata?.uid ?? '', content.spec?.driver ?? '');
-    events.record(group, message(groupKey(group)));
-  }
+  const stored = await saveStatusOf(groups(step), group, { facts, bound });
+  if (isFailed(stored)) return { statusSaved: stored };
+  reportStatus(context, stored.value, content);
   return { statusSaved: 'done' };
 }
 

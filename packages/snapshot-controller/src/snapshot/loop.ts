@@ -16,6 +16,7 @@ import { handleKey, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
+import { reportStatus } from './report-status.ts';
 import { isDeleting, snapshotKey } from './snapshot.ts';
 import type { SnapshotContext, SnapshotLoop } from './state.ts';
 
@@ -55,7 +56,11 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
     observe: (caches, key) => observe(context, caches, key),
     decide: (state) => decide(state, settings),
     perform: performers(context),
-    onConclude: ({ state: { snapshot }, conclusion }) => recordEvents(events, snapshot, conclusion),
+    onConclude: ({ state: { snapshot, content }, conclusion }) => {
+      if (snapshot !== undefined && snapshot.metadata?.deletionTimestamp === undefined)
+        reportStatus(context, snapshot, content);
+      recordEvents(events, snapshot, conclusion);
+    },
   });
 }
 
