@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the loops rely on in their caches and queues. */
-import { volumeSnapshots } from '@csi-sidecars/volume';
-import { expect, it } from 'vitest';
-import { aClaim, aClass, aSnapshot, aVolume } from '../testing/builders.ts';
-import { aController } from '../testing/controller-fixture.ts';
+import { snapshotAnnotations, volumeGroupSnapshots, volumeSnapshots } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import { aClaim, aClass, aGroup, aGroupClass, aSnapshot, aVolume } from '../testing/builders.ts';
+import { aController, type Fixture } from '../testing/controller-fixture.ts';
 
 const ref = { namespace: 'team', name: 'snap' };
 
@@ -42,6 +42,75 @@ it('[snapshot-controller#129] given a watch that does not show a content yet, th
   ]);
   expect(it.reads()).toEqual(['get persistentvolumeclaims data']);
   await it.stop();
+});
+
+describe('given a watch on contents that is silent for longer than own writes are remembered', () => {
+  const isSilent = ({ verb, resource }: { readonly verb: string; readonly resource: string }): boolean =>
+    verb === 'watch' && ['volumesnapshotcontents', 'volumegroupsnapshotcontents'].includes(resource);
+  const aBlindController = async (): Promise<Fixture> => {
+    const claim = aClaim({ metadata: { labels: { app: 'db' } } });
+    const it = await aController({
+      seed: [claim, aVolume(), aClass(), aGroupClass()],
+      faults: [{ when: isSilent, fault: { kind: 'lag', ms: 120_000 }, times: 2 }],
+    });
+    await it.clock.advance(250_000);
+    return it;
+  };
+  const deleted = { deletionTimestamp: expect.any(String) as string };
+
+  it('[snapshot-controller#93] when a bound snapshot is deleted, then its content is found and deleted', async () => {
+    const it = await aBlindController();
+    await it.add(aSnapshot());
+    expect(it.snapshot()?.status?.boundVolumeSnapshotContentName).toBe('snapcontent-uid-of-snap');
+    await it.clock.advance(90_000);
+    await it.remove(volumeSnapshots, ref);
+    expect(it.content()?.metadata).toMatchObject({
+      ...deleted,
+      annotations: { [snapshotAnnotations.beingDeleted]: 'yes' },
+    });
+    await it.stop();
+  });
+
+  it('[snapshot-controller#163] when a bound group is deleted, then its content is found and deleted', async () => {
+    const it = await aBlindController();
+    await it.add(aGroup());
+    expect(it.group()?.status?.boundVolumeGroupSnapshotContentName).toBe('groupsnapcontent-uid-of-group');
+    await it.clock.advance(90_000);
+    await it.remove(volumeGroupSnapshots, { namespace: 'team', name: 'group' });
+    expect(it.groupContent()?.metadata).toMatchObject({
+      ...deleted,
+      annotations: { [snapshotAnnotations.groupBeingDeleted]: 'yes' },
+    });
+    await it.stop();
+  });
+
+  it('[snapshot-controller#73] when a ready snapshot changes, then it stays ready', async () => {
+    const it = await aBlindController();
+    await it.add(aSnapshot());
+    await it.clock.advance(90_000);
+    await it.change(volumeSnapshots, ref, (snapshot) => ({
+      ...snapshot,
+      status: { ...snapshot.status, readyToUse: true, creationTime: '2026-01-01T00:00:00Z' },
+    }));
+    await it.clock.advance(5_000);
+    expect(it.snapshot()?.status).toMatchObject({ readyToUse: true });
+    expect(it.snapshot()?.status?.error).toBeUndefined();
+    await it.stop();
+  });
+
+  it('[snapshot-controller#149] when a ready group changes, then it stays ready', async () => {
+    const it = await aBlindController();
+    await it.add(aGroup());
+    await it.clock.advance(90_000);
+    await it.change(volumeGroupSnapshots, { namespace: 'team', name: 'group' }, (group) => ({
+      ...group,
+      status: { ...group.status, readyToUse: true },
+    }));
+    await it.clock.advance(5_000);
+    expect(it.group()?.status).toMatchObject({ readyToUse: true });
+    expect(it.group()?.status?.error).toBeUndefined();
+    await it.stop();
+  });
 });
 
 it('[snapshot-controller#131] given many changes while a run is under way, then one more run follows', async () => {

@@ -12,6 +12,8 @@ export interface ClassKind {
   readonly resource: string;
   /** The annotation of a default class. Only the text `true` counts. */
   readonly defaultMark: string;
+  /** What is reported when no class of the driver is marked. */
+  readonly noDefault: string;
 }
 
 export function classNamed<C extends AnyClass>(classes: readonly C[], name: string | undefined): C | undefined {
@@ -26,11 +28,11 @@ export function missingClass({ resource }: ClassKind, name: string): string {
 export function defaultClassOf<C extends AnyClass>(
   classes: readonly C[],
   driver: string,
-  { defaultMark }: ClassKind,
+  { defaultMark, noDefault }: ClassKind,
 ): Result<C> {
   const [first, ...others] = classes.filter(
     (each) => each.driver === driver && each.metadata?.annotations?.[defaultMark] === 'true',
   );
-  if (first === undefined) return refuse('cannot find default snapshot class');
+  if (first === undefined) return refuse(noDefault);
   return others.length === 0 ? ok(first) : refuse(`${others.length + 1} default snapshot classes were found`);
 }

@@ -22,8 +22,8 @@ export interface OperationFacts {
 export interface Operations {
   /** Does nothing if it has begun already. */
   start(name: OperationName, uid: string, facts: OperationFacts): void;
-  /** Does nothing if it has not begun. An empty driver stands for the one that was known at the beginning. */
-  succeed(name: OperationName, uid: string, driver: string): void;
+  /** False: it has not begun, and nothing is done. An empty driver stands for the one that was known at the beginning. */
+  succeed(name: OperationName, uid: string, driver: string): boolean;
   /** The object is gone: its deletion succeeded, and what was still to be created is cancelled. */
   gone(kind: 'single' | 'group', uid: string): void;
 }
@@ -78,9 +78,7 @@ export function createOperations(metrics: Metrics, clock: Pick<Clock, 'monotonic
       inFlight.set(key, { ...facts, startedMs: clock.monotonicMs() });
       gauge.set(inFlight.size);
     },
-    succeed: (name, uid, driver) => {
-      end(name, uid, { driver, status: 'success' });
-    },
+    succeed: (name, uid, driver) => end(name, uid, { driver, status: 'success' }) !== undefined,
     gone: (kind, uid) => {
       const { deletion, creations } = names[kind];
       // Upstream's cancelled creations have the duration of the deletion.

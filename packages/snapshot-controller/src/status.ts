@@ -23,7 +23,7 @@ export interface ContentFacts {
   readonly groupName?: string | undefined;
 }
 
-interface AnyStatus {
+export interface AnyStatus {
   readonly creationTime?: string;
   readonly readyToUse?: boolean;
   readonly restoreSize?: string;
@@ -71,16 +71,6 @@ function isSameError(left: SnapshotError | undefined, right: SnapshotError | und
 /** Whole: a field that the content's error lacks goes too. Null removes the error. */
 function errorPatch(error: SnapshotError | undefined): object | null {
   return error === undefined ? null : { time: error.time ?? null, message: error.message ?? null };
-}
-
-/** What became true by a change of the status, in the order in which it is reported. */
-export type Milestone = 'created' | 'ready';
-
-export function milestones(before: AnyStatus | undefined, after: AnyStatus | undefined): readonly Milestone[] {
-  const reached: Milestone[] = [];
-  if (before?.creationTime === undefined && after?.creationTime !== undefined) reached.push('created');
-  if (before?.readyToUse !== true && after?.readyToUse === true) reached.push('ready');
-  return reached;
 }
 
 /** Undefined for what is no int64: an object of a cluster whose definitions do not validate must not end the process. */

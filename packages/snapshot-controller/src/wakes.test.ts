@@ -3,7 +3,7 @@ import { toObjectKey } from '@csi-sidecars/runtime';
 import type { VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, aSnapshot } from '../testing/builders.ts';
-import { ofClass, referringTo } from './wakes.ts';
+import { isErrorOnly, ofClass, referringTo } from './wakes.ts';
 
 const content = aContent();
 const key = toObjectKey('team', 'snap');
@@ -24,6 +24,48 @@ describe('a content wakes the object to which it refers', () => {
   it('given one whose annotations change, or that refers to nothing, then nothing is woken', () => {
     expect(woken(content, aContent({ metadata: { annotations: { a: 'b' } } }))).toBeUndefined();
     expect(woken(undefined, { ...content, spec: {} })).toBeUndefined();
+  });
+});
+
+describe('an error in the status', () => {
+  const failed = { readyToUse: false, error: { message: 'a', time: '2026-01-01T00:00:00Z' } };
+  const failedAgain = { readyToUse: false, error: { message: 'b', time: '2026-01-01T00:00:01Z' } };
+
+  it.each([
+    { what: 'the first one', previous: aSnapshot(), current: aSnapshot({ status: failed }), is: true },
+    {
+      what: 'another one',
+      previous: aSnapshot({ status: failed, metadata: { resourceVersion: '1' } }),
+      current: aSnapshot({ status: failedAgain, metadata: { resourceVersion: '2' } }),
+      is: true,
+    },
+    {
+      what: 'one that ends the readiness',
+      previous: aSnapshot({ status: { readyToUse: true } }),
+      current: aSnapshot({ status: failed }),
+      is: false,
+    },
+    {
+      what: 'one together with a creation time',
+      previous: aSnapshot({ status: failed }),
+      current: aSnapshot({ status: { ...failedAgain, creationTime: '2026-01-01T00:00:00Z' } }),
+      is: false,
+    },
+    {
+      what: 'one together with an annotation',
+      previous: aSnapshot({ status: failed }),
+      current: aSnapshot({ status: failedAgain, metadata: { annotations: { a: 'b' } } }),
+      is: false,
+    },
+    {
+      what: 'the same one, offered again',
+      previous: aSnapshot({ status: failed }),
+      current: aSnapshot({ status: failed }),
+      is: false,
+    },
+    { what: 'one of a snapshot that appears', previous: undefined, current: aSnapshot({ status: failed }), is: false },
+  ])('given $what, then it is an error and nothing else: $is', ({ previous, current, is }) => {
+    expect(isErrorOnly({ previous, current })).toBe(is);
   });
 });
 

@@ -35,6 +35,30 @@ function isDifferent(left: object | undefined, right: object | undefined): boole
   return left !== right && stringifyJson(left) !== stringifyJson(right);
 }
 
+interface WithStatus extends KubeObject {
+  readonly spec?: object;
+  readonly status?: { readonly error?: object; readonly readyToUse?: boolean };
+}
+
+/**
+ * Nothing but the error in the status is new, which this program writes itself. It wakes nothing: a failure whose text is another one
+ * each time would be repeated without a pause.
+ */
+export function isErrorOnly({ previous, current }: Pick<Change<WithStatus>, 'previous' | 'current'>): boolean {
+  if (previous === undefined || current === undefined) return false;
+  if (!isDifferent(previous.status?.error, current.status?.error)) return false;
+  return !isDifferent(withoutError(previous), withoutError(current));
+}
+
+function withoutError({ metadata, spec, status }: WithStatus): object {
+  return {
+    metadata: { ...metadata, resourceVersion: undefined },
+    spec,
+    // With an error comes that it is not ready, which says no more than the absence of the field.
+    status: { ...status, error: undefined, readyToUse: status?.readyToUse === true },
+  };
+}
+
 interface Named {
   byIndex(name: 'class', value: string): readonly KubeObject[];
 }

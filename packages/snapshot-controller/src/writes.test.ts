@@ -22,11 +22,12 @@ import {
 import { describe, expect, it } from 'vitest';
 import { anApiServer, type ApiServerSetting, noCache } from '../testing/api-server.ts';
 import { aContent, aSnapshot, aStaticContent, aStaticSnapshot, withoutClass } from '../testing/builders.ts';
+import { singleMark } from './content-mark.ts';
 import { saveError } from './save-error.ts';
 import {
-  annotate,
   bindContent,
   deleteObject,
+  markContent,
   prepareObject,
   readObject,
   removeFinalizers,
@@ -135,7 +136,7 @@ describe('the binding of a content', () => {
 describe('the status', () => {
   const bound = { field: 'boundVolumeSnapshotContentName', name: 'content' };
 
-  it('given another replica that saved the readiness meanwhile, then it is no milestone of this write', async () => {
+  it('given another replica that saved the readiness meanwhile, then only what is missing is written', async () => {
     const { known, writing, change, requests, end } = aSnapshotSetting();
     const status = {
       boundVolumeSnapshotContentName: 'content',
@@ -146,7 +147,7 @@ describe('the status', () => {
     const facts = { readyToUse: true, creationTime: status.creationTime, restoreSize: 1n };
     const reply = await end(saveStatusOf(writing, known, { facts, bound }));
     expect(requests()).toEqual([...refusedOnce, 'patch 200']);
-    expect(reply).toEqual({ value: [] });
+    expect(reply).toMatchObject({ value: { status: { readyToUse: true, restoreSize: '1' } } });
   });
 
   it('given the same error, saved by another replica meanwhile, when it is saved, then it is not written again, and the event is recorded', async () => {
@@ -172,20 +173,43 @@ describe('the deletion', () => {
   it('given a content that was marked meanwhile, then it is not marked again', async () => {
     const { known, writing, change, requests, end } = aContentSetting();
     change((content) => ({ ...content, metadata: { ...content.metadata, annotations: { [key]: 'true' } } }));
-    expect(await end(annotate(writing, known, key))).toBe('done');
+    expect(await end(markContent(writing, known, singleMark))).toBe('done');
     expect(requests()).toEqual(refusedOnce);
   });
 
   it('given other annotations, when it is marked, then they stay', async () => {
     const { known, writing, stored, end } = aContentSetting(aContent({ metadata: { annotations: { a: 'b' } } }));
-    await end(annotate(writing, known, key));
+    await end(markContent(writing, known, singleMark));
     expect(stored()?.metadata?.annotations).toEqual({ a: 'b', [key]: 'yes' });
+  });
+
+  it.each([
+    {
+      what: 'a content without its finalizer',
+      metadata: { finalizers: ['a.io/b'] },
+      then: ['a.io/b', snapshotFinalizers.content],
+    },
+    {
+      what: 'a content that was marked without its finalizer',
+      metadata: { finalizers: [], annotations: { [key]: 'yes' } },
+      then: [snapshotFinalizers.content],
+    },
+    {
+      what: 'a content that is being deleted without its finalizer',
+      metadata: { finalizers: ['a.io/b'], deletionTimestamp: '2026-01-01T00:00:00Z' },
+      then: ['a.io/b'],
+    },
+  ])('given $what, when it is marked, then its finalizers are $then', async ({ metadata, then }) => {
+    const { known, writing, stored, requests, end } = aContentSetting(aContent({ metadata }));
+    await end(markContent(writing, known, singleMark));
+    expect(stored()?.metadata).toMatchObject({ annotations: { [key]: 'yes' }, finalizers: then });
+    expect(requests()).toEqual(['patch 200']);
   });
 
   it('given an object that is gone, when it is marked or released, then that is done', async () => {
     const { known, writing, vanish, requests, end } = aContentSetting();
     vanish();
-    expect(await end(annotate(writing, known, key))).toBe('done');
+    expect(await end(markContent(writing, known, singleMark))).toBe('done');
     expect(await end(removeFinalizers(writing, known, [snapshotFinalizers.content]))).toBe('done');
     expect(requests()).toEqual(['patch 404', 'patch 404']);
   });
@@ -242,7 +266,7 @@ it('given an API server that is silent, when the process must stop during a writ
   const stop = new AbortController();
   const { transport, requests } = scriptedTransport('hang');
   const client = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
-  const marking = annotate({ ...writing, client, clock, signal: stop.signal }, known, snapshotAnnotations.beingDeleted);
+  const marking = markContent({ ...writing, client, clock, signal: stop.signal }, known, singleMark);
   await clock.advance(1_000);
   stop.abort();
   const marked = await Promise.race([marking, clock.advance(1_000).then(() => 'late' as const)]);

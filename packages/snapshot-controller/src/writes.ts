@@ -21,8 +21,9 @@ import {
   type Resource,
 } from '@csi-sidecars/runtime';
 import { annotationYes, type ContentReference, mayBindTo } from '@csi-sidecars/volume';
+import { type ContentMark, isMarked } from './content-mark.ts';
 import { createOrGet } from './create-or-get.ts';
-import { type ContentFacts, mergedStatus, type Milestone, milestones } from './status.ts';
+import { type AnyStatus, type ContentFacts, mergedStatus } from './status.ts';
 
 export interface Writing<T extends KubeObject> extends Pick<LoopPorts, 'clock' | 'random'> {
   readonly client: ApiClient;
@@ -85,46 +86,54 @@ export function bindContent<C extends KubeObject>(
       object: content,
       patch: (known) => {
         if (!mayBindTo(referenceOf(known), owner)) return undefined;
-        const isDeleting = known.metadata?.deletionTimestamp !== undefined;
-        const finalizers = isDeleting ? undefined : finalizersWith(known, finalizer);
+        const finalizers = isDeleting(known) ? undefined : finalizersWith(known, finalizer);
         return { ...(finalizers === undefined ? {} : { metadata: { finalizers } }), spec };
       },
     }),
   );
 }
 
-/** Resolves with what became true by this write. */
-export async function saveStatusOf<T extends KubeObject & { readonly status?: Parameters<typeof milestones>[0] }>(
+/** Resolves with the object as it is stored then. */
+export async function saveStatusOf<T extends KubeObject & { readonly status?: AnyStatus }>(
   writing: Writing<T>,
   object: T,
   { facts, bound }: { readonly facts: ContentFacts; readonly bound: Parameters<typeof mergedStatus>[2] },
-): Promise<Reply<readonly Milestone[]>> {
-  let before: T['status'];
-  return ask(async () => {
-    const stored = await change(writing, {
+): Promise<Reply<T>> {
+  return ask(() =>
+    change(writing, {
       object,
       subresource: 'status',
       patch: (known) => {
-        before = known.status;
         const status = mergedStatus(known.status, facts, bound);
         return status && { status };
       },
-    });
-    return milestones(before, stored.status);
-  });
+    }),
+  );
 }
 
-/** One key: the other annotations belong to csi-snapshotter and to users. */
-export function annotate<T extends KubeObject>(writing: Writing<T>, object: T, key: string): Promise<'done' | Failed> {
+/**
+ * One key: the other annotations belong to csi-snapshotter and to users. The finalizer comes with the mark: without it the deletion that
+ * follows takes the content before csi-snapshotter has deleted what it stands for.
+ */
+export async function markContent<C extends KubeObject>(
+  writing: Writing<C>,
+  content: C,
+  mark: ContentMark,
+): Promise<'done' | Failed> {
   return attempt(() =>
     change(writing, {
-      object,
-      patch: ({ metadata }) =>
-        metadata?.annotations?.[key] === undefined
-          ? { metadata: { annotations: { [key]: annotationYes } } }
-          : undefined,
+      object: content,
+      patch: (known) => {
+        if (isMarked(known, mark)) return undefined;
+        const finalizers = isDeleting(known) ? undefined : finalizersWith(known, mark.finalizer);
+        return { metadata: { annotations: { [mark.annotation]: annotationYes }, ...definedOnly({ finalizers }) } };
+      },
     }).catch(ignoreNotFound),
   );
+}
+
+function isDeleting({ metadata }: KubeObject): boolean {
+  return metadata?.deletionTimestamp !== undefined;
 }
 
 /** A missing object has no finalizers. */

@@ -146,6 +146,30 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
+  it('given a content that is refused with another text each time, then the backoff holds', async () => {
+    let refusals = 0;
+    const isCreation = ({ verb, resource }: { verb: string; resource: string }): boolean =>
+      verb === 'create' && resource === 'volumegroupsnapshotcontents';
+    const it = await given(aGroup(), {
+      faults: [
+        { when: (request) => isCreation(request) && (refusals += 1) % 2 === 0, fault: forbidden, times: Infinity },
+        { when: isCreation, fault: { kind: 'status', point: 'before', code: 422 }, times: Infinity },
+      ],
+    });
+    await it.clock.advance(60_000);
+    // At 0, 1, 3, 7, 15 and 31 s.
+    expect(refusals).toBe(6);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#133] given no class, when no class is a default, then the words are those of groups', async () => {
+    const it = await given(withoutClass(aGroup()), { seed: [...cluster, aGroupClass()] });
+    const text = 'Failed to set default group snapshot class with error cannot find default group snapshot class';
+    expect(it.group()?.status?.error?.message).toBe(text);
+    expect(it.events).toEqual([`Warning SetDefaultGroupSnapshotClassFailed team/group: ${text}`]);
+    await it.stop();
+  });
+
   it('[snapshot-controller#133] [P9] given two default classes, then status and event say so, and the end of one starts the group', async () => {
     const marked = (called: string) =>
       aGroupClass(called, {
@@ -619,6 +643,16 @@ describe('the status of a group', () => {
     await it.clock.advance(5_000);
     expect(it.group()?.status).toMatchObject({ readyToUse: true });
     expect(failure(it)).toBeUndefined();
+    await it.stop();
+  });
+
+  it('given a status that is written although its answer is lost, then it is reported once', async () => {
+    const it = await given();
+    it.fault('patch volumegroupsnapshots/status', { kind: 'break', point: 'after', failure: 'reset' });
+    await it.reportGroup(cut);
+    await it.clock.advance(5_000);
+    const reasons = it.events.map((line) => line.split(' ')[1]).filter((reason) => reason?.startsWith('GroupSnapshot'));
+    expect(reasons).toEqual(['GroupSnapshotCreated', 'GroupSnapshotReady']);
     await it.stop();
   });
 

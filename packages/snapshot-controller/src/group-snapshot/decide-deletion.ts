@@ -6,10 +6,11 @@
  * and wait until it is gone.
  */
 import { done, finalizersWithout, isFailed, retry } from '@csi-sidecars/runtime';
-import { isBoundTo, snapshotAnnotations, snapshotFinalizers, type VolumeGroupSnapshot } from '@csi-sidecars/volume';
+import { isBoundTo, mayBindTo, snapshotFinalizers, type VolumeGroupSnapshot } from '@csi-sidecars/volume';
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { conclude } from '../conclusions.ts';
-import { contentNameFor, groupKey, isStatic } from './group.ts';
+import { isMarked, groupMark } from '../content-mark.ts';
+import { contentNameFor, groupKey } from './group.ts';
 import * as messages from './messages.ts';
 import type { Action, GroupState } from './state.ts';
 
@@ -39,19 +40,20 @@ export function decideDeletion(s: GroupState, group: VolumeGroupSnapshot): Actio
 }
 
 /**
- * A content that was made while its creation seemed to fail, and that the cache does not show yet. Once the status names a content, that
- * cannot be.
+ * The cache may be behind: it lacks a content whose creation had no answer, or one that was written when the watch had fallen silent, or it
+ * shows a static content that was bound then as not bound yet.
  */
 function mayHaveUnseenContent({ content, contentAsked }: GroupState, group: VolumeGroupSnapshot): boolean {
-  const isBound = group.status?.boundVolumeGroupSnapshotContentName !== undefined;
-  return !isBound && !isStatic(group) && content === undefined && contentAsked === 'unasked';
+  if (contentAsked !== 'unasked' || contentNameFor(group) === '') return false;
+  const reference = content?.spec?.volumeGroupSnapshotRef;
+  return content === undefined || (mayBindTo(reference, group) && !isBoundTo(reference, group));
 }
 
 /** Undefined: the content is marked, and on its way if it has to go. */
 function decideContent(s: GroupState, content: VolumeGroupSnapshotContent): Action | undefined {
   if (isFailed(s.contentMarked)) return conclude('X5', retry(s.contentMarked.failure));
-  const isMarked = content.metadata?.annotations?.[snapshotAnnotations.groupBeingDeleted] !== undefined;
-  if (!isMarked && s.contentMarked === 'untried') return { row: 'X5', kind: 'markContent', content };
+  if (!isMarked(content, groupMark) && s.contentMarked === 'untried')
+    return { row: 'X5', kind: 'markContent', content };
   if (content.spec?.deletionPolicy !== 'Delete') return undefined;
   if (isFailed(s.contentDeleted)) return conclude('X6', retry(s.contentDeleted.failure), messages.contentNotDeleted);
   const isDeleting = content.metadata?.deletionTimestamp !== undefined;

@@ -48,6 +48,8 @@ const base: GroupState = {
   owned: [],
   beingRestored: [],
   ...nothingLearned,
+  // It has no content that the cache lacks.
+  contentAsked: { value: undefined },
   isBegun: true,
   sources,
 };
@@ -134,6 +136,12 @@ describe('rows G1 to G18', () => {
     { id: '[snapshot-controller#G11]', given: 'a refused creation', s: { created: failed }, then: 'saveError' },
     {
       id: '[snapshot-controller#G12]',
+      given: 'a creation time, and no content in the cache',
+      s: { group: aGroup({ metadata, status: { ...bound, creationTime: 'x' } }), contentAsked: 'unasked' },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#G12]',
       given: 'a creation time and no content',
       s: { group: aGroup({ metadata, status: { ...bound, creationTime: 'x' } }) },
       then: 'saveError',
@@ -143,6 +151,18 @@ describe('rows G1 to G18', () => {
       given: 'a static group without a content',
       s: { group: staticGroup },
       then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#G13]',
+      given: 'a ready group without a content in the cache',
+      s: { group: isReady.group, contentAsked: 'unasked' },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#G13]',
+      given: 'a question that failed',
+      s: { group: isReady.group, contentAsked: failed },
+      then: 'retry',
     },
     {
       id: '[snapshot-controller#G13]',
@@ -226,6 +246,7 @@ describe('rows X1 to X9', () => {
   const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
   const leaving = aGroup({ metadata: { ...metadata, ...deleting }, status: ready });
   const unbound = aGroup({ metadata: { ...metadata, ...deleting } });
+  const leavingStatic = aGroup({ metadata: { ...metadata, ...deleting }, spec: staticSource });
   const marked = { annotations: { [snapshotAnnotations.groupBeingDeleted]: 'yes' } };
   const going = aGroupContent({ metadata: { ...marked, ...deleting } });
 
@@ -240,7 +261,19 @@ describe('rows X1 to X9', () => {
     {
       id: '[snapshot-controller#X3]',
       given: 'no status, and no content that is known',
-      s: { group: unbound },
+      s: { group: unbound, contentAsked: 'unasked' },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#X3]',
+      given: 'a status that names a content that is not known',
+      s: { contentAsked: 'unasked' },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#X3]',
+      given: 'a static content that is shown as not bound',
+      s: { group: leavingStatic, content: unboundContent, contentAsked: 'unasked' },
       then: 'askContent',
     },
     {

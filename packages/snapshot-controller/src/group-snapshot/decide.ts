@@ -15,7 +15,7 @@ import type { Problem } from '../save-error.ts';
 import { mergedStatus } from '../status.ts';
 import { isAnswered, updateError } from '../update-error.ts';
 import { decideDeletion } from './decide-deletion.ts';
-import { expectedContentName, groupKey, isReady, isStatic, wasCut } from './group.ts';
+import { contentNameFor, expectedContentName, groupKey, isReady, isStatic, wasCut } from './group.ts';
 import { cutSnapshots } from './members.ts';
 import * as messages from './messages.ts';
 import { classKind, defaultClassFor, planContent } from './plan-content.ts';
@@ -121,7 +121,7 @@ function decideCreation(s: GroupState, group: VolumeGroupSnapshot): Action {
   const name = group.metadata?.name ?? '';
   const failed = (cause: string): Action => fail(s, { row: 'G11', object: group }, messages.creationFailed(cause));
   if (wasCut(group, messages.contentMissingMessage)) {
-    return fail(s, { row: 'G12', object: group }, messages.contentMissing);
+    return askContent(s, group, 'G12') ?? fail(s, { row: 'G12', object: group }, messages.contentMissing);
   }
   const hasClass = group.spec?.volumeGroupSnapshotClassName !== undefined;
   if (s.sources === 'unasked') return { row: 'G9', kind: 'listClaims', group };
@@ -197,7 +197,9 @@ function decideStatus(
 function decideReady(s: GroupState, group: VolumeGroupSnapshot): Action {
   const { content } = s;
   const unwritten = { outcome: done };
-  if (content === undefined) return fail(s, { row: 'G13', object: group, ...unwritten }, messages.contentMissing);
+  if (content === undefined) {
+    return askContent(s, group, 'G13') ?? fail(s, { row: 'G13', object: group, ...unwritten }, messages.contentMissing);
+  }
   if (!isBoundTo(content.spec?.volumeGroupSnapshotRef, group)) {
     const name = content.metadata?.name ?? '';
     return name === expectedContentName(group)
@@ -210,4 +212,10 @@ function decideReady(s: GroupState, group: VolumeGroupSnapshot): Action {
   // The class is needed by nothing that is still to be done, and its arrival wakes the group.
   if (withoutClass !== undefined) return fail(s, { row: 'G4', object: group, ...unwritten }, withoutClass);
   return conclude('G18', done);
+}
+
+/** The cache may be behind. Undefined: the API server has been asked. */
+function askContent({ contentAsked }: GroupState, group: VolumeGroupSnapshot, row: string): Action | undefined {
+  if (contentAsked === 'unasked') return { row, kind: 'askContent', name: contentNameFor(group) };
+  return isFailed(contentAsked) ? conclude(row, retry(contentAsked.failure)) : undefined;
 }

@@ -11,12 +11,13 @@ import {
 } from '@csi-sidecars/runtime';
 import { recordEvents } from '../conclusions.ts';
 import { groupOwnerOf } from '../membership.ts';
-import { ofClass, referringTo, type Woken } from '../wakes.ts';
+import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import type { Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { groupKey } from './group.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
+import { reportStatus } from './report-status.ts';
 import type { GroupContext, GroupLoop } from './state.ts';
 
 export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop {
@@ -32,7 +33,7 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
       forget: (_key, { metadata }) => operations.gone('group', metadata?.uid ?? ''),
     },
     wakes: {
-      groups: ({ current }) => current && groupKey(current),
+      groups: (change) => (change.current === undefined || isErrorOnly(change) ? undefined : groupKey(change.current)),
       groupContents: (change) => referringTo(change, ({ spec }) => spec?.volumeGroupSnapshotRef),
       classes: (change, caches) => ofClass(change, caches.groups),
       claims: wokenByClaim,
@@ -41,7 +42,10 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
     observe,
     decide,
     perform: performers(context),
-    onConclude: ({ state: { group }, conclusion }) => recordEvents(events, group, conclusion),
+    onConclude: ({ state: { group, content }, conclusion }) => {
+      if (group !== undefined && group.metadata?.deletionTimestamp === undefined) reportStatus(context, group, content);
+      recordEvents(events, group, conclusion);
+    },
   });
 }
 

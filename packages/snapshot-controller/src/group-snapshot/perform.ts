@@ -13,7 +13,6 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
-  snapshotAnnotations,
   snapshotFinalizers,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
@@ -21,14 +20,16 @@ import {
   volumeGroupSnapshots,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
+import { groupMark } from '../content-mark.ts';
+import { reportStatus } from './report-status.ts';
 import { saveError } from '../save-error.ts';
 import { selectorLabel, selectorText } from '../selector.ts';
 import type { Source } from '../source-volume.ts';
 import {
-  annotate,
   bindContent,
   createContent,
   deleteObject,
+  markContent,
   prepareObject,
   readObject,
   removeFinalizers,
@@ -43,12 +44,6 @@ import { saveMember } from './save-member.ts';
 import type { GroupContext, GroupLoop, GroupState } from './state.ts';
 
 type Learned = Promise<Partial<GroupState>>;
-
-/** Events and metrics of a status that was saved. */
-const reports = {
-  created: { operation: 'CreateGroupSnapshot', message: messages.created },
-  ready: { operation: 'CreateGroupSnapshotAndReady', message: messages.ready },
-} as const;
 
 export function performers(context: GroupContext): Performers<GroupLoop> {
   return {
@@ -102,7 +97,7 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
     },
     markContent: async (step) => ({
-      contentMarked: await annotate(contents(step), step.action.content, snapshotAnnotations.groupBeingDeleted),
+      contentMarked: await markContent(contents(step), step.action.content, groupMark),
     }),
     deleteContent: async (step) => ({
       contentDeleted: toAttempt(await deleteObject(contents(step), step.action.content)),
@@ -158,17 +153,12 @@ async function create({ events }: GroupContext, step: Step<GroupLoop, 'createCon
   return { created: 'done', content: stored.value };
 }
 
-/** Events and metrics follow from what the write changed, and only a write that succeeded. */
-async function saveStatus({ events, operations }: GroupContext, step: Step<GroupLoop, 'saveStatus'>): Learned {
+async function saveStatus(context: GroupContext, step: Step<GroupLoop, 'saveStatus'>): Learned {
   const { group, content, facts } = step.action;
   const bound = { field: boundField, name: content.metadata?.name ?? '' };
-  const reached = await saveStatusOf(groups(step), group, { facts, bound });
-  if (isFailed(reached)) return { statusSaved: reached };
-  for (const milestone of reached.value) {
-    const { operation, message } = reports[milestone];
-    operations.succeed(operation, group.metadata?.uid ?? '', content.spec?.driver ?? '');
-    events.record(group, message(groupKey(group)));
-  }
+  const stored = await saveStatusOf(groups(step), group, { facts, bound });
+  if (isFailed(stored)) return { statusSaved: stored };
+  reportStatus(context, stored.value, content);
   return { statusSaved: 'done' };
 }
 

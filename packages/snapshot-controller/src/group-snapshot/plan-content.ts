@@ -24,6 +24,7 @@ import * as messages from './messages.ts';
 export const classKind: ClassKind = {
   resource: 'volumegroupsnapshotclass.groupsnapshot.storage.k8s.io',
   defaultMark: snapshotAnnotations.isDefaultGroupClass,
+  noDefault: 'cannot find default group snapshot class',
 };
 
 /** The volumes of the claims that were selected, in their order. */

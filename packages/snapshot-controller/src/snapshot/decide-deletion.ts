@@ -9,12 +9,12 @@ import { done, finalizersWithout, isFailed, retry } from '@csi-sidecars/runtime'
 import {
   isBoundTo,
   mayBindTo,
-  snapshotAnnotations,
   snapshotFinalizers,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
 import { conclude } from '../conclusions.ts';
+import { isMarked, singleMark } from '../content-mark.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
 import * as messages from './messages.ts';
 import { contentNameFor, isDeleting, originOf, snapshotKey } from './snapshot.ts';
@@ -49,12 +49,22 @@ export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Acti
 }
 
 /**
- * A content that was made while its creation seemed to fail, and that the cache does not show yet. Once the status names a content, that
- * cannot be.
+ * The cache may be behind: it lacks a content whose creation had no answer, or one that was written when the watch had fallen silent. A run
+ * that removed `as-source` has seen what there is.
  */
 function mayHaveUnseenContent({ content, contentAsked }: SnapshotState, snapshot: VolumeSnapshot): boolean {
+  if (contentAsked !== 'unasked' || contentNameFor(snapshot) === '') return false;
+  const { asSource, inGroup } = snapshotFinalizers;
+  const isFirst = finalizersWithout(snapshot, asSource, inGroup) !== undefined;
+  if (content !== undefined) return isFirst && isBindingUnseen(content, snapshot);
   const isBound = snapshot.status?.boundVolumeSnapshotContentName !== undefined;
-  return !isBound && originOf(snapshot) === 'dynamic' && content === undefined && contentAsked === 'unasked';
+  return isFirst || (!isBound && originOf(snapshot) === 'dynamic');
+}
+
+/** The content of a static snapshot is shown as not bound yet. */
+function isBindingUnseen({ spec }: VolumeSnapshotContent, snapshot: VolumeSnapshot): boolean {
+  const reference = spec?.volumeSnapshotRef;
+  return originOf(snapshot) === 'static' && mayBindTo(reference, snapshot) && !isBoundTo(reference, snapshot);
 }
 
 /** A content that belongs to another snapshot is not touched. */
@@ -85,8 +95,8 @@ function decideGroup({ group, groupAsked }: SnapshotState, snapshot: VolumeSnaps
 /** Undefined: the content is marked, and on its way if it has to go. */
 function decideContent(s: SnapshotState, content: VolumeSnapshotContent): Action | undefined {
   if (isFailed(s.contentMarked)) return conclude('D6', retry(s.contentMarked.failure));
-  const isMarked = content.metadata?.annotations?.[snapshotAnnotations.beingDeleted] !== undefined;
-  if (!isMarked && s.contentMarked === 'untried') return { row: 'D6', kind: 'markContent', content };
+  if (!isMarked(content, singleMark) && s.contentMarked === 'untried')
+    return { row: 'D6', kind: 'markContent', content };
   if (content.spec?.deletionPolicy !== 'Delete') return undefined;
   if (isFailed(s.contentDeleted)) {
     return conclude('D7', retry(s.contentDeleted.failure), messages.contentNotDeleted);

@@ -42,6 +42,8 @@ const base: SnapshotState = {
   isBeingRestored: false,
   group: 'none',
   ...nothingLearned,
+  // It has no content that the cache lacks.
+  contentAsked: { value: undefined },
   isBegun: true,
 };
 
@@ -162,6 +164,15 @@ describe('rows S1 to S21', () => {
     },
     {
       id: '[snapshot-controller#S11]',
+      given: 'a creation time, and no content in the cache',
+      s: {
+        snapshot: aSnapshot({ metadata: prepared, status: { ...bound, creationTime: 'x' } }),
+        contentAsked: 'unasked',
+      },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#S11]',
       given: 'a creation time and no content',
       s: { snapshot: aSnapshot({ metadata: prepared, status: { ...bound, creationTime: 'x' } }) },
       then: 'saveError',
@@ -198,6 +209,18 @@ describe('rows S1 to S21', () => {
       given: 'a static snapshot without a content',
       s: { snapshot: staticSnapshot },
       then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#S14]',
+      given: 'a ready snapshot without a content in the cache',
+      s: { snapshot: readySnapshot, claim: aClaim(), contentAsked: 'unasked' },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#S14]',
+      given: 'a question that failed',
+      s: { snapshot: readySnapshot, claim: aClaim(), contentAsked: failed },
+      then: 'retry',
     },
     {
       id: '[snapshot-controller#S14]',
@@ -335,6 +358,8 @@ describe('rows D1 to D10', () => {
   const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
   const leaving = aSnapshot({ metadata: { ...prepared, ...deleting }, status: ready });
   const unbound = aSnapshot({ metadata: { ...prepared, ...deleting } });
+  const leavingStatic = aStaticSnapshot({ metadata: { ...prepared, ...deleting } });
+  const waiting = aSnapshot({ metadata: { finalizers: [finalizers.bound], ...deleting }, status: ready });
   const marked = { annotations: { [snapshotAnnotations.beingDeleted]: 'yes' } };
   const leavingMember = aSnapshot({ metadata: { ...prepared, ...deleting, ownerReferences: [owner] }, status: ready });
   const going = aContent({ metadata: { ...marked, ...deleting } });
@@ -350,8 +375,32 @@ describe('rows D1 to D10', () => {
     {
       id: '[snapshot-controller#D3]',
       given: 'no status, and no content that is known',
-      s: { snapshot: unbound },
+      s: { snapshot: unbound, contentAsked: 'unasked' },
       then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#D3]',
+      given: 'a status that names a content that is not known, and as-source',
+      s: { snapshot: leaving, contentAsked: 'unasked' },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#D3]',
+      given: 'a static content that is shown as not bound',
+      s: { snapshot: leavingStatic, content: aStaticContent(), contentAsked: 'unasked' },
+      then: 'askContent',
+    },
+    {
+      id: '[snapshot-controller#D10]',
+      given: 'bound without as-source, and a content that is on its way',
+      s: { snapshot: waiting, content: going, claim: aClaim(), contentAsked: 'unasked' },
+      then: 'done',
+    },
+    {
+      id: '[snapshot-controller#D8]',
+      given: 'bound without as-source, and no content any more',
+      s: { snapshot: waiting, contentAsked: 'unasked' },
+      then: 'releaseClaim',
     },
     {
       id: '[snapshot-controller#D3]',

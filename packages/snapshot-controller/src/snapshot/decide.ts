@@ -29,7 +29,7 @@ import { decideDeletion } from './decide-deletion.ts';
 import { classKind, defaultClassFor } from './default-class.ts';
 import * as messages from './messages.ts';
 import { planContent } from './plan-content.ts';
-import { expectedContentName, isDeleting, isReady, originOf, snapshotKey, wasCut } from './snapshot.ts';
+import { contentNameFor, expectedContentName, isDeleting, isReady, originOf, snapshotKey, wasCut } from './snapshot.ts';
 import type { Action, SnapshotState } from './state.ts';
 
 export type DecideSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode' | 'groups'>;
@@ -184,7 +184,7 @@ function decideCreation(s: SnapshotState, snapshot: VolumeSnapshot, settings: De
   const name = snapshot.metadata?.name ?? '';
   const failed = (cause: string): Action => fail(s, { row: 'S12', object: snapshot }, messages.creationFailed(cause));
   if (wasCut(snapshot, messages.contentMissingMessage)) {
-    return fail(s, { row: 'S11', object: snapshot }, messages.contentMissing);
+    return askContent(s, snapshot, 'S11') ?? fail(s, { row: 'S11', object: snapshot }, messages.contentMissing);
   }
   if (claim === undefined) return failed(updateError(name, 'cannot get claim from snapshot'));
   if (s.isClaimBeingReleased) return conclude('S12', requeueAfter(afterReleaseMs));
@@ -243,7 +243,11 @@ function decideReady(s: SnapshotState, snapshot: VolumeSnapshot, settings: Decid
     return { row: 'S18', kind: 'releaseClaim', claim, snapshot };
   }
   const unwritten: { readonly outcome: Outcome } = { outcome: done };
-  if (content === undefined) return fail(s, { row: 'S14', object: snapshot, ...unwritten }, messages.contentMissing);
+  if (content === undefined) {
+    return (
+      askContent(s, snapshot, 'S14') ?? fail(s, { row: 'S14', object: snapshot, ...unwritten }, messages.contentMissing)
+    );
+  }
   if (!isBoundTo(content.spec?.volumeSnapshotRef, snapshot)) {
     const name = content.metadata?.name ?? '';
     return name === expectedContentName(snapshot)
@@ -259,6 +263,12 @@ function decideReady(s: SnapshotState, snapshot: VolumeSnapshot, settings: Decid
   // The class is needed by nothing that is still to be done, and its arrival wakes the snapshot.
   if (withoutClass !== undefined) return fail(s, { row: 'S4', object: snapshot, ...unwritten }, withoutClass);
   return conclude('S21', done);
+}
+
+/** The cache may be behind. Undefined: the API server has been asked. */
+function askContent({ contentAsked }: SnapshotState, snapshot: VolumeSnapshot, row: string): Action | undefined {
+  if (contentAsked === 'unasked') return { row, kind: 'askContent', name: contentNameFor(snapshot) };
+  return isFailed(contentAsked) ? conclude(row, retry(contentAsked.failure)) : undefined;
 }
 
 /** A member of a group that an administrator made gets its owner when it is ready, so that the deletion of the group finds it. */

@@ -15,6 +15,7 @@ import type { SnapshotState } from './state.ts';
 export const classKind: ClassKind = {
   resource: 'volumesnapshotclass.snapshot.storage.k8s.io',
   defaultMark: snapshotAnnotations.isDefaultClass,
+  noDefault: 'cannot find default snapshot class',
 };
 
 /** The default class of the driver whose volume the claim has. */

@@ -186,6 +186,30 @@ describe('content and snapshot', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#93] given a content that another release left without its finalizer, then it stays until its storage snapshot is deleted', async () => {
+    const it = await aController({
+      with: [
+        aReadySnapshot({ metadata: { ...both, ...deleting } }),
+        aContent({ metadata: { finalizers: [], annotations: marked } }),
+      ],
+      faults: [
+        {
+          when: ({ verb, resource, request }) =>
+            verb === 'patch' &&
+            resource === 'volumesnapshotcontents' &&
+            !String(request.body).includes(snapshotAnnotations.beingDeleted),
+          fault: forbidden,
+          times: Infinity,
+        },
+      ],
+    });
+    expect(it.content()?.metadata).toMatchObject({
+      finalizers: [finalizers.content],
+      deletionTimestamp: expect.any(String),
+    });
+    await it.stop();
+  });
+
   it('[snapshot-controller#105] [P33] given a bound static content that no status names yet, then it is found by the name in the spec', async () => {
     const it = await aController({
       with: [aStaticSnapshot({ metadata: { ...both, ...deleting } }), boundStaticContent('Delete')],

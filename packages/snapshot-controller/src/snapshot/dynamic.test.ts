@@ -30,6 +30,28 @@ const creation = (cause: string): string => `Failed to create snapshot content w
 const input = (cause: string): string =>
   creation(`failed to get input parameters to create snapshot snap: ${JSON.stringify(cause)}`);
 
+describe('failures whose text changes', () => {
+  it('[snapshot-controller#31] given a content that is refused with another text each time, then the backoff holds', async () => {
+    let refusals = 0;
+    const isCreation = ({ verb, resource }: { verb: string; resource: string }): boolean =>
+      verb === 'create' && resource === 'volumesnapshotcontents';
+    const it = await aController({
+      with: [aSnapshot()],
+      faults: [
+        { when: (request) => isCreation(request) && (refusals += 1) % 2 === 0, fault: forbidden, times: Infinity },
+        { when: isCreation, fault: { kind: 'status', point: 'before', code: 422 }, times: Infinity },
+      ],
+    });
+    await it.clock.advance(60_000);
+    // At 0, 1, 3, 7, 15 and 31 s.
+    expect(new Set(it.events).size).toBeGreaterThan(3);
+    expect(refusals).toBe(6);
+    const statuses = it.writes().filter((line) => line.startsWith('patch volumesnapshots/status'));
+    expect(statuses.length).toBe(6);
+    await it.stop();
+  });
+});
+
 describe('requests', () => {
   it('[snapshot-controller#19, 85] given a dynamic snapshot, when its driver is ready with the first answer, then seven requests and three events', async () => {
     const it = await aController({ with: [aSnapshot()] });

@@ -11,11 +11,12 @@ import {
 } from '@csi-sidecars/runtime';
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { recordEvents } from '../conclusions.ts';
-import { ofClass, referringTo, type Woken } from '../wakes.ts';
+import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import { handleKey, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
+import { reportStatus } from './report-status.ts';
 import { isDeleting, snapshotKey } from './snapshot.ts';
 import type { SnapshotContext, SnapshotLoop } from './state.ts';
 
@@ -40,7 +41,8 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
       forget: (_key, { metadata }) => operations.gone('single', metadata?.uid ?? ''),
     },
     wakes: {
-      snapshots: ({ current }) => current && snapshotKey(current),
+      snapshots: (change) =>
+        change.current === undefined || isErrorOnly(change) ? undefined : snapshotKey(change.current),
       contents: (change) => referringTo(change, ({ spec }) => spec?.volumeSnapshotRef),
       classes: (change, { snapshots }) => ofClass(change, snapshots),
       claims: wokenByClaim,
@@ -54,7 +56,11 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
     observe: (caches, key) => observe(context, caches, key),
     decide: (state) => decide(state, settings),
     perform: performers(context),
-    onConclude: ({ state: { snapshot }, conclusion }) => recordEvents(events, snapshot, conclusion),
+    onConclude: ({ state: { snapshot, content }, conclusion }) => {
+      if (snapshot !== undefined && snapshot.metadata?.deletionTimestamp === undefined)
+        reportStatus(context, snapshot, content);
+      recordEvents(events, snapshot, conclusion);
+    },
   });
 }
 

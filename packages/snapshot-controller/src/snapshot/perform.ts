@@ -13,7 +13,6 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
-  snapshotAnnotations,
   snapshotFinalizers,
   volumeGroupSnapshots,
   type VolumeSnapshot,
@@ -21,12 +20,14 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
+import { singleMark } from '../content-mark.ts';
+import { reportStatus } from './report-status.ts';
 import { saveError } from '../save-error.ts';
 import {
-  annotate,
   bindContent,
   createContent,
   deleteObject,
+  markContent,
   prepareObject,
   readObject,
   removeFinalizers,
@@ -42,12 +43,6 @@ import { originOf, snapshotKey } from './snapshot.ts';
 import type { SnapshotContext, SnapshotLoop, SnapshotState } from './state.ts';
 
 type Learned = Promise<Partial<SnapshotState>>;
-
-/** Events and metrics of a status that was saved. */
-const reports = {
-  created: { operation: 'CreateSnapshot', message: messages.created },
-  ready: { operation: 'CreateSnapshotAndReady', message: messages.ready },
-} as const;
 
 export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
   return {
@@ -103,7 +98,7 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       return { groupAsked: isNotFound(found.failure) ? { value: false } : found };
     },
     markContent: async (step) => ({
-      contentMarked: await annotate(contents(step), step.action.content, snapshotAnnotations.beingDeleted),
+      contentMarked: await markContent(contents(step), step.action.content, singleMark),
     }),
     deleteContent: async (step) => ({
       contentDeleted: toAttempt(await deleteObject(contents(step), step.action.content)),
@@ -138,17 +133,12 @@ async function create({ events }: SnapshotContext, step: Step<SnapshotLoop, 'cre
   return { created: 'done', content: stored.value };
 }
 
-/** Events and metrics follow from what the write changed, and only a write that succeeded. */
-async function saveStatus({ events, operations }: SnapshotContext, step: Step<SnapshotLoop, 'saveStatus'>): Learned {
+async function saveStatus(context: SnapshotContext, step: Step<SnapshotLoop, 'saveStatus'>): Learned {
   const { snapshot, content, facts } = step.action;
   const bound = { field: boundField, name: content.metadata?.name ?? '' };
-  const reached = await saveStatusOf(snapshots(step), snapshot, { facts, bound });
-  if (isFailed(reached)) return { statusSaved: reached };
-  for (const milestone of reached.value) {
-    const { operation, message } = reports[milestone];
-    operations.succeed(operation, snapshot.metadata?.uid ?? '', content.spec?.driver ?? '');
-    events.record(snapshot, message(snapshotKey(snapshot)));
-  }
+  const stored = await saveStatusOf(snapshots(step), snapshot, { facts, bound });
+  if (isFailed(stored)) return { statusSaved: stored };
+  reportStatus(context, stored.value, content);
   return { statusSaved: 'done' };
 }
 

@@ -166,6 +166,23 @@ describe('from the content to the snapshot', () => {
     await it.stop();
   });
 
+  it.each([
+    { what: 'breaks', fault: { kind: 'break', point: 'after', failure: 'reset' } as const },
+    { what: 'is an error', fault: { kind: 'status', point: 'after', code: 504, reason: 'Timeout' } as const },
+  ])(
+    '[snapshot-controller#67] given a status that is written although its answer $what, then it is reported once, and counted',
+    async ({ fault }) => {
+      const it = await aController({ with: [aSnapshot()] });
+      it.fault('patch volumesnapshots/status', fault);
+      await it.report(full);
+      await it.clock.advance(5_000);
+      expect(it.snapshot()?.status).toMatchObject({ readyToUse: true });
+      expect(reasons(it)).toEqual(['CreatingSnapshot', 'SnapshotCreated', 'SnapshotReady']);
+      expect(it.metrics.value('snapshot_controller_operations_in_flight')).toBe(0);
+      await it.stop();
+    },
+  );
+
   it('[snapshot-controller#68] given a snapshot that goes while its status is written, then there is no event', async () => {
     const it = await aController({ with: [aSnapshot()] });
     it.fault('patch volumesnapshots/status', { kind: 'delay', ms: 1_000 });
