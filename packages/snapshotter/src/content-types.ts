@@ -82,6 +82,8 @@ export interface Learned<T extends ContentTypes> {
   /** The secret that the class names for queries. */
   readonly querySecrets: Answer<Secrets>;
   readonly marked: Attempt;
+  /** The content was read from the API server. */
+  readonly confirmed: Attempt;
   readonly created: Answer<ResponseOf<T['create']>>;
   readonly queried: Answer<ResponseOf<T['query']>>;
   readonly saved: Attempt;
@@ -96,6 +98,7 @@ export const nothingLearned: Learned<never> = {
   secrets: 'unasked',
   querySecrets: 'unasked',
   marked: 'untried',
+  confirmed: 'untried',
   created: 'unasked',
   queried: 'unasked',
   saved: 'untried',
@@ -111,6 +114,8 @@ export type ContentAction<T extends ContentTypes> = { readonly row: string } & (
   | { readonly kind: 'readQuerySecret'; readonly reference: SecretReference }
   /** Record the intent: from here on a call may be under way, and the content must not be deleted. */
   | { readonly kind: 'mark'; readonly content: T['content'] }
+  /** An intent of an earlier run: the cache may be behind, and the content may be gone. */
+  | { readonly kind: 'confirm'; readonly content: T['content'] }
   | { readonly kind: 'create'; readonly request: RequestOf<T['create']> }
   | { readonly kind: 'query'; readonly request: RequestOf<T['query']> }
   | { readonly kind: 'save'; readonly content: T['content']; readonly taken: T['taken'] }

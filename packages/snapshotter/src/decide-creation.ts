@@ -46,6 +46,11 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
     // An admission webhook may drop it. Without a persisted intent there is no call.
     return failCreation(run, rows.mark, texts.notMarked(name, messages.markVanished));
   }
+  if (isFailed(state.confirmed)) {
+    return failCreation(run, rows.mark, messages.notRead(texts.subject, name, state.confirmed.failure.message));
+  }
+  // A snapshot that is taken for a content that is gone belongs to none.
+  if (state.marked === 'untried' && state.confirmed === 'untried') return { row: rows.mark, kind: 'confirm', content };
   return { row: rows.create, kind: 'create', request: withSecrets(plan.value, state.secrets) };
 }
 

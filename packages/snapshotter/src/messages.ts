@@ -40,6 +40,9 @@ export const warning = (reason: string, message: string): RecordedEvent => ({ ty
 export const notWritten = (name: string, cause: string): string =>
   `snapshot controller failed to update ${name} on API server: ${cause}`;
 
+export const notRead = (subject: string, name: string, cause: string): string =>
+  `error get ${subject} content ${name} from api server: ${cause}`;
+
 export const unknownParameters = (cause: string): string =>
   `failed to remove CSI Parameters of prefixed keys: ${cause}`;
 

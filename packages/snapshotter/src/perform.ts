@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What each action does, in both loops. No decisions: those are in the `decide` files. */
-import { ask, attempt, type Performers } from '@csi-sidecars/runtime';
+import { ask, attempt, ignoreNotFound, isFailed, type Performers } from '@csi-sidecars/runtime';
+import { contentNameOf } from './content-object.ts';
 import type { ContentContext, ContentKind, ContentLoop, ContentTypes } from './content-types.ts';
 import { readCallSecret } from './secrets.ts';
 import { clear, mark, release, saveFailure, saveTaken, unmark, type Writing } from './write-content.ts';
@@ -32,6 +33,18 @@ export function performers<T extends ContentTypes>(
     mark: async (step) => {
       const { written, content } = await mark(writing(step), step.action.content);
       return { marked: written, content };
+    },
+    confirm: async (step) => {
+      const { content } = step.action;
+      const ref = { name: contentNameOf(content) };
+      const read = await ask(() => step.client.get(kind.resource, ref, { signal: step.signal }).catch(ignoreNotFound));
+      if (isFailed(read)) return { confirmed: read };
+      const found = read.value;
+      if (found === undefined || found.metadata?.uid !== content.metadata?.uid) {
+        return { confirmed: 'done', content: undefined };
+      }
+      writing(step).contents.remember(found);
+      return { confirmed: 'done', content: found };
     },
     create: async ({ action, signal }) => ({
       created: await ask(() => channel.call(methods.create, action.request, { timeoutMs, signal })),

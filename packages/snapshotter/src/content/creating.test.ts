@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
   aClass,
@@ -381,6 +382,19 @@ describe('a restart', () => {
     expect(s.writes()).toEqual([status, off]);
     expect(s.calls()).toEqual([called]);
     expect(s.content()?.metadata?.annotations ?? {}).toEqual({});
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#39] given a cache that still shows the intent of a content that is gone, when the process starts, then it takes no snapshot', async () => {
+    const isWatch = ({ verb, resource }: { verb: string; resource: string }): boolean =>
+      verb === 'watch' && resource === 'volumesnapshotcontents';
+    const s = await aSnapshotter({
+      seed: [aContent({ annotations: beingCreated }), aClass()],
+      faults: [{ when: isWatch, fault: { kind: 'lag', ms: 60_000 } }],
+    });
+    s.server.objects.remove(volumeSnapshotContents, { name: 'content' });
+    await s.clock.advance(200_000);
+    expect([s.calls(), s.driver.snapshots(), s.events]).toEqual([[], [], []]);
     await s.stop();
   });
 

@@ -78,7 +78,7 @@ interface Row {
 
 const decided = (state: Partial<SnapshotState>, driver = aDriver()): SnapshotAction =>
   decide(
-    { ...nothingLearned, content: aContent(), class: aClass(), isFirst: true, ...state },
+    { ...nothingLearned, confirmed: 'done', content: aContent(), class: aClass(), isFirst: true, ...state },
     { driver, settings: someSettings() },
   );
 
@@ -303,6 +303,18 @@ describe('creation', () => {
         aContent(),
         'failed to add VolumeSnapshotBeingCreated annotation on the content content: "the API server did not keep the annotation"',
       ),
+    },
+    {
+      id: '[csi-snapshotter#C12]',
+      given: 'an intent of an earlier run',
+      state: { content: marked, confirmed: 'untried' },
+      then: { row: 'C12', kind: 'confirm', content: marked },
+    },
+    {
+      id: '[csi-snapshotter#C12]',
+      given: 'an intent of an earlier run, and a content that cannot be read',
+      state: { content: marked, confirmed: failed },
+      then: showsFailure('C12', marked, 'error get snapshot content content from api server: broken'),
     },
     {
       id: '[csi-snapshotter#C13]',

@@ -71,7 +71,13 @@ interface Row {
 }
 
 const check = ({ state, then }: Row): void => {
-  const observed = { ...nothingLearned, content: aGroupContent(), class: aGroupClass(), isFirst: true };
+  const observed = {
+    ...nothingLearned,
+    confirmed: 'done' as const,
+    content: aGroupContent(),
+    class: aGroupClass(),
+    isFirst: true,
+  };
   expect(decide({ ...observed, ...state }, { driver: aDriver(), settings: someSettings() })).toEqual(then);
 };
 
@@ -229,6 +235,18 @@ describe('creation', () => {
       given: 'no intent',
       state: {},
       then: { row: 'G11', kind: 'mark', content: aGroupContent() },
+    },
+    {
+      id: '[csi-snapshotter#G11]',
+      given: 'an intent of an earlier run',
+      state: { content: marked, confirmed: 'untried' },
+      then: { row: 'G11', kind: 'confirm', content: marked },
+    },
+    {
+      id: '[csi-snapshotter#G11]',
+      given: 'an intent of an earlier run, and a content that cannot be read',
+      state: { content: marked, confirmed: failed },
+      then: shows('G11', marked, 'error get group snapshot content group from api server: broken'),
     },
     {
       id: '[csi-snapshotter#G12]',
