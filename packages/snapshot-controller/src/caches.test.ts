@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the loops rely on in their caches and queues. */
-import { snapshotAnnotations, volumeGroupSnapshots, volumeSnapshots } from '@csi-sidecars/volume';
+import { snapshotAnnotations, snapshotFinalizers, volumeGroupSnapshots, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aGroup, aGroupClass, aSnapshot, aVolume } from '../testing/builders.ts';
 import { aController, type Fixture } from '../testing/controller-fixture.ts';
@@ -112,6 +112,38 @@ describe('given a watch on contents that is silent for longer than own writes ar
     await it.stop();
   });
 });
+
+it.each([
+  {
+    what: 'a snapshot',
+    watch: 'volumesnapshots',
+    object: aSnapshot({ metadata: { finalizers: [snapshotFinalizers.asSource, snapshotFinalizers.bound] } }),
+    resource: volumeSnapshots,
+  },
+  {
+    what: 'a group',
+    watch: 'volumegroupsnapshots',
+    object: aGroup({ metadata: { finalizers: [snapshotFinalizers.groupBound] } }),
+    resource: volumeGroupSnapshots,
+  },
+])(
+  '[snapshot-controller#130] given a cache that still shows $what that is gone, when the controller starts, then no content is made for it',
+  async ({ watch, object, resource }) => {
+    const it = await aController({
+      seed: [aClaim({ metadata: { labels: { app: 'db' } } }), aVolume(), aClass(), aGroupClass(), object],
+      faults: [
+        {
+          when: (request) => request.verb === 'watch' && request.resource === watch,
+          fault: { kind: 'lag', ms: 60_000 },
+        },
+      ],
+    });
+    it.server.objects.remove(resource, { namespace: 'team', name: object.metadata?.name ?? '' });
+    await it.clock.advance(200_000);
+    expect(it.writes().filter((line) => line.startsWith('create'))).toEqual([]);
+    await it.stop();
+  },
+);
 
 it('[snapshot-controller#131] given many changes while a run is under way, then one more run follows', async () => {
   const it = await aController({ seed: [aClaim(), aVolume(), aClass()] });

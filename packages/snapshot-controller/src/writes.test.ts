@@ -245,8 +245,8 @@ describe('what the cache learns', () => {
     const { known, writing, end } = aContentSetting();
     const remembered: unknown[] = [];
     const cache = { remember: (object: unknown) => void remembered.push(object) };
-    expect(await end(readObject({ ...writing, cache }, known.metadata?.name ?? ''))).toEqual({ value: known });
-    expect(await end(readObject({ ...writing, cache }, 'other'))).toEqual({ value: undefined });
+    expect(await end(readObject({ ...writing, cache }, known.metadata ?? {}))).toEqual({ value: known });
+    expect(await end(readObject({ ...writing, cache }, { name: 'other' }))).toEqual({ value: undefined });
     expect(remembered).toEqual([known]);
   });
 

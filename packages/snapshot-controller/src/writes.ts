@@ -18,6 +18,7 @@ import {
   type KubeObject,
   type LoopPorts,
   type ObjectChange,
+  type ObjectMeta,
   type Resource,
 } from '@csi-sidecars/runtime';
 import { annotationYes, type ContentReference, mayBindTo } from '@csi-sidecars/volume';
@@ -170,10 +171,10 @@ export function deleteObject<T extends KubeObject>(
 /** Read from the API server, because the cache may be behind. Undefined: it does not exist. */
 export function readObject<T extends KubeObject>(
   { client, cache, resource, signal }: Writing<T>,
-  name: string,
+  { namespace, name = '' }: Pick<ObjectMeta, 'namespace' | 'name'>,
 ): Promise<Reply<T | undefined>> {
   return ask(async () => {
-    const found = await client.get(resource, { name }, { signal }).catch(ignoreNotFound);
+    const found = await client.get(resource, { namespace, name }, { signal }).catch(ignoreNotFound);
     if (found !== undefined) cache.remember(found);
     return found;
   });

@@ -50,6 +50,7 @@ const base: GroupState = {
   ...nothingLearned,
   // It has no content that the cache lacks.
   contentAsked: { value: undefined },
+  confirmed: 'done',
   isBegun: true,
   sources,
 };
@@ -127,6 +128,24 @@ describe('rows G1 to G18', () => {
     { id: '[snapshot-controller#G10]', given: 'that failed', s: { group: aGroup(), prepared: failed }, then: 'retry' },
     { id: '[snapshot-controller#G11]', given: 'a finalizer', s: {}, then: 'createContent' },
     { id: '[snapshot-controller#G11]', given: 'no claims', s: { sources: { value: [] } }, then: 'saveError' },
+    {
+      id: '[snapshot-controller#G11]',
+      given: 'a group that an earlier run prepared',
+      s: { confirmed: 'untried' },
+      then: 'confirm',
+    },
+    {
+      id: '[snapshot-controller#G11]',
+      given: 'a group that an earlier run prepared, and that cannot be read',
+      s: { confirmed: failed },
+      then: 'retry',
+    },
+    {
+      id: '[snapshot-controller#G11]',
+      given: 'a group that this run prepared',
+      s: { prepared: 'done', confirmed: 'untried' },
+      then: 'createContent',
+    },
     {
       id: '[snapshot-controller#G11]',
       given: 'claims that cannot be listed',

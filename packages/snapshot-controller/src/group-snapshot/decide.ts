@@ -149,6 +149,9 @@ function decideCreation(s: GroupState, group: VolumeGroupSnapshot): Action {
   const unprepared = prepare(s, group, hasClass ? undefined : groupClass?.metadata?.name);
   if (unprepared !== undefined) return unprepared;
   if (isFailed(s.created)) return failed(updateError(key, s.created.failure.message));
+  if (isFailed(s.confirmed)) return conclude('G11', retry(s.confirmed.failure));
+  // A content that is made for a group that is gone belongs to none.
+  if (s.prepared === 'untried' && s.confirmed === 'untried') return { row: 'G11', kind: 'confirm', group };
   return { row: 'G11', kind: 'createContent', group, content: plan.content };
 }
 

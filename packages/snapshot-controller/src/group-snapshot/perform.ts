@@ -64,6 +64,13 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       const stored = await prepareObject(groups(step), group, wanted);
       return isFailed(stored) ? { prepared: stored } : { prepared: 'done', group: stored.value };
     },
+    confirm: async (step) => {
+      const { group } = step.action;
+      const read = await readObject(groups(step), group.metadata ?? {});
+      if (isFailed(read)) return { confirmed: read };
+      const isThere = read.value?.metadata?.uid === group.metadata?.uid;
+      return { confirmed: 'done', group: isThere ? read.value : undefined };
+    },
     createContent: (step) => create(context, step),
     bind: async (step) => {
       const { group, content } = step.action;
@@ -92,7 +99,7 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       return { errorSaved: await saveError(deps, { resource: volumeGroupSnapshots, object, problem }, signal) };
     },
     askContent: async (step) => {
-      const contentAsked = await readObject(contents(step), step.action.name);
+      const contentAsked = await readObject(contents(step), { name: step.action.name });
       const isFound = !isFailed(contentAsked) && contentAsked.value !== undefined;
       return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
     },

@@ -73,6 +73,8 @@ export interface Learned {
   readonly sources: Answer<readonly Source[]>;
   readonly contentAsked: Answer<VolumeGroupSnapshotContent | undefined>;
   readonly prepared: Attempt;
+  /** The group was read from the API server. */
+  readonly confirmed: Attempt;
   readonly created: Attempt;
   readonly bound: Attempt;
   readonly membersSaved: Attempt;
@@ -89,6 +91,7 @@ export const nothingLearned: Learned = {
   sources: 'unasked',
   contentAsked: 'unasked',
   prepared: 'untried',
+  confirmed: 'untried',
   created: 'untried',
   bound: 'untried',
   membersSaved: 'untried',
@@ -107,6 +110,8 @@ export type Action = { readonly row: string } &
     | { readonly kind: 'listClaims'; readonly group: VolumeGroupSnapshot }
     /** The finalizer and the default class in one write. */
     | { readonly kind: 'prepare'; readonly group: VolumeGroupSnapshot; readonly className: string | undefined }
+    /** Written by an earlier run: the cache may be behind, and the group may be gone. */
+    | { readonly kind: 'confirm'; readonly group: VolumeGroupSnapshot }
     | {
         readonly kind: 'createContent';
         readonly group: VolumeGroupSnapshot;

@@ -44,6 +44,7 @@ const base: SnapshotState = {
   ...nothingLearned,
   // It has no content that the cache lacks.
   contentAsked: { value: undefined },
+  confirmed: 'done',
   isBegun: true,
 };
 
@@ -176,6 +177,24 @@ describe('rows S1 to S21', () => {
       given: 'a creation time and no content',
       s: { snapshot: aSnapshot({ metadata: prepared, status: { ...bound, creationTime: 'x' } }) },
       then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#S12]',
+      given: 'a snapshot that an earlier run prepared',
+      s: { confirmed: 'untried' },
+      then: 'confirm',
+    },
+    {
+      id: '[snapshot-controller#S12]',
+      given: 'a snapshot that an earlier run prepared, and that cannot be read',
+      s: { confirmed: failed },
+      then: 'retry',
+    },
+    {
+      id: '[snapshot-controller#S12]',
+      given: 'a snapshot that this run prepared',
+      s: { prepared: 'done', confirmed: 'untried' },
+      then: 'createContent',
     },
     {
       id: '[snapshot-controller#S12]',

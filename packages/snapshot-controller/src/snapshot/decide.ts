@@ -201,6 +201,9 @@ function decideCreation(s: SnapshotState, snapshot: VolumeSnapshot, settings: De
   const content = planContent(s, snapshot, settings);
   if (content.kind === 'error') return failed(content.message);
   if (isFailed(s.created)) return failed(updateError(snapshotKey(snapshot), s.created.failure.message));
+  if (isFailed(s.confirmed)) return conclude('S12', retry(s.confirmed.failure));
+  // A content that is made for a snapshot that is gone belongs to none.
+  if (s.prepared === 'untried' && s.confirmed === 'untried') return { row: 'S12', kind: 'confirm', snapshot };
   return { row: 'S12', kind: 'createContent', snapshot, content: content.value };
 }
 

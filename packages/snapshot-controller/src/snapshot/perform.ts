@@ -65,6 +65,13 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       const stored = await ask(() => protectClaim(deps, action.claim, signal));
       return isFailed(stored) ? { claimProtected: stored } : { claimProtected: 'done', claim: stored.value };
     },
+    confirm: async (step) => {
+      const { snapshot } = step.action;
+      const read = await readObject(snapshots(step), snapshot.metadata ?? {});
+      if (isFailed(read)) return { confirmed: read };
+      const isThere = read.value?.metadata?.uid === snapshot.metadata?.uid;
+      return { confirmed: 'done', snapshot: isThere ? read.value : undefined };
+    },
     createContent: (step) => create(context, step),
     bind: async (step) => {
       const { snapshot, content } = step.action;
@@ -87,7 +94,7 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
     releaseClaim: (step) => release(context, step),
     adopt,
     askContent: async (step) => {
-      const contentAsked = await readObject(contents(step), step.action.name);
+      const contentAsked = await readObject(contents(step), { name: step.action.name });
       const isFound = !isFailed(contentAsked) && contentAsked.value !== undefined;
       return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
     },

@@ -82,6 +82,8 @@ export interface Observed {
 export interface Learned {
   readonly isBegun: boolean;
   readonly prepared: Attempt;
+  /** The snapshot was read from the API server. */
+  readonly confirmed: Attempt;
   readonly claimProtected: Attempt;
   readonly created: Attempt;
   readonly bound: Attempt;
@@ -99,6 +101,7 @@ export interface Learned {
 export const nothingLearned: Learned = {
   isBegun: false,
   prepared: 'untried',
+  confirmed: 'untried',
   claimProtected: 'untried',
   created: 'untried',
   bound: 'untried',
@@ -125,6 +128,8 @@ export type Action = { readonly row: string } &
     | { readonly kind: 'begin'; readonly operations: readonly OperationName[]; readonly driver: string }
     | { readonly kind: 'prepare'; readonly snapshot: VolumeSnapshot; readonly preparation: Preparation }
     | { readonly kind: 'protectClaim'; readonly claim: PersistentVolumeClaim }
+    /** Written by an earlier run: the cache may be behind, and the snapshot may be gone. */
+    | { readonly kind: 'confirm'; readonly snapshot: VolumeSnapshot }
     | { readonly kind: 'createContent'; readonly snapshot: VolumeSnapshot; readonly content: VolumeSnapshotContent }
     | { readonly kind: 'bind'; readonly snapshot: VolumeSnapshot; readonly content: VolumeSnapshotContent }
     | {
