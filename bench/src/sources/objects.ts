@@ -111,7 +111,7 @@ export async function deleteOrigin({ cluster, namespace }: TestBed): Promise<voi
   await cluster.api.delete(persistentVolumeClaims, { namespace, name: origin });
 }
 
-/** Of another driver and its users, with the finalizer of a snapshot controller. */
+/** A snapshot of another driver and its users, with the finalizer of a snapshot controller. */
 export async function createForeignSnapshots({ cluster }: TestBed, count: number): Promise<void> {
   const { api, patience } = cluster;
   const namespace = 'foreign-snapshots';

@@ -114,7 +114,7 @@ function common(kind: SourceKind, deps: SourceDeps, { watched, released, foreign
     const cached = kind === 'snapshot' ? caches.snapshots.get(key) : dyingSource(caches, key);
     if (kind === 'claim' && cached === undefined) return undefined;
     const needing = caches.claims.byIndex('source', sourceKey(source));
-    // Of upstream's two only the clone's source waits for claims that are not provisioned yet.
+    // Upstream lets only the source of a clone wait for claims that are not provisioned yet, not a snapshot.
     const origin = kind === 'snapshot' && released.has(key) ? 'ours' : 'found';
     return {
       source,

@@ -13,7 +13,7 @@ interface Line {
   /** Name of a PersistentVolume for this claim. */
   readonly recorded?: string;
   readonly owner?: string;
-  /** Of the finalizer on the source. Default `found`. */
+  /** Who put the finalizer on the source. Default `found`. */
   readonly origin?: 'ours';
   readonly then: Need['kind'];
 }

@@ -28,7 +28,7 @@ export interface NeedContext {
   readonly settings: ProvisionerSettings;
   readonly holds: Pick<SourceHolds, 'stanceOf'>;
   readonly volumes: Pick<Lister<PersistentVolume>, 'get'>;
-  /** Of the finalizer on the source. One that is found is kept for every pending claim, as by upstream's sweeper. */
+  /** Who put the finalizer on the source. One that is found is kept for every pending claim, as by upstream's sweeper. */
   readonly origin: 'ours' | 'found';
 }
 
