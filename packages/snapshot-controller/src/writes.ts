@@ -180,6 +180,12 @@ export function readObject<T extends KubeObject>(
   });
 }
 
+/** The same object, read again. Undefined: it is gone, although another one may have its name. */
+export async function readAgain<T extends KubeObject>(writing: Writing<T>, object: T): Promise<Reply<T | undefined>> {
+  const read = await readObject(writing, object.metadata ?? {});
+  return isFailed(read) || read.value?.metadata?.uid === object.metadata?.uid ? read : { value: undefined };
+}
+
 /** What a loop learns of a write of which only the success matters. */
 export function toAttempt(reply: Reply<unknown>): 'done' | Failed {
   return isFailed(reply) ? reply : 'done';

@@ -31,6 +31,7 @@ import {
   deleteObject,
   markContent,
   prepareObject,
+  readAgain,
   readObject,
   removeFinalizers,
   saveStatusOf,
@@ -65,11 +66,8 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       return isFailed(stored) ? { prepared: stored } : { prepared: 'done', group: stored.value };
     },
     confirm: async (step) => {
-      const { group } = step.action;
-      const read = await readObject(groups(step), group.metadata ?? {});
-      if (isFailed(read)) return { confirmed: read };
-      const isThere = read.value?.metadata?.uid === group.metadata?.uid;
-      return { confirmed: 'done', group: isThere ? read.value : undefined };
+      const read = await readAgain(groups(step), step.action.group);
+      return isFailed(read) ? { confirmed: read } : { confirmed: 'done', group: read.value };
     },
     createContent: (step) => create(context, step),
     bind: async (step) => {

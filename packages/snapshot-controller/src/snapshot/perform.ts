@@ -29,6 +29,7 @@ import {
   deleteObject,
   markContent,
   prepareObject,
+  readAgain,
   readObject,
   removeFinalizers,
   saveStatusOf,
@@ -66,11 +67,8 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       return isFailed(stored) ? { claimProtected: stored } : { claimProtected: 'done', claim: stored.value };
     },
     confirm: async (step) => {
-      const { snapshot } = step.action;
-      const read = await readObject(snapshots(step), snapshot.metadata ?? {});
-      if (isFailed(read)) return { confirmed: read };
-      const isThere = read.value?.metadata?.uid === snapshot.metadata?.uid;
-      return { confirmed: 'done', snapshot: isThere ? read.value : undefined };
+      const read = await readAgain(snapshots(step), step.action.snapshot);
+      return isFailed(read) ? { confirmed: read } : { confirmed: 'done', snapshot: read.value };
     },
     createContent: (step) => create(context, step),
     bind: async (step) => {
