@@ -29,6 +29,7 @@ import {
   deleteObject,
   markContent,
   prepareObject,
+  readAgain,
   readObject,
   removeFinalizers,
   saveStatusOf,
@@ -248,6 +249,13 @@ describe('what the cache learns', () => {
     expect(await end(readObject({ ...writing, cache }, known.metadata ?? {}))).toEqual({ value: known });
     expect(await end(readObject({ ...writing, cache }, { name: 'other' }))).toEqual({ value: undefined });
     expect(remembered).toEqual([known]);
+  });
+
+  it('given a snapshot that was created again under its name, when the earlier one is read again, then it is gone', async () => {
+    const { known, writing, end } = aSnapshotSetting();
+    expect(await end(readAgain(writing, known))).toEqual({ value: known });
+    const earlier = { ...known, metadata: { ...known.metadata, uid: 'earlier' } };
+    expect(await end(readAgain(writing, earlier))).toEqual({ value: undefined });
   });
 
   it('given a content with a finalizer, when it is deleted, then the cache shows its deletion at once', async () => {
