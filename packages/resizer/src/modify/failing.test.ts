@@ -241,6 +241,19 @@ describe('conditions', () => {
     await r.stop();
   });
 
+  it('[resizer#60, 182] given an error that is older than the attempt, when the class is infeasible, then both conditions keep their places', async () => {
+    const claim = claimOf({ conditions: [aCondition('ModifyVolumeError', { reason: 'Internal', message: 'old' })] });
+    const r = await given((it) => it.failCalls('InvalidArgument', { method }), claim);
+    expect([conditions(r), statusOf(r)?.status]).toEqual([
+      [
+        ['ModifyVolumeError', 'InvalidArgument', 'no'],
+        ['ModifyingVolume', undefined, failed],
+      ],
+      'Infeasible',
+    ]);
+    await r.stop();
+  });
+
   it('[resizer#185, 188] given a condition of others, then new ones come after it, and a finished modification leaves it alone', async () => {
     const foreign = aCondition('Unused', { lastProbeTime: old });
     const r = await given((it) => it.failCalls('Internal', { method }), claimOf({ conditions: [foreign] }));
