@@ -200,7 +200,7 @@ describe('a call that succeeded', () => {
       id: '[resizer#E20]',
       given: 'a PersistentVolume that could not be written',
       state: { ...answer('2Gi'), volumeSaved: failed },
-      then: fails('E20', `error updating pv "pv1" by resizer "${driverName}": refused`),
+      then: fails('E20', 'error updating pv "pv1" by resizer: refused'),
     },
     { id: '[resizer#E21, 104]', given: 'a node that expands', state: answer('2Gi'), then: savesVolume('2Gi', '1Gi') },
     { id: '[resizer#E21, 106]', given: 'no node', state: answer('2Gi', false), then: savesVolume('2Gi') },

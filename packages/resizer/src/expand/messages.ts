@@ -23,8 +23,8 @@ export interface Names {
 
 export const notExpanded = ({ volumeName, driverName }: Names, cause: string): string =>
   `resize volume "${volumeName}" by resizer "${driverName}" failed: ${cause}`;
-export const volumeNotSaved = ({ volumeName, driverName }: Names, cause: string): string =>
-  `error updating pv "${volumeName}" by resizer "${driverName}": ${cause}`;
+export const volumeNotSaved = (volumeName: string, cause: string): string =>
+  `error updating pv "${volumeName}" by resizer: ${cause}`;
 export const pendingNotSaved = (key: ClaimKey, cause: string): string =>
   `mark PVC "${named(key)}" as node expansion required failed: ${cause}`;
 export const finishNotSaved = (key: ClaimKey, cause: string): string =>

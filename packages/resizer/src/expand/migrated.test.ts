@@ -54,6 +54,15 @@ it('[resizer#126] given a driver that replaced no plugin, then there is no reque
   });
 });
 
+it('[resizer#126] given an in-tree source that cannot be translated, then the text names the source, in the words of upstream', () => {
+  const volume = inTree({ awsElasticBlockStore: { volumeID: 'aws://zone/disk-1' } });
+  expect(toExpandRequest(volume, sizeOf('2Gi'), aDriver({ name: ebs }))).toEqual({
+    kind: 'error',
+    message:
+      'failed to translate persistent volume: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://zone/disk-1)',
+  });
+});
+
 it('[resizer#127] given an annotation that appears later, then the expansion starts', async () => {
   const r = await run(ebs, { seed: [ebsVolume, aClaim()] });
   expect(handles(r)).toEqual([]);
