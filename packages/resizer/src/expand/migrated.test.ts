@@ -47,6 +47,16 @@ it('[resizer#125] given a GCE volume, then its translated handle is sent', async
   await r.stop();
 });
 
+it('[resizer#116] given a Portworx volume whose annotations name a secret, then the expansion reads that secret', () => {
+  const volume = inTree({ portworxVolume: { volumeID: '42' } });
+  const secret = { 'openstorage.io/auth-secret-name': 'login', 'openstorage.io/auth-secret-namespace': 'team' };
+  const withSecret = { ...volume, metadata: { ...volume.metadata, annotations: secret } };
+  const driver = aDriver({ name: 'pxd.portworx.com' });
+  expect(toExpandRequest(withSecret, sizeOf('2Gi'), driver)).toMatchObject({
+    value: { reference: { name: 'login', namespace: 'team' } },
+  });
+});
+
 it('[resizer#126] given a driver that replaced no plugin, then there is no request', () => {
   expect(toExpandRequest(ebsVolume, sizeOf('2Gi'), aDriver())).toEqual({
     kind: 'error',
