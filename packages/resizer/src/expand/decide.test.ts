@@ -177,6 +177,12 @@ describe('an attempt up to the call', () => {
       then: concludes('E6', requeueAfter(5_000)),
     },
     {
+      id: '[resizer#S4, 86]',
+      given: 'an infeasible size that the claim does not show',
+      state: { claim: resizing, infeasibleForMs: 5_000 },
+      then: takesTurn('S4'),
+    },
+    {
       id: '[resizer#S5, 72]',
       given: 'another size than the infeasible one',
       state: { claim: aClaim({ alloc: '3Gi', rstatus: 'ControllerResizeInfeasible' }), infeasibleForMs: 5_000 },

@@ -69,7 +69,7 @@ function decideExpansion(s: ExpandState, pair: Pair, context: DecideContext): Ac
   if (chosen.kind === 'wait') return conclude(chosen.row, done);
   const target = chosen.size;
   const isRepeated = isSameTarget(claim, target);
-  if (s.target === undefined && isRepeated && s.infeasibleForMs > 0 && !isLegacy) {
+  if (s.target === undefined && isRepeated && isHeldBack(s, claim) && !isLegacy) {
     return conclude('E6', requeueAfter(s.infeasibleForMs));
   }
   // Logged with the row that chose the size.
@@ -83,6 +83,11 @@ function decideExpansion(s: ExpandState, pair: Pair, context: DecideContext): Ac
   const status: Marking = isLegacy ? 'legacy' : isRepeated ? 'same' : 'new';
   if (s.marked === 'untried' && needsMark(claim, status)) return { row: 'E10', kind: 'mark', claim, target, status };
   return decideCall(s, pair, { ...context, target });
+}
+
+/** A refusal that the claim does not show yet has to be shown first: the size is asked for again, which records the answer. */
+function isHeldBack({ infeasibleForMs }: ExpandState, claim: Claim): boolean {
+  return infeasibleForMs > 0 && resizeStatusOf(claim) === 'ControllerResizeInfeasible';
 }
 
 const pinned = (size: Quantity): Target => ({ row: 'E10', kind: 'expand', size });

@@ -109,6 +109,19 @@ describe('an infeasible size', () => {
   });
 });
 
+it('[resizer#86] given an infeasible size that could not be recorded, then the next attempt records it, and only then it is held back', async () => {
+  const r = await given((it) => {
+    it.failCalls('OutOfRange', { times: 9 });
+    it.faults.push({ when: ({ verb }) => verb === 'patch' && it.calls().length === 1, fault: forbidden, times: 1 });
+  });
+  expect(statusOf(r)).toBe('ControllerResizeInProgress');
+  await r.clock.advance(second);
+  expect([r.calls().length, statusOf(r)]).toEqual([2, 'ControllerResizeInfeasible']);
+  await r.clock.advance(fiveMinutes - second);
+  expect(r.calls().length).toBe(2);
+  await r.stop();
+});
+
 describe('a refusal', () => {
   it.each(['Internal', 'Unknown', 'Unimplemented'] as const)(
     '[resizer#75, 80, 81] given %s, then the same size again with a delay that doubles, one write in all, P4',

@@ -71,6 +71,19 @@ describe('a refusal', () => {
     await r.stop();
   });
 
+  it('[resizer#M4] given an infeasible class that could not be recorded, then the next attempt records it, and only then it is held back', async () => {
+    const r = await given((it) => {
+      it.failCalls('InvalidArgument', { method, times: 9 });
+      afterCall(it, 'persistentvolumeclaims', { fault: forbidden });
+    });
+    expect(statusOf(r)?.status).toBe('InProgress');
+    await r.clock.advance(second);
+    expect([asked(r).length, statusOf(r)?.status]).toEqual([2, 'Infeasible']);
+    await r.clock.advance(fiveMinutes - second);
+    expect(asked(r).length).toBe(2);
+    await r.stop();
+  });
+
   it('[resizer#178] given another class than the infeasible one, then it is requested at once', async () => {
     const r = await given((it) => it.failCalls('InvalidArgument', { method }));
     want(r, 'silver');
