@@ -92,6 +92,26 @@ describe('a refusal', () => {
     await r.stop();
   });
 
+  it('[resizer#154, 178] given an infeasible class that the user takes back and then wants again, then it is requested at once', async () => {
+    const r = await given((it) => it.failCalls('InvalidArgument', { method }));
+    want(r, '');
+    await r.settle();
+    want(r, 'gold');
+    await r.settle();
+    expect([asked(r), statusOf(r)]).toEqual([['gold', 'gold'], undefined]);
+    await r.stop();
+  });
+
+  it('[resizer#178] given an infeasible class, then one that does not exist, and then the first one again, then it is requested at once', async () => {
+    const r = await given((it) => it.failCalls('InvalidArgument', { method }));
+    want(r, 'missing');
+    await r.settle();
+    want(r, 'gold');
+    await r.settle();
+    expect([asked(r), statusOf(r)]).toEqual([['gold', 'gold'], undefined]);
+    await r.stop();
+  });
+
   it('[resizer#177] given a restart, then an infeasible class is requested once', async () => {
     const r = await given(
       (it) => it.failCalls('InvalidArgument', { method, times: 9 }),
