@@ -14,6 +14,7 @@ import {
 
 const method = 'ControllerExpandVolume';
 const marked = 'patch persistentvolumeclaims/status team/data 200';
+const conflicted = 'patch persistentvolumeclaims/status team/data 409';
 const volumeSaved = 'patch persistentvolumes pv1 200';
 const [two, three, four] = [2n, 3n, 4n].map((size) => `${size * gib}`) as [string, string, string];
 const claimStatus = 'patch persistentvolumeclaims/status';
@@ -182,10 +183,19 @@ describe('a refusal', () => {
 
 describe('writes that fail', () => {
   it('[resizer#82] given a conflict at the first write, then no call and no event, and the newest request is sent, P10', async () => {
-    const r = await given((it) => it.fault(claimStatus, conflict));
-    expect([r.calls(), r.events, r.writes()]).toEqual([[], [], []]);
+    const r = await given((it) => it.overtake());
+    expect([r.calls(), r.events, r.writes()]).toEqual([[], [], [conflicted]]);
     await r.clock.advance(50);
-    expect([r.sizes(), r.writes()]).toEqual([[two], [marked, volumeSaved, marked]]);
+    expect([r.sizes(), r.writes()]).toEqual([[two], [conflicted, marked, volumeSaved, marked]]);
+    await r.stop();
+  });
+
+  it('[resizer#82] given a server that answers 409 although the claim has not changed, then the run is repeated with the backoff', async () => {
+    const r = await given((it) => it.fault(claimStatus, conflict, 99));
+    const before = r.server.requests.length;
+    await r.clock.advance(60_000);
+    const reads = r.server.requests.slice(before).filter(({ verb }) => verb === 'get');
+    expect([reads.length, r.calls(), r.events]).toEqual([5, [], []]);
     await r.stop();
   });
 

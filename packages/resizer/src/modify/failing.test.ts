@@ -222,10 +222,19 @@ describe('reads and writes that fail', () => {
   });
 
   it('[resizer#173] given a conflict at the first write, then no event and no call, and the run is repeated', async () => {
-    const r = await given((it) => it.fault(claimStatus, conflict));
-    expect([r.calls(), r.events, r.writes()]).toEqual([[], [], []]);
+    const r = await given((it) => it.overtake());
+    expect([r.calls(), r.events, r.writes()]).toEqual([[], [], ['patch persistentvolumeclaims/status team/data 409']]);
     await r.clock.advance(50);
     expect([asked(r), statusOf(r)]).toEqual([['gold'], undefined]);
+    await r.stop();
+  });
+
+  it('[resizer#173] given a server that answers 409 although the claim has not changed, then the run is repeated with the backoff', async () => {
+    const r = await given((it) => it.fault(claimStatus, conflict, 99));
+    const before = r.server.requests.length;
+    await r.clock.advance(60_000);
+    const reads = r.server.requests.slice(before).filter(({ verb }) => verb === 'get');
+    expect([reads.length, r.calls(), r.events]).toEqual([5, [], []]);
     await r.stop();
   });
 
