@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { aClaim } from '../testing/builders.ts';
 import { type Claim, claimKey } from './claim.ts';
+import { annotations } from './names.ts';
 import { createOwnWrites, type OwnWrites } from './own-writes.ts';
 
 const key = claimKey(aClaim());
@@ -33,6 +34,20 @@ it('P4: given an own write and a change of the user in one, as after a relist, t
   const own = createOwnWrites();
   await write(own, '6');
   expect(isForeign(own, version('4', '1Gi'), version('6'))).toBe(true);
+});
+
+it('[resizer#88] given an own write, when a resync offers its claim, then that is foreign', async () => {
+  const own = createOwnWrites();
+  await write(own, '6');
+  expect(isForeign(own, version('6'), version('6'))).toBe(true);
+});
+
+it('[resizer#127] given an own write and a storage-resizer annotation in one, as after a relist, then it is foreign', async () => {
+  const own = createOwnWrites();
+  await write(own, '6');
+  const named = { annotations: { [annotations.storageResizer]: 'ebs.csi.aws.com' } };
+  const current = version('6');
+  expect(isForeign(own, version('4'), { ...current, metadata: { ...current.metadata, ...named } })).toBe(true);
 });
 
 it('P4: given changes during writes that overlap, then they are judged when the last one has ended', async () => {

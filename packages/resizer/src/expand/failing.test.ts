@@ -181,6 +181,15 @@ describe('a refusal', () => {
   });
 });
 
+it('[resizer#88] given a claim that this process wrote last, then a resync wakes it', async () => {
+  const r = await given((it) => it.failCalls('Internal', { times: 99 }), {
+    settings: { resyncMs: 60_000, retryIntervalStartMs: 600_000, retryIntervalMaxMs: 600_000 },
+  });
+  await r.clock.advance(70_000);
+  expect(r.calls().length).toBe(2);
+  await r.stop();
+});
+
 describe('writes that fail', () => {
   it('[resizer#82] given a conflict at the first write, then no call and no event, and the newest request is sent, P10', async () => {
     const r = await given((it) => it.overtake());
