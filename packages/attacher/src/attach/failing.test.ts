@@ -333,6 +333,18 @@ describe('an attachment that disappears', () => {
     expect([a.writes(), a.calls()]).toEqual([['patch volumeattachments va1 404'], []]);
   });
 
+  it.each([
+    { what: 'patch volumeattachments', calls: [published] },
+    { what: 'patch volumeattachments/status', calls: [published, published] },
+  ])(
+    'given an answer of 404 to $what for an attachment that is there, then the volume stays on the node, and the write is tried again',
+    async ({ what, calls }) => {
+      const a = await anAttacher({ faults: [refuse(what, { kind: 'status', point: 'before', code: 404 })] });
+      await a.clock.advance(firstRetryMs);
+      expect([a.calls(), a.attachment()?.status]).toEqual([calls, { attached: true }]);
+    },
+  );
+
   it('given an object that failed many times, when it is removed and one of the same name is created, then its first retry comes after the first delay', async () => {
     const a = await anAttacher({ seed: [anAttachment(), aVolume()] });
     await a.clock.advance(100_000);

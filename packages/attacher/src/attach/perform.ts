@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Performs the actions of the attach loop. All decisions are in `decide`. */
 import { addFinalizer, ask, type Performers, persistentVolumes, readSecret, type Step } from '@csi-sidecars/runtime';
+import { findObject } from '../find-object.ts';
 import * as messages from './messages.ts';
 import type { AttachContext, AttachLoop, AttachState, Learned } from './state.ts';
 import { publish, unpublish, unpublishOrphan } from './volume-calls.ts';
@@ -29,14 +30,12 @@ export function performers(context: AttachContext): Performers<AttachLoop> {
   };
 }
 
-/** Lists by name instead of reading by name: minimal roles allow `list`, but not `get`. */
 async function findVolume({
   client,
   action,
   signal,
 }: Step<AttachLoop, 'findVolume'>): Promise<Pick<AttachState, 'volume'>> {
-  const query = { fieldSelector: `metadata.name=${action.name}` };
-  return { volume: await ask(async () => (await client.list(persistentVolumes, query, { signal })).items[0]) };
+  return { volume: await ask(() => findObject({ client, signal }, persistentVolumes, action.name)) };
 }
 
 /** Attachments of one volume to several nodes at once share one request. */

@@ -9,7 +9,6 @@ import {
   addedFinalizer,
   attempt,
   type Attempt,
-  ignoreNotFound,
   type LoopPorts,
   type Patch,
   removedFinalizer,
@@ -20,6 +19,7 @@ import {
   type WriteOptions,
 } from '@csi-sidecars/runtime';
 import { attachmentKey, finalizersOf } from '../attachment.ts';
+import { ignoreGone } from '../find-object.ts';
 import { annotations } from '../names.ts';
 import { toStatusMessage } from './messages.ts';
 import type { AttachContext, AttachLoop } from './state.ts';
@@ -90,7 +90,7 @@ interface AttachmentPatch {
   readonly options?: WriteOptions;
 }
 
-/** A missing object is not an error: there is nothing left to update. The cache may still show it, and is made to drop it. */
+/** An object that is gone is not an error: there is nothing left to update. The cache may still show it, and is made to drop it. */
 function write(
   { memory, finalizer }: AttachContext,
   { client, clock, caches, signal }: Writing,
@@ -99,7 +99,9 @@ function write(
   const key = attachmentKey(attachment);
   const target = { resource: volumeAttachments, ref: { name: key } };
   return attempt(async () => {
-    const patched = await client.patch(target, patch, { ...options, signal }).catch(ignoreNotFound);
+    const patched = await client
+      .patch(target, patch, { ...options, signal })
+      .catch((refusal: unknown) => ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }));
     caches.attachments.remember(patched ?? ended(attachment, clock.nowMs()));
     // Our finalizer on the object records from now on that the volume may be on the node.
     if (patched !== undefined && finalizersOf(patched).includes(finalizer)) memory.publications.delete(key);
