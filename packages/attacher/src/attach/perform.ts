@@ -5,7 +5,7 @@ import { findObject } from '../find-object.ts';
 import * as messages from './messages.ts';
 import type { AttachContext, AttachLoop, AttachState, Learned } from './state.ts';
 import { publish, unpublish, unpublishOrphan } from './volume-calls.ts';
-import { mark, release, report, saveAttached, saveDetached } from './write-attachment.ts';
+import { confirm, mark, release, report, saveAttached, saveDetached } from './write-attachment.ts';
 
 export function performers(context: AttachContext): Performers<AttachLoop> {
   return {
@@ -13,6 +13,7 @@ export function performers(context: AttachContext): Performers<AttachLoop> {
     addVolumeFinalizer: (step) => addVolumeFinalizer(context, step),
     readSecrets,
     mark: async (step) => ({ marked: await mark(context, step) }),
+    confirm: async (step) => ({ confirmed: await confirm(context, step) }),
     publish: (step) => publish(context, step),
     saveAttached: async (step) => ({ attachedSaved: await saveAttached(context, step) }),
     unpublish: (step) => unpublish(context, step),

@@ -19,7 +19,7 @@ import {
   type WriteOptions,
 } from '@csi-sidecars/runtime';
 import { attachmentKey, finalizersOf } from '../attachment.ts';
-import { ignoreGone } from '../find-object.ts';
+import { findObject, ignoreGone } from '../find-object.ts';
 import { annotations } from '../names.ts';
 import { toStatusMessage } from './messages.ts';
 import type { AttachContext, AttachLoop } from './state.ts';
@@ -58,6 +58,18 @@ export function release(context: AttachContext, step: Step<AttachLoop, 'release'
 export function saveDetached(context: AttachContext, step: Step<AttachLoop, 'saveDetached'>): Promise<Attempt> {
   const status = { attached: false, attachmentMetadata: null, detachError: null };
   return writeStatus(context, step, { attachment: step.action.attachment, status });
+}
+
+/** Reads the attachment. If it is gone, the cache is made to drop it; if another one has its name, that one is left to the next run. */
+export async function confirm(
+  { memory }: AttachContext,
+  { client, clock, caches, key, action: { attachment }, signal }: Step<AttachLoop, 'confirm'>,
+): Promise<Attempt> {
+  return attempt(async () => {
+    const found = await findObject({ client, signal }, volumeAttachments, key);
+    caches.attachments.remember(found ?? ended(attachment, clock.nowMs()));
+    if (found !== undefined) memory.confirmed.set(key, found.metadata?.uid);
+  });
 }
 
 /** If the error cannot be written, that is only logged: the original error still decides the retry. */
@@ -101,8 +113,11 @@ function write(
   return attempt(async () => {
     const patched = await client
       .patch(target, patch, { ...options, signal })
-      .catch((refusal: unknown) => ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }));
+      .catch((refusal: unknown) =>
+        ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+      );
     caches.attachments.remember(patched ?? ended(attachment, clock.nowMs()));
+    if (patched !== undefined) memory.confirmed.set(key, patched.metadata?.uid);
     // Our finalizer on the object records from now on that the volume may be on the node.
     if (patched !== undefined && finalizersOf(patched).includes(finalizer)) memory.publications.delete(key);
   });
