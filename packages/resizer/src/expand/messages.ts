@@ -14,6 +14,10 @@ export const needsNode: RecordedEvent = normal(
 export const finished: RecordedEvent = normal('VolumeResizeSuccessful', 'Resize volume succeeded'); // E24
 export const failed = (message: string): RecordedEvent => ({ type: 'Warning', reason: 'VolumeResizeFailed', message });
 
+/** A log message. Only an API server without resize statuses leaves a claim in this state. */
+export const oldServer =
+  'external-resizer may be running with older version of kubernetes api-server, please upgrade to k8s version 1.32'; // S10
+
 export const pendingOnNode = 'Waiting for user to (re-)start a pod to finish file system resize of volume on node.';
 
 export interface Names {
