@@ -16,6 +16,8 @@ export interface OwnWrites {
   record(key: ClaimKey, write: () => Promise<Claim>): Promise<Claim>;
   /** Calls `onForeign` unless the change is an own write and nothing else. */
   judge(change: Change<Claim>, onForeign: () => void): void;
+  /** The loop has written this claim, so that its cache is not behind what an earlier process left. */
+  hasWritten(key: ClaimKey): boolean;
   forget(key: ClaimKey): void;
 }
 
@@ -67,6 +69,7 @@ export function createOwnWrites(): OwnWrites {
       if (pending === undefined) judgeNow(change, onForeign);
       else pending.judgements.push(() => judgeNow(change, onForeign));
     },
+    hasWritten: (key) => versions.has(key),
     forget: (key) => void versions.delete(key),
   };
 }

@@ -54,7 +54,7 @@ interface Row {
 
 const check = ({ state, driver = aDriver(), features = {}, then }: Row): void => {
   const context = { driver, settings: someSettings({ features }) };
-  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isUsed: false };
+  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isWritten: true, isUsed: false };
   const attempt: Partial<ExpandState> = { turn: 'taken', target: sizeOf('2Gi'), marked: 'done', isAnnounced: true };
   expect(decide({ ...observed, ...nothingLearned, ...attempt, ...state }, context)).toEqual(then);
 };

@@ -47,7 +47,7 @@ interface Row {
 
 const check = ({ state, driver = aDriver(), features = {}, then }: Row): void => {
   const context = { driver, settings: someSettings({ features }) };
-  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isUsed: false };
+  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isWritten: true, isUsed: false };
   expect(decide({ ...observed, ...nothingLearned, ...state }, context)).toEqual(then);
 };
 const legacy = { recovery: false };
@@ -219,6 +219,12 @@ describe('an attempt up to the call', () => {
       given: 'another attempt that the claim does not show',
       state: { claim: tooLarge, turn: 'taken' },
       then: { row: 'E10', kind: 'mark', claim: tooLarge, target: sizeOf('2Gi'), status: 'same' },
+    },
+    {
+      id: '[resizer#E10]',
+      given: 'the first attempt of a process for a claim that shows it',
+      state: { claim: resizing, turn: 'taken', isWritten: false },
+      then: { row: 'E10', kind: 'mark', claim: resizing, target: sizeOf('2Gi'), status: 'same' },
     },
     {
       id: '[resizer#E10, 61]',

@@ -81,7 +81,7 @@ function decideExpansion(s: ExpandState, pair: Pair, context: DecideContext): Ac
     return conclude('E9', retry(new Error(message, { cause: s.marked.failure })));
   }
   const status: Marking = isLegacy ? 'legacy' : isRepeated ? 'same' : 'new';
-  if (s.marked === 'untried' && needsMark(claim, status)) return { row: 'E10', kind: 'mark', claim, target, status };
+  if (s.marked === 'untried' && needsMark(s, claim, status)) return { row: 'E10', kind: 'mark', claim, target, status };
   return decideCall(s, pair, { ...context, target });
 }
 
@@ -113,9 +113,12 @@ function isSameTarget(claim: Claim, target: Quantity): boolean {
   return allocated !== undefined && isSame(allocated, target);
 }
 
-/** A repeated expansion has nothing to write when the claim shows it already. */
-function needsMark(claim: Claim, status: Marking): boolean {
-  if (status === 'new' || !hasCondition(claim, 'Resizing')) return true;
+/**
+ * A repeated expansion has nothing to write when the claim shows it already. The first write of a process confirms the claim: the
+ * expansion that the cache shows may have ended, and the result of a call would undo what kubelet wrote.
+ */
+function needsMark({ isWritten }: ExpandState, claim: Claim, status: Marking): boolean {
+  if (!isWritten || status === 'new' || !hasCondition(claim, 'Resizing')) return true;
   return status === 'legacy'
     ? resizeConditions.some((type) => type !== 'Resizing' && hasCondition(claim, type))
     : annotationOf(claim, annotations.nodeExpansionNotRequired) !== undefined;
