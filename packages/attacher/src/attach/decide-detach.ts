@@ -37,7 +37,7 @@ function decideUnpublish(s: AttachState, attachment: VolumeAttachment): Action {
   if (isFailed(s.confirmed)) {
     return fail('D8', s, { attachment, message: messages.notConfirmed(s.confirmed.failure).message });
   }
-  if (!s.isConfirmed) return s.confirmed === 'done' ? conclude('D8', busy) : { row: 'D8', kind: 'confirm', attachment };
+  if (!s.isConfirmed) return s.confirmed === 'done' ? conclude('D8', busy) : { row: 'D8', kind: 'confirm' };
   if (s.isBusy) return conclude('D8', busy);
   if (isFailed(s.unpublished)) return fail('D8', s, { attachment, message: s.unpublished.failure.message });
   const secrets = s.secrets === 'unasked' ? undefined : s.secrets.value;

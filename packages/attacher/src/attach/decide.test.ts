@@ -250,7 +250,7 @@ describe('an attachment that is not being deleted', () => {
       given: 'our finalizer and the node id of an earlier run',
       attachment: marked,
       state: { isConfirmed: false },
-      then: { row: 'A11', kind: 'confirm', attachment: marked },
+      then: { row: 'A11', kind: 'confirm' },
     },
     {
       id: '[attacher#A11]',
@@ -261,7 +261,7 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A11]',
-      given: 'an attachment that was read, in a cache that shows another one',
+      given: 'an attachment that is gone, in a cache that still shows it',
       attachment: marked,
       state: { isConfirmed: false, confirmed: 'done' },
       then: concludes('A11', busy),
@@ -500,7 +500,7 @@ describe('an attachment that is being deleted', () => {
       given: 'an attachment of an earlier run',
       attachment,
       state: { isConfirmed: false },
-      then: { row: 'D8', kind: 'confirm', attachment },
+      then: { row: 'D8', kind: 'confirm' },
     },
     {
       id: '[attacher#D8]',
@@ -511,7 +511,7 @@ describe('an attachment that is being deleted', () => {
     },
     {
       id: '[attacher#D8]',
-      given: 'an attachment that was read, in a cache that shows another one',
+      given: 'an attachment that is gone, in a cache that still shows it',
       attachment,
       state: { isConfirmed: false, confirmed: 'done' },
       then: concludes('D8', busy),

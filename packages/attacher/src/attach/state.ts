@@ -121,7 +121,7 @@ export type Action = { readonly row: string } & (
   | { readonly kind: 'addVolumeFinalizer'; readonly volume: PersistentVolume }
   | { readonly kind: 'readSecrets'; readonly reference: SecretReference }
   | { readonly kind: 'mark'; readonly attachment: VolumeAttachment; readonly nodeId: string }
-  | { readonly kind: 'confirm'; readonly attachment: VolumeAttachment }
+  | { readonly kind: 'confirm' }
   | {
       readonly kind: 'publish';
       readonly attachment: VolumeAttachment;

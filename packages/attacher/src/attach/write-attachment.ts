@@ -60,15 +60,16 @@ export function saveDetached(context: AttachContext, step: Step<AttachLoop, 'sav
   return writeStatus(context, step, { attachment: step.action.attachment, status });
 }
 
-/** Reads the attachment. If it is gone, the cache is made to drop it; if another one has its name, that one is left to the next run. */
+/** Reads the attachment. If another one has its name, that one is left to the next run. */
 export async function confirm(
   { memory }: AttachContext,
-  { client, clock, caches, key, action: { attachment }, signal }: Step<AttachLoop, 'confirm'>,
+  { client, caches, key, signal }: Step<AttachLoop, 'confirm'>,
 ): Promise<Attempt> {
   return attempt(async () => {
     const found = await findObject({ client, signal }, volumeAttachments, key);
-    caches.attachments.remember(found ?? ended(attachment, clock.nowMs()));
-    if (found !== undefined) memory.confirmed.set(key, found.metadata?.uid);
+    if (found === undefined) return;
+    caches.attachments.remember(found);
+    memory.confirmed.set(key, found.metadata?.uid);
   });
 }
 
