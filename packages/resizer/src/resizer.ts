@@ -45,16 +45,15 @@ function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): reado
     settings,
     events,
     turns,
-    ownWrites: createOwnWrites(),
     openCalls: createOpenCalls(deps),
   };
   const loops: Loop[] = [];
   if (driver.expansion !== 'none') {
-    loops.push(expandLoop({ ...shared, memory: createClaimMemory() }, watched, clock));
+    loops.push(expandLoop({ ...shared, memory: createClaimMemory(), ownWrites: createOwnWrites() }, watched, clock));
   }
   if (canModify(driver) && settings.features.volumeAttributesClass) {
     const classes = { ...watched, classes: watchedClasses() };
-    loops.push(modifyLoop({ ...shared, memory: createClaimMemory() }, classes, clock));
+    loops.push(modifyLoop({ ...shared, memory: createClaimMemory(), ownWrites: createOwnWrites() }, classes, clock));
   }
   return loops;
 }
