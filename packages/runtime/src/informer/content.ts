@@ -87,8 +87,8 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     }
   };
 
-  const notifyDeletion = (key: ObjectKey, object: T, how: 'observed' | 'inferred'): void => {
-    deliver({ kind: 'delete', deletion: { key, object, observed: how === 'observed' } });
+  const notifyDeletion = (key: ObjectKey, object: T, how: 'observed' | 'inferred', stored: T | undefined): void => {
+    deliver({ kind: 'delete', deletion: { key, object, observed: how === 'observed', stored } });
   };
   const notifyChange = (previous: T | undefined, current: T): void => {
     if (previous === undefined) deliver({ kind: 'add', object: current, isInInitialList: !hasSynced });
@@ -102,15 +102,16 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     if (previous === undefined || isSameObject(previous, current)) {
       notifyChange(previous, current);
     } else {
-      notifyDeletion(key, previous, 'inferred');
+      notifyDeletion(key, previous, 'inferred', previous);
       notifyChange(undefined, current);
     }
   };
 
   const unset = (key: ObjectKey, final: T | undefined): void => {
-    const last = final ?? store.objects.get(key);
+    const stored = store.objects.get(key);
+    const last = final ?? stored;
     store.delete(key);
-    if (last !== undefined) notifyDeletion(key, last, 'observed');
+    if (last !== undefined) notifyDeletion(key, last, 'observed', stored);
   };
 
   const applyNow = ({ type, object }: Change): void => {
@@ -133,7 +134,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     const budget = createBudget(clock);
     for (const [key, object] of deleted) {
       if (deps.stopped()) return;
-      notifyDeletion(key, object, 'inferred');
+      notifyDeletion(key, object, 'inferred', object);
       await budget.spend();
     }
     for (const { previous, current } of changed) {
