@@ -83,7 +83,11 @@ function identityOf({ clock, random, name }: Context): string {
 /** Events wait a moment, so that on a busy API server the PersistentVolume is written first. */
 const eventDelayMs = 40;
 
-function provisioning(context: Context, driver: DriverInfo, settings: ProvisionerSettings): PreparedController['assemble'] {
+function provisioning(
+  context: Context,
+  driver: DriverInfo,
+  settings: ProvisionerSettings,
+): PreparedController['assemble'] {
   const { channel, host, name } = context;
   return (ports) => {
     const recorderOf = (component: string): EventRecorder =>

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-snapshotter as a list of loops over shared caches. Knows no process, no flags, no socket. */
 import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
-import { type Controller, type ControllerPorts, createController, type EventRecorder, runTogether } from '@csi-sidecars/runtime';
+import {
+  type Controller,
+  type ControllerPorts,
+  createController,
+  type EventRecorder,
+  runTogether,
+} from '@csi-sidecars/runtime';
 import { snapshotKind } from './content/kind.ts';
 import { snapshotLoop } from './content/loop.ts';
 import { groupSnapshotKind } from './group-content/kind.ts';

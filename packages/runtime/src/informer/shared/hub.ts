@@ -101,10 +101,7 @@ interface Used {
   readonly from: Collection;
 }
 
-function createFactory(
-  owner: string,
-  sharedFor: (options: InformerOptions<KubeObject>) => Used,
-): InformerFactory {
+function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeObject>) => Used): InformerFactory {
   const views = new Map<string, View<KubeObject>>();
   const used = new Map<Shared, Collection>();
   let hasEnded = false;
