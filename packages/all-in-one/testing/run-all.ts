@@ -8,6 +8,7 @@ import { type DrivenOptions, type DrivenProgram, fakeHost, runOverDriver } from 
 import type { VolumeSnapshotClass, VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { snapshotTypes } from '@csi-sidecars/volume/testing';
 import { runAll } from '../src/all/run.ts';
+import type { Sidecars } from '../src/all/sidecars.ts';
 
 export const driverName = 'test.csi.example.com';
 export const four = '--controllers=attacher,provisioner,resizer,snapshotter';
@@ -36,14 +37,21 @@ export const healthy: Handlers = {
 
 export interface AllOptions extends Partial<DrivenOptions> {
   readonly args?: readonly string[];
+  readonly sidecars?: Sidecars;
 }
 
 export function runCombined({
   handlers = {},
   types = snapshotTypes,
+  sidecars,
   ...options
 }: AllOptions = {}): Promise<DrivenProgram> {
-  return runOverDriver((deps) => runAll({ ...deps, files: systemSocketFiles(), platform: 'unix' }), {
+  const own = {
+    files: systemSocketFiles(),
+    platform: 'unix',
+    ...(sidecars === undefined ? {} : { sidecars }),
+  } as const;
+  return runOverDriver((deps) => runAll({ ...deps, ...own }), {
     ...options,
     types,
     handlers: { ...healthy, ...handlers },

@@ -5,7 +5,7 @@ import { ExitError, exitCodes, type GateSettings, type StandardValues, type Star
 import { type ProgramValues, prefixedFlagsOf, valuesOf } from './command-line.ts';
 import type { OwnValues } from './own-flags.ts';
 import { type ControllerName, controllerNames, isSidecar, type SidecarName } from './programs.ts';
-import { type AnySidecar, sidecars } from './sidecars.ts';
+import { type AnySidecar, type Sidecars, sidecars } from './sidecars.ts';
 
 /** The flags of the process that are read by name; those of controllers are read through their programs. */
 export interface AllValues extends OwnValues, StandardValues {
@@ -28,7 +28,7 @@ export interface Plan {
 }
 
 /** Throws an ExitError. */
-export function planOf(started: StartedAll): Plan {
+export function planOf(started: StartedAll, programs: Sidecars = sidecars): Plan {
   const { values, given, log } = started;
   const controllers = readControllers(values.controllers);
   if (values['http-endpoint'] !== '' && values['metrics-address'] !== '') {
@@ -39,7 +39,9 @@ export function planOf(started: StartedAll): Plan {
   if (onFailure !== 'restart' && onFailure !== 'exit') {
     throw refusal(`--controller-failure must be restart or exit, not ${JSON.stringify(onFailure)}`);
   }
-  const planned = controllerNames.filter(isSidecar).flatMap((name) => planSidecar(name, started, controllers) ?? []);
+  const planned = controllerNames
+    .filter(isSidecar)
+    .flatMap((name) => planSidecar({ name, sidecar: programs[name] }, started, controllers) ?? []);
   logUnused(log, controllers, given);
   return { controllers, sidecars: planned, onFailure, shutdownTimeoutMs: values['shutdown-timeout'] };
 }
@@ -60,13 +62,12 @@ export function readControllers(list: string): readonly ControllerName[] {
 
 /** The settings of one that is not enabled are checked if any of them was given by its prefixed name. */
 function planSidecar(
-  name: SidecarName,
+  { name, sidecar }: Pick<PlannedSidecar, 'name' | 'sidecar'>,
   { values, given }: StartedAll,
   controllers: readonly ControllerName[],
 ): PlannedSidecar | undefined {
   const isEnabled = controllers.includes(name);
   if (!isEnabled && prefixedFlagsOf(name, given).length === 0) return undefined;
-  const sidecar = sidecars[name];
   const own = valuesOf(name, values as unknown as Readonly<Record<string, unknown>>, given);
   const refused = sidecar.refused(own.values);
   if (refused !== undefined) throw refusal(withNames(refused, own));

@@ -6,6 +6,7 @@ import {
   leases,
   persistentVolumeClaims,
   persistentVolumes,
+  runTogether,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { freePort, settle } from '@csi-sidecars/runtime/testing';
@@ -18,12 +19,13 @@ import {
   capabilities,
   four,
   growing,
+  healthy,
   runCombined,
-  snapshotting,
   storageClass,
   waitingClaim,
   workForAll,
 } from '../../testing/run-all.ts';
+import { type AnySidecar, sidecars as sidecarsOfRepository } from './sidecars.ts';
 
 const sidecars = ['attacher', 'provisioner', 'resizer', 'snapshotter'] as const;
 const leaseNames = {
@@ -40,6 +42,10 @@ const leaseOf = ({ host }: DrivenProgram, name: Name): Lease | undefined =>
   host.server.objects.get(leases, { namespace: 'ns', name: leaseNames[name] });
 const holders = (program: DrivenProgram): readonly string[] =>
   sidecars.filter((name) => (leaseOf(program, name)?.spec?.holderIdentity ?? '') !== '');
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
 
 /** What of the work of each controller is done. */
 function done({ host: { server } }: DrivenProgram): readonly Name[] {
@@ -303,36 +309,59 @@ describe('leases', () => {
 
 describe('failures', () => {
   it('[all-in-one#21] given a fault in the loops of one controller, then its calls are awaited, its lease is released, and it alone starts again after 1 s', async () => {
-    let answer: (() => void) | undefined;
+    const answers: (() => void)[] = [];
     const handlers: Handlers = {
       '/csi.v1.Controller/CreateSnapshot': () =>
         new Promise((resolve) => {
-          answer = () => resolve({ snapshot: { snapshot_id: 's', ready_to_use: true } });
+          answers.push(() => resolve({ snapshot: { snapshot_id: 's', ready_to_use: true } }));
         }),
     };
-    await using program = await runCombined({ handlers, args: [four, ...elected], seed: workForAll() });
-    await eventually(program, () => done(program).length === 3 && answer !== undefined);
-    const { server, clock } = program.host;
-    // An object for which an index of the snapshotter throws: no API server would accept it.
-    const [, content] = snapshotting();
-    server.seed({
-      ...content!,
-      metadata: { name: 'broken', uid: 'uid-broken' },
-      spec: {
-        driver: 'test.csi.example.com',
-        get volumeSnapshotClassName() {
-          throw new Error('broken');
-        },
+    const fault = Promise.withResolvers<never>();
+    fault.promise.catch(() => undefined);
+    let terms = 0;
+    const faulty: AnySidecar = {
+      ...sidecarsOfRepository.snapshotter,
+      prepare: async (context) => {
+        const prepared = await sidecarsOfRepository.snapshotter.prepare(context);
+        const assemble: typeof prepared.assemble = (ports) => {
+          const controller = prepared.assemble(ports);
+          const breaks = (): Promise<void> => {
+            terms += 1;
+            return terms === 1 ? fault.promise : new Promise(() => undefined);
+          };
+          const run = (signal: AbortSignal): Promise<void> =>
+            runTogether([(stop) => controller.run(stop), (stop) => Promise.race([breaks(), aborted(stop)])], signal);
+          return { ...controller, run };
+        };
+        return { ...prepared, assemble };
       },
-    } as never);
-    await eventually(
-      program,
-      () => linesOf(program, 'The controller failed').length > 0 || server.requests.length > 0,
-      1,
-    ).catch(() => undefined);
-    answer?.();
-    await eventually(program, () => done(program).length === 4);
-    expect(clock.monotonicMs()).toBeGreaterThan(0);
+    };
+    await using program = await runCombined({
+      handlers,
+      sidecars: { ...sidecarsOfRepository, snapshotter: faulty },
+      args: [four, ...elected],
+      seed: workForAll(),
+    });
+    await eventually(program, () => done(program).length === 3 && answers.length === 1);
+    fault.reject(new Error('a defect'));
+    await pass(program, 3);
+    // The call is under way: nothing else may work for the driver under this lease.
+    expect([terms, holders(program)]).toEqual([1, sidecars]);
+    const { clock } = program.host;
+    answers[0]?.();
+    await vi.waitFor(() => expect(done(program)).toEqual(sidecars));
+    await vi.waitFor(() => expect(leaseOf(program, 'snapshotter')?.spec?.holderIdentity).toBe(''));
+    const releasedAtMs = clock.monotonicMs();
+    expect(holders(program)).toEqual(['attacher', 'provisioner', 'resizer']);
+    await eventually(program, () => terms === 2, 5);
+    expect(clock.monotonicMs() - releasedAtMs).toBe(1_000);
+    expect(leaseOf(program, 'snapshotter')?.spec?.holderIdentity).toBe('pod-1');
+    expect(linesOf(program, 'The controller failed and starts again')).toEqual([
+      expect.stringMatching(/a defect.*controller="snapshotter"/),
+    ]);
+    // One term of the others.
+    const transitions = sidecars.map((name) => leaseOf(program, name)?.spec?.leaseTransitions);
+    expect(transitions.slice(0, 3)).toEqual([0, 0, 0]);
   });
 
   it('given --controller-failure=exit, then the first failure drains the others and ends the process with 1', async () => {
@@ -379,7 +408,6 @@ describe('the driver', () => {
     await pass(program, 60);
     expect(holders(program)).toEqual([]);
     isUp = true;
-    const { healthy } = await import('../../testing/run-all.ts');
     const calls: string[] = [];
     const again = await serveCsi(
       Object.fromEntries(
@@ -408,7 +436,6 @@ describe('the driver', () => {
     await eventually(program, () => linesOf(program, 'Caches are synced').length === 1);
     program.driver.stop();
     await eventually(program, () => linesOf(program, 'Lost connection').length === 1);
-    const { healthy } = await import('../../testing/run-all.ts');
     const again = await serveCsi(
       { ...healthy, '/csi.v1.Identity/GetPluginInfo': () => ({ name: 'other.csi.example.com' }) },
       program.driver.path,

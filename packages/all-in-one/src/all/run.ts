@@ -42,6 +42,7 @@ import { openSession } from './driver-session.ts';
 import { type NodeParts, type NodeRun, planLivenessprobe, planRegistrar } from './node-run.ts';
 import { type AllValues, type Plan, type PlannedSidecar, planOf, type StartedAll } from './plan.ts';
 import { runSidecarOnce, type SidecarParts } from './sidecar-run.ts';
+import type { Sidecars } from './sidecars.ts';
 import { createStates, type States } from './states.ts';
 import type { RunEnd } from './supervision.ts';
 import { type ProcessFault, supervise, type SuperviseDeps, type Supervised } from './supervise.ts';
@@ -49,6 +50,8 @@ import { type ProcessFault, supervise, type SuperviseDeps, type Supervised } fro
 export interface AllDeps extends ProgramDeps {
   readonly files: SocketFiles;
   readonly platform: Platform;
+  /** Default: those of this repository. */
+  readonly sidecars?: Sidecars;
 }
 
 export const allProgram: ProgramFlags<AllValues, string> = {
@@ -68,7 +71,7 @@ export function runAll({ host, lifecycle, ...node }: AllDeps): Promise<number> {
   const deps = { host: { ...host, argv0: allProgram.name }, lifecycle };
   const start = { order: ['version', 'gates'] } as const;
   return runProgram(deps, { program: allProgram, start }, async (started) => {
-    const plan = planOf(started);
+    const plan = planOf(started, node.sidecars);
     const { shutdownTimeoutMs } = plan;
     lifecycle.configure({ onSignal: 'drain', drainMs: shutdownTimeoutMs + drainToleranceMs });
     await using stack = new AsyncDisposableStack();

@@ -37,7 +37,9 @@ function erased<V extends SidecarValues, G extends string>(sidecar: SidecarProgr
   };
 }
 
-export const sidecars: Readonly<Record<SidecarName, AnySidecar>> = {
+export type Sidecars = Readonly<Record<SidecarName, AnySidecar>>;
+
+export const sidecars: Sidecars = {
   attacher: erased(attacherSidecar),
   provisioner: erased(provisionerSidecar),
   resizer: erased(resizerSidecar),

@@ -255,31 +255,35 @@ describe('the life of an informer', () => {
     await one.shutdown();
   });
 
-  it('given an index function that throws, then all who read the informer hear of it, and the next one gets a new informer', async () => {
-    const { hub, server } = setUp();
+  it('given an index function that throws, then its reader fails alone, and gets an informer of its own next time', async () => {
+    const { hub, server, watches } = setUp();
     server.seed(aVolume('a', 'd', { mine: 'yes' }));
+    const options = ofDriver('d', 'capacity');
     const broken: InformerOptions<PersistentVolume> = {
-      ...ofDriver('d', 'capacity'),
+      ...options,
       indexers: {
         broken: () => {
           throw new Error('wrong index');
         },
       },
     };
-    hub.announce([broken, labelled] as never);
+    hub.announce([options, labelled] as never);
     const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
     one.informer(broken);
-    two.informer(labelled);
-    const ends = await Promise.allSettled([
-      one.start(new AbortController().signal),
-      two.start(new AbortController().signal),
-    ]);
-    expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    const again = hub.factoryFor('two');
-    const informer = again.informer(labelled);
+    const other = two.informer(labelled);
+    const failing = one.start(new AbortController().signal);
+    const following = two.start(new AbortController().signal);
+    await expect(failing).rejects.toThrow('index function "one/broken" failed');
+    await until(() => other.hasSynced);
+    expect(other.lister.size).toBe(1);
+    await one.shutdown();
+    const again = hub.factoryFor('one');
+    const informer = again.informer(options);
     void again.start(new AbortController().signal);
     await until(() => informer.hasSynced);
-    expect(informer.lister.size).toBe(1);
-    await Promise.all([one.shutdown(), two.shutdown(), again.shutdown()]);
+    expect([informer.lister.size, watches().length, server.openWatches()]).toEqual([1, 2, 2]);
+    await Promise.all([two.shutdown(), again.shutdown()]);
+    await following;
+    expect(server.openWatches()).toBe(0);
   });
 });

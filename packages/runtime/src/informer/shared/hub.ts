@@ -5,7 +5,7 @@
  *
  * An informer begins with the first controller that runs and reads it, and ends with the last one; then its content is dropped. What
  * any controller will read is announced before, because an informer cannot keep more than it was made for: a reader that was not
- * announced, or came after its informer had begun, gets a second one.
+ * announced, or came after its informer had begun, gets a second one. A reader whose index function throws fails alone.
  */
 import type { KubeObject } from '../../api/objects.ts';
 import { createInformer, type InformerDeps, type InformerOptions } from '../create-informer.ts';
@@ -41,6 +41,8 @@ interface Shared {
   readonly lifetime: AbortController;
   running: Promise<void> | undefined;
   users: number;
+  /** Owners whose indexes are incomplete, because one of their functions has thrown. */
+  readonly failedFor: Set<string>;
 }
 
 export function createInformerHub(deps: InformerDeps): InformerHub {
@@ -62,10 +64,12 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
     return collection;
   };
 
-  const sharedFor = (options: InformerOptions<KubeObject>): { readonly shared: Shared; readonly from: Collection } => {
+  const sharedFor = (options: InformerOptions<KubeObject>, owner: string): Used => {
     const from = announce(options);
     const id = readerId(options);
-    for (const shared of from.informers) if (shared.places.has(id)) return { shared, from };
+    for (const shared of from.informers) {
+      if (shared.places.has(id) && !shared.failedFor.has(owner)) return { shared, from };
+    }
     const isFirst = from.informers.size === 0 && from.readers.size <= mostTransforms;
     const readers = isFirst ? [...from.readers] : [...from.readers].filter(([reader]) => reader === id);
     const shared = create(options, readers);
@@ -85,6 +89,7 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
       lifetime: new AbortController(),
       running: undefined,
       users: 0,
+      failedFor: new Set(),
     };
   };
 
@@ -92,7 +97,7 @@ export function createInformerHub(deps: InformerDeps): InformerHub {
     announce: (all) => {
       for (const options of all) announce(options);
     },
-    factoryFor: (owner) => createFactory(owner, sharedFor),
+    factoryFor: (owner) => createFactory(owner, (options) => sharedFor(options, owner)),
   };
 }
 
@@ -104,6 +109,9 @@ interface Used {
 function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeObject>) => Used): InformerFactory {
   const views = new Map<string, View<KubeObject>>();
   const used = new Map<Shared, Collection>();
+  const defect = Promise.withResolvers<never>();
+  // Whoever starts the factory hears of it; before that nothing can fail.
+  defect.promise.catch(() => undefined);
   let hasEnded = false;
 
   const refuseAfterEnd = (): void => {
@@ -120,7 +128,16 @@ function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeO
     const isKept =
       shared.places.size === 1 ? () => true : (object: KubeObject) => (keepersOf(object) & (1 << place)) !== 0;
     const { indexers, resyncMs } = options;
-    return createView(shared.informer, { owner, isKept, ...(indexers && { indexers }), ...(resyncMs && { resyncMs }) });
+    return createView(shared.informer, {
+      owner,
+      isKept,
+      onDefect: (error) => {
+        shared.failedFor.add(owner);
+        defect.reject(error);
+      },
+      ...(indexers && { indexers }),
+      ...(resyncMs && { resyncMs }),
+    });
   };
 
   const run = async (shared: Shared, from: Collection): Promise<void> => {
@@ -144,7 +161,8 @@ function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeO
     },
     async start() {
       refuseAfterEnd();
-      await Promise.all([...used].map(([shared, from]) => (shared.running ??= run(shared, from))));
+      const running = [...used].map(([shared, from]) => (shared.running ??= run(shared, from)));
+      await Promise.race([Promise.all(running), defect.promise]);
     },
     async waitForSync(signal) {
       const synced = await Promise.all([...used.keys()].map(({ informer }) => informer.whenSynced(signal)));

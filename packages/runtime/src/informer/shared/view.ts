@@ -12,6 +12,8 @@ export interface ViewOptions<T extends KubeObject> extends Pick<InformerOptions<
   /** Indexes of several readers may have the same name. */
   readonly owner: string;
   readonly isKept: (object: T) => boolean;
+  /** An index function has thrown. The others who read the informer have no part in it. */
+  readonly onDefect: (error: unknown) => void;
 }
 
 export interface View<T extends KubeObject> extends Informer<T> {
@@ -23,7 +25,7 @@ export interface View<T extends KubeObject> extends Informer<T> {
 const indexesOf = new WeakMap<object, Set<string>>();
 
 export function createView<T extends KubeObject>(informer: Informer<T>, options: ViewOptions<T>): View<T> {
-  const { owner, isKept, resyncMs = 0, indexers = {} } = options;
+  const { owner, isKept, onDefect, resyncMs = 0, indexers = {} } = options;
   const registrations = new Set<HandlerRegistration>();
   const known = indexesOf.get(informer) ?? new Set();
   indexesOf.set(informer, known);
@@ -33,7 +35,16 @@ export function createView<T extends KubeObject>(informer: Informer<T>, options:
       const own = ownName(owner, name);
       // An earlier view of the same reader, with the same functions.
       if (known.has(own)) continue;
-      informer.addIndexers({ [own]: (object) => (isKept(object) ? valuesOf(object) : none) });
+      const valuesIn = (object: T): readonly string[] => {
+        if (!isKept(object)) return none;
+        try {
+          return valuesOf(object);
+        } catch (cause) {
+          onDefect(new Error(`index function "${own}" failed`, { cause }));
+          return none;
+        }
+      };
+      informer.addIndexers({ [own]: valuesIn });
       known.add(own);
     }
   };
