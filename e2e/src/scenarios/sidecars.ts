@@ -79,7 +79,7 @@ export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
 };
 
 /** What the combined program runs here. */
-const combined: readonly RbacSubject[] = [
+export const combinedSubjects: readonly RbacSubject[] = [
   'external-provisioner',
   'external-attacher',
   'external-resizer',
@@ -99,7 +99,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
   const rightsOf = (name: StartableName): readonly RbacObject[] => {
     const placement = { namespace, driverName };
     return name === 'csi-sidecars'
-      ? combinedRbac(testRun.rbac, { account: name, of: combined }, placement)
+      ? combinedRbac(testRun.rbac, { account: name, of: combinedSubjects }, placement)
       : rbacObjects({ profile: testRun.rbac, subject: subjects[name] }, placement);
   };
   const accountFor = (name: StartableName): Promise<ServiceAccountRef> => {
