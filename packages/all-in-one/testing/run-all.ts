@@ -59,17 +59,25 @@ export function runCombined({
 }
 
 /** A command line that ends by itself: its exit code, and what it printed. */
-export async function refusedCommandLine(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+export async function refusedCommandLine(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
   const host = fakeHost({ args, env });
   const code = await runAll({ host, lifecycle: host.lifecycle, files: systemSocketFiles(), platform: 'unix' });
-  const lines = host.logged().trimEnd().split('\n');
-  return {
-    code,
-    printed: host.printed(),
-    last: lines.at(-1) ?? '',
-    logged: host.logged(),
-    connections: host.connections(),
-  };
+  const logged = host.logged();
+  const last = logged.trimEnd().split('\n').at(-1) ?? '';
+  return { code, printed: host.printed(), last, logged, connections: host.connections() };
+}
+
+export interface Ended {
+  readonly code: number;
+  readonly printed: string;
+  readonly logged: string;
+  /** The last line of the log. */
+  readonly last: string;
+  /** API connections that are open. */
+  readonly connections: number;
 }
 
 export const storageClass: StorageClass = {

@@ -174,7 +174,8 @@ function defaultFor(name: string, others: Partial<Record<ControllerName, string>
 
 /** A flag that is known, in order to be refused with a hint. */
 function refused(flag: Flag<unknown>, reason: string): Flag<unknown> {
-  return { ...flag, hidden: true, parse: () => ({ ok: false, reason }) };
+  const { shorthand: _, ...known } = flag;
+  return { ...known, hidden: true, parse: () => ({ ok: false, reason }) };
 }
 
 function refusedAmong(flag: Flag<unknown>, name: string, owners: readonly ControllerName[]): Flag<unknown> {

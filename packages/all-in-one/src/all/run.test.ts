@@ -100,6 +100,7 @@ describe('all controllers', () => {
     expect(holders(program)).toEqual(sidecars);
     expect(linesOf(program, 'controller="snapshotter"').length).toBeGreaterThan(0);
     program.host.stop();
+    await pass(program, 2);
     expect(await program.code).toBe(0);
     expect([holders(program), program.host.connections()]).toEqual([[], 0]);
   });

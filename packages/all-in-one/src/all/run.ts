@@ -349,7 +349,9 @@ function driverOptions({ plan, host, started }: Running): DriverOptions {
 /** Resolves with whether the time to end had passed before the controllers had ended. */
 async function endedInTime({ host, plan, signal }: Run, working: Promise<void>): Promise<boolean> {
   const late = Promise.withResolvers<true>();
-  const startClock = (): void => void timers.use(host.clock.timer(plan.shutdownTimeoutMs, () => late.resolve(true)));
+  const startClock = (): void => {
+    timers.use(host.clock.timer(plan.shutdownTimeoutMs, () => late.resolve(true)));
+  };
   using timers = new DisposableStack();
   if (signal.aborted) startClock();
   else signal.addEventListener('abort', startClock, { once: true });

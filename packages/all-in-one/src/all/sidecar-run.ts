@@ -6,7 +6,7 @@
  *
  * It settles when nothing of the controller runs any more.
  */
-import type { ApiClient, LeadingWork, Logger, Metrics } from '@csi-sidecars/runtime';
+import { type ApiClient, type LeadingWork, type Logger, type Metrics, OrderlyStop } from '@csi-sidecars/runtime';
 import {
   ElectionConfigError,
   type InformerHub,
@@ -18,6 +18,7 @@ import {
 import { ExitError, exitCodes, leaseOf, type ProgramHost } from '@csi-sidecars/sidecar';
 import type { Barrier } from './barrier.ts';
 import type { DriverSession } from './driver-session.ts';
+import { fenced } from './fence.ts';
 import type { PlannedSidecar, StartedAll } from './plan.ts';
 import type { States } from './states.ts';
 import type { RunEnd } from './supervision.ts';
@@ -103,11 +104,27 @@ async function work(parts: SidecarParts, shared: SharedParts): Promise<Awaited<R
   barrier.arrive(name);
   await barrier.pass(signal);
 
-  const caches = { ...ports, logger: log, metrics, env, createInformers: () => hub.factoryFor(name) };
+  const fence = fenced(client);
+  const caches = {
+    ...ports,
+    client: fence.client,
+    logger: log,
+    metrics,
+    env,
+    createInformers: () => hub.factoryFor(name),
+  };
   const leading = withCaches(caches, assemble);
   const working: LeadingWork = async (stop, gate) => {
     states.set(name, 'working');
-    await leading(stop, gate);
+    const onStop = (): void => {
+      if (!(stop.reason instanceof OrderlyStop)) fence.close();
+    };
+    stop.addEventListener('abort', onStop, { once: true });
+    try {
+      await leading(stop, gate);
+    } finally {
+      stop.removeEventListener('abort', onStop);
+    }
   };
   if (!started.values['leader-election']) {
     await working(signal, openGate);

@@ -3,6 +3,7 @@
  * A sidecar as a value: its command line, what it asks driver and API server at its start, and its controller. A process of its own
  * runs it (`runSidecarProgram`), or one that runs several of them beside each other (all-in-one).
  */
+import type { CsiChannel } from '@csi-sidecars/csi';
 import type { ControllerPorts } from '@csi-sidecars/runtime';
 import type { LeadingController } from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/program.ts';
@@ -25,7 +26,7 @@ export interface SidecarProgram<V extends SidecarValues, G extends string> exten
 
 /** What a controller has when its driver is ready. */
 export type StartContext<V, G extends string> = Omit<ControllerContext<V, G>, 'cutShort'> &
-  Pick<Driver, 'name' | 'channel'>;
+  Pick<Driver, 'name'> & { readonly channel: CsiChannel };
 
 export interface PreparedController {
   /** Upstream's lock name, e.g. `external-attacher-leader-<driver>`. */
