@@ -68,7 +68,7 @@ async function measureAll(options: Options): Promise<void> {
     await prepare(bed);
     const sidecars = await Promise.all(make.terms.programs.map(({ name }) => bed.startSidecar({ program: name })));
     // Finished work proves that all caches are filled.
-    for (const work of works) await perform(bed, work, 'first', 1);
+    for (const work of works) await perform(bed, work, { what: 'first', count: 1 });
     await part(bed, sidecars);
     process.stderr.write(`${what} ${make.name}: ${((cluster.clock.monotonicMs() - startMs) / 1000).toFixed(1)} s\n`);
   };
@@ -78,11 +78,12 @@ async function measureAll(options: Options): Promise<void> {
       await measure(make, `work-${round}`, async (bed, sidecars) => {
         await idle(cluster, options);
         record(make.name, 'cpuStart', sum(sidecars, cpuSeconds));
-        recordMemory(record, make.name, sidecars, 'Idle');
+        recordMemory(record, { name: make.name, sidecars }, 'Idle');
         watches.set(make.name, openWatches(bed));
         record(make.name, 'watches', openWatches(bed).length);
         const before = sum(sidecars, cpuSeconds);
-        for (const work of works) record(make.name, work.rate, await perform(bed, work, 'many', options.load));
+        for (const work of works)
+          record(make.name, work.rate, await perform(bed, work, { what: 'many', count: options.load }));
         record(make.name, 'cpuWork', ((sum(sidecars, cpuSeconds) - before) / options.load) * 1000);
       });
     }
@@ -94,7 +95,7 @@ async function measureAll(options: Options): Promise<void> {
     for (const make of makes) {
       await measure(make, 'foreign', async (_, sidecars) => {
         await idle(cluster, options);
-        recordMemory(record, make.name, sidecars, 'Foreign');
+        recordMemory(record, { name: make.name, sidecars }, 'Foreign');
         record(
           make.name,
           'peakForeign',
@@ -116,17 +117,22 @@ function sum(sidecars: readonly Sidecar[], of: (pid: number) => number): number 
   return sidecars.reduce((total, { process: { pid } }) => total + of(pid), 0);
 }
 
-function recordMemory(record: Recorder, make: MakeName, sidecars: readonly Sidecar[], when: 'Idle' | 'Foreign'): void {
+function recordMemory(record: Recorder, { name, sidecars }: Running, when: 'Idle' | 'Foreign'): void {
   record(
-    make,
+    name,
     `rss${when}`,
     sum(sidecars, (pid) => memoryOf(pid).rssMib),
   );
   record(
-    make,
+    name,
     `anon${when}`,
     sum(sidecars, (pid) => memoryOf(pid).anonMib),
   );
+}
+
+interface Running {
+  readonly name: MakeName;
+  readonly sidecars: readonly Sidecar[];
 }
 
 /** Every watch that was opened: none of these runs lasts as long as one of them. */

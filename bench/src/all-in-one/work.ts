@@ -67,14 +67,14 @@ export const works: readonly Work[] = [
     rate: 'attachRate',
     before: createVolumes,
     ask: async (bed, names) => void (await attach(bed, names)),
-    resource: volumeAttachments as Resource,
+    resource: volumeAttachments,
     doneBy: (object: Seen) => nameIf(object.status?.attached === true, object),
   },
   {
     rate: 'createRate',
     before: () => Promise.resolve(),
     ask: createClaims,
-    resource: persistentVolumes as Resource,
+    resource: persistentVolumes,
     // Only a volume that the program under test made names a claim without a phase of its own.
     doneBy: (object: Seen) => object.spec?.claimRef?.name,
   },
@@ -88,7 +88,7 @@ export const works: readonly Work[] = [
           { type: 'merge', body: { spec: { resources: { requests: { storage: '2Gi' } } } } },
         ),
       ),
-    resource: persistentVolumes as Resource,
+    resource: persistentVolumes,
     doneBy: (object: KubeObject) =>
       nameIf((object as { readonly spec?: Seen['status'] }).spec?.capacity?.['storage'] === '2Gi', object),
   },
@@ -96,7 +96,7 @@ export const works: readonly Work[] = [
     rate: 'snapshotRate',
     before: createBoundClaims,
     ask: createContents,
-    resource: volumeSnapshotContents as Resource,
+    resource: volumeSnapshotContents,
     doneBy: (object: Seen) => nameIf(object.status?.readyToUse === true, object),
   },
 ];
@@ -131,7 +131,11 @@ async function createContents({ cluster, namespace, driver }: TestBed, names: re
 }
 
 /** Resolves with the units per second, from the first request of the bench to the last one that is done. */
-export async function perform(bed: TestBed, work: Work, what: string, count: number): Promise<number> {
+export async function perform(
+  bed: TestBed,
+  work: Work,
+  { what, count }: { readonly what: string; readonly count: number },
+): Promise<number> {
   const names = namesOf(bed, `${work.rate.toLowerCase()}-${what}`, count);
   await work.before(bed, names);
   const { clock } = bed.cluster;

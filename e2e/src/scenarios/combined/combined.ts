@@ -27,7 +27,7 @@ export const combined: readonly Scenario[] = [
       const { items } = await ctx.api.list(leases, { namespace: ctx.namespace });
       const driver = ctx.driverName.replaceAll('.', '-');
       assert.deepEqual(
-        items.map(({ metadata }) => metadata?.name).toSorted(),
+        items.map(({ metadata }) => metadata?.name ?? '').toSorted(),
         [
           driver,
           `external-attacher-leader-${driver}`,

@@ -137,7 +137,7 @@ function deriveFlags(): Flags {
         flags[prefixed] ??= refused(flag, `the process has one: use --${name}`);
         continue;
       }
-      const own = signed(name, flag);
+      const own = describedAsHere(program, name, signed(name, flag));
       flags[prefixed] = own;
       const alias = aliases[prefixed];
       if (alias !== undefined) flags[alias] = { ...own, hidden: true };
@@ -149,6 +149,14 @@ function deriveFlags(): Flags {
   }
   for (const [name, others] of Object.entries(defaultsForAll)) flags[name] = defaultFor(name, others);
   return { ...flags, ...ownFlags, 'feature-gates': gatesFlag(allGates) };
+}
+
+/** A fallback has another rank here than in the program itself, whose text names its own. */
+function describedAsHere(program: ControllerName, name: string, flag: Flag<unknown>): Flag<unknown> {
+  const other = fallbacks[program]?.[name];
+  if (other === undefined) return flag;
+  const [what = ''] = flag.usage.split(';');
+  return { ...flag, usage: `${what}. Default: --${program}-${other}, else --${other}.` };
 }
 
 /** Upstream's combined program refuses -1 by the name of the flag, and not as a value that cannot be read. */

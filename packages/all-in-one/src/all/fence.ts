@@ -13,19 +13,15 @@ export interface Fence {
 
 export function fenced(client: ApiClient): Fence {
   let isClosed = false;
-  const guard = <Args extends readonly unknown[], Result>(
-    write: (...args: Args) => Promise<Result>,
-  ): ((...args: Args) => Promise<Result>) => {
-    return (...args) =>
-      isClosed ? Promise.reject(new TransportError('aborted', 'not sent: the controller was cut off')) : write(...args);
-  };
+  const unlessClosed = <T>(write: () => Promise<T>): Promise<T> =>
+    isClosed ? Promise.reject(new TransportError('aborted', 'not sent: the controller was cut off')) : write();
   return {
     client: {
       ...client,
-      create: guard(client.create) as ApiClient['create'],
-      update: guard(client.update) as ApiClient['update'],
-      patch: guard(client.patch) as ApiClient['patch'],
-      delete: guard(client.delete) as ApiClient['delete'],
+      create: (resource, object, options) => unlessClosed(() => client.create(resource, object, options)),
+      update: (resource, object, options) => unlessClosed(() => client.update(resource, object, options)),
+      patch: (target, patch, options) => unlessClosed(() => client.patch(target, patch, options)),
+      delete: (resource, ref, options) => unlessClosed(() => client.delete(resource, ref, options)),
     },
     close: () => {
       isClosed = true;

@@ -419,7 +419,7 @@ describe('the driver', () => {
             return (handler as (...values: readonly unknown[]) => unknown)(...args);
           },
         ]),
-      ) as Handlers,
+      ),
       program.driver.path,
     );
     await eventually(program, () => done(program).length === 4, 60);

@@ -93,9 +93,8 @@ export function runAll({ host, lifecycle, ...node }: AllDeps): Promise<number> {
       const waitingFor = [...process.states.running].join(', ');
       throw new ExitError(exitCodes.failure, `shutdown deadline exceeded: waiting for ${waitingFor}`);
     }
-    const found = fault as ProcessFault | undefined;
-    if (found === undefined) return exitCodes.success;
-    const { controller, error, code } = found;
+    if (fault === undefined) return exitCodes.success;
+    const { controller, error, code } = fault;
     if (error instanceof ExitError) throw new ExitError(code, error.message, { cause: error.cause });
     throw new ExitError(code, `csi-sidecars ends because of ${controller ?? 'the driver'}`, { cause: error });
   });
@@ -210,7 +209,7 @@ async function runControllers(running: Running): Promise<void> {
         states.set(name, 'working');
         return run(signal);
       };
-      return supervise(supervision(running, name), supervised, runOnce, signal);
+      return supervise(supervision(running, name), { controller: supervised, run: runOnce }, signal);
     }),
     runSessions(running),
   ]);
@@ -287,8 +286,7 @@ async function runSessions(running: Running): Promise<void> {
       controllers.map(({ parts, supervised }) =>
         supervise(
           supervision(running, supervised.name),
-          supervised,
-          () => runSidecarOnce(parts, shared, signal),
+          { controller: supervised, run: () => runSidecarOnce(parts, shared, signal) },
           session.signal,
         ),
       ),

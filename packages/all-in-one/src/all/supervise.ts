@@ -28,8 +28,7 @@ export interface Supervised {
 /** Ends when no further run follows before the driver connects again, or at all. Never rejects. */
 export async function supervise(
   { clock, log, states, onFailure, endProcess }: SuperviseDeps,
-  controller: Supervised,
-  run: () => Promise<RunEnd>,
+  { controller, run }: { readonly controller: Supervised; readonly run: () => Promise<RunEnd> },
   signal: AbortSignal,
 ): Promise<void> {
   const { name } = controller;

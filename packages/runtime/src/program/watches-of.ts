@@ -19,7 +19,7 @@ export function watchesOf(
   const informers: InformerFactory = {
     informer: (options) => {
       asked.push(options as unknown as InformerOptions<KubeObject>);
-      return emptyInformer as unknown as ReturnType<InformerFactory['informer']> as never;
+      return emptyInformer as never;
     },
     start: () => Promise.resolve(),
     waitForSync: () => Promise.resolve(false),

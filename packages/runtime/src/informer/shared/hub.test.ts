@@ -107,7 +107,7 @@ describe('several readers of one kind', () => {
     expect(
       byDriver.lister
         .list()
-        .map(({ metadata }) => metadata?.name)
+        .map(({ metadata }) => String(metadata?.name))
         .toSorted(),
     ).toEqual(['a', 'c']);
     expect([byDriver.lister.size, byLabel.lister.size, byDriver.lister.get(key('b'))]).toEqual([2, 2, undefined]);

@@ -172,13 +172,13 @@ function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeO
       if (hasEnded) return;
       hasEnded = true;
       for (const view of views.values()) view.leave();
-      const ended: (Promise<void> | undefined)[] = [];
+      const ended: Promise<void>[] = [];
       for (const [shared, from] of used) {
         shared.users -= 1;
         if (shared.users > 0) continue;
         from.informers.delete(shared);
         shared.lifetime.abort(new Error('no controller reads the informer any more'));
-        ended.push(shared.running);
+        if (shared.running !== undefined) ended.push(shared.running);
       }
       await Promise.allSettled(ended);
     },
