@@ -53,6 +53,7 @@ export { createInformer } from './informer/create-informer.ts';
 export type { Handler } from './informer/informer.ts';
 export { createInformerHub } from './informer/shared/hub.ts';
 export type { InformerHub } from './informer/shared/hub.ts';
+export { keepersOf, unionOf } from './informer/shared/union.ts';
 export { createWorkQueue } from './workqueue/create-work-queue.ts';
 export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
 export type { WorkQueue } from './workqueue/workqueue.ts';
