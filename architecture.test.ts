@@ -31,7 +31,7 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
   ...Object.fromEntries(webhooks.map((name) => [name, { may: ['runtime', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
-  'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms] },
+  'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms, ...controllers] },
   'test-driver': { may: ['runtime', 'csi'] },
   sim: { may: ['runtime', 'csi'] },
 };
@@ -60,7 +60,8 @@ const worldDoors: Readonly<Record<string, readonly string[]>> = {
  * reason why it cannot, or a `catch`. Entries are the path and the beginning of the expression.
  */
 const droppedPromises: Readonly<Record<string, string>> = {
-  'packages/all-in-one/src/main.ts runSmall': 'the whole program: its failure is logged and becomes the exit code',
+  'packages/all-in-one/src/main-all.ts runMain': 'the whole program',
+  'packages/all-in-one/src/main-node.ts runSmall': 'the whole program: its failure is logged and becomes the exit code',
   'packages/attacher/src/main.ts runMain': 'the whole program',
   'packages/livenessprobe/src/main.ts runSmall': 'the whole program',
   'packages/node-driver-registrar/src/main.ts runSmall': 'the whole program',

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 const root = import.meta.dirname;
 
 /** Programs whose decisions return the row that they come from. */
-const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller'];
+const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller', 'all-in-one'];
 
 /** The package of a page: where upstream's name begins with `csi-`, the package's does not. */
 const packageOf = (page: string): string => page.replace(/^csi-/, '');

@@ -3,6 +3,10 @@
 import { fork } from 'node:child_process';
 
 const benches: Readonly<Record<string, { readonly file: string; readonly what: string }>> = {
+  'all-in-one': {
+    file: './all-in-one/main.ts',
+    what: 'four controllers and livenessprobe in one process beside our own and upstream’s separate programs (UPSTREAM_BIN=<folder>)',
+  },
   attacher: {
     file: './attacher/main.ts',
     what: 'csi-attacher beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>)',

@@ -60,6 +60,26 @@ export function leaseNameOf(subject: RbacSubject, driverName: string): string {
   return leaseName(locks[subject](driverName));
 }
 
+/** One account with the rights of several programs, for the process that runs them. What binds it has names of its own. */
+export function combinedRbac(
+  profile: RbacProfile,
+  combined: { readonly account: string; readonly of: readonly RbacSubject[] },
+  placement: Placement,
+): readonly RbacObject[] {
+  const { account, of } = combined;
+  const objects = of
+    .flatMap((subject) => rbacObjects({ profile, subject }, placement))
+    .filter(({ kind }) => kind !== 'ServiceAccount')
+    .map((object) => {
+      if (object.subjects === undefined) return object;
+      const name = `${object.metadata.name}-${account}`;
+      const subjects = object.subjects.map((subject) => ({ ...subject, name: account }));
+      return { ...object, metadata: { ...object.metadata, name }, subjects };
+    });
+  const metadata = { name: account, namespace: placement.namespace };
+  return [{ apiVersion: 'v1', kind: 'ServiceAccount', metadata }, ...objects];
+}
+
 export function rulesOf(objects: readonly RbacObject[]): readonly PolicyRule[] {
   return objects.flatMap((object) => object.rules ?? []);
 }

@@ -15,6 +15,8 @@ import { resizeMixedImplementations } from './chaos/resize-mixed-implementations
 import { snapshotMixedImplementations } from './chaos/snapshot-mixed-implementations.ts';
 import { snapshotChaos } from './chaos/snapshots.ts';
 import { sourceChaos } from './chaos/sources.ts';
+import { combined } from './combined/combined.ts';
+import { combinedRollOut } from './combined/roll-out.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
@@ -80,6 +82,8 @@ export const allScenarios: readonly Scenario[] = [
   ...attachmentMixedImplementations,
   ...resizeMixedImplementations,
   ...snapshotMixedImplementations,
+  ...combined,
+  ...combinedRollOut,
   ...inCluster,
   ...nodeVolumes,
   ...nodeSources,

@@ -7,6 +7,7 @@ import {
   createController,
   type EventRecorder,
   type Loop,
+  runTogether,
 } from '@csi-sidecars/runtime';
 import { createClaimMemory } from './claim-memory.ts';
 import { canModify, type ResizerDriver } from './driver.ts';
@@ -32,7 +33,13 @@ export interface ResizerOptions {
 /** Each loop waits for its own caches only: without the right to list pods, say, modifications go on. */
 export function createResizer({ channel, events, ...ports }: ResizerDeps, options: ResizerOptions): Controller {
   const controllers = loopsOf({ ...ports, channel, events }, options).map((loop) => createController(ports, [loop]));
-  return { run: async (signal) => void (await Promise.all(controllers.map((controller) => controller.run(signal)))) };
+  return {
+    run: (signal) =>
+      runTogether(
+        controllers.map((controller) => (stop) => controller.run(stop)),
+        signal,
+      ),
+  };
 }
 
 function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): readonly Loop[] {
