@@ -24,7 +24,9 @@ export type Capability =
   /** Stored revisions can be compacted away, so that old watches expire. */
   | 'compaction'
   /** A real kubelet runs pods in containers on this machine and mounts their volumes (`ControlPlane.node`). */
-  | 'kubelet';
+  | 'kubelet'
+  /** kubelet and containerd are processes that can be killed and started again (`ControlPlane.components`). */
+  | 'node-control';
 
 export interface ServiceAccountRef {
   readonly namespace: string;

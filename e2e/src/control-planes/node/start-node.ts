@@ -94,7 +94,7 @@ export async function startNode({ clock, folder, env }: NodeOptions): Promise<Co
   return {
     ...local,
     name: 'node',
-    has: new Set([...local.has, 'kubelet' as const]),
+    has: new Set([...local.has, 'kubelet' as const, 'node-control' as const]),
     node,
     logFiles: [...local.logFiles, containerd.logFile, kubelet.logFile],
     components: new Map([...local.components, ['containerd', containerd], ['kubelet', kubelet]]),
