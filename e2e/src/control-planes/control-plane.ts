@@ -91,6 +91,8 @@ export interface RealNode {
   volumeMounts(): readonly string[];
   /** The processes of a container of a running pod, the first one first; `containerd://...` as in the pod's status. */
   processesOf(containerId: string): readonly number[];
+  /** Drops the files of images from the page cache, as far as no process has them open: the next start reads them from the disk. */
+  forgetImages(): void;
 }
 
 export interface Component {

@@ -21,6 +21,7 @@ import { registration } from './node/registration.ts';
 import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
+import { images } from './packaging/images.ts';
 import { basics } from './provisioner/basics.ts';
 import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
@@ -81,6 +82,7 @@ export const allScenarios: readonly Scenario[] = [
   ...resizeMixedImplementations,
   ...snapshotMixedImplementations,
   ...inCluster,
+  ...images,
   ...nodeVolumes,
   ...nodeSources,
   ...nodeGrowth,

@@ -20,6 +20,7 @@ import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { writeImages } from '../../images/images.ts';
 import { whereIs } from '../../images/machine-programs.ts';
+import { forgetNodeBinaries } from '../../nodes/page-cache.ts';
 import { Refusal } from '../../refusal.ts';
 import { directTransport } from '../../suite-client/direct-transport.ts';
 import type { Environment } from '../../tools/locate.ts';
@@ -118,6 +119,7 @@ async function nodeIn(engine: string, name: string, podLogs: string): Promise<Re
     pathOf: (path) => `${inNode}/root${path}`,
     volumeMounts: () => volumeMountsIn(readFileSync(`${inNode}/mountinfo`, 'utf8')),
     processesOf: (containerId) => processesIn(controlGroups(), containerId.replace('containerd://', '')),
+    forgetImages: () => forgetNodeBinaries(`${inNode}/root/var/lib/containerd`),
   };
 }
 
