@@ -134,7 +134,7 @@ function comments(): readonly { readonly path: string; readonly text: string }[]
 
 it('given a comment that names a page or a folder of this repository, then that is there', () => {
   const named = comments().flatMap(({ path, text }) =>
-    [...text.matchAll(/\b(?:docs|packages|e2e|bench|scripts)\/[\w./<>*-]*[\w>*]/g)]
+    [...text.matchAll(/\b(?:docs|packages|e2e|bench|images|scripts)\/[\w./<>*-]*[\w>*]/g)]
       .map(([target]) => target)
       .filter((target) => !target.includes('<'))
       .map((target) => ({ path, target })),
