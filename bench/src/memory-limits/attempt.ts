@@ -34,7 +34,7 @@ export async function attempt(
   let ended: AttemptResult | undefined;
   void running.ended.then(({ code }) => (ended = { kind: 'ended', code }));
   const state = (): AttemptResult | undefined => ended;
-  while (!(await answers(port, path))) {
+  while (!(await isHealthy(port, path))) {
     const over = state();
     if (over !== undefined) return over;
     if (performance.now() - startedMs > limitMs) return { kind: 'late' };
@@ -55,7 +55,7 @@ export function textOf(results: readonly AttemptResult[], limitMs: number): stri
   return [...time, ...late, ...[...codes].map((code) => `ended with ${code}`)].join(', ');
 }
 
-function answers(port: number, path: string): Promise<boolean> {
+export function isHealthy(port: number, path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const request = get({ host: '127.0.0.1', port, path, agent: false, timeout: 5000 }, (response) => {
       response.resume().on('end', () => resolve(response.statusCode === 200));

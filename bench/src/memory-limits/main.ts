@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `npm run bench -- memory-limits [--only=node,controllers] [--rounds=3] [--limits=64,32]`: containers of the released images, started by runc in
+ * `npm run bench -- memory-limits [--only=node,controllers,variants] [--rounds=3] [--limits=64,32]`: containers of the released images, started by runc in
  * memory limits, and how long they take until they are healthy. Cold: no page of the image is in memory, so that reading Node.js is
  * charged to the container; warm: another container has read it. Prints tables for docs/operations/sizing.md.
  */
@@ -12,10 +12,11 @@ import { buildImages, factsOf, readPins, rememberedGzip, layoutOf } from '@csi-s
 import { inspect, unpack, type Unpacked } from '@csi-sidecars/images/testing';
 import { measureControllers } from './controllers.ts';
 import { measureNodePrograms } from './node-programs.ts';
+import { measureVariants } from './variants.ts';
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: 'node,controllers' },
+    only: { type: 'string', default: 'node,controllers,variants' },
     rounds: { type: 'string', default: '3' },
     limits: { type: 'string', default: '' },
     foreign: { type: 'string', default: '1000,10000' },
@@ -37,6 +38,7 @@ try {
   if (parts.includes('node')) console.log(await measureNodePrograms(options));
   if (parts.includes('controllers'))
     console.log(await measureControllers({ ...options, foreign: numbers(values.foreign) }));
+  if (parts.includes('variants')) console.log(await measureVariants(options));
 } finally {
   for (const each of images.values()) each[Symbol.dispose]();
   rmSync(folder, { recursive: true, force: true });
