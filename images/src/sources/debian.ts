@@ -52,7 +52,8 @@ export async function debianPackages(
 }
 
 async function debianPackage(pin: DebianPin, platform: PlatformName, deps: DebianDeps): Promise<DebianPackage> {
-  const { name, sha256 } = pin;
+  const { name } = pin;
+  const sha256 = pin.sha256[platform];
   const path = join(cacheFolder(deps.env), 'images', 'debian', `${sha256}.deb`);
   if (!existsSync(path)) {
     const { version, content } = await download(pin, platform, deps);
