@@ -164,6 +164,9 @@ function bundleOf({ id, root }: Pick<Place, 'id' | 'root'>, { config, options }:
     mounts: [
       { destination: '/proc', type: 'proc', source: 'proc' },
       { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'mode=755', 'size=65536k'] },
+      // Node.js reads the memory limit there; without it, percentages are those of the machine.
+      { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] },
+      { destination: '/sys/fs/cgroup', type: 'cgroup', source: 'cgroup', options: ['nosuid', 'noexec', 'nodev', 'ro'] },
       ...Object.entries(mounts).map(([destination, source]) => ({
         destination,
         source,
@@ -205,9 +208,9 @@ function textOf(path: string): string {
   }
 }
 
-/** The name that the kernel shows, cut to 15 letters; empty for a process that is gone. */
-export function taskOf(pid: number): string {
-  return textOf(`/proc/${pid}/comm`).trim();
+/** The words of its command line; none for a process that is gone. */
+export function commandOf(pid: number): readonly string[] {
+  return textOf(`/proc/${pid}/cmdline`).split('\0');
 }
 
 export async function until(holds: () => boolean, limitMs = 10_000): Promise<void> {

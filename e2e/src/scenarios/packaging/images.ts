@@ -83,15 +83,16 @@ export const images: readonly Scenario[] = [
       'livenessprobe and controllers as a user without a name, beside a driver whose socket all may use: a claim is provisioned, attached and written to',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const asAnyUser = (container: Container): Container =>
-        container.name === 'driver' || container.name === 'node-driver-registrar'
-          ? container
-          : {
-              ...container,
-              securityContext: { ...container.securityContext, runAsNonRoot: true, runAsUser: 1_000_650_000 },
-            };
-      const deployment = await deployNodeSide(ctx, {}, asAnyUser);
+      const asAnyUser = (container: Container): Container => ({
+        ...container,
+        securityContext: { ...container.securityContext, runAsNonRoot: true, runAsUser: 1_000_650_000 },
+      });
+      const deployment = await deployNodeSide(ctx);
       chmodSync(deployment.driver.socket, 0o777);
+      const ports = await freePorts(['registrar', 'livenessprobe']);
+      const pod = programPod('liveness-probe', { ...deployment.placement, ports }, 'livenessprobe');
+      await startPod(ctx, { ...pod, spec: { ...pod.spec, containers: pod.spec!.containers.map(asAnyUser) } });
+      await ctx.eventually('livenessprobe answers', () => isHealthy(ports.livenessprobe));
       await startControllers(ctx, deployment, asAnyUser);
       await aPodWrites(ctx);
     },
