@@ -290,7 +290,7 @@ it('given a controller that is built, then its manifest names the capabilities t
 
 it('given a path on the page of the rooms, then it is there', () => {
   const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
-  const paths = [...page.matchAll(/`((?:packages|docs|e2e|bench|scripts)\/[^`]*)`/g)].map((match) => match[1]!);
+  const paths = [...page.matchAll(/`((?:packages|docs|e2e|bench|images|scripts)\/[^`]*)`/g)].map((match) => match[1]!);
   expect(paths.length).toBeGreaterThan(30);
   expect(paths.filter((path) => globSync(path, { cwd: root }).length === 0)).toEqual([]);
 });
@@ -342,7 +342,7 @@ describe('what no file contains', () => {
   });
 
   it('given a source file, then its first line names the licence', () => {
-    const found = globSync('{packages,e2e,bench,scripts}/**/*.{ts,mjs}', { cwd: root })
+    const found = globSync('{packages,e2e,bench,images,scripts}/**/*.{ts,mjs}', { cwd: root })
       .filter((path) => !/node_modules|\/gen\/|\/dist\//.test(path))
       .filter((path) => {
         const [first, second] = readFileSync(join(root, path), 'utf8').split('\n', 2);
@@ -353,7 +353,7 @@ describe('what no file contains', () => {
   });
 
   it('given a file name, then it says what is inside', () => {
-    const found = globSync('{packages,e2e,bench,scripts}/**/*.ts', { cwd: root })
+    const found = globSync('{packages,e2e,bench,images,scripts}/**/*.ts', { cwd: root })
       .filter((path) => !path.includes('node_modules'))
       .filter(
         (path) => /(^|\/)(utils?|helpers?|common|misc)(\.test)?\.ts$/.test(path) || /[A-Z_]/.test(basename(path)),

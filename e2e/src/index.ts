@@ -5,6 +5,7 @@ export { isServiceAccount, requestsPerVolume, rightOf, tally } from './audit/ana
 export type { AuditedRequest } from './audit/read-audit.ts';
 export type { ControlPlane, ServiceAccountRef } from './control-planes/control-plane.ts';
 export { loadArgs } from './control-planes/local/components.ts';
+export { startSimControlPlane } from './control-planes/sim/start-sim.ts';
 export { startLocal } from './control-planes/local/start-local.ts';
 export { describe } from './describe.ts';
 export { startDriver } from './driver/driver.ts';

@@ -23,6 +23,7 @@ import { registration } from './node/registration.ts';
 import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
+import { images } from './packaging/images.ts';
 import { basics } from './provisioner/basics.ts';
 import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
@@ -85,6 +86,7 @@ export const allScenarios: readonly Scenario[] = [
   ...combined,
   ...combinedRollOut,
   ...inCluster,
+  ...images,
   ...nodeVolumes,
   ...nodeSources,
   ...nodeGrowth,

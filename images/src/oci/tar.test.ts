@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { tarOf, type TarEntry } from './tar.ts';
+import { entriesOf, tarOf, type TarEntry } from './tar.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -33,6 +42,27 @@ it('given files, links and folders, when the tar is unpacked, then they are ther
 
 it('given the same entries in another order, then the bytes are the same', () => {
   expect(tarOf(entries.toReversed()).equals(tarOf(entries))).toBe(true);
+});
+
+it('given a tar of ours, when it is read, then its entries come back, with the folders above them', () => {
+  const found = new Map(entriesOf(tarOf(entries)).map((entry) => [entry.path, entry]));
+
+  expect([...found.keys()]).toEqual(['bin', 'bin/other', 'bin/program', 'empty', 'tmp']);
+  expect(found.get('bin')).toEqual({ kind: 'folder', path: 'bin', mode: 0o755 });
+  expect(found.get('bin/other')).toEqual(entries[2]);
+  expect(found.get('bin/program')).toEqual(entries[0]);
+  expect(found.get('tmp')).toEqual(entries[3]);
+});
+
+it('given a tar of another program, when it is read, then its files are found', () => {
+  mkdirSync(join(folder, 'a'));
+  writeFileSync(join(folder, 'a', 'file'), 'content', { mode: 0o600 });
+  const tar = execFileSync('tar', ['-c', '-C', folder, './a']);
+
+  const [first, second] = entriesOf(tar);
+
+  expect(first).toMatchObject({ kind: 'folder', path: 'a' });
+  expect(second).toEqual({ kind: 'file', path: 'a/file', content: Buffer.from('content'), mode: 0o600 });
 });
 
 it('given a name that tar has no room for, then it is refused and not cut', () => {

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The contents of a bundle besides our code, from the bundler's metadata: the licences of the libraries for people, and
- * their names and versions as a CycloneDX document for tools. Both are documents of an image.
- */
+/** The libraries inside a bundle, from the bundler's metadata, and their licences as a text for people. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { repositoryRoot } from '../processes/program.ts';
+import { repositoryRoot } from '../repository.ts';
 
 export interface Library {
   readonly name: string;
@@ -31,21 +28,6 @@ export function noticesOf(libraries: readonly Library[]): string {
   return libraries
     .map((library) => `${idOf(library)}\n${library.license}\n\n${library.licenseText.trim()}\n`)
     .join(`\n${'-'.repeat(80)}\n\n`);
-}
-
-export function sbomOf(program: string, libraries: readonly Library[]): string {
-  const components = [
-    ...libraries.map(({ name, version, license }) => ({
-      type: 'library',
-      name,
-      version,
-      purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
-      licenses: [{ expression: license }],
-    })),
-    { type: 'platform', name: 'node', version: process.versions.node, licenses: [{ expression: 'MIT' }] },
-  ];
-  const metadata = { component: { type: 'application', name: program } };
-  return `${JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, metadata, components }, null, 2)}\n`;
 }
 
 /** `../../node_modules/a/node_modules/@b/c/x.js` is of `node_modules/a/node_modules/@b/c`. */

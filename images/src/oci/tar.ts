@@ -74,3 +74,24 @@ function modeOf(entry: TarEntry): number {
 function checksum(header: Buffer): number {
   return header.reduce((sum, byte) => sum + byte, 0);
 }
+
+/** Reads back what `tarOf`, npm and dpkg-deb write. Devices, extended headers and other rarities are left out. */
+export function entriesOf(tar: Buffer): readonly TarEntry[] {
+  const found: TarEntry[] = [];
+  for (let at = 0; at + block <= tar.byteLength && tar[at] !== 0;) {
+    const text = (offset: number, length: number): string =>
+      tar.toString('utf8', at + offset, at + offset + length).replace(/\0[^]*$/, '');
+    const octal = (offset: number, length: number): number => Number.parseInt(text(offset, length).trim() || '0', 8);
+    const size = octal(124, 12);
+    const prefix = text(257, 6) === 'ustar' ? text(345, 155) : '';
+    const path = `${prefix === '' ? '' : `${prefix}/`}${text(0, 100)}`.replace(/^\.?\//, '').replace(/\/$/, '');
+    const mode = octal(100, 8) & 0o7777;
+    const content = tar.subarray(at + block, at + block + size);
+    const type = text(156, 1) || types.file;
+    if (type === types.file) found.push({ kind: 'file', path, content, mode });
+    if (type === types.folder) found.push({ kind: 'folder', path, mode });
+    if (type === types.link) found.push({ kind: 'link', path, to: text(157, 100) });
+    at += block + Math.ceil(size / block) * block;
+  }
+  return found;
+}
