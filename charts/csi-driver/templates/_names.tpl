@@ -18,6 +18,7 @@
 {{- define "csi-driver.fullname" -}}
 {{- $base := include "csi-driver.base" (index . 0) | trimSuffix "-" -}}
 {{- $suffix := index . 1 -}}
+{{- if gt (len $suffix) 40 }}{{ $suffix = printf "%s-%s" (trunc 31 $suffix | trimSuffix "-") (sha256sum $suffix | trunc 8) }}{{ end -}}
 {{- $room := ternary 63 (sub 62 (len $suffix)) (eq $suffix "") | int -}}
 {{- if gt (len $base) $room -}}
 {{- $base = printf "%s-%s" (trunc (sub $room 9 | int) $base | trimSuffix "-") (sha256sum $base | trunc 8) -}}

@@ -16,7 +16,7 @@ describe.skipIf(!hasHelm)('a chart on a cluster', () => {
   let endpoint: HttpEndpoint;
   beforeAll(async () => {
     sim = startSim({ clock: systemClock(), random: systemRandom(), nodes: [] });
-    sim.server.addTypes({ group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true });
+    sim.server.addTypes({ group: 'apps', version: 'v1', plural: 'deployments', kind: 'Deployment', namespaced: true, status: 'statusOnly' });
     endpoint = await serveOverHttp(sim.server.transport, { port: 0 });
   });
   afterAll(async () => {
