@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The values files of a chart: `ci/*.yaml` for its tests and `examples/*.yaml` for users. Comments at the top of a file say for which
- * cluster it is rendered: `# kube-version: 1.28.0`, `# api-versions: a/v1 b/v1`, `# parent`: the values of a chart that depends on it.
+ * cluster it is rendered: `# kube-version: 1.29.0`, `# api-versions: a/v1 b/v1`, `# parent`: the values of a chart that depends on it.
  */
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ export function valuesFiles(chart: string): readonly ValuesFile[] {
       const text = readFileSync(path, 'utf8');
       const header = (key: string): string | undefined => new RegExp(`^# ${key}: (.*)$`, 'm').exec(text)?.[1];
       return {
-        name: basename(file, '.yaml').replace(/-values$/, ''),
+        name: basename(file, '.yaml'),
         path,
         kubeVersion: header('kube-version') ?? usualVersion,
         apiVersions: header('api-versions')?.split(' ') ?? [],

@@ -94,9 +94,6 @@
 {{- end -}}
 {{- end -}}
 
-{{- if and $v.driver.controller.nativeSidecar (semverCompare "<1.29.0-0" .Capabilities.KubeVersion.Version) -}}
-{{- fail "driver.controller.nativeSidecar needs Kubernetes 1.29" -}}
-{{- end -}}
 {{- if and $on.snapshotMetadata (not $v.sidecars.snapshotMetadata.tlsSecretName) -}}
 {{- fail "features.snapshotMetadata needs sidecars.snapshotMetadata.tlsSecretName, the secret with the certificate of its service" -}}
 {{- end -}}
@@ -203,7 +200,7 @@
 {{- if $v.csiDriver.create -}}
 {{- $live := lookup "storage.k8s.io/v1" "CSIDriver" "" $v.driver.name -}}
 {{- if $live -}}
-{{- $advice := printf "It cannot be changed. Delete the CSIDriver %s and upgrade at once: until then new pods see the defaults" $v.driver.name -}}
+{{- $advice := printf "It cannot be changed: delete the CSIDriver %s and upgrade at once, because new pods see the defaults until then" $v.driver.name -}}
 {{- $attach := dig "spec" "attachRequired" true $live -}}
 {{- if ne $attach $v.csiDriver.attachRequired -}}
 {{- fail (printf "csiDriver.attachRequired is %t, but the cluster's CSIDriver has %t. %s" $v.csiDriver.attachRequired $attach $advice) -}}

@@ -28,7 +28,7 @@ type Cluster = Partial<Omit<RenderOptions, 'chart' | 'files' | 'values'>>;
 
 const optionsOf = (values: object, cluster: Cluster): RenderOptions => ({
   chart,
-  files: [join(chartsFolder, chart, 'ci', 'minimal-values.yaml')],
+  files: [join(chartsFolder, chart, 'ci', 'minimal.yaml')],
   values,
   ...cluster,
 });

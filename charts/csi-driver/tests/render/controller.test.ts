@@ -299,7 +299,7 @@ describe.skipIf(!hasHelm)('the disruption budget', () => {
     expect(budget.spec).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
   });
 
-  it('[packaging#37] given two replicas that must not share the only node, then budget and rollout still allow one to be missing', async () => {
+  it('[packaging#37] given two replicas that must not share the only node, then the budget lets the waiting one be evicted, and a rollout needs no third place', async () => {
     const objects = await renderWith({ controller: { hostNetwork: true, antiAffinity: 'hard' } });
     const { template, ...spec } = workload(one(objects, 'Deployment'));
     expect(template.spec['affinity']).toMatchObject({

@@ -7,7 +7,6 @@ interface Row {
   readonly given: string;
   readonly values: object;
   readonly then: RegExp;
-  readonly kubeVersion?: string;
 }
 
 const snapshots = { features: { snapshots: true } };
@@ -138,12 +137,6 @@ const rows: readonly Row[] = [
     then: /storageClasses: a allows volume expansion, but features\.resize is false/,
   },
   {
-    given: 'native sidecars before Kubernetes 1.29',
-    values: { driver: { controller: { nativeSidecar: true } } },
-    kubeVersion: '1.28.0',
-    then: /driver\.controller\.nativeSidecar needs Kubernetes 1\.29/,
-  },
-  {
     given: 'capacity with our images',
     values: { features: { capacity: true } },
     then: /features\.capacity needs --enable-capacity, which our csi-provisioner does not have yet/,
@@ -182,8 +175,8 @@ const rows: readonly Row[] = [
 ];
 
 describe.skipIf(!hasHelm)('what the chart refuses to render', () => {
-  it.each(rows)('given $given, then helm fails with a sentence that names the value', async ({ values, then, kubeVersion }) => {
-    expect(await refusalWith(values, kubeVersion === undefined ? {} : { kubeVersion })).toMatch(then);
+  it.each(rows)('given $given, then helm fails with a sentence that names the value', async ({ values, then }) => {
+    expect(await refusalWith(values)).toMatch(then);
   });
 
   it('[packaging#19] given a driver name with upper case, whose Lease would not be valid, then helm fails and names driver.name', async () => {

@@ -47,7 +47,7 @@ describe.skipIf(!hasHelm)('a chart on a cluster', () => {
     });
     expect(await refusal({})).toBe('');
     const values = { features: { attach: false }, csiDriver: { attachRequired: false } };
-    expect(await refusal(values)).toMatch(/csiDriver\.attachRequired is false, but the cluster's CSIDriver has true\. .*Delete the CSIDriver/s);
+    expect(await refusal(values)).toMatch(/csiDriver\.attachRequired is false, but the cluster's CSIDriver has true\. .*delete the CSIDriver/s);
     const modes = { csiDriver: { volumeLifecycleModes: ['Ephemeral', 'Persistent'] } };
     expect(await refusal(modes)).toMatch(/csiDriver\.volumeLifecycleModes is Ephemeral,Persistent, but the cluster's CSIDriver has Persistent/);
   });
