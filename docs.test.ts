@@ -94,9 +94,9 @@ it('given the page about troubleshooting, then the rows that it names are those 
   const named = [...page.matchAll(/^\|[^|]*\|(?:[^|]|\\\|)*\| (.*) \|$/gm)].map((match) => match[1]!);
   const lettered = named.flatMap((cell) => expanded(cell).filter((id) => /^[A-Z]/.test(id)));
   const numbered = named.flatMap((cell) =>
-    [...cell.matchAll(/\b(runtime|common|attacher|node-driver-registrar|packaging) ((?:\d+[a-z]?(?:, | to )?)+)/g)].flatMap(
-      ([, program, ids = '']) => expanded(ids).map((id) => `${program}#${id}`),
-    ),
+    [
+      ...cell.matchAll(/\b(runtime|common|attacher|node-driver-registrar|packaging) ((?:\d+[a-z]?(?:, | to )?)+)/g),
+    ].flatMap(([, program, ids = '']) => expanded(ids).map((id) => `${program}#${id}`)),
   );
   expect(lettered.length).toBeGreaterThan(50);
   expect(numbered.length).toBeGreaterThan(30);

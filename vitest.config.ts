@@ -2,7 +2,13 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ['packages/**/*.test.ts', 'e2e/src/**/*.test.ts', 'scripts/**/*.test.ts', 'charts/**/*.test.ts', '*.test.ts'],
+    include: [
+      'packages/**/*.test.ts',
+      'e2e/src/**/*.test.ts',
+      'scripts/**/*.test.ts',
+      'charts/**/*.test.ts',
+      '*.test.ts',
+    ],
     exclude: ['**/node_modules/**', '**/dist/**'],
     testTimeout: 10_000,
     // Processes, not threads: a thread that has held many HTTP/2 sessions may never end, and the run with it. Files share them, because

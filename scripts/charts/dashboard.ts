@@ -41,9 +41,7 @@ const rows: readonly Row[] = [
     panels: [
       {
         title: 'Leaders of each sidecar',
-        queries: [
-          query(`sum by (container, name) (leader_election_master_status{${own}})`, '{{container}} {{name}}'),
-        ],
+        queries: [query(`sum by (container, name) (leader_election_master_status{${own}})`, '{{container}} {{name}}')],
       },
     ],
   },
@@ -164,7 +162,10 @@ const rows: readonly Row[] = [
       {
         title: 'Restarts within an hour',
         queries: [
-          query('increase(kube_pod_container_status_restarts_total{namespace="$namespace"}[1h])', '{{container}} {{pod}}'),
+          query(
+            'increase(kube_pod_container_status_restarts_total{namespace="$namespace"}[1h])',
+            '{{container}} {{pod}}',
+          ),
         ],
       },
     ],

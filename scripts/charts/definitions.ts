@@ -9,8 +9,18 @@ const nameFromHash = { type: 'boolean', description: 'The name gets a hash of th
 /** A secret that exists, or the data of one that the chart creates. */
 const secretSource = {
   oneOf: [
-    { type: 'object', additionalProperties: false, required: ['name', 'namespace'], properties: { name, namespace: name } },
-    { type: 'object', additionalProperties: false, required: ['data'], properties: { data: { ...strings, minProperties: 1 } } },
+    {
+      type: 'object',
+      additionalProperties: false,
+      required: ['name', 'namespace'],
+      properties: { name, namespace: name },
+    },
+    {
+      type: 'object',
+      additionalProperties: false,
+      required: ['data'],
+      properties: { data: { ...strings, minProperties: 1 } },
+    },
   ],
 };
 const secretsOf = (...kinds: readonly string[]): object => ({

@@ -103,7 +103,8 @@ const isClusterWide = ({ feature }: ChartRule): boolean => feature !== 'capacity
 function beyond(granted: readonly ChartRule[], rule: ChartRule): readonly ChartRule[] {
   return rule.resources.flatMap((resource) => {
     const covering = granted.filter(
-      ({ apiGroups, resources }) => resources.includes(resource) && rule.apiGroups.every((group) => apiGroups.includes(group)),
+      ({ apiGroups, resources }) =>
+        resources.includes(resource) && rule.apiGroups.every((group) => apiGroups.includes(group)),
     );
     const verbs = rule.verbs.filter((verb) => !covering.some((each) => each.verbs.includes(verb)));
     return verbs.length === 0 ? [] : [{ ...rule, resources: [resource], verbs }];

@@ -86,8 +86,7 @@ function borrowed(source: Source, path: string, like: NonNullable<KeyComment['li
   return propertiesOf(source, taken, like.path);
 }
 
-const isMap = (value: unknown): value is Values =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isMap = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A map whose keys are the user's: empty by default, or described by the comment. */
 function isOpen(value: Values, schema: Schema): boolean {
