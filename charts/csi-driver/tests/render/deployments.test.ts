@@ -69,7 +69,13 @@ function compare(theirs: Theirs, ours: Container): readonly Difference[] {
     reason: string | undefined,
   ): Difference => {
     if (reason === undefined) throw new Error(`${theirs.container}: no reason why ${what} is ${a} there and ${b} here`);
-    return { container: theirs.container, what, theirs: a ?? '', ours: b ?? '', reason };
+    return {
+      container: `${theirs.workload.split(' ')[0]}: ${theirs.container}`,
+      what,
+      theirs: a ?? '',
+      ours: b ?? '',
+      reason,
+    };
   };
   const flags = [...new Set([...Object.keys(their), ...Object.keys(our)])]
     .filter((name) => their[name] !== our[name])
