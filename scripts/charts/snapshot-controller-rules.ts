@@ -15,7 +15,8 @@ const { rules, lockName } = snapshotControllerManifest;
 
 /** When the chart renders a rule, by what the table says of it. */
 const conditions: Readonly<Record<string, string>> = {
-  'the gate CSIVolumeGroupSnapshot is on, and the cluster has its kinds': 'include "snapshot-controller.groupSnapshots" .',
+  'the gate CSIVolumeGroupSnapshot is on, and the cluster has its kinds':
+    'include "snapshot-controller.groupSnapshots" .',
   '`--enable-distributed-snapshotting` is on': '.Values.controller.enableDistributedSnapshotting',
 };
 
@@ -24,7 +25,9 @@ interface StockObject {
   readonly rules?: readonly PolicyRule[];
 }
 
-const stock = loadAll(readFileSync(join(root, 'e2e', 'rbac', 'stock', 'snapshot-controller.yaml'), 'utf8')) as StockObject[];
+const stock = loadAll(
+  readFileSync(join(root, 'e2e', 'rbac', 'stock', 'snapshot-controller.yaml'), 'utf8'),
+) as StockObject[];
 const stockRules = (kind: string): readonly PolicyRule[] =>
   stock.filter((object) => object.kind === kind).flatMap((object) => object.rules ?? []);
 

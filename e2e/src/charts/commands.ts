@@ -69,7 +69,9 @@ export async function apply(...objects: readonly object[]): Promise<void> {
 }
 
 export function parseObjects(text: string): readonly ApiObject[] {
-  return (loadAll(text) as (ApiObject | null | undefined)[]).filter((object) => object !== null && object !== undefined);
+  return (loadAll(text) as (ApiObject | null | undefined)[]).filter(
+    (object) => object !== null && object !== undefined,
+  );
 }
 
 export function parseYaml(text: string): unknown {

@@ -26,5 +26,10 @@ export async function installOthersKinds(): Promise<void> {
     };
     await kubectl(['apply', '--filename=-'], { input: JSON.stringify(definition) });
   }
-  await kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names.map((name) => `customresourcedefinition/${name}`)]);
+  await kubectl([
+    'wait',
+    '--for=condition=Established',
+    '--timeout=30s',
+    ...names.map((name) => `customresourcedefinition/${name}`),
+  ]);
 }

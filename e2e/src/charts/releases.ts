@@ -7,7 +7,9 @@ import { load } from 'js-yaml';
 import type { Definition } from '../snapshot-api/definitions.ts';
 import { helm, kubectl } from './commands.ts';
 
-export const definitionNames: readonly string[] = readdirSync(definitionFolder).map((file) => file.replace('.yaml', ''));
+export const definitionNames: readonly string[] = readdirSync(definitionFolder).map((file) =>
+  file.replace('.yaml', ''),
+);
 
 /** As the files of the chart have it. */
 export function definitionFile(name: string): Definition {
@@ -37,11 +39,20 @@ interface Release {
 export async function emptyCluster(): Promise<void> {
   const releases = JSON.parse(await helm(['list', '--all-namespaces', '--output=json'])) as readonly Release[];
   for (const { name, namespace } of releases) await helm(['uninstall', name, `--namespace=${namespace}`, '--no-hooks']);
-  await kubectl(['delete', 'validatingadmissionpolicybinding,validatingadmissionpolicy', '--selector=app.kubernetes.io/part-of=csi-sidecars']);
+  await kubectl([
+    'delete',
+    'validatingadmissionpolicybinding,validatingadmissionpolicy',
+    '--selector=app.kubernetes.io/part-of=csi-sidecars',
+  ]);
   await kubectl(['delete', 'customresourcedefinition', ...definitionNames, '--ignore-not-found']);
 }
 
 /** Until kinds are served. */
 export async function untilEstablished(names: readonly string[] = definitionNames): Promise<void> {
-  await kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...names.map((name) => `customresourcedefinition/${name}`)]);
+  await kubectl([
+    'wait',
+    '--for=condition=Established',
+    '--timeout=30s',
+    ...names.map((name) => `customresourcedefinition/${name}`),
+  ]);
 }

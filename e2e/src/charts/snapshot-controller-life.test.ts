@@ -51,9 +51,17 @@ describe('a release', () => {
     expect(await argsOf(namespace)).toContain('--feature-gates=CSIVolumeGroupSnapshot=true');
     await apply(...storedObjects('v1'));
 
-    await helm(['upgrade', at[0]!, chart, ...at.slice(1), '--set=controller.logLevel=5,controller.enableDistributedSnapshotting=true']);
+    await helm([
+      'upgrade',
+      at[0]!,
+      chart,
+      ...at.slice(1),
+      '--set=controller.logLevel=5,controller.enableDistributedSnapshotting=true',
+    ]);
     expect(await argsOf(namespace)).toContain('--v=5');
-    const rules = (await get('clusterrole', 'snapshot-controller-runner'))['rules'] as readonly { resources: string[] }[];
+    const rules = (await get('clusterrole', 'snapshot-controller-runner'))['rules'] as readonly {
+      resources: string[];
+    }[];
     expect(rules.flatMap(({ resources }) => resources)).toContain('nodes');
 
     await helm(['rollback', ...at, '1']);
@@ -62,8 +70,19 @@ describe('a release', () => {
     expect(JSON.stringify(before['rules'])).not.toContain('nodes');
 
     expect(await helm(['uninstall', ...at])).toMatch(/kept due to the resource policy/);
-    expect(await list('deployments,services,serviceaccounts,roles', `--namespace=${namespace}`, '--selector=app.kubernetes.io/part-of=csi-sidecars')).toEqual([]);
-    expect(await list('clusterroles,clusterrolebindings,validatingadmissionpolicies', '--selector=app.kubernetes.io/part-of=csi-sidecars')).toEqual([]);
+    expect(
+      await list(
+        'deployments,services,serviceaccounts,roles',
+        `--namespace=${namespace}`,
+        '--selector=app.kubernetes.io/part-of=csi-sidecars',
+      ),
+    ).toEqual([]);
+    expect(
+      await list(
+        'clusterroles,clusterrolebindings,validatingadmissionpolicies',
+        '--selector=app.kubernetes.io/part-of=csi-sidecars',
+      ),
+    ).toEqual([]);
     expect(await storedNames()).toEqual(namesOf(storedObjects('v1')));
 
     await helm(['install', at[0]!, chart, ...at.slice(1)]);
@@ -79,10 +98,19 @@ describe('a release', () => {
     await untilEstablished();
     const values = ['--set=allowSecondController=true,crds.install=false', '--values=-'];
     const rendered = await helm(
-      ['template', 'everything', chart, `--namespace=${namespace}`, '--api-versions=groupsnapshot.storage.k8s.io/v1', ...values],
+      [
+        'template',
+        'everything',
+        chart,
+        `--namespace=${namespace}`,
+        '--api-versions=groupsnapshot.storage.k8s.io/v1',
+        ...values,
+      ],
       { input: JSON.stringify(everything) },
     );
-    const checked = await tryKubectl(['apply', '--server-side', '--dry-run=server', '--filename=-'], { input: rendered });
+    const checked = await tryKubectl(['apply', '--server-side', '--dry-run=server', '--filename=-'], {
+      input: rendered,
+    });
     expect(checked).toMatchObject({ code: 0, stderr: '' });
     expect(checked.stdout.trim().split('\n').length).toBeGreaterThanOrEqual(16);
   });
@@ -97,7 +125,17 @@ describe('a release', () => {
 
   it('given classes in the values, when the definitions come with the same release, then NOTES say that they are missing, and the next upgrade installs them', async () => {
     const namespace = await createNamespace();
-    const classes = { volumeSnapshotClasses: [{ name: 'snapshots', driver: 'd.example.com', deletionPolicy: 'Delete', default: true, parameters: { iops: 3000, mode: '0755' } }] };
+    const classes = {
+      volumeSnapshotClasses: [
+        {
+          name: 'snapshots',
+          driver: 'd.example.com',
+          deletionPolicy: 'Delete',
+          default: true,
+          parameters: { iops: 3000, mode: '0755' },
+        },
+      ],
+    };
     const input = JSON.stringify(classes);
     const first = await helm(['install', 'with-classes', chart, `--namespace=${namespace}`, '--values=-'], { input });
     expect(first).toContain('NOT installed: the API server did not have their kind yet');
@@ -134,13 +172,21 @@ describe('definitions of another level', () => {
       const served = (spec.versions as { name: string; served: boolean }[]).filter((version) => version.served);
       expect(served.map((version) => version.name)).toContain('v1');
       expect(spec.conversion).toEqual({ strategy: 'None' });
-      expect(spec.versions.map((version: { name: string }) => version.name)).toEqual(expect.arrayContaining(status.storedVersions));
+      expect(spec.versions.map((version: { name: string }) => version.name)).toEqual(
+        expect.arrayContaining(status.storedVersions),
+      );
     }
     for (const { kind, metadata, spec } of objects) {
       const group = kind.startsWith('VolumeGroup') ? 'groupsnapshot' : 'snapshot';
       const resource = `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}.v1.${group}.storage.k8s.io`;
       const found = await until(`${kind} as v1`, async () => {
-        const { code, stdout } = await tryKubectl(['get', resource, metadata.name, '--namespace=default', '--output=json']);
+        const { code, stdout } = await tryKubectl([
+          'get',
+          resource,
+          metadata.name,
+          '--namespace=default',
+          '--output=json',
+        ]);
         return code === 0 && JSON.parse(stdout);
       });
       expect(found).toMatchObject({ apiVersion: `${group}.storage.k8s.io/v1`, ...(spec && { spec }) });
@@ -156,7 +202,14 @@ describe('definitions of another level', () => {
     // The policy is in force a moment after it was created.
     await until('the policy is in force', async () => {
       const patch = JSON.stringify({ spec: asOfRelease85Spec(before) });
-      const args = ['patch', 'customresourcedefinition', contents, '--type=merge', '--dry-run=server', `--patch=${patch}`];
+      const args = [
+        'patch',
+        'customresourcedefinition',
+        contents,
+        '--type=merge',
+        '--dry-run=server',
+        `--patch=${patch}`,
+      ];
       return (await tryKubectl(args)).code !== 0;
     });
 
@@ -176,7 +229,9 @@ describe('definitions of another level', () => {
     await helm(['install', 'snapshots', later, `--namespace=${namespace}`]);
     const upgrade = await tryHelm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`]);
     expect(upgrade.code).not.toBe(0);
-    expect(upgrade.stderr).toMatch(/in the cluster serves v2, which this chart does not know: it is of a newer release, and is not downgraded/);
+    expect(upgrade.stderr).toMatch(
+      /in the cluster serves v2, which this chart does not know: it is of a newer release, and is not downgraded/,
+    );
     await helm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`, '--set=crds.install=false']);
     expect(await list('customresourcedefinitions', '--selector=app.kubernetes.io/component=crds')).toHaveLength(6);
   });
@@ -212,7 +267,15 @@ describe('definitions of somebody else', () => {
     await apply(...definitionNames.map((name) => asOfRelease85(definitionFile(name))));
     await untilEstablished();
     await apply(...storedObjects('v1beta2'));
-    await helm(['install', 'snapshots', chart, `--namespace=${namespace}`, '--set=crds.adopt=true', '--take-ownership', '--force-conflicts']);
+    await helm([
+      'install',
+      'snapshots',
+      chart,
+      `--namespace=${namespace}`,
+      '--set=crds.adopt=true',
+      '--take-ownership',
+      '--force-conflicts',
+    ]);
     for (const name of definitionNames) {
       const { spec } = await get('customresourcedefinition', name);
       expect(spec).toMatchObject({ versions: definitionFile(name).spec.versions, conversion: { strategy: 'None' } });
@@ -223,13 +286,20 @@ describe('definitions of somebody else', () => {
   it('[packaging#41] given a snapshot-controller of the distribution, then the preflight fails and names it, unless a second one is allowed', async () => {
     const namespace = await createNamespace();
     const foreign = await createNamespace();
-    const container = { name: 'c', image: 'registry.example.com:5000/sig-storage/snapshot-controller:v8.2.0@sha256:0123' };
+    const container = {
+      name: 'c',
+      image: 'registry.example.com:5000/sig-storage/snapshot-controller:v8.2.0@sha256:0123',
+    };
     const labels = { app: 'x' };
     const workload = (kind: string, image: string): object => ({
       apiVersion: 'apps/v1',
       kind,
       metadata: { name: 'csi-snapshot-controller', namespace: foreign },
-      spec: { selector: { matchLabels: labels }, serviceName: kind === 'StatefulSet' ? 's' : undefined, template: { metadata: { labels }, spec: { containers: [{ ...container, image }] } } },
+      spec: {
+        selector: { matchLabels: labels },
+        serviceName: kind === 'StatefulSet' ? 's' : undefined,
+        template: { metadata: { labels }, spec: { containers: [{ ...container, image }] } },
+      },
     });
     const install = ['install', 'snapshots', chart, `--namespace=${namespace}`, '--dry-run=server'];
     for (const kind of ['Deployment', 'DaemonSet', 'StatefulSet']) {
@@ -247,15 +317,28 @@ describe('definitions of somebody else', () => {
   it('[packaging#44] given a user with rights in one namespace, when the chart with definitions is installed, then the first refusal is reported and nothing is left', async () => {
     const namespace = await createNamespace();
     await kubectl(['create', 'serviceaccount', 'ci', `--namespace=${namespace}`]);
-    await kubectl(['create', 'rolebinding', 'ci', '--clusterrole=admin', `--serviceaccount=${namespace}:ci`, `--namespace=${namespace}`]);
+    await kubectl([
+      'create',
+      'rolebinding',
+      'ci',
+      '--clusterrole=admin',
+      `--serviceaccount=${namespace}:ci`,
+      `--namespace=${namespace}`,
+    ]);
     const kubeconfig = await kubeconfigOf(namespace, 'ci');
 
     for (const values of [[], ['--set=preflight=false']]) {
-      const refused = await tryHelm(['install', 'snapshots', chart, `--namespace=${namespace}`, ...values], { kubeconfig });
+      const refused = await tryHelm(['install', 'snapshots', chart, `--namespace=${namespace}`, ...values], {
+        kubeconfig,
+      });
       expect(refused.code).not.toBe(0);
       expect(refused.stderr).toMatch(/forbidden/);
       expect(definitionNames.filter((name) => refused.stderr.includes(`"${name}"`)).length).toBeLessThanOrEqual(1);
-      const left = await list('deployments,services,secrets,roles,rolebindings,poddisruptionbudgets', `--namespace=${namespace}`, '--selector=app.kubernetes.io/managed-by=Helm');
+      const left = await list(
+        'deployments,services,secrets,roles,rolebindings,poddisruptionbudgets',
+        `--namespace=${namespace}`,
+        '--selector=app.kubernetes.io/managed-by=Helm',
+      );
       expect(left).toEqual([]);
       expect(await list('customresourcedefinitions', '--selector=app.kubernetes.io/part-of=csi-sidecars')).toEqual([]);
       await tryHelm(['uninstall', 'snapshots', `--namespace=${namespace}`], { kubeconfig });
@@ -270,7 +353,9 @@ const everything = {
   imagePullSecrets: ['one', { name: 'two' }],
   renderClasses: true,
   volumeSnapshotClasses: [{ name: 'snapshots', driver: 'd.example.com', deletionPolicy: 'Delete', default: true }],
-  volumeGroupSnapshotClasses: [{ name: 'groups', driver: 'd.example.com', deletionPolicy: 'Retain', parameters: { tier: 1e6 } }],
+  volumeGroupSnapshotClasses: [
+    { name: 'groups', driver: 'd.example.com', deletionPolicy: 'Retain', parameters: { tier: 1e6 } },
+  ],
   extraObjects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: '{{ .Release.Name }}-extra' }, data: {} }],
 };
 

@@ -23,7 +23,13 @@ const definition = 'volumegroupsnapshotcontents.groupsnapshot.storage.k8s.io';
 let stack = new AsyncDisposableStack();
 afterEach(async () => {
   // Without its webhook the API server could not delete the contents.
-  await tryKubectl(['patch', 'customresourcedefinition', definition, '--type=json', '--patch=[{"op":"remove","path":"/spec/conversion"}]']);
+  await tryKubectl([
+    'patch',
+    'customresourcedefinition',
+    definition,
+    '--type=json',
+    '--patch=[{"op":"remove","path":"/spec/conversion"}]',
+  ]);
   await stack.disposeAsync();
   stack = new AsyncDisposableStack();
   await emptyCluster();
@@ -57,13 +63,21 @@ async function serve(namespace: string, port: number): Promise<ReturnType<typeof
   mount.write(await get('secret', secretName, namespace));
   const { command, args } = findProgram('snapshot-conversion-webhook', process.env);
   const mountPath = container?.volumeMounts[0]?.mountPath ?? '';
-  const ofPod = (container?.args ?? []).map((arg) => arg.replace(mountPath, mount.folder).replace('--port=8443', `--port=${port}`));
+  const ofPod = (container?.args ?? []).map((arg) =>
+    arg.replace(mountPath, mount.folder).replace('--port=8443', `--port=${port}`),
+  );
   const logFile = join(mount.folder, 'webhook.log');
   const env = { PATH: process.env['PATH'] };
   stack.use(await supervise({ name: 'webhook', command, args: [...args, ...ofPod], env, logFile }, systemClock()));
   // In place of kube-proxy: the API server connects to localhost, and verifies the name of the Service.
   const service = { spec: { type: 'ExternalName', externalName: 'localhost', clusterIP: null, clusterIPs: null } };
-  await kubectl(['patch', 'service', 'snapshots-snapshot-controller-webhook', `--namespace=${namespace}`, `--patch=${JSON.stringify(service)}`]);
+  await kubectl([
+    'patch',
+    'service',
+    'snapshots-snapshot-controller-webhook',
+    `--namespace=${namespace}`,
+    `--patch=${JSON.stringify(service)}`,
+  ]);
   return mount;
 }
 
@@ -83,7 +97,14 @@ async function storeContent(): Promise<void> {
   const content = storedObjects('v1').find(({ kind }) => kind === 'VolumeGroupSnapshotContent')!;
   await apply(content);
   const status = { volumeSnapshotInfoList: [{ volumeHandle: 'v1', snapshotHandle: 's1', readyToUse: true }] };
-  await kubectl(['patch', definition, 'kept', '--subresource=status', '--type=merge', `--patch=${JSON.stringify({ status })}`]);
+  await kubectl([
+    'patch',
+    definition,
+    'kept',
+    '--subresource=status',
+    '--type=merge',
+    `--patch=${JSON.stringify({ status })}`,
+  ]);
 }
 
 describe('the conversion webhook of the chart', () => {
@@ -100,7 +121,9 @@ describe('the conversion webhook of the chart', () => {
     expect(conversion.webhook.clientConfig.caBundle).toBe(secret['data']['ca.crt']);
 
     await helm(['upgrade', 'snapshots', chart, ...values, '--set=webhook.logLevel=4']);
-    expect((await get('secret', 'snapshots-snapshot-controller-webhook-tls', namespace))['data']).toEqual(secret['data']);
+    expect((await get('secret', 'snapshots-snapshot-controller-webhook-tls', namespace))['data']).toEqual(
+      secret['data'],
+    );
     await serve(namespace, port);
     await untilConverted();
 
@@ -108,7 +131,9 @@ describe('the conversion webhook of the chart', () => {
     await helm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`]);
     expect((await get('customresourcedefinition', definition))['spec'].conversion).toEqual({ strategy: 'None' });
     const content = JSON.parse(await kubectl(['get', definition, 'kept', '--output=json'])) as ApiObject;
-    expect(content['status'].volumeSnapshotInfoList).toEqual([{ volumeHandle: 'v1', snapshotHandle: 's1', readyToUse: true }]);
+    expect(content['status'].volumeSnapshotInfoList).toEqual([
+      { volumeHandle: 'v1', snapshotHandle: 's1', readyToUse: true },
+    ]);
   });
 
   it('given a Secret that is replaced, when the webhook serves, then no request fails', async () => {
@@ -119,14 +144,26 @@ describe('the conversion webhook of the chart', () => {
     const secret = (): ApiObject => {
       const { cert, key } = authority.issue({ commonName: host, hosts: [host] });
       const base64 = (text: string): string => Buffer.from(text).toString('base64');
-      return { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', metadata: { name: 'pair', namespace }, data: { 'tls.crt': base64(cert), 'tls.key': base64(key) } };
+      return {
+        apiVersion: 'v1',
+        kind: 'Secret',
+        type: 'kubernetes.io/tls',
+        metadata: { name: 'pair', namespace },
+        data: { 'tls.crt': base64(cert), 'tls.key': base64(key) },
+      };
     };
     await apply(secret());
-    const webhook = { enabled: true, servicePort: port, certificate: { mode: 'existingSecret', existingSecret: 'pair', caBundle: authority.ca } };
+    const webhook = {
+      enabled: true,
+      servicePort: port,
+      certificate: { mode: 'existingSecret', existingSecret: 'pair', caBundle: authority.ca },
+    };
     await helm(['install', 'snapshots', chart, `--namespace=${namespace}`]);
     await untilEstablished();
     await storeContent();
-    await helm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`, '--values=-'], { input: JSON.stringify({ webhook }) });
+    await helm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`, '--values=-'], {
+      input: JSON.stringify({ webhook }),
+    });
     const mount = await serve(namespace, port);
     await untilConverted();
 

@@ -5,7 +5,16 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { snapshotDefinitions } from '../snapshot-api/definitions.ts';
@@ -91,7 +100,8 @@ function customKinds(): readonly CustomKind[] {
         group: spec.group,
         version: version.name,
         kind: spec.names.kind,
-        schema: (version as unknown as { readonly schema: { readonly openAPIV3Schema: Schema } }).schema.openAPIV3Schema,
+        schema: (version as unknown as { readonly schema: { readonly openAPIV3Schema: Schema } }).schema
+          .openAPIV3Schema,
       })),
   );
   return [...ours, ...othersSchemas];

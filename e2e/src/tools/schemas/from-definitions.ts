@@ -10,7 +10,10 @@ export interface CustomKind extends GroupVersionKind {
 /** The document of Kubernetes has what `metadata` may hold. */
 export function fromDefinitions(kinds: readonly CustomKind[], swagger: Swagger): ReadonlyMap<string, JsonSchema> {
   const metadata = { $ref: `#/definitions/${objectMeta}` };
-  const definitions = { ...referredTo(swagger, [objectMeta]), [objectMeta]: strict(swagger.definitions[objectMeta] ?? {}) };
+  const definitions = {
+    ...referredTo(swagger, [objectMeta]),
+    [objectMeta]: strict(swagger.definitions[objectMeta] ?? {}),
+  };
   return new Map(
     kinds.map((kind) => {
       const schema = strict(kind.schema);

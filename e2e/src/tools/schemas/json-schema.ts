@@ -49,7 +49,8 @@ export function strict(schema: Schema): JsonSchema {
     }),
     ...(items !== undefined && { items: strict(items) }),
     ...(additionalProperties !== undefined && {
-      additionalProperties: typeof additionalProperties === 'boolean' ? additionalProperties : strict(additionalProperties),
+      additionalProperties:
+        typeof additionalProperties === 'boolean' ? additionalProperties : strict(additionalProperties),
     }),
   };
 }

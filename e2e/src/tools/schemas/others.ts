@@ -38,8 +38,14 @@ const endpoint = object({
   relabelings: list(relabeling),
   metricRelabelings: list(relabeling),
 });
-const scraped = { jobLabel: string, selector, namespaceSelector: object({ any: { type: 'boolean' }, matchNames: strings }) };
-const rule = object({ alert: string, record: string, expr: string, for: string, labels, annotations: labels }, ['expr']);
+const scraped = {
+  jobLabel: string,
+  selector,
+  namespaceSelector: object({ any: { type: 'boolean' }, matchNames: strings }),
+};
+const rule = object({ alert: string, record: string, expr: string, for: string, labels, annotations: labels }, [
+  'expr',
+]);
 
 const ofPrometheus = (kind: string, spec: Schema): CustomKind => ({
   group: 'monitoring.coreos.com',
@@ -51,7 +57,10 @@ const ofPrometheus = (kind: string, spec: Schema): CustomKind => ({
 export const othersSchemas: readonly CustomKind[] = [
   ofPrometheus('ServiceMonitor', object({ ...scraped, endpoints: list(endpoint) }, ['endpoints', 'selector'])),
   ofPrometheus('PodMonitor', object({ ...scraped, podMetricsEndpoints: list(endpoint) }, ['selector'])),
-  ofPrometheus('PrometheusRule', object({ groups: list(object({ name: string, interval: string, rules: list(rule) }, ['name'])) })),
+  ofPrometheus(
+    'PrometheusRule',
+    object({ groups: list(object({ name: string, interval: string, rules: list(rule) }, ['name'])) }),
+  ),
   {
     group: 'cert-manager.io',
     version: 'v1',

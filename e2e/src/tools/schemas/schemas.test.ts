@@ -105,7 +105,5 @@ it('given a custom kind, then its schema has the metadata of the document, and w
 
 it('given kinds of the core and of named groups, then files are called as kubeconform asks for them', () => {
   expect(fileOf({ group: '', version: 'v1', kind: 'Service' })).toBe('service-v1.json');
-  expect(fileOf({ group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'Role' })).toBe(
-    'role-rbac-v1.json',
-  );
+  expect(fileOf({ group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'Role' })).toBe('role-rbac-v1.json');
 });
