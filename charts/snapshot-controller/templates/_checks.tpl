@@ -4,7 +4,9 @@
 {{- define "snapshot-controller.checks" -}}
 {{- include "snapshot-controller.checkValues" . -}}
 {{- if .Values.preflight -}}
+{{- if .Values.controller.enabled -}}
 {{- include "snapshot-controller.checkSecondController" . -}}
+{{- end -}}
 {{- if .Values.crds.install -}}
 {{- include "snapshot-controller.checkDefinitions" . -}}
 {{- end -}}
@@ -168,19 +170,19 @@ true
 {{- end -}}
 {{- end -}}
 {{- if not (or $.Values.crds.adopt (include "snapshot-controller.isOurs" (dict "root" $ "metadata" $live.metadata))) -}}
-{{- fail (printf "\n%s exists and does not belong to release %s in namespace %s. To let this release have the definitions, run\n%s\nor set crds.adopt and pass --take-ownership --force-conflicts. To leave them alone, set crds.install to false." $name $.Release.Name $.Release.Namespace (include "snapshot-controller.adoption" $)) -}}
+{{- fail (printf "\n%s exists and does not belong to release %s in namespace %s. To let this release have the definitions, run\n%s\nor set crds.adopt and pass --take-ownership --force-conflicts. To leave them alone, set crds.install to false." $name $.Release.Name $.Release.Namespace (include "snapshot-controller.adoption" (dict "root" $ "release" $.Release.Name "namespace" $.Release.Namespace))) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
 
-{{- /* Commands after which definitions that exist belong to this release. */}}
+{{- /* Commands after which definitions that exist belong to a release. Takes dict root release namespace. */}}
 {{- define "snapshot-controller.adoption" -}}
 {{- $names := list -}}
-{{- range include "snapshot-controller.definitions" . | fromYamlArray -}}
+{{- range include "snapshot-controller.definitions" .root | fromYamlArray -}}
 {{- $names = append $names .metadata.name -}}
 {{- end -}}
 {{- $crds := join " " $names }}
 kubectl label --overwrite crd {{ $crds }} app.kubernetes.io/managed-by=Helm
-kubectl annotate --overwrite crd {{ $crds }} meta.helm.sh/release-name={{ .Release.Name }} meta.helm.sh/release-namespace={{ .Release.Namespace }}
+kubectl annotate --overwrite crd {{ $crds }} meta.helm.sh/release-name={{ .release }} meta.helm.sh/release-namespace={{ .namespace }}
 {{- end }}

@@ -22,7 +22,9 @@ true
 {{- /* Takes dict root value kind. */}}
 {{- define "snapshot-controller.monitors" -}}
 {{- $auto := and .root.Values.metrics.enabled (.root.Capabilities.APIVersions.Has (printf "monitoring.coreos.com/v1/%s" .kind)) -}}
+{{- if .root.Values.controller.enabled -}}
 {{- include "snapshot-controller.resolved" (dict "value" .value "auto" $auto) -}}
+{{- end -}}
 {{- end }}
 
 {{- define "snapshot-controller.guards" -}}

@@ -94,7 +94,8 @@ describe('a release', () => {
   it('given everything that the chart can render, when the API server checks it without storing it, then each object is accepted', async () => {
     const namespace = await createNamespace('restricted');
     await installOthersKinds();
-    await helm(['install', 'snapshot-crds', chart, `--namespace=${namespace}`]);
+    await helm(['install', 'snapshot-crds', chart, `--namespace=${namespace}`, '--set=controller.enabled=false']);
+    expect(await list('deployments', `--namespace=${namespace}`)).toEqual([]);
     await untilEstablished();
     const values = ['--set=allowSecondController=true,crds.install=false', '--values=-'];
     const rendered = await helm(
