@@ -21,10 +21,10 @@
 {{- end -}}
 {{- range list "controller" "webhook" -}}
 {{- $pdb := (get $.Values .).pdb -}}
-{{- if and (ne (toString $pdb.minAvailable) "") (ne (toString $pdb.maxUnavailable) "") -}}
-{{- fail (printf "%s.pdb has both minAvailable and maxUnavailable: set one of them to ''" .) -}}
+{{- if not (or (kindIs "invalid" $pdb.minAvailable) (kindIs "invalid" $pdb.maxUnavailable)) -}}
+{{- fail (printf "%s.pdb has both minAvailable and maxUnavailable: set one of them to null" .) -}}
 {{- end -}}
-{{- if and (eq (toString $pdb.minAvailable) "") (eq (toString $pdb.maxUnavailable) "") -}}
+{{- if and (kindIs "invalid" $pdb.minAvailable) (kindIs "invalid" $pdb.maxUnavailable) -}}
 {{- fail (printf "%s.pdb has neither minAvailable nor maxUnavailable" .) -}}
 {{- end -}}
 {{- end -}}

@@ -35,7 +35,7 @@ true
 
 {{- /* Takes dict root image. */}}
 {{- define "snapshot-controller.image" -}}
-{{- $registry := default .root.Values.global.imageRegistry .image.registry | trimSuffix "/" -}}
+{{- $registry := default .image.registry .root.Values.global.imageRegistry | trimSuffix "/" -}}
 {{- $repository := ternary .image.repository (printf "%s/%s" $registry .image.repository) (eq $registry "") -}}
 {{- if .image.digest -}}
 {{- printf "%s@%s" $repository .image.digest -}}
@@ -55,7 +55,7 @@ imagePullSecrets:
 
 {{- /* Takes the values pdb. */}}
 {{- define "snapshot-controller.budget" -}}
-{{- if ne (toString .minAvailable) "" -}}
+{{- if not (kindIs "invalid" .minAvailable) -}}
 minAvailable: {{ .minAvailable }}
 {{- else -}}
 maxUnavailable: {{ .maxUnavailable }}

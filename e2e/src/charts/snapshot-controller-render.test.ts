@@ -365,7 +365,7 @@ describe('values that are refused', () => {
       { controller: { pdb: { minAvailable: 1 } } },
       /controller\.pdb has both minAvailable and maxUnavailable/,
     ],
-    ['a budget without a bound', { webhook: { pdb: { maxUnavailable: '' } } }, /webhook\.pdb has neither/],
+    ['a budget without a bound', { webhook: { pdb: { maxUnavailable: null } } }, /webhook\.pdb has neither/],
     [
       'a label that selects pods',
       { commonLabels: { 'app.kubernetes.io/name': 'x' } },
