@@ -3,7 +3,8 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ['packages/**/*.test.ts', 'e2e/src/**/*.test.ts', 'scripts/**/*.test.ts', '*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**'],
+    // The charts have a suite of their own, with helm and an API server.
+    exclude: ['**/node_modules/**', '**/dist/**', 'e2e/src/charts/**'],
     testTimeout: 10_000,
     // Processes, not threads: a thread that has held many HTTP/2 sessions may never end, and the run with it. Files share them, because
     // starting one for each file costs more than half of the time of a run.
