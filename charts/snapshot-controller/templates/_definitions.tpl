@@ -16,7 +16,7 @@ webhook:
   conversionReviewVersions: [v1]
   clientConfig:
     service:
-      namespace: {{ .Release.Namespace }}
+      namespace: {{ .Release.Namespace | quote }}
       name: {{ include "snapshot-controller.webhookName" . }}
       path: /convert
       port: {{ .Values.webhook.servicePort }}

@@ -42,8 +42,8 @@
 
 {{- /* What selects pods: it must never change, so it has neither a version nor labels of a user. Takes dict root component. */}}
 {{- define "snapshot-controller.selector" -}}
-app.kubernetes.io/name: {{ include "snapshot-controller.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "snapshot-controller.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 

@@ -63,7 +63,7 @@ const dryRun = (object: object): ReturnType<typeof tryKubectl> =>
 describe.each(cases.filter(({ chart }) => existsSync(join(chartFolder(chart), 'Chart.yaml'))))(
   'chart $chart in a namespace with enforce=$level',
   (each) => {
-    it(`given its pods of each ${each.kind}, when they are created there, then they are admitted without a warning`, async () => {
+    it(`X-06: given its pods of each ${each.kind}, when they are created there, then they are admitted without a warning`, async () => {
       const namespace = await createNamespace(each.level);
       const found = await workloads(each, namespace);
       expect(found.length).toBeGreaterThan(0);

@@ -153,7 +153,7 @@ describe('a release', () => {
 });
 
 describe('definitions of another level', () => {
-  it('given a release with definitions of level 8.5 and stored objects, when it is upgraded, then every object is readable in v1 and no version is dropped', async () => {
+  it('I-10: given a release with definitions of level 8.5 and stored objects, when it is upgraded, then every object is readable in v1 and no version is dropped', async () => {
     const namespace = await createNamespace();
     const previous = copyChart('snapshot-controller', { version: '0.0.1', definition: asOfRelease85 });
     await helm(['install', 'snapshots', previous, `--namespace=${namespace}`, '--set=crds.guard=false']);
@@ -239,7 +239,7 @@ describe('definitions of another level', () => {
 });
 
 describe('definitions of somebody else', () => {
-  it('[packaging#42] given definitions that another tool installed, when the chart is installed, then it fails with the commands that hand them over, and with these it succeeds', async () => {
+  it('I-11: [packaging#42] given definitions that another tool installed, when the chart is installed, then it fails with the commands that hand them over, and with these it succeeds', async () => {
     const namespace = await createNamespace();
     await apply(...definitionNames.map(definitionFile));
     await untilEstablished();
