@@ -47,6 +47,8 @@ const sources: readonly Source[] = [
   { version: 'v1.37.2', sum: '' },
 ];
 
+export const schemaVersions: readonly string[] = sources.map(({ version }) => version);
+
 export async function ensureKubernetesSchemas(env: Environment = process.env): Promise<readonly KubernetesSchemas[]> {
   const made: KubernetesSchemas[] = [];
   for (const source of sources) made.push(await ensureSchemas(source, env));
