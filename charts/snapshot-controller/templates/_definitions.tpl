@@ -27,3 +27,26 @@ webhook:
     caBundle: {{ get (include "snapshot-controller.generatedPair" . | fromYaml) "ca.crt" }}
     {{- end }}
 {{- end }}
+
+{{- /*
+"true" if the definition in the cluster is older, and converts by a webhook, which then does not know the versions that are added: no stored object
+could be read in them. What a user added to a definition of this level stays. Takes a definition.
+*/}}
+{{- define "snapshot-controller.isConvertedAsBefore" -}}
+{{- $live := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" .metadata.name -}}
+{{- if eq (dig "spec" "conversion" "strategy" "None" $live) "Webhook" -}}
+{{- $known := list -}}
+{{- range $live.spec.versions -}}
+{{- $known = append $known .name -}}
+{{- end -}}
+{{- $added := false -}}
+{{- range .spec.versions -}}
+{{- if not (has .name $known) -}}
+{{- $added = true -}}
+{{- end -}}
+{{- end -}}
+{{- if $added -}}
+true
+{{- end -}}
+{{- end -}}
+{{- end }}

@@ -282,6 +282,20 @@ describe('definitions of somebody else', () => {
       expect(spec).toMatchObject({ versions: definitionFile(name).spec.versions, conversion: { strategy: 'None' } });
     }
     expect(await storedNames()).toEqual(namesOf(storedObjects('v1')));
+
+    // A stanza that a user adds to definitions of this level is the user's.
+    const { spec } = asOfRelease85(definitionFile(contents)) as { spec: { conversion: object } };
+    const patch = JSON.stringify({ spec: { conversion: spec.conversion } });
+    await kubectl(['patch', 'customresourcedefinition', contents, '--type=merge', `--patch=${patch}`]);
+    await helm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`, '--set=crds.adopt=true']);
+    expect((await get('customresourcedefinition', contents))['spec'].conversion).toMatchObject({ strategy: 'Webhook' });
+    await kubectl([
+      'patch',
+      'customresourcedefinition',
+      contents,
+      '--type=json',
+      '--patch=[{"op":"remove","path":"/spec/conversion"}]',
+    ]);
   });
 
   it('[packaging#41] given a snapshot-controller of the distribution, then the preflight fails and names it, unless a second one is allowed', async () => {
