@@ -7,7 +7,7 @@ import { unknownFlags } from './unknown-flags.ts';
 import { describe, expect, inject, it } from 'vitest';
 import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
 import { ensureKubernetesSchemas } from '../tools/kubernetes-schemas.ts';
-import { type ApiObject, helm, parseObjects, tryHelm } from './commands.ts';
+import { type ApiObject, helm, parseObjects, parseYaml, tryHelm } from './commands.ts';
 import { chartFolder, copyChart } from './chart-copy.ts';
 import { kubeconform } from './kubeconform.ts';
 import { definitionFile, definitionNames } from './releases.ts';
@@ -106,6 +106,18 @@ describe.each(matrix)('values %s', (name) => {
     expect(rules.length).toBeGreaterThan(name === 'crds-only' ? -1 : 5);
     expect(JSON.stringify(rules)).not.toMatch(/"\*"|secrets|escalate|impersonate|"bind"/);
   });
+});
+
+it('given the files of the chart, then its version is that of the programs, and no image is called latest', () => {
+  const { version } = JSON.parse(readFileSync(join(chart, '..', '..', 'package.json'), 'utf8')) as { version: string };
+  expect(parseYaml(readFileSync(join(chart, 'Chart.yaml'), 'utf8'))).toMatchObject({
+    apiVersion: 'v2',
+    name: 'snapshot-controller',
+    type: 'application',
+    version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    appVersion: version,
+  });
+  expect(readFileSync(join(chart, 'values.yaml'), 'utf8')).not.toMatch(/latest/);
 });
 
 describe('the controller', () => {
