@@ -172,17 +172,26 @@ true
 {{- if not (or $.Values.crds.adopt (include "snapshot-controller.isOurs" (dict "root" $ "metadata" $live.metadata))) -}}
 {{- fail (printf "\n%s exists and does not belong to release %s in namespace %s. To let this release have the definitions, run\n%s\nor set crds.adopt and pass --take-ownership --force-conflicts. To leave them alone, set crds.install to false." $name $.Release.Name $.Release.Namespace (include "snapshot-controller.adoption" (dict "root" $ "release" $.Release.Name "namespace" $.Release.Namespace))) -}}
 {{- end -}}
+{{- with include "snapshot-controller.endConversion" $ours -}}
+{{- fail (printf "\n%s in the cluster is older, and its objects are converted by a webhook that does not know v1: none of them could be read. Run\n%s" $name .) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end }}
 
 {{- /* Commands after which definitions that exist belong to a release. Takes dict root release namespace. */}}
 {{- define "snapshot-controller.adoption" -}}
+{{- $definitions := include "snapshot-controller.definitions" .root | fromYamlArray -}}
 {{- $names := list -}}
-{{- range include "snapshot-controller.definitions" .root | fromYamlArray -}}
+{{- range $definitions -}}
 {{- $names = append $names .metadata.name -}}
 {{- end -}}
 {{- $crds := join " " $names }}
 kubectl label --overwrite crd {{ $crds }} app.kubernetes.io/managed-by=Helm
 kubectl annotate --overwrite crd {{ $crds }} meta.helm.sh/release-name={{ .release }} meta.helm.sh/release-namespace={{ .namespace }}
+{{- range $definitions }}
+{{- with include "snapshot-controller.endConversion" . }}
+{{ . }}
+{{- end }}
+{{- end }}
 {{- end }}

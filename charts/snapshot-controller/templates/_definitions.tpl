@@ -29,24 +29,29 @@ webhook:
 {{- end }}
 
 {{- /*
-"true" if the definition in the cluster is older, and converts by a webhook, which then does not know the versions that are added: no stored object
-could be read in them. What a user added to a definition of this level stays. Takes a definition.
+A command, if the definition in the cluster is older and has a conversion webhook that another tool wrote: the webhook does not know the versions
+that are added, so that no stored object could be read in them, and a field of another tool stays when the definition is applied. What a user
+adds to a definition of this level is the user's. Takes a definition.
 */}}
-{{- define "snapshot-controller.isConvertedAsBefore" -}}
+{{- define "snapshot-controller.endConversion" -}}
 {{- $live := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" .metadata.name -}}
-{{- if eq (dig "spec" "conversion" "strategy" "None" $live) "Webhook" -}}
 {{- $known := list -}}
-{{- range $live.spec.versions -}}
+{{- range dig "spec" "versions" list $live -}}
 {{- $known = append $known .name -}}
 {{- end -}}
-{{- $added := false -}}
+{{- $isOlder := false -}}
 {{- range .spec.versions -}}
 {{- if not (has .name $known) -}}
-{{- $added = true -}}
+{{- $isOlder = true -}}
 {{- end -}}
 {{- end -}}
-{{- if $added -}}
-true
+{{- $isOthers := false -}}
+{{- range dig "metadata" "managedFields" list $live -}}
+{{- if and (ne .manager "helm") (hasKey (dig "fieldsV1" "f:spec" dict .) "f:conversion") -}}
+{{- $isOthers = true -}}
 {{- end -}}
+{{- end -}}
+{{- if and $isOlder $isOthers (eq (dig "spec" "conversion" "strategy" "None" $live) "Webhook") -}}
+kubectl patch crd {{ .metadata.name }} --type=json --patch='[{"op":"remove","path":"/spec/conversion"}]'
 {{- end -}}
 {{- end }}

@@ -27,12 +27,6 @@ true
 {{- end -}}
 {{- end }}
 
-{{- define "snapshot-controller.guards" -}}
-{{- if and .Values.crds.install .Values.crds.guard (semverCompare ">=1.30.0-0" .Capabilities.KubeVersion.Version) -}}
-true
-{{- end -}}
-{{- end }}
-
 {{- /* Takes dict root image. */}}
 {{- define "snapshot-controller.image" -}}
 {{- $registry := default .image.registry .root.Values.global.imageRegistry | trimSuffix "/" -}}

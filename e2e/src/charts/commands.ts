@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** helm and kubectl as functions. Their state (caches, plug-ins) is in the folder of the run, never the user's. */
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
 import { inject } from 'vitest';
 
@@ -38,6 +38,11 @@ export function tryHelm(args: readonly string[], options?: CommandOptions): Prom
 
 export function tryKubectl(args: readonly string[], options?: CommandOptions): Promise<Outcome> {
   return run(inject('cluster').kubectl, args, options);
+}
+
+/** A command line as a user copies it. Rejects unless it ends with 0. */
+export async function shell(command: string): Promise<string> {
+  return textOf('sh', ['-c', command], await run('sh', ['-c', command]));
 }
 
 /** Rejects with what helm wrote, unless it ends with 0. */
@@ -84,11 +89,11 @@ function textOf(program: string, args: readonly string[], { code, stdout, stderr
 }
 
 function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
-  const { kubeconfig: admin, scratch } = inject('cluster');
+  const { kubeconfig: admin, kubectl: tool, scratch } = inject('cluster');
   const { input, kubeconfig = admin } = options;
   const child = spawn(program, args, {
     env: {
-      PATH: process.env['PATH'],
+      PATH: [dirname(tool), process.env['PATH']].join(delimiter),
       HOME: scratch,
       KUBECONFIG: kubeconfig,
       KUBECACHEDIR: join(scratch, 'kubectl-cache'),

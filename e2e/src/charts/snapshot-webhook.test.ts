@@ -128,7 +128,7 @@ describe('the conversion webhook of the chart', () => {
     await untilConverted();
 
     // And back: nothing that is stored has to change.
-    await helm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`]);
+    await helm(['upgrade', 'snapshots', chart, `--namespace=${namespace}`, '--reset-values']);
     expect((await get('customresourcedefinition', definition))['spec'].conversion).toEqual({ strategy: 'None' });
     const content = JSON.parse(await kubectl(['get', definition, 'kept', '--output=json'])) as ApiObject;
     expect(content['status'].volumeSnapshotInfoList).toEqual([

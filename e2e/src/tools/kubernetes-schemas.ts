@@ -42,7 +42,7 @@ const module = 'k8s.io/kubernetes';
 
 /** The oldest that the charts accept, the one that the suite runs on, and the newest. */
 const sources: readonly Source[] = [
-  { version: 'v1.29.6', sum: '' },
+  { version: 'v1.30.14', sum: '' },
   { version: 'v1.36.3', sum: '' },
   { version: 'v1.37.2', sum: '' },
 ];
