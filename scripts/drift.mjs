@@ -8,7 +8,9 @@ import { root, run } from './setup.mjs';
 const patterns = [
   'packages/*/src/gen/**/*',
   'docs/reference/*.md',
-  'charts/snapshot-controller/files/crds/*.yaml',
+  'charts/*/files/**/*',
+  'charts/*/values.schema.json',
+  'charts/*/README.md',
   'charts/snapshot-controller/templates/_rules.tpl',
 ];
 
@@ -27,6 +29,7 @@ for (const [command, ...args] of [
   ['npm', 'run', 'generate', '--silent', '--workspaces', '--if-present'],
   ['node', 'scripts/reference.ts'],
   ['node', 'scripts/crds.ts'],
+  ['node', 'scripts/charts.ts'],
   ['node', 'scripts/charts/snapshot-controller-rules.ts'],
 ]) {
   const code = run(command, args);

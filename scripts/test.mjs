@@ -32,9 +32,9 @@ const suites = [
   },
   {
     name: 'unit',
-    // Without the one file that needs a kubectl: it is a suite of its own.
+    // Without the files that need a kubectl or helm: they are suites of their own.
     command:
-      'vitest run --exclude=e2e/src/contract/kubectl.test.ts --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
+      'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=charts/*/tests/render/** --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
     report: 'vitest',
   },
   { name: 'build', command: 'npm run build --silent' },
@@ -43,6 +43,7 @@ const suites = [
   { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
   { name: 'grpc conformance', command: 'npm run grpc-conformance --silent', report: 'grpc-conformance', needs: 'go' },
   { name: 'kubectl on sim', command: 'npm run kubectl-on-sim --silent', report: 'kubectl', needs: 'go' },
+  { name: 'charts', command: 'npm run charts --silent', report: 'charts', needs: 'go' },
   {
     name: 'the runtime as a package',
     command: 'npm run runtime-package --silent',
