@@ -9,7 +9,8 @@ const config: ViteUserConfig = defineConfig({
       'charts/**/*.test.ts',
       '*.test.ts',
     ],
-    exclude: ['**/node_modules/**', '**/dist/**'],
+    // A suite of its own, with helm and an API server.
+    exclude: ['**/node_modules/**', '**/dist/**', 'e2e/src/charts/**'],
     testTimeout: 10_000,
     // Processes, not threads: a thread that has held many HTTP/2 sessions may never end, and the run with it. Files share them, because
     // starting one for each file costs more than half of the time of a run.

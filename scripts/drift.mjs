@@ -11,6 +11,7 @@ const patterns = [
   'charts/*/files/**/*',
   'charts/*/values.schema.json',
   'charts/*/README.md',
+  'charts/snapshot-controller/templates/_rules.tpl',
 ];
 
 function fingerprint() {
@@ -29,6 +30,7 @@ for (const [command, ...args] of [
   ['node', 'scripts/reference.ts'],
   ['node', 'scripts/crds.ts'],
   ['node', 'scripts/charts.ts'],
+  ['node', 'scripts/charts/snapshot-controller-rules.ts'],
 ]) {
   const code = run(command, args);
   if (code !== 0) process.exit(code);

@@ -50,6 +50,7 @@ const suites = [
     report: 'runtime-package',
     needs: 'go',
   },
+  { name: 'charts on local', command: 'npm run charts-on-local --silent', report: 'charts-local', needs: 'go' },
   { name: 'e2e on local', command: 'npm run e2e --silent -- --control-plane=local', report: 'e2e-local', needs: 'go' },
   {
     name: 'e2e on local, minimal rights',

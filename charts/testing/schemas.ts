@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** JSON schemas for kubeconform: those of Kubernetes, and those of custom resources that charts render. */
+/** JSON schemas of custom resources that charts render, for kubeconform. Those of Kubernetes: e2e/src/tools/kubernetes-schemas.ts. */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { chartsFolder } from './helm.ts';
 
@@ -12,15 +12,6 @@ interface Definition {
     readonly names: { readonly kind: string };
     readonly versions: readonly { readonly name: string; readonly schema: { readonly openAPIV3Schema: Schema } }[];
   };
-}
-
-/** Folders with one file for each kind, by minor of Kubernetes. */
-export function kubernetesSchemas(): readonly { readonly minor: string; readonly folder: string }[] {
-  const root = process.env['CSI_SIDECARS_SCHEMAS'];
-  if (root === undefined || root === '') return [];
-  return globSync('*', { cwd: root })
-    .sort()
-    .map((minor) => ({ minor: basename(minor), folder: join(root, minor) }));
 }
 
 /** Writes the schemas of custom resources into a folder: those of the snapshot API from its definitions, the others from this repository. */

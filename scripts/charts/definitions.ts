@@ -111,6 +111,21 @@ export const definitions: Readonly<Record<string, object>> = {
     },
   },
   snapshotClass: snapshotClassWith('snapshotter', 'snapshotterList'),
+  /** Of a chart that is not about one driver. */
+  driverSnapshotClass: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['name', 'driver', 'deletionPolicy'],
+    properties: {
+      name,
+      driver: { type: 'string', pattern: '^[A-Za-z0-9]([-A-Za-z0-9.]{0,61}[A-Za-z0-9])?$' },
+      default: { type: 'boolean' },
+      deletionPolicy: { enum: ['Delete', 'Retain'] },
+      parameters,
+      labels: strings,
+      annotations: strings,
+    },
+  },
   groupSnapshotClass: snapshotClassWith('groupSnapshotter', 'groupSnapshotterGet'),
   attributesClass: {
     type: 'object',

@@ -23,7 +23,16 @@ export type ToolName =
   | 'kubeconform';
 
 export interface Family {
-  readonly name: 'etcd' | 'kubernetes' | 'containerd' | 'csi-sanity' | 'h2spec' | 'grpc-peer' | 'helm' | 'kubeconform';
+  readonly name:
+    | 'etcd'
+    | 'kubernetes'
+    | 'kubernetes-oldest'
+    | 'containerd'
+    | 'csi-sanity'
+    | 'h2spec'
+    | 'grpc-peer'
+    | 'helm'
+    | 'kubeconform';
   /** The required module whose version is the version of the family's programs. */
   readonly module: string;
   /** Linker flags that make the programs report that version; without them kube-apiserver calls itself v0.0.0-master. */
@@ -79,6 +88,9 @@ const kubernetes: Family = {
   },
 };
 
+/** The oldest minor version that is supported. */
+const oldestKubernetes: Family = { ...kubernetes, name: 'kubernetes-oldest' };
+
 const containerd: Family = {
   name: 'containerd',
   module: 'github.com/containerd/containerd/v2',
@@ -113,6 +125,15 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
     inKubebuilderAssets: false,
   },
 };
+
+/** Which Kubernetes a control plane is made of. */
+export const kubernetesReleases = ['current', 'oldest'] as const;
+export type KubernetesRelease = (typeof kubernetesReleases)[number];
+
+export function toolOf(name: ToolName, release: KubernetesRelease): Tool {
+  const tool = catalogue[name];
+  return release === 'oldest' && tool.family === kubernetes ? { ...tool, family: oldestKubernetes } : tool;
+}
 
 export function isToolName(name: string): name is ToolName {
   return Object.hasOwn(catalogue, name);

@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chartsFolder, hasHelm, lint, renderText, type RenderOptions } from '../../../testing/helm.ts';
 import { hasKubeconform, nonconforming } from '../../../testing/kubeconform.ts';
 import { comparable, digestOf, goldenPath, valuesFiles, type ValuesFile } from '../../../testing/matrix.ts';
-import { kubernetesSchemas, writeDefinitionSchemas } from '../../../testing/schemas.ts';
+import { ensureKubernetesSchemas } from '../../../../e2e/src/tools/kubernetes-schemas.ts';
+import { writeDefinitionSchemas } from '../../../testing/schemas.ts';
 import { chart } from '../minimal.ts';
 
 let parent: string;
@@ -60,7 +61,7 @@ describe.skipIf(!hasHelm || !hasKubeconform)('schemas of Kubernetes', () => {
     'given the values file $name, then its objects are valid for each minor',
     async (file) => {
       const rendered = await renderText(optionsOf(file));
-      for (const { minor, folder } of await kubernetesSchemas()) {
+      for (const { minor, folder } of await ensureKubernetesSchemas()) {
         expect(await nonconforming(rendered, [folder, definitions]), minor).toEqual([]);
       }
     },
