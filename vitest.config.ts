@@ -2,8 +2,16 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 
 const config: ViteUserConfig = defineConfig({
   test: {
-    include: ['packages/**/*.test.ts', 'e2e/src/**/*.test.ts', 'images/src/**/*.test.ts', 'scripts/**/*.test.ts', '*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**'],
+    include: [
+      'packages/**/*.test.ts',
+      'e2e/src/**/*.test.ts',
+      'images/src/**/*.test.ts',
+      'scripts/**/*.test.ts',
+      'charts/**/*.test.ts',
+      '*.test.ts',
+    ],
+    // A suite of its own, with helm and an API server.
+    exclude: ['**/node_modules/**', '**/dist/**', 'e2e/src/charts/**'],
     testTimeout: 10_000,
     // Processes, not threads: a thread that has held many HTTP/2 sessions may never end, and the run with it. Files share them, because
     // starting one for each file costs more than half of the time of a run.

@@ -5,7 +5,14 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root, run } from './setup.mjs';
 
-const patterns = ['packages/*/src/gen/**/*', 'docs/reference/*.md', 'charts/snapshot-controller/files/crds/*.yaml'];
+const patterns = [
+  'packages/*/src/gen/**/*',
+  'docs/reference/*.md',
+  'charts/*/files/**/*',
+  'charts/*/values.schema.json',
+  'charts/*/README.md',
+  'charts/snapshot-controller/templates/_rules.tpl',
+];
 
 function fingerprint() {
   const files = patterns.flatMap((pattern) => globSync(pattern, { cwd: root, withFileTypes: true }));
@@ -22,6 +29,8 @@ for (const [command, ...args] of [
   ['npm', 'run', 'generate', '--silent', '--workspaces', '--if-present'],
   ['node', 'scripts/reference.ts'],
   ['node', 'scripts/crds.ts'],
+  ['node', 'scripts/charts.ts'],
+  ['node', 'scripts/charts/snapshot-controller-rules.ts'],
 ]) {
   const code = run(command, args);
   if (code !== 0) process.exit(code);

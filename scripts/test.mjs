@@ -32,9 +32,9 @@ const suites = [
   },
   {
     name: 'unit',
-    // Without the files that need a kubectl, built programs or containers: they are suites of their own.
+    // Without the files that need a kubectl, built programs, containers or helm: they are suites of their own.
     command:
-      'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=images/src/inspection.test.ts --exclude=images/src/started.test.ts --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
+      'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=images/src/inspection.test.ts --exclude=images/src/started.test.ts --exclude=charts/*/tests/render/** --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
     report: 'vitest',
   },
   { name: 'build', command: 'npm run build --silent' },
@@ -56,12 +56,14 @@ const suites = [
   { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
   { name: 'grpc conformance', command: 'npm run grpc-conformance --silent', report: 'grpc-conformance', needs: 'go' },
   { name: 'kubectl on sim', command: 'npm run kubectl-on-sim --silent', report: 'kubectl', needs: 'go' },
+  { name: 'charts', command: 'npm run charts --silent', report: 'charts', needs: 'go' },
   {
     name: 'the runtime as a package',
     command: 'npm run runtime-package --silent',
     report: 'runtime-package',
     needs: 'go',
   },
+  { name: 'charts on local', command: 'npm run charts-on-local --silent', report: 'charts-local', needs: 'go' },
   { name: 'e2e on local', command: 'npm run e2e --silent -- --control-plane=local', report: 'e2e-local', needs: 'go' },
   {
     name: 'e2e on local, minimal rights',

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The control planes by name. */
 import type { Clock } from '@csi-sidecars/runtime';
+import type { KubernetesRelease } from '../tools/catalogue.ts';
 import type { Environment } from '../tools/locate.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { startKind } from './kind/start-kind.ts';
@@ -17,18 +18,20 @@ export interface StartOptions {
   /** For everything that it leaves behind. */
   readonly folder: string;
   readonly env: Environment;
+  /** Default: current. */
+  readonly kubernetes?: KubernetesRelease;
 }
 
 export async function startControlPlane(
   name: ControlPlaneName,
-  { clock, folder, env }: StartOptions,
+  { clock, folder, env, kubernetes = 'current' }: StartOptions,
 ): Promise<ControlPlane> {
   switch (name) {
     case 'sim':
       return await startSimControlPlane({ clock, folder });
     case 'local':
       // Kubernetes' throttling of its own controllers would be most of what is waited for.
-      return await startLocal({ clock, folder, extraArgs: loadArgs });
+      return await startLocal({ clock, folder, extraArgs: loadArgs, kubernetes });
     case 'node':
       return await startNode({ clock, folder, env });
     case 'kind':

@@ -21,7 +21,12 @@ export async function openTestRun(options: RunnerOptions, stack: AsyncDisposable
   const scratch = mkdtempSync(join(tmpdir(), 'csi-e2e-'));
   stack.defer(() => rmSync(scratch, { recursive: true, force: true }));
   const controlPlane = stack.use(
-    await startControlPlane(options.controlPlane, { clock, env, folder: join(reports, 'control-plane') }),
+    await startControlPlane(options.controlPlane, {
+      clock,
+      env,
+      folder: join(reports, 'control-plane'),
+      kubernetes: options.kubernetes,
+    }),
   );
   return {
     controlPlane,

@@ -5,6 +5,7 @@ import { parseOptions, reportName, select } from './options.ts';
 it('given nothing, then everything runs on the first control plane with upstream rights and our programs', () => {
   expect(parseOptions([], {})).toEqual({
     controlPlane: 'sim',
+    kubernetes: 'current',
     only: undefined,
     rbac: 'stock',
     programs: 'ours',
@@ -30,6 +31,8 @@ it.each([
   [['--seed=dice'], 'not a whole number'],
   [['--no-such-thing'], '--no-such-thing'],
   [['--control-plane=sim', '--programs=upstream'], 'protobuf'],
+  [['--kubernetes=ancient'], 'not one of current, oldest'],
+  [['--control-plane=node', '--kubernetes=oldest'], 'is for --control-plane=local'],
 ])('given %j, then it is refused', (args, text) => {
   expect(() => parseOptions(args, {})).toThrow(text);
 });
@@ -49,8 +52,8 @@ it('given a seed as a flag or in the environment, then the flag is used', () => 
 });
 
 it('given minimal rights, then the report has a name of its own', () => {
-  expect(reportName({ controlPlane: 'local', rbac: 'stock' })).toBe('e2e-local');
-  expect(reportName({ controlPlane: 'local', rbac: 'minimal' })).toBe('e2e-local-minimal');
+  expect(reportName({ controlPlane: 'local', kubernetes: 'current', rbac: 'stock' })).toBe('e2e-local');
+  expect(reportName({ controlPlane: 'local', kubernetes: 'oldest', rbac: 'minimal' })).toBe('e2e-local-oldest-minimal');
 });
 
 it('given --full, then scenarios that count in hundreds do so', () => {

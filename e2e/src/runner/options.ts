@@ -3,11 +3,14 @@
 import { parseArgs } from 'node:util';
 import { controlPlaneNames, type ControlPlaneName } from '../control-planes/start-control-plane.ts';
 import { Refusal } from '../refusal.ts';
+import { type KubernetesRelease, kubernetesReleases } from '../tools/catalogue.ts';
 import type { RbacProfile } from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
 
 export interface RunnerOptions {
   readonly controlPlane: ControlPlaneName;
+  /** What control plane `local` is made of. */
+  readonly kubernetes: KubernetesRelease;
   /** Ids; absent means all. */
   readonly only: readonly string[] | undefined;
   readonly rbac: RbacProfile;
@@ -29,6 +32,7 @@ const profiles: readonly RbacProfile[] = ['stock', 'minimal'];
 
 export const usage: string = `usage: npm run e2e -- [options]
   --control-plane=NAME   ${controlPlaneNames.join(', ')} (default ${controlPlaneNames[0]})
+  --kubernetes=RELEASE   ${kubernetesReleases.join(' or ')}, with --control-plane=local (default current)
   --only=P-01,P-02       these scenarios; a prefix such as P- stands for all that begin with it
   --rbac=PROFILE         ${profiles.join(' or ')} (default stock)
   --programs=WHOSE       ${origins.join(' or ')} (default ours, or upstream when UPSTREAM_BIN is set)
@@ -47,6 +51,7 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
     options: {
       'allow-system-changes': { type: 'boolean', default: false },
       'control-plane': { type: 'string', default: controlPlaneNames[0] },
+      kubernetes: { type: 'string', default: 'current' },
       only: { type: 'string' },
       rbac: { type: 'string', default: 'stock' },
       programs: { type: 'string', default: hasUpstream(env) ? 'upstream' : 'ours' },
@@ -69,7 +74,12 @@ export function parseOptions(args: readonly string[], env: Environment): RunnerO
   if (programs === 'upstream' && !hasUpstream(env)) {
     throw new Error('--programs=upstream: UPSTREAM_BIN names no folder with them');
   }
+  const kubernetes = oneOf('--kubernetes', values.kubernetes, kubernetesReleases);
+  if (kubernetes !== 'current' && values['control-plane'] !== 'local') {
+    throw new Error('--kubernetes is for --control-plane=local');
+  }
   return {
+    kubernetes,
     controlPlane: oneOf('--control-plane', values['control-plane'], controlPlaneNames),
     only: listOf(values.only),
     rbac: oneOf('--rbac', values.rbac, profiles),
@@ -93,8 +103,13 @@ export function select<S extends { readonly id: string }>(all: readonly S[], onl
 }
 
 /** The name of the folder and of the file that a run leaves. */
-export function reportName({ controlPlane, rbac }: Pick<RunnerOptions, 'controlPlane' | 'rbac'>): string {
-  return `e2e-${controlPlane}${rbac === 'stock' ? '' : `-${rbac}`}`;
+export function reportName({
+  controlPlane,
+  kubernetes,
+  rbac,
+}: Pick<RunnerOptions, 'controlPlane' | 'kubernetes' | 'rbac'>): string {
+  const release = kubernetes === 'current' ? '' : `-${kubernetes}`;
+  return `e2e-${controlPlane}${release}${rbac === 'stock' ? '' : `-${rbac}`}`;
 }
 
 function hasUpstream(env: Environment): boolean {

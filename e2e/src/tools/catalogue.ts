@@ -18,10 +18,21 @@ export type ToolName =
   | 'ctr'
   | 'csi-sanity'
   | 'h2spec'
-  | 'grpc-peer';
+  | 'grpc-peer'
+  | 'helm'
+  | 'kubeconform';
 
 export interface Family {
-  readonly name: 'etcd' | 'kubernetes' | 'containerd' | 'csi-sanity' | 'h2spec' | 'grpc-peer';
+  readonly name:
+    | 'etcd'
+    | 'kubernetes'
+    | 'kubernetes-oldest'
+    | 'containerd'
+    | 'csi-sanity'
+    | 'h2spec'
+    | 'grpc-peer'
+    | 'helm'
+    | 'kubeconform';
   /** The required module whose version is the version of the family's programs. */
   readonly module: string;
   /** Linker flags that make the programs report that version; without them kube-apiserver calls itself v0.0.0-master. */
@@ -58,6 +69,12 @@ const grpcPeer: Family = {
   ldflags: () => strip,
   sources: ['main.go'],
 };
+const helm: Family = {
+  name: 'helm',
+  module: 'helm.sh/helm/v4',
+  ldflags: (version) => `${strip} -X helm.sh/helm/v4/internal/version.version=${version}`,
+};
+const kubeconform: Family = { name: 'kubeconform', module: 'github.com/yannh/kubeconform', ldflags: () => strip };
 const kubernetes: Family = {
   name: 'kubernetes',
   module: 'k8s.io/kubernetes',
@@ -70,6 +87,9 @@ const kubernetes: Family = {
     ].join(' ');
   },
 };
+
+/** The oldest minor version that is supported. */
+const oldestKubernetes: Family = { ...kubernetes, name: 'kubernetes-oldest' };
 
 const containerd: Family = {
   name: 'containerd',
@@ -97,7 +117,23 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
   },
   h2spec: { name: 'h2spec', family: h2spec, package: `${h2spec.module}/cmd/h2spec`, inKubebuilderAssets: false },
   'grpc-peer': { name: 'grpc-peer', family: grpcPeer, package: '.', inKubebuilderAssets: false },
+  helm: { name: 'helm', family: helm, package: `${helm.module}/cmd/helm`, inKubebuilderAssets: false },
+  kubeconform: {
+    name: 'kubeconform',
+    family: kubeconform,
+    package: `${kubeconform.module}/cmd/kubeconform`,
+    inKubebuilderAssets: false,
+  },
 };
+
+/** Which Kubernetes a control plane is made of. */
+export const kubernetesReleases = ['current', 'oldest'] as const;
+export type KubernetesRelease = (typeof kubernetesReleases)[number];
+
+export function toolOf(name: ToolName, release: KubernetesRelease): Tool {
+  const tool = catalogue[name];
+  return release === 'oldest' && tool.family === kubernetes ? { ...tool, family: oldestKubernetes } : tool;
+}
 
 export function isToolName(name: string): name is ToolName {
   return Object.hasOwn(catalogue, name);

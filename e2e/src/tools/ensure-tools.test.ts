@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
-import { catalogue, versionOf } from './catalogue.ts';
+import { catalogue, toolOf, versionOf } from './catalogue.ts';
 import { ensureTools, withoutAddresses, type ToolDeps } from './ensure-tools.ts';
 import { locate } from './locate.ts';
 
@@ -22,6 +22,7 @@ function deps(overrides: Partial<ToolDeps> = {}): ToolDeps & { readonly built: s
     lines,
     env: { CSI_SIDECARS_CACHE: folder },
     clock: new FakeClock(),
+    kubernetes: 'current',
     report: (line) => void lines.push(line),
     build: (tool, output) => {
       built.push(tool.name);
@@ -132,6 +133,13 @@ describe('catalogue', () => {
     expect(catalogue.kubectl.family.ldflags('v1.36.3')).toContain('gitVersion=v1.36.3');
     expect(catalogue.kubectl.family.ldflags('v1.36.3')).toContain('gitMinor=36');
   });
+});
+
+it('given the oldest release, then the programs of Kubernetes are those of another module, and all others are the same', () => {
+  const [current, oldest] = [toolOf('kube-apiserver', 'current'), toolOf('kube-apiserver', 'oldest')];
+  expect(Number(versionOf(oldest.family).split('.')[1])).toBeLessThan(Number(versionOf(current.family).split('.')[1]));
+  expect(locate(oldest, {}).path).not.toBe(locate(current, {}).path);
+  expect(toolOf('etcd', 'oldest')).toBe(toolOf('etcd', 'current'));
 });
 
 it('given a download error of the compiler, then the address in it is not shown', () => {

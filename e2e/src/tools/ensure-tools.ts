@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { systemClock, type Clock } from '@csi-sidecars/runtime';
-import { catalogue, moduleFolder, versionOf, type Tool, type ToolName } from './catalogue.ts';
+import { type KubernetesRelease, moduleFolder, type Tool, type ToolName, toolOf, versionOf } from './catalogue.ts';
 import { withFolderLock } from './folder-lock.ts';
 import { buildFlags, locate, type Environment } from './locate.ts';
 
@@ -17,6 +17,8 @@ export interface ToolDeps {
   readonly clock: Clock;
   /** Progress, one line at a time. */
   readonly report: (line: string) => void;
+  /** Of the programs of Kubernetes. */
+  readonly kubernetes: KubernetesRelease;
   /** Builds `tool` to `output`. */
   readonly build: (tool: Tool, output: string) => Promise<void>;
 }
@@ -29,12 +31,13 @@ export async function ensureTools<Name extends ToolName>(
     env: process.env,
     clock: systemClock(),
     report: (line) => void process.stderr.write(`${line}\n`),
+    kubernetes: 'current',
     build: goBuild,
     ...deps,
   };
   const paths: Partial<Record<Name, string>> = {};
   // One after the other: the Go compiler uses every core by itself, and a family's first program fills its cache.
-  for (const name of names) paths[name] = await ensureTool(catalogue[name], full);
+  for (const name of names) paths[name] = await ensureTool(toolOf(name, full.kubernetes), full);
   return paths as Record<Name, string>;
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole program over a real driver socket, with an API server in memory and virtual time. */
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
-import { type KubeObject, type Lease, leases } from '@csi-sidecars/runtime';
+import { type KubeObject, type Lease, leaseRules, leases } from '@csi-sidecars/runtime';
 import { settle } from '@csi-sidecars/runtime/testing';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { aCsiNode, anAttachment, aVolume, driverName } from '../testing/builders.ts';
 import { runAttacher } from './program.ts';
+import { clusterRules } from './rbac.ts';
 
 const capability = (type: string): { readonly rpc: { readonly type: string } } => ({ rpc: { type } });
 const healthy: Handlers = {
@@ -149,6 +150,18 @@ describe('the election', () => {
     await vi.waitFor(() => expect(standby.host.server.openWatches()).toBe(1));
     standby.host.stop();
     expect(await standby.code).toBe(1);
+  });
+
+  it('[packaging#17] given no right to create events, then it leads and attaches, and only the event of its election is missing', async () => {
+    const rules = [...clusterRules, ...leaseRules.filter(({ resources }) => !resources.includes('events'))];
+    const seed = [anAttachment(), aVolume(), aCsiNode()];
+    await using attacher = await runOverDriver(runAttacher, { handlers: healthy, args, seed, rules });
+    const { server } = attacher.host;
+    await vi.waitFor(() => expect(server.writes().some(({ subresource }) => subresource === 'status')).toBe(true));
+    await vi.waitFor(() => expect(server.writes().some(({ resource }) => resource === 'events')).toBe(true));
+    const refused = server.writes().filter(({ code }) => code >= 400);
+    expect(refused.map(({ resource, code }) => [resource, code])).toEqual([['events', 403]]);
+    expect(server.objects.get(leases, leaseRef)?.spec?.holderIdentity).toBe('pod-1');
   });
 
   it('given SIGTERM during a publish, then the publish finishes and is saved before the lease is released (upstream cancels the call)', async () => {

@@ -143,7 +143,7 @@ it('[resizer#197] given two programs at once, then the claim gets its size and i
   await second.stop();
 });
 
-it('[resizer#198] given no right to list pods, then the expansion waits and the modification works', async () => {
+it('[resizer#198] [packaging#22] given no right to list pods, then the expansion waits and the modification works', async () => {
   const rules = (await import('./rbac.ts')).clusterRules.filter(({ resources }) => !resources.includes('pods'));
   const r = await given(() => undefined, { rules });
   await r.clock.advance(60_000);

@@ -3,6 +3,7 @@
 import { OrderlyStop, createApiClient } from '@csi-sidecars/runtime';
 import { createRequestMetrics, type Lifecycle } from '@csi-sidecars/runtime/internal';
 import {
+  type AccessRule,
   type FakeApiServer,
   FakeClock,
   type MemoryFiles,
@@ -36,11 +37,18 @@ export interface FakeHostOptions {
   readonly env?: ProgramHost['env'];
   /** Default: a termination log that can be written. */
   readonly terminationLog?: 'writable' | 'readOnly';
+  /** What the program may do at the API server. Default: everything. */
+  readonly rules?: readonly AccessRule[];
 }
 
 export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const clock = new FakeClock();
-  const server = createFakeApiServer({ clock, random: seededRandom(1) });
+  const { rules } = options;
+  const server = createFakeApiServer({
+    clock,
+    random: seededRandom(1),
+    ...(rules !== undefined && { authenticate: () => ({ user: 'program', rules }) }),
+  });
   const stopping = new AbortController();
   const printed: string[] = [];
   const logged: string[] = [];

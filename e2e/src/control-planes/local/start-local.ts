@@ -8,6 +8,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '@csi-sidecars/runtime';
 import { auditLogSource } from '../../audit/read-audit.ts';
+import type { KubernetesRelease } from '../../tools/catalogue.ts';
 import { ensureTools } from '../../tools/ensure-tools.ts';
 import { directTransport } from '../../suite-client/direct-transport.ts';
 import { requestToken } from '../request-token.ts';
@@ -23,6 +24,8 @@ export interface LocalOptions {
   readonly folder: string;
   /** Appended to a component's own arguments, for example `loadArgs`. */
   readonly extraArgs?: Readonly<Partial<Record<ComponentName, readonly string[]>>>;
+  /** Default: current. */
+  readonly kubernetes?: KubernetesRelease;
 }
 
 const capabilities: readonly Capability[] = [
@@ -41,8 +44,13 @@ export interface LocalControlPlane extends ControlPlane {
   readonly kubeconfigFor: Layout['kubeconfigFor'];
 }
 
-export async function startLocal({ clock, folder, extraArgs = {} }: LocalOptions): Promise<LocalControlPlane> {
-  const tools = await ensureTools(componentTools, { clock });
+export async function startLocal({
+  clock,
+  folder,
+  kubernetes = 'current',
+  extraArgs = {},
+}: LocalOptions): Promise<LocalControlPlane> {
+  const tools = await ensureTools(componentTools, { clock, kubernetes });
   const layout = await prepareLayout(folder);
   const started: LocalComponent[] = [];
   const stop = async (): Promise<void> => {

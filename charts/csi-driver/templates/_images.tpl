@@ -1,0 +1,131 @@
+{{/* Which image a container has, and whose program is in it. */}}
+
+{{/* Container, image and names of ports, by the key below `sidecars`. */}}
+{{- define "csi-driver.programs" -}}
+provisioner: {container: csi-provisioner, image: csi-provisioner, port: prov-metrics, upstreamTag: v6.3.0}
+attacher: {container: csi-attacher, image: csi-attacher, port: attach-metrics, upstreamTag: v4.12.0}
+resizer: {container: csi-resizer, image: csi-resizer, port: resize-metrics, upstreamTag: v2.3.0}
+snapshotter: {container: csi-snapshotter, image: csi-snapshotter, port: snap-metrics, upstreamTag: v8.7.0}
+snapshotMetadata: {container: csi-snapshot-metadata, image: csi-snapshot-metadata, port: snapmeta-http, upstreamOnly: true, upstreamTag: v1.1.0}
+healthMonitor: {container: csi-external-health-monitor-controller, image: csi-external-health-monitor-controller, port: health-metrics, upstreamOnly: true, upstreamTag: v0.18.0}
+livenessProbe: {container: liveness-probe, image: livenessprobe, port: lp-metrics, upstreamTag: v2.19.0}
+nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-registrar, port: reg-healthz, upstreamTag: v2.17.0}
+{{- end -}}
+
+{{/* (dict root repository tag digest): `[global/]repository[:tag|@digest]` */}}
+{{- define "csi-driver.reference" -}}
+{{- $repository := .repository -}}
+{{- with .root.Values.global.imageRegistry }}{{ $repository = printf "%s/%s" (trimSuffix "/" .) $repository }}{{ end -}}
+{{- if .digest -}}
+{{- printf "%s@%s" $repository .digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (required (printf "no tag and no digest for the image %s" $repository) .tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* (list root key): repository of a sidecar with its registry. */}}
+{{- define "csi-driver.sidecarRepository" -}}
+{{- $root := index . 0 -}}
+{{- $program := index (include "csi-driver.programs" $root | fromYaml) (index . 1) -}}
+{{- $image := dig (index . 1) "image" dict $root.Values.sidecars -}}
+{{- $repository := default $program.image $image.repository -}}
+{{- $registry := default $root.Values.sidecars.image.registry $image.registry -}}
+{{- if and $program.upstreamOnly (not $image.registry) (not (hasPrefix "registry.k8s.io" $registry)) -}}
+{{- $registry = "registry.k8s.io/sig-storage" -}}
+{{- end -}}
+{{- if or (not $registry) (and (contains "/" $repository) (not $image.registry)) -}}
+{{- $repository -}}
+{{- else -}}
+{{- printf "%s/%s" (trimSuffix "/" $registry) $repository -}}
+{{- end -}}
+{{- end -}}
+
+{{/* (list root key): "true" if the image holds upstream's program, else "". */}}
+{{- define "csi-driver.isUpstream" -}}
+{{- $root := index . 0 -}}
+{{- $key := index . 1 -}}
+{{- $program := index (include "csi-driver.programs" $root | fromYaml) $key -}}
+{{- $said := default $root.Values.sidecars.implementation (dig $key "implementation" "" $root.Values.sidecars) -}}
+{{- if $program.upstreamOnly -}}
+true
+{{- else if $said -}}
+{{- if eq $said "upstream" }}true{{ end -}}
+{{- else if regexMatch "^(registry\\.k8s\\.io|k8s\\.gcr\\.io|quay\\.io/k8scsi)/" (include "csi-driver.sidecarRepository" .) -}}
+true
+{{- end -}}
+{{- end -}}
+
+{{/* (list root key) */}}
+{{- define "csi-driver.sidecarImage" -}}
+{{- $root := index . 0 -}}
+{{- $key := index . 1 -}}
+{{- $image := dig $key "image" dict $root.Values.sidecars -}}
+{{- $own := default (printf "v%s" $root.Chart.AppVersion) $root.Values.sidecars.image.tag -}}
+{{- if include "csi-driver.isUpstream" . -}}
+{{- $own = (index (include "csi-driver.programs" $root | fromYaml) $key).upstreamTag -}}
+{{- end -}}
+{{- include "csi-driver.reference" (dict "root" $root "repository" (include "csi-driver.sidecarRepository" .) "tag" (default $own $image.tag) "digest" $image.digest) -}}
+{{- end -}}
+
+{{- define "csi-driver.combinedImage" -}}
+{{- $image := .Values.sidecars.combined.image -}}
+{{- $repository := default "csi-sidecars" $image.repository -}}
+{{- $registry := default .Values.sidecars.image.registry $image.registry -}}
+{{- if and $registry (or $image.registry (not (contains "/" $repository))) -}}
+{{- $repository = printf "%s/%s" (trimSuffix "/" $registry) $repository -}}
+{{- end -}}
+{{- $tag := default (default (printf "v%s" .Chart.AppVersion) .Values.sidecars.image.tag) $image.tag -}}
+{{- include "csi-driver.reference" (dict "root" . "repository" $repository "tag" $tag "digest" $image.digest) -}}
+{{- end -}}
+
+{{- define "csi-driver.driverImage" -}}
+{{- $image := .Values.driver.image -}}
+{{- include "csi-driver.reference" (dict "root" . "repository" $image.repository "tag" $image.tag "digest" $image.digest) -}}
+{{- end -}}
+
+{{/* (list root [image]): the pull policy of a sidecar's image. */}}
+{{- define "csi-driver.sidecarPullPolicy" -}}
+{{- default (index . 0).Values.sidecars.image.pullPolicy (index . 1).pullPolicy -}}
+{{- end -}}
+
+{{/* Secrets for pulling, as objects: names and objects are accepted. */}}
+{{- define "csi-driver.pullSecrets" -}}
+{{- $secrets := list -}}
+{{- range concat (default list .Values.global.imagePullSecrets) (default list .Values.imagePullSecrets) -}}
+{{- $secrets = append $secrets (ternary (dict "name" .) . (kindIs "string" .)) -}}
+{{- end -}}
+{{- with uniq $secrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{/* (list root key configured): resources of a sidecar; defaults differ for upstream's programs. */}}
+{{- define "csi-driver.sidecarResources" -}}
+{{- $key := index . 1 -}}
+{{- $node := has $key (list "livenessProbe" "nodeDriverRegistrar") -}}
+{{- if index . 2 -}}
+{{- toYaml (index . 2) -}}
+{{- else if and (ne $key "combined") (include "csi-driver.isUpstream" (list (index . 0) $key)) -}}
+requests: {cpu: 10m, memory: 20Mi}
+limits: {memory: {{ ternary "128Mi" "500Mi" $node }}}
+{{- else if $node -}}
+requests: {cpu: 5m, memory: 40Mi}
+limits: {memory: 96Mi}
+{{- else if eq $key "combined" -}}
+requests: {cpu: 20m, memory: 128Mi}
+limits: {memory: 512Mi}
+{{- else -}}
+requests: {cpu: 10m, memory: 96Mi}
+limits: {memory: 384Mi}
+{{- end -}}
+{{- end -}}
+
+{{/* (list root key image): upstream's image, the only one that runs on Windows. */}}
+{{- define "csi-driver.windowsImage" -}}
+{{- $root := index . 0 -}}
+{{- $image := index . 2 -}}
+{{- $program := index (include "csi-driver.programs" $root | fromYaml) (index . 1) -}}
+{{- $repository := printf "%s/%s" (default "registry.k8s.io/sig-storage" $image.registry) (default $program.image $image.repository) -}}
+{{- include "csi-driver.reference" (dict "root" $root "repository" $repository "tag" (default $program.upstreamTag $image.tag) "digest" $image.digest) -}}
+{{- end -}}

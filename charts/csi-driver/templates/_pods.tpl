@@ -1,0 +1,134 @@
+{{/* Pods: what Deployment and DaemonSets share. */}}
+
+{{/* (dict root where component affinity): the affinity of the controller. */}}
+{{- define "csi-driver.controllerAffinity" -}}
+{{- $c := .Values.controller -}}
+{{- $selector := dict "matchLabels" (include "csi-driver.selectorLabels" (list . "controller") | fromYaml) -}}
+{{- $term := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" $selector -}}
+{{- $affinity := dict -}}
+{{- if eq $c.antiAffinity "soft" -}}
+{{- $affinity = dict "podAntiAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" (list (dict "weight" 100 "podAffinityTerm" $term))) -}}
+{{- else if eq $c.antiAffinity "hard" -}}
+{{- $affinity = dict "podAntiAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (list $term)) -}}
+{{- end -}}
+{{- toYaml (mergeOverwrite $affinity (deepCopy $c.affinity)) -}}
+{{- end -}}
+
+{{/* (dict root pod): DNS and host namespaces. */}}
+{{- define "csi-driver.podNetwork" -}}
+{{- $pod := . -}}
+hostNetwork: {{ $pod.hostNetwork }}
+{{- if $pod.dnsPolicy }}
+dnsPolicy: {{ $pod.dnsPolicy }}
+{{- else if $pod.hostNetwork }}
+dnsPolicy: ClusterFirstWithHostNet
+{{- end }}
+{{- with $pod.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* (dict root node driver key): a node DaemonSet. `key` is that of an additional one, or "". */}}
+{{- define "csi-driver.nodeDaemonSet" -}}
+{{- $root := .root -}}
+{{- $node := .node -}}
+{{- $driver := .driver -}}
+{{- $on := include "csi-driver.features" $root | fromYaml -}}
+{{- $own := dict -}}
+{{- if .key }}{{ $_ := set $own "csi.csi-sidecars/daemonset" .key }}{{ end -}}
+{{- $kubelet := include "csi-driver.kubeletDir" $root -}}
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  {{- $name := ternary (printf "node-%s" .key) "node" (ne .key "") }}
+  {{- include "csi-driver.metadata" (dict "root" $root "name" (include "csi-driver.fullname" (list $root $name)) "namespace" (include "csi-driver.nodeNamespace" $root) "component" "node" "labels" $own "annotations" $node.annotations) | nindent 2 }}
+spec:
+  revisionHistoryLimit: {{ int $node.revisionHistoryLimit }}
+  updateStrategy:
+    {{- toYaml $node.updateStrategy | nindent 4 }}
+  selector:
+    matchLabels:
+      {{- include "csi-driver.selectorLabels" (list $root "node") | nindent 6 }}
+      {{- if .key }}
+      csi.csi-sidecars/daemonset: {{ .key }}
+      {{- else }}
+    matchExpressions:
+      - {key: csi.csi-sidecars/daemonset, operator: DoesNotExist}
+      {{- end }}
+  template:
+    metadata:
+      labels:
+        {{- $labels := include "csi-driver.labels" (list $root "node") | fromYaml }}
+        {{- toYaml (merge $own $labels $node.podLabels) | nindent 8 }}
+      annotations:
+        kubectl.kubernetes.io/default-container: csi-driver
+        {{- with merge (dict) $node.podAnnotations $root.Values.commonAnnotations }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+    spec:
+      {{- include "csi-driver.pullSecrets" $root | trim | nindent 6 }}
+      serviceAccountName: {{ include "csi-driver.serviceAccountName" (list $root "node") }}
+      automountServiceAccountToken: false
+      enableServiceLinks: false
+      priorityClassName: {{ $node.priorityClassName }}
+      terminationGracePeriodSeconds: {{ int $node.terminationGracePeriodSeconds }}
+      hostPID: {{ $node.hostPID }}
+      hostIPC: {{ $node.hostIPC }}
+      {{- include "csi-driver.podNetwork" $node | nindent 6 }}
+      nodeSelector:
+        {{- toYaml (merge (deepCopy $node.nodeSelector) (dict "kubernetes.io/os" "linux")) | nindent 8 }}
+      {{- with $node.affinity }}
+      affinity:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $node.tolerations }}
+      tolerations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $node.podSecurityContext }}
+      securityContext:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $node.initContainers }}
+      initContainers:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      containers:
+        {{- include "csi-driver.driverContainer" (dict "root" $root "where" "node" "driver" $driver "node" $node) | nindent 8 }}
+        {{- if $on.distributed }}
+        {{- range include "csi-driver.controllers" $root | fromYamlArray }}
+        {{- include "csi-driver.controllerContainer" (dict "root" $root "key" . "where" "node") | nindent 8 }}
+        {{- end }}
+        {{- end }}
+        {{- include "csi-driver.registrarContainer" $root | nindent 8 }}
+        {{- with $node.extraContainers }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+        {{- include "csi-driver.livenessContainer" (dict "root" $root "where" "node") | nindent 8 }}
+      volumes:
+        - name: plugin-dir
+          hostPath: {path: {{ $kubelet }}/plugins/{{ $root.Values.driver.name }}, type: DirectoryOrCreate}
+        - name: registration-dir
+          hostPath: {path: {{ $kubelet }}/plugins_registry, type: Directory}
+        - name: pods-mount-dir
+          hostPath: {path: {{ $kubelet }}/pods, type: Directory}
+        {{- if $driver.stageUnstage }}
+        - name: plugins-mount-dir
+          hostPath: {path: {{ $kubelet }}/plugins, type: Directory}
+        {{- end }}
+        {{- if $node.deviceDir }}
+        - name: device-dir
+          hostPath: {path: /dev, type: Directory}
+        {{- end }}
+        {{- range $name, $host := $node.hostPaths }}
+        - name: {{ $name }}
+          hostPath: {path: {{ $host.path }}, type: {{ default "Directory" $host.type }}}
+        {{- end }}
+        {{- if or $on.distributed $driver.mountToken }}
+        {{- include "csi-driver.tokenVolume" $root | nindent 8 }}
+        {{- end }}
+        {{- with $node.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+{{- end -}}

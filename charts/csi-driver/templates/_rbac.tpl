@@ -1,0 +1,131 @@
+{{/* Permissions. The rules are in files/rbac.yaml, which is generated from the programs' own tables. */}}
+
+{{/* (list root key): the rules of a sidecar's ClusterRole whose feature is on, as a YAML list. */}}
+{{- define "csi-driver.sidecarRules" -}}
+{{- $root := index . 0 -}}
+{{- $key := index . 1 -}}
+{{- $on := include "csi-driver.features" $root | fromYaml -}}
+{{- $profile := $root.Values.rbac.profile -}}
+{{- $rules := list -}}
+{{- range index (index ($root.Files.Get "files/rbac.yaml" | fromYaml) "sidecars") $key $profile -}}
+{{- $central := and (eq .feature "topology") $on.capacity (not $on.distributed) -}}
+{{- if or (eq .feature "always") (get $on .feature) $central }}{{ $rules = append $rules (omit . "feature") }}{{ end -}}
+{{- end -}}
+{{- if eq $key "snapshotMetadata" -}}
+{{- if not $root.Values.sidecars.snapshotMetadata.audience -}}
+{{- $rules = append $rules (dict "apiGroups" (list "cbt.storage.k8s.io") "resources" (list "snapshotmetadataservices") "resourceNames" (list $root.Values.driver.name) "verbs" (list "get")) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (concat $rules (dig $key "additionalRules" list $root.Values.sidecars)) -}}
+{{- end -}}
+
+{{/* Name and namespace of the account that the controllers use, as a YAML map. */}}
+{{- define "csi-driver.controllersAccount" -}}
+{{- if eq .Values.mode "distributed" -}}
+kind: ServiceAccount
+name: {{ include "csi-driver.serviceAccountName" (list . "node") }}
+namespace: {{ include "csi-driver.nodeNamespace" . }}
+{{- else -}}
+kind: ServiceAccount
+name: {{ include "csi-driver.serviceAccountName" (list . "controller") }}
+namespace: {{ .Release.Namespace }}
+{{- end -}}
+{{- end -}}
+
+{{- define "csi-driver.controllersNamespace" -}}
+{{- (include "csi-driver.controllersAccount" . | fromYaml).namespace -}}
+{{- end -}}
+
+{{/* (dict root name rules subject): a ClusterRole with its binding. */}}
+{{- define "csi-driver.clusterRole" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  {{- include "csi-driver.metadata" (dict "root" .root "name" .name "component" "rbac") | nindent 2 }}
+rules:
+  {{- toYaml .rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  {{- include "csi-driver.metadata" (dict "root" .root "name" .name "component" "rbac") | nindent 2 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {{ .name }}
+subjects:
+  - {{ toYaml .subject | nindent 4 | trim }}
+{{ end -}}
+
+{{/* (dict root name namespace rules subject): a Role with its binding. */}}
+{{- define "csi-driver.role" -}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  {{- include "csi-driver.metadata" (dict "root" .root "name" .name "namespace" .namespace "component" "rbac") | nindent 2 }}
+rules:
+  {{- toYaml .rules | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  {{- include "csi-driver.metadata" (dict "root" .root "name" .name "namespace" .namespace "component" "rbac") | nindent 2 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {{ .name }}
+subjects:
+  - {{ toYaml .subject | nindent 4 | trim }}
+{{ end -}}
+
+{{/* Namespaces with the names of secrets that sidecars read, as a YAML map from namespace to names; no names: all of them. */}}
+{{- define "csi-driver.secretNamespaces" -}}
+{{- $found := dict -}}
+{{- range .Values.rbac.secrets.namespaces -}}
+{{- if kindIs "string" . -}}
+{{- $_ := set $found . (dict "all" true "names" list) -}}
+{{- else -}}
+{{- $_ := set $found .name (dict "all" (not .secretNames) "names" (default list .secretNames)) -}}
+{{- end -}}
+{{- end -}}
+{{- range include "csi-driver.classSecrets" . | fromYamlArray -}}
+{{- if not (or (contains "${" .namespace) (contains "${" .name)) -}}
+{{- $entry := default (dict "all" false "names" list) (get $found .namespace) -}}
+{{- $_ := set $found .namespace (dict "all" $entry.all "names" (append $entry.names .name | uniq)) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $found -}}
+{{- end -}}
+
+{{/* The secrets that classes name for sidecars, as a YAML list of {class, name, namespace}. kubelet reads those of the nodes itself. */}}
+{{- define "csi-driver.classSecrets" -}}
+{{- $root := . -}}
+{{- $found := list -}}
+{{- range $class := .Values.storageClasses -}}
+{{- range $kind, $secret := default dict $class.secrets -}}
+{{- if has $kind (list "provisioner" "controllerPublish" "controllerExpand") -}}
+{{- $found = append $found (include "csi-driver.classSecret" (dict "root" $root "class" $class.name "kind" $kind "secret" $secret) | fromYaml) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $class := concat .Values.volumeSnapshotClasses .Values.volumeGroupSnapshotClasses -}}
+{{- range $kind, $secret := default dict $class.secrets -}}
+{{- $found = append $found (include "csi-driver.classSecret" (dict "root" $root "class" $class.name "kind" $kind "secret" $secret) | fromYaml) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $found -}}
+{{- end -}}
+
+{{/* (dict root class kind secret): name and namespace of a class's secret, as a YAML map. */}}
+{{- define "csi-driver.classSecret" -}}
+class: {{ .class }}
+{{- if .secret.data }}
+name: {{ include "csi-driver.fullname" (list .root (printf "sc-%s-%s" .class (kebabcase .kind))) }}
+namespace: {{ .root.Release.Namespace }}
+{{- else }}
+name: {{ .secret.name | quote }}
+namespace: {{ .secret.namespace | quote }}
+{{- end }}
+{{- end -}}

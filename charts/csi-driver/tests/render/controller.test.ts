@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { hasHelm } from '../../../testing/helm.ts';
+import {
+  container,
+  containersOf,
+  flagsOf,
+  ofKind,
+  one,
+  podOf,
+  workload,
+  type PodSpec,
+} from '../../../testing/manifest.ts';
+import { everyApi, notesWith, renderWith, upstream } from '../minimal.ts';
+
+const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount';
+const namesIn = (pod: PodSpec): readonly string[] => pod.containers.map(({ name }) => name);
+
+async function controllerPod(values: object = {}, apiVersions: readonly string[] = everyApi): Promise<PodSpec> {
+  return podOf(one(await renderWith(values, { apiVersions }), 'Deployment'));
+}
+
+describe.skipIf(!hasHelm)('the controller Deployment', () => {
+  it('given only what must be set, then it has the defaults that survive updates and drains', async () => {
+    const objects = await renderWith();
+    const deployment = one(objects, 'Deployment');
+    const { template, ...spec } = workload(deployment);
+    expect(spec).toMatchObject({
+      replicas: 2,
+      revisionHistoryLimit: 10,
+      minReadySeconds: 0,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+    });
+    expect(template.spec).toMatchObject({
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      hostNetwork: false,
+      priorityClassName: 'system-cluster-critical',
+      terminationGracePeriodSeconds: 30,
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      securityContext: { runAsUser: 0, seccompProfile: { type: 'RuntimeDefault' } },
+    });
+    expect(template.spec['topologySpreadConstraints']).toEqual(
+      ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+        topologyKey,
+        maxSkew: 1,
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector: { matchLabels: spec.selector.matchLabels },
+      })),
+    );
+  });
+
+  it('given all sidecars, then the containers start in the order driver, controllers, livenessprobe', async () => {
+    const pod = await controllerPod({
+      features: { snapshotMetadata: true, healthMonitor: true },
+      sidecars: { snapshotMetadata: { tlsSecretName: 'tls' } },
+      controller: { extraContainers: [{ name: 'mine', image: 'x:1' }] },
+    });
+    expect(namesIn(pod)).toEqual([
+      'csi-driver',
+      'csi-provisioner',
+      'csi-attacher',
+      'csi-resizer',
+      'csi-snapshotter',
+      'csi-snapshot-metadata',
+      'csi-external-health-monitor-controller',
+      'mine',
+      'liveness-probe',
+    ]);
+  });
+
+  it('given the containers, then only those that use the API have a token, and the driver gets one on request', async () => {
+    const withToken = (pod: PodSpec): readonly string[] =>
+      containersOf(pod)
+        .filter(({ volumeMounts = [] }) => volumeMounts.some(({ mountPath }) => mountPath === tokenPath))
+        .map(({ name }) => name);
+    const sidecars = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter'];
+    const pod = await controllerPod();
+    expect(withToken(pod)).toEqual(sidecars);
+    expect(pod.volumes?.find(({ name }) => name === 'api-access')?.projected).toEqual({
+      defaultMode: 420,
+      sources: [
+        { serviceAccountToken: { path: 'token', expirationSeconds: 3607 } },
+        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
+      ],
+    });
+    expect(withToken(await controllerPod({ driver: { controller: { mountToken: true } } }))).toEqual([
+      'csi-driver',
+      ...sidecars,
+    ]);
+  });
+
+  it("given the defaults, then each controller has the chart's flags", async () => {
+    const pod = await controllerPod();
+    const shared = {
+      'csi-address': '/csi/csi.sock',
+      v: '2',
+      'logging-format': 'text',
+      'leader-election': 'true',
+      'leader-election-namespace': 'storage',
+      'kube-api-qps': '20',
+      'kube-api-burst': '100',
+    };
+    expect(flagsOf(container(pod, 'csi-provisioner'))).toEqual({ ...shared, timeout: '60s', 'http-endpoint': ':9810' });
+    expect(flagsOf(container(pod, 'csi-attacher'))).toEqual({ ...shared, timeout: '120s', 'http-endpoint': ':9811' });
+    expect(flagsOf(container(pod, 'csi-resizer'))).toEqual({
+      ...shared,
+      'resize-timeout': '60s',
+      'modify-timeout': '60s',
+      'handle-volume-inuse-error': 'false',
+      'http-endpoint': ':9812',
+    });
+    expect(flagsOf(container(pod, 'csi-snapshotter'))).toEqual({
+      ...shared,
+      timeout: '120s',
+      'http-endpoint': ':9813',
+    });
+    expect(flagsOf(container(pod, 'liveness-probe'))).toEqual({
+      'csi-address': '/csi/csi.sock',
+      v: '2',
+      'logging-format': 'text',
+      'probe-timeout': '3s',
+      'http-endpoint': ':9808',
+    });
+  });
+
+  it('given extra arguments, then they come last, and gates are one sorted flag', async () => {
+    const pod = await controllerPod({
+      sidecars: { provisioner: { featureGates: { Topology: true, A: false }, extraArgs: ['--timeout=5m'] } },
+    });
+    const { args = [] } = container(pod, 'csi-provisioner');
+    expect(args.slice(-2)).toEqual(['--feature-gates=A=false,Topology=true', '--timeout=5m']);
+  });
+
+  it('given a slow driver, then a startup probe waits ten minutes before the liveness probe of the election counts', async () => {
+    const pod = await controllerPod();
+    for (const [name, port] of [
+      ['csi-provisioner', 'prov-metrics'],
+      ['csi-attacher', 'attach-metrics'],
+      ['csi-resizer', 'resize-metrics'],
+      ['csi-snapshotter', 'snap-metrics'],
+    ] as const) {
+      const { startupProbe, livenessProbe, ports } = container(pod, name);
+      const httpGet = { path: '/healthz/leader-election', port };
+      expect(ports?.map((each) => each.name)).toEqual([port]);
+      expect(startupProbe).toEqual({ httpGet, periodSeconds: 10, timeoutSeconds: 10, failureThreshold: 60 });
+      expect(livenessProbe).toEqual({ httpGet, periodSeconds: 20, timeoutSeconds: 10, failureThreshold: 3 });
+    }
+    const driver = container(pod, 'csi-driver');
+    const httpGet = { path: '/healthz', port: 'healthz' };
+    expect(driver.livenessProbe).toEqual({
+      httpGet,
+      initialDelaySeconds: 10,
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+      failureThreshold: 5,
+    });
+    expect(driver.readinessProbe).toEqual({ httpGet, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 });
+  });
+
+  it('given a driver that is not root, then the whole pod runs as one other uid', async () => {
+    const pod = await controllerPod({ driver: { controller: { runAsRoot: false } } });
+    expect(pod.securityContext).toEqual({
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      runAsGroup: 65_532,
+      fsGroup: 65_532,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(containersOf(pod).filter(({ securityContext }) => securityContext?.runAsUser !== undefined)).toEqual([]);
+  });
+
+  it('given native sidecars, then driver and livenessprobe are init containers that restart always', async () => {
+    const pod = await controllerPod({ driver: { controller: { nativeSidecar: true } } });
+    expect(pod.initContainers?.map(({ name, restartPolicy }) => [name, restartPolicy])).toEqual([
+      ['csi-driver', 'Always'],
+      ['liveness-probe', 'Always'],
+    ]);
+    expect(namesIn(pod)).toEqual(['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter']);
+  });
+
+  it("given the host's network, then everything listens on localhost and is probed there", async () => {
+    const pod = await controllerPod({ controller: { hostNetwork: true } });
+    expect(pod.dnsPolicy).toBe('ClusterFirstWithHostNet');
+    for (const each of pod.containers) {
+      const endpoint = flagsOf(each)['http-endpoint'];
+      if (endpoint !== undefined) expect(endpoint).toMatch(/^localhost:\d+$/);
+      for (const probe of [each.livenessProbe, each.readinessProbe, each.startupProbe]) {
+        if (probe !== undefined) expect(probe.httpGet?.host).toBe('localhost');
+      }
+    }
+    const open = await controllerPod({
+      controller: { hostNetwork: true, bindAddress: '0.0.0.0' },
+      metrics: { enabled: true },
+    });
+    const { livenessProbe } = container(open, 'csi-attacher');
+    expect(flagsOf(container(open, 'csi-attacher'))['http-endpoint']).toBe('0.0.0.0:9811');
+    expect(livenessProbe?.httpGet?.host).toBeUndefined();
+  });
+
+  it("given upstream's images, then they have upstream's tags and needs, and no flag that an older version lacks", async () => {
+    const pod = await controllerPod({
+      sidecars: { ...upstream.sidecars, resizer: { version: 'v2.1.0', image: { tag: 'v2.1.0' } } },
+    });
+    const resizer = container(pod, 'csi-resizer');
+    expect(resizer.image).toBe('registry.k8s.io/sig-storage/csi-resizer:v2.1.0');
+    expect(Object.keys(flagsOf(resizer))).not.toContain('resize-timeout');
+    const provisioner = container(pod, 'csi-provisioner');
+    expect(provisioner.image).toMatch(/^registry\.k8s\.io\/sig-storage\/csi-provisioner:v6\./);
+    expect(provisioner.resources).toEqual({ requests: { cpu: '10m', memory: '20Mi' }, limits: { memory: '500Mi' } });
+    const ours = container(await controllerPod(), 'csi-provisioner');
+    expect(ours.image).toBe('csi-provisioner:v0.1.0');
+    expect(ours.resources).toEqual({ requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '384Mi' } });
+  });
+
+  it("given capacity with upstream's provisioner alone, then it renders what our provisioner cannot do yet", async () => {
+    const pod = await controllerPod({
+      features: { capacity: true },
+      sidecars: { provisioner: { image: { registry: 'registry.k8s.io/sig-storage' } } },
+    });
+    const provisioner = container(pod, 'csi-provisioner');
+    expect(flagsOf(provisioner)).toMatchObject({ 'enable-capacity': 'true', 'capacity-ownerref-level': '2' });
+    expect(provisioner.env?.map(({ name }) => name)).toEqual(['POD_NAMESPACE', 'NAMESPACE', 'POD_NAME']);
+    expect(container(pod, 'csi-attacher').image).toBe('csi-attacher:v0.1.0');
+  });
+
+  it('given an upstream image in a mirror, then implementation says whose program it is', async () => {
+    const mirror = { registry: 'mirror.example.com/sig-storage' };
+    const pod = await controllerPod({
+      sidecars: { image: mirror, implementation: 'upstream' },
+      features: { capacity: true },
+    });
+    expect(container(pod, 'csi-attacher').image).toBe('mirror.example.com/sig-storage/csi-attacher:v4.12.0');
+  });
+
+  it('given the combined container, then it has all controllers, shared flags once and the others with a prefix', async () => {
+    const pod = await controllerPod({
+      sidecars: {
+        combined: { enabled: true },
+        provisioner: { extraCreateMetadata: true, workers: 50, extraArgs: ['-cloning-protection-threads=2'] },
+        snapshotter: { extraCreateMetadata: true },
+        resizer: { workers: 5 },
+      },
+    });
+    expect(namesIn(pod)).toEqual(['csi-driver', 'csi-sidecars', 'liveness-probe']);
+    const combined = container(pod, 'csi-sidecars');
+    expect(combined.image).toBe('csi-sidecars:v0.1.0');
+    expect(flagsOf(combined)).toEqual({
+      controllers: 'provisioner,attacher,resizer,snapshotter',
+      'csi-address': '/csi/csi.sock',
+      v: '2',
+      'logging-format': 'text',
+      'leader-election': 'true',
+      'leader-election-namespace': 'storage',
+      'http-endpoint': ':9816',
+      'provisioner-timeout': '60s',
+      'provisioner-kube-api-qps': '20',
+      'provisioner-kube-api-burst': '100',
+      'provisioner-worker-threads': '50',
+      'provisioner-extra-create-metadata': 'true',
+      'provisioner-cloning-protection-threads': '2',
+      'attacher-timeout': '120s',
+      'attacher-kube-api-qps': '20',
+      'attacher-kube-api-burst': '100',
+      'resizer-kube-api-qps': '20',
+      'resizer-kube-api-burst': '100',
+      'resizer-workers': '5',
+      'resizer-resize-timeout': '60s',
+      'resizer-modify-timeout': '60s',
+      'resizer-handle-volume-inuse-error': 'false',
+      'snapshotter-timeout': '120s',
+      'snapshotter-kube-api-qps': '20',
+      'snapshotter-kube-api-burst': '100',
+      'snapshotter-extra-create-metadata': 'true',
+    });
+    expect(combined.args?.[0]).toBe('--controllers=provisioner,attacher,resizer,snapshotter');
+  });
+
+  it('given a proxy, then the driver and the sidecars that use the API have its variables', async () => {
+    const pod = await controllerPod({ proxy: { httpsProxy: 'http://proxy:3128' } });
+    const proxied = pod.containers.filter(({ env = [] }) => env.some(({ name }) => name === 'HTTPS_PROXY'));
+    expect(proxied.map(({ name }) => name)).toEqual([
+      'csi-driver',
+      'csi-provisioner',
+      'csi-attacher',
+      'csi-resizer',
+      'csi-snapshotter',
+    ]);
+  });
+});
+
+describe.skipIf(!hasHelm)('auto features', () => {
+  it('[packaging#31] given a renderer that knows no APIs, then auto is off unless they are passed, and the notes say so', async () => {
+    const offline = await controllerPod({}, []);
+    expect(namesIn(offline)).not.toContain('csi-snapshotter');
+    expect(flagsOf(container(offline, 'csi-provisioner'))['feature-gates']).toBe('VolumeAttributesClass=false');
+    expect(flagsOf(container(offline, 'csi-resizer'))['feature-gates']).toBe('VolumeAttributesClass=false');
+    const online = await controllerPod();
+    expect(namesIn(online)).toContain('csi-snapshotter');
+    expect(flagsOf(container(online, 'csi-provisioner'))['feature-gates']).toBeUndefined();
+    const forced = await controllerPod({ features: { snapshots: true, groupSnapshots: false } }, []);
+    expect(flagsOf(container(forced, 'csi-snapshotter'))['feature-gates']).toBe('CSIVolumeGroupSnapshot=false');
+    const text = await notesWith();
+    expect(text).toMatch(/snapshots=false groupSnapshots=false/);
+    expect(text).toMatch(/Argo CD/);
+  });
+});
+
+describe.skipIf(!hasHelm)('the disruption budget', () => {
+  it('[packaging#24] given one replica, then there is no budget that would block drains', async () => {
+    expect(ofKind(await renderWith({ controller: { replicas: 1 } }), 'PodDisruptionBudget')).toEqual([]);
+    const budget = one(await renderWith(), 'PodDisruptionBudget');
+    expect(budget.spec).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+  });
+
+  it('[packaging#37] given two replicas that must not share the only node, then the budget lets the waiting one be evicted, and a rollout needs no third place', async () => {
+    const objects = await renderWith({ controller: { hostNetwork: true, antiAffinity: 'hard' } });
+    const { template, ...spec } = workload(one(objects, 'Deployment'));
+    expect(template.spec['affinity']).toMatchObject({
+      podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey: 'kubernetes.io/hostname' }] },
+    });
+    expect(spec).toMatchObject({ strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } });
+    expect(one(objects, 'PodDisruptionBudget').spec).toMatchObject({ maxUnavailable: 1 });
+  });
+});

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { leaseName } from '@csi-sidecars/runtime/internal';
+import { manifests } from '../../../../scripts/manifests.ts';
+import { hasHelm } from '../../../testing/helm.ts';
+import { container, flagsOf, ofKind, one, podOf, type Manifest, type Rule } from '../../../testing/manifest.ts';
+import { driverName, everyApi, notesWith, refusalWith, renderWith, upstream } from '../minimal.ts';
+
+const rights = ({ rules = [] }: Manifest): ReadonlySet<string> =>
+  new Set(
+    rules.flatMap(({ apiGroups, resources, verbs }) =>
+      resources.flatMap((resource) =>
+        apiGroups.flatMap((group) => verbs.map((verb) => `${verb} ${resource}.${group}`)),
+      ),
+    ),
+  );
+const roleOf = async (sidecar: string, values: object = {}, apiVersions = everyApi): Promise<Manifest> =>
+  one(await renderWith(values, { apiVersions }), 'ClusterRole', `${driverName}-${sidecar}`);
+const grants = (role: Manifest, resource: string): readonly string[] =>
+  [...rights(role)].filter((right) => right.split(' ')[1] === resource).map((right) => right.split(' ')[0]!);
+const leaseRules = (objects: readonly Manifest[]): readonly Rule[] =>
+  (one(objects, 'Role', 'test-csi-driver-leases').rules ?? []).filter(({ resources }) => resources.includes('leases'));
+
+const sidecars = ['provisioner', 'attacher', 'resizer', 'snapshotter'];
+
+describe.skipIf(!hasHelm)('the permissions', () => {
+  it.each(sidecars)(
+    'given everything on, then the role of %s grants what its program uses, but secrets, and no more',
+    async (sidecar) => {
+      const role = await roleOf(sidecar, {
+        features: { crossNamespaceDataSources: true },
+        sidecars: { resizer: { handleVolumeInUseError: true } },
+      });
+      const manifest = manifests.find(({ name }) => name === `csi-${sidecar}`)!;
+      const used = manifest.rules.filter(
+        ({ resources }) => !resources.includes('secrets') && !resources.includes('csistoragecapacities'),
+      );
+      expect([...rights(role)].sort()).toEqual(
+        [...new Set(used.flatMap((rule) => [...rights({ ...role, rules: [rule] })]))].sort(),
+      );
+    },
+  );
+
+  it('given a sidecar that is off, then it has no role', async () => {
+    const values = { features: { resize: false, snapshots: false } };
+    const roles = ofKind(await renderWith(values, { apiVersions: everyApi }), 'ClusterRole');
+    expect(roles.map(({ metadata }) => metadata.name)).toEqual([`${driverName}-provisioner`, `${driverName}-attacher`]);
+  });
+
+  it("given the profile compatible, then every role grants at least what upstream's manifest grants", async () => {
+    const [minimal, compatible] = await Promise.all([
+      roleOf('snapshotter'),
+      roleOf('snapshotter', { rbac: { profile: 'compatible' } }),
+    ]);
+    expect(grants(compatible, 'volumesnapshotcontents.snapshot.storage.k8s.io')).toEqual([
+      'get',
+      'list',
+      'watch',
+      'update',
+      'patch',
+    ]);
+    for (const right of rights(minimal)) expect([...rights(compatible)]).toContain(right);
+  });
+
+  it('[packaging#18] given the Lease, then create is a rule without names, and every other verb is restricted to the Leases', async () => {
+    const objects = await renderWith({}, { apiVersions: everyApi });
+    expect(leaseRules(objects)).toEqual([
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+      {
+        apiGroups: ['coordination.k8s.io'],
+        resources: ['leases'],
+        verbs: ['get', 'watch', 'update'],
+        resourceNames: sidecars.map((sidecar) =>
+          leaseName(manifests.find(({ name }) => name === `csi-${sidecar}`)!.lockName!(driverName)),
+        ),
+      },
+    ]);
+  });
+
+  it('[packaging#20] given any namespace, then the election runs where its role is', async () => {
+    const objects = await renderWith({}, { namespace: 'elsewhere' });
+    const role = one(objects, 'Role', 'test-csi-driver-leases');
+    const binding = one(objects, 'RoleBinding', 'test-csi-driver-leases');
+    expect([role.metadata.namespace, binding.metadata.namespace, binding.subjects?.[0]?.namespace]).toEqual(
+      Array.from({ length: 3 }, () => 'elsewhere'),
+    );
+    const { containers } = podOf(one(objects, 'Deployment'));
+    const namespaces = containers
+      .map((each) => flagsOf(each)['leader-election-namespace'])
+      .filter((each) => each !== undefined);
+    expect(namespaces).toEqual(['elsewhere', 'elsewhere', 'elsewhere']);
+  });
+
+  it.each(['minimal', 'compatible'])(
+    "[packaging#21] given the profile %s and VolumeAttributesClasses, then the provisioner may read them, which upstream's role lacks",
+    async (profile) => {
+      const resource = 'volumeattributesclasses.storage.k8s.io';
+      expect(grants(await roleOf('provisioner', { rbac: { profile } }), resource)).toEqual(['get']);
+      expect(grants(await roleOf('provisioner', { rbac: { profile } }, []), resource)).toEqual([]);
+    },
+  );
+
+  it('[packaging#22] given in-use handling that is on, then the resizer may watch pods, without which it would never be ready; off, it may not', async () => {
+    const on = await roleOf('resizer', { sidecars: { resizer: { handleVolumeInUseError: true } } });
+    expect(grants(on, 'pods.')).toEqual(['list', 'watch']);
+    const objects = await renderWith();
+    expect(grants(one(objects, 'ClusterRole', `${driverName}-resizer`), 'pods.')).toEqual([]);
+    expect(flagsOf(container(podOf(one(objects, 'Deployment')), 'csi-resizer'))['handle-volume-inuse-error']).toBe(
+      'false',
+    );
+  });
+
+  it('[packaging#23] given snapshots off while the cluster serves them, then the provisioner has no right on snapshots', async () => {
+    const role = await roleOf('provisioner', { features: { snapshots: false } });
+    expect([...rights(role)].filter((right) => right.includes('snapshot'))).toEqual([]);
+    expect([...rights(await roleOf('provisioner'))].filter((right) => right.includes('snapshot'))).not.toEqual([]);
+  });
+
+  it('given secrets in namespaces and classes, then there is a role for each namespace, restricted to the names', async () => {
+    const objects = await renderWith({
+      rbac: { secrets: { namespaces: ['all', { name: 'some', secretNames: ['a'] }] } },
+      storageClasses: [
+        {
+          name: 'class',
+          secrets: {
+            provisioner: { name: 'b', namespace: 'some' },
+            controllerPublish: { data: { key: 'x' } },
+            nodeStage: { name: 'for-kubelet', namespace: 'nodes' },
+          },
+        },
+      ],
+    });
+    const roles = ofKind(objects, 'Role').filter(({ metadata }) => metadata.name === 'test-csi-driver-secrets');
+    const rule = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] };
+    expect(Object.fromEntries(roles.map(({ metadata, rules }) => [metadata.namespace, rules]))).toEqual({
+      all: [rule],
+      some: [{ ...rule, resourceNames: ['a', 'b'] }],
+      storage: [{ ...rule, resourceNames: ['test-csi-driver-sc-class-controller-publish'] }],
+    });
+    expect(one(objects, 'Secret').metadata.name).toBe('test-csi-driver-sc-class-controller-publish');
+  });
+
+  it('given a template for the namespace of a secret, then only an explicit value grants all secrets, and the notes say so', async () => {
+    const storageClasses = [{ name: 'a', secrets: { provisioner: { name: 'key', namespace: '${pvc.namespace}' } } }];
+    expect(await refusalWith({ storageClasses })).toMatch(/rbac\.secrets\.clusterWide/);
+    const values = { storageClasses, rbac: { secrets: { clusterWide: true } } };
+    const role = one(await renderWith(values), 'ClusterRole', `${driverName}-secrets`);
+    expect(role.rules).toEqual([{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]);
+    expect(await notesWith(values)).toMatch(/may read every secret/);
+  });
+
+  it("given the nodes, then their account has no right, unless the driver's values name one", async () => {
+    const bound = async (values: object): Promise<readonly string[]> =>
+      (await renderWith(values))
+        .filter(({ subjects = [] }) => subjects.some(({ name }) => name === 'test-csi-driver-node'))
+        .map(({ metadata }) => metadata.name);
+    expect(await bound({})).toEqual([]);
+    const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }];
+    expect(await bound({ driver: { node: { rbac: { rules } } } })).toEqual([`${driverName}-node-driver`]);
+  });
+
+  it('[packaging#45] given OpenShift, then a value binds the account of the nodes to the constraint privileged', async () => {
+    expect(ofKind(await renderWith(), 'RoleBinding').map(({ roleRef }) => roleRef?.name)).not.toContain(
+      'system:openshift:scc:privileged',
+    );
+    const objects = await renderWith({ openshift: { privilegedScc: true }, node: { namespaceOverride: 'nodes' } });
+    const binding = one(objects, 'RoleBinding', 'test-csi-driver-scc-privileged');
+    expect([binding.metadata.namespace, binding.roleRef?.name, binding.subjects]).toEqual([
+      'nodes',
+      'system:openshift:scc:privileged',
+      [{ kind: 'ServiceAccount', name: 'test-csi-driver-node', namespace: 'nodes' }],
+    ]);
+  });
+
+  it('given central capacity, then its role is in the namespace of the objects', async () => {
+    const objects = await renderWith({ ...upstream, features: { capacity: true } });
+    expect(one(objects, 'Role', 'test-csi-driver-capacity').rules?.flatMap(({ resources }) => resources)).toEqual([
+      'csistoragecapacities',
+      'pods',
+      'replicasets',
+    ]);
+  });
+});

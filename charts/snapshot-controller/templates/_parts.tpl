@@ -1,0 +1,144 @@
+{{- /* SPDX-License-Identifier: Apache-2.0 */}}
+{{- /* Parts of objects, and what `auto` comes to. */}}
+
+{{- /* Takes dict value (auto, true or false) auto (a boolean). Gives "true" or nothing. */}}
+{{- define "snapshot-controller.resolved" -}}
+{{- if or (eq (toString .value) "true") (and (eq (toString .value) "auto") .auto) -}}
+true
+{{- end -}}
+{{- end }}
+
+{{- define "snapshot-controller.groupSnapshots" -}}
+{{- $auto := ternary .Values.crds.group (.Capabilities.APIVersions.Has "groupsnapshot.storage.k8s.io/v1") .Values.crds.install -}}
+{{- include "snapshot-controller.resolved" (dict "value" .Values.controller.groupSnapshots "auto" $auto) -}}
+{{- end }}
+
+{{- /* Takes dict root kind group. */}}
+{{- define "snapshot-controller.rendersClasses" -}}
+{{- $auto := .root.Capabilities.APIVersions.Has (printf "%s/v1/%s" .group .kind) -}}
+{{- include "snapshot-controller.resolved" (dict "value" .root.Values.renderClasses "auto" $auto) -}}
+{{- end }}
+
+{{- /* Takes dict root value kind. */}}
+{{- define "snapshot-controller.monitors" -}}
+{{- $auto := and .root.Values.metrics.enabled (.root.Capabilities.APIVersions.Has (printf "monitoring.coreos.com/v1/%s" .kind)) -}}
+{{- if .root.Values.controller.enabled -}}
+{{- include "snapshot-controller.resolved" (dict "value" .value "auto" $auto) -}}
+{{- end -}}
+{{- end }}
+
+{{- /* Takes dict root image. */}}
+{{- define "snapshot-controller.image" -}}
+{{- $registry := default .image.registry .root.Values.global.imageRegistry | trimSuffix "/" -}}
+{{- $repository := ternary .image.repository (printf "%s/%s" $registry .image.repository) (eq $registry "") -}}
+{{- if .image.digest -}}
+{{- printf "%s@%s" $repository .image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (default (printf "v%s" .root.Chart.AppVersion | replace "+" "_") .image.tag) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "snapshot-controller.pullSecrets" -}}
+{{- with .Values.imagePullSecrets -}}
+imagePullSecrets:
+{{- range . }}
+  - name: {{ ternary . (get (ternary (dict) . (kindIs "string" .)) "name") (kindIs "string" .) }}
+{{- end }}
+{{- end -}}
+{{- end }}
+
+{{- /* Takes the values pdb. */}}
+{{- define "snapshot-controller.budget" -}}
+{{- if not (kindIs "invalid" .minAvailable) -}}
+minAvailable: {{ .minAvailable }}
+{{- else -}}
+maxUnavailable: {{ .maxUnavailable }}
+{{- end }}
+{{- end }}
+
+{{- /* Takes dict root component settings (soft, hard or none) affinity. */}}
+{{- define "snapshot-controller.affinity" -}}
+{{- if .affinity -}}
+{{- toYaml .affinity -}}
+{{- else if ne .antiAffinity "none" -}}
+podAntiAffinity:
+  {{- if eq .antiAffinity "hard" }}
+  requiredDuringSchedulingIgnoredDuringExecution:
+    - topologyKey: kubernetes.io/hostname
+      labelSelector:
+        matchLabels:
+          {{- include "snapshot-controller.selector" . | nindent 10 }}
+  {{- else }}
+  preferredDuringSchedulingIgnoredDuringExecution:
+    - weight: 100
+      podAffinityTerm:
+        topologyKey: kubernetes.io/hostname
+        labelSelector:
+          matchLabels:
+            {{- include "snapshot-controller.selector" . | nindent 12 }}
+  {{- end }}
+{{- end -}}
+{{- end }}
+
+{{- /* Takes dict root component constraints. */}}
+{{- define "snapshot-controller.spread" -}}
+{{- $selector := dict "matchLabels" (include "snapshot-controller.selector" . | fromYaml) -}}
+{{- $all := list -}}
+{{- range .constraints -}}
+{{- $all = append $all (merge (dict) . (dict "labelSelector" $selector)) -}}
+{{- end -}}
+{{- toYaml $all -}}
+{{- end }}
+
+{{- /* Pods get no token by default: the volume is mounted where a program talks to the API server. */}}
+{{- define "snapshot-controller.apiAccess" -}}
+- name: api-access
+  projected:
+    sources:
+      - serviceAccountToken:
+          path: token
+          expirationSeconds: 3607
+      - configMap:
+          name: kube-root-ca.crt
+          items:
+            - key: ca.crt
+              path: ca.crt
+      - downwardAPI:
+          items:
+            - path: namespace
+              fieldRef:
+                fieldPath: metadata.namespace
+{{- end }}
+
+{{- /* Alternative names of the webhook's certificate. */}}
+{{- define "snapshot-controller.webhookHosts" -}}
+{{- $service := printf "%s.%s.svc" (include "snapshot-controller.webhookName" .) .Release.Namespace -}}
+{{- list $service (printf "%s.cluster.local" $service) | toYaml -}}
+{{- end }}
+
+{{- /* Certificate, key and issuer in base64, as YAML: those that are in the Secret of an earlier installation, else new ones. */}}
+{{- define "snapshot-controller.generatedPair" -}}
+{{- /* Once for a rendering: the definition and the Secret must agree. */ -}}
+{{- if not (hasKey .Values "generatedPairCache") -}}
+{{- $secret := lookup "v1" "Secret" .Release.Namespace (include "snapshot-controller.webhookSecret" .) -}}
+{{- $data := get ($secret | default dict) "data" | default dict -}}
+{{- if not (and (get $data "tls.crt") (get $data "tls.key") (get $data "ca.crt")) -}}
+{{- $hosts := include "snapshot-controller.webhookHosts" . | fromYamlArray -}}
+{{- $ca := genCA (printf "%s-ca" (include "snapshot-controller.webhookName" .)) 3650 -}}
+{{- $pair := genSignedCert (first $hosts) (list) $hosts 3650 $ca -}}
+{{- $data = dict "ca.crt" (b64enc $ca.Cert) "tls.crt" (b64enc $pair.Cert) "tls.key" (b64enc $pair.Key) -}}
+{{- end -}}
+{{- $_ := set .Values "generatedPairCache" (pick $data "ca.crt" "tls.crt" "tls.key") -}}
+{{- end -}}
+{{- toYaml .Values.generatedPairCache -}}
+{{- end }}
+
+{{- /* Parameters of a class are strings, whatever YAML makes of them. */}}
+{{- define "snapshot-controller.parameters" -}}
+{{- with .parameters }}
+parameters:
+  {{- range $key, $value := . }}
+  {{ $key }}: {{ $value | toString | quote }}
+  {{- end }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/** helm and kubectl as functions. Their state (caches, plug-ins) is in the folder of the run, never the user's. */
+import { spawn } from 'node:child_process';
+import { delimiter, dirname, join } from 'node:path';
+import { load, loadAll } from 'js-yaml';
+import { inject } from 'vitest';
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CommandOptions {
+  readonly input?: string;
+  /** Default: the administrator's. */
+  readonly kubeconfig?: string;
+}
+
+export interface ApiObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  // Tests look at many kinds.
+  readonly [field: string]: any;
+}
+
+/** Whatever the exit code is. */
+export function tryHelm(args: readonly string[], options?: CommandOptions): Promise<Outcome> {
+  return run(inject('cluster').helm, args, options);
+}
+
+export function tryKubectl(args: readonly string[], options?: CommandOptions): Promise<Outcome> {
+  return run(inject('cluster').kubectl, args, options);
+}
+
+/** A command line as a user copies it. Rejects unless it ends with 0. */
+export async function shell(command: string): Promise<string> {
+  return textOf('sh', ['-c', command], await run('sh', ['-c', command]));
+}
+
+/** Rejects with what helm wrote, unless it ends with 0. */
+export async function helm(args: readonly string[], options?: CommandOptions): Promise<string> {
+  return textOf('helm', args, await tryHelm(args, options));
+}
+
+export async function kubectl(args: readonly string[], options?: CommandOptions): Promise<string> {
+  return textOf('kubectl', args, await tryKubectl(args, options));
+}
+
+export async function get(kind: string, name: string, namespace = 'default'): Promise<ApiObject> {
+  return JSON.parse(await kubectl(['get', kind, name, `--namespace=${namespace}`, '--output=json'])) as ApiObject;
+}
+
+export async function list(kind: string, ...args: readonly string[]): Promise<readonly ApiObject[]> {
+  const text = await kubectl(['get', kind, '--output=json', ...args]);
+  return (JSON.parse(text) as { readonly items: readonly ApiObject[] }).items;
+}
+
+export async function exists(kind: string, name: string, namespace = 'default'): Promise<boolean> {
+  const found = await kubectl(['get', kind, name, `--namespace=${namespace}`, '--ignore-not-found', '--output=name']);
+  return found !== '';
+}
+
+export async function apply(...objects: readonly object[]): Promise<void> {
+  const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+  await kubectl(['apply', '--filename=-'], { input });
+}
+
+export function parseObjects(text: string): readonly ApiObject[] {
+  return (loadAll(text) as (ApiObject | null | undefined)[]).filter(
+    (object) => object !== null && object !== undefined,
+  );
+}
+
+export function parseYaml(text: string): unknown {
+  return load(text);
+}
+
+function textOf(program: string, args: readonly string[], { code, stdout, stderr }: Outcome): string {
+  if (code !== 0) throw new Error(`${program} ${args.slice(0, 3).join(' ')} ended with ${code}: ${stderr || stdout}`);
+  return stdout;
+}
+
+function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
+  const { kubeconfig: admin, kubectl: tool, scratch } = inject('cluster');
+  const { input, kubeconfig = admin } = options;
+  const child = spawn(program, args, {
+    env: {
+      PATH: [dirname(tool), process.env['PATH']].join(delimiter),
+      HOME: scratch,
+      KUBECONFIG: kubeconfig,
+      KUBECACHEDIR: join(scratch, 'kubectl-cache'),
+      HELM_CACHE_HOME: join(scratch, 'helm-cache'),
+      HELM_CONFIG_HOME: join(scratch, 'helm-config'),
+      HELM_DATA_HOME: join(scratch, 'helm-data'),
+    },
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
+  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  // It may end before it has read its input.
+  child.stdin.on('error', () => undefined);
+  child.once('error', reject);
+  child.once('close', (code) => {
+    resolve({ code: code ?? 128, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() });
+  });
+  child.stdin.end(input ?? '');
+  return promise;
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Releases of a test in namespaces of its own, and an empty cluster after it. */
+import { definitionFolder } from '../snapshot-api/definitions.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import type { Definition } from '../snapshot-api/definitions.ts';
+import { helm, kubectl } from './commands.ts';
+
+export const definitionNames: readonly string[] = readdirSync(definitionFolder).map((file) =>
+  file.replace('.yaml', ''),
+);
+
+/** As the files of the chart have it. */
+export function definitionFile(name: string): Definition {
+  return load(readFileSync(join(definitionFolder, `${name}.yaml`), 'utf8')) as Definition;
+}
+
+let spaces = 0;
+
+/** With a level of Pod Security: pods that it does not allow are refused, and manifests of such pods cause a warning. */
+export async function createNamespace(level?: 'restricted' | 'baseline' | 'privileged'): Promise<string> {
+  spaces += 1;
+  const name = `charts-${process.pid}-${spaces}`;
+  await kubectl(['create', 'namespace', name]);
+  if (level !== undefined) {
+    const labels = ['enforce', 'warn'].map((mode) => `pod-security.kubernetes.io/${mode}=${level}`);
+    await kubectl(['label', 'namespace', name, ...labels]);
+  }
+  return name;
+}
+
+interface Release {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** Uninstalls everything and takes the snapshot API away. */
+export async function emptyCluster(): Promise<void> {
+  const releases = JSON.parse(await helm(['list', '--all-namespaces', '--output=json'])) as readonly Release[];
+  for (const { name, namespace } of releases) await helm(['uninstall', name, `--namespace=${namespace}`, '--no-hooks']);
+  await kubectl([
+    'delete',
+    'validatingadmissionpolicybinding,validatingadmissionpolicy',
+    '--selector=app.kubernetes.io/part-of=csi-sidecars',
+  ]);
+  await kubectl(['delete', 'customresourcedefinition', ...definitionNames, '--ignore-not-found']);
+}
+
+/** Until kinds are served. */
+export async function untilEstablished(names: readonly string[] = definitionNames): Promise<void> {
+  await kubectl([
+    'wait',
+    '--for=condition=Established',
+    '--timeout=30s',
+    ...names.map((name) => `customresourcedefinition/${name}`),
+  ]);
+}

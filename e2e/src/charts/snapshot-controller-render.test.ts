@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the chart snapshot-controller renders, by helm, and what it refuses. */
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { unknownFlags } from './unknown-flags.ts';
+import { describe, expect, it } from 'vitest';
+import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
+import { ensureKubernetesSchemas } from '../tools/kubernetes-schemas.ts';
+import { type ApiObject, helm, parseObjects, parseYaml, tryHelm } from './commands.ts';
+import { chartFolder, copyChart } from './chart-copy.ts';
+import { kubeconform } from './kubeconform.ts';
+import { definitionFile, definitionNames } from './releases.ts';
+
+const chart = chartFolder('snapshot-controller');
+const matrix = readdirSync(join(chart, 'ci')).map((file) => file.replace('.yaml', ''));
+const valuesOf = (name: string): string => `--values=${join(chart, 'ci', `${name}.yaml`)}`;
+const forMinor: Readonly<Record<string, readonly string[]>> = { 'legacy-kubernetes': ['--kube-version=1.30.0'] };
+
+interface Rendering {
+  readonly values?: object;
+  readonly args?: readonly string[];
+  readonly chart?: string;
+  readonly release?: string;
+}
+
+async function render({ values = {}, args = [], release = 'snapshot-controller', ...of }: Rendering = {}): Promise<
+  readonly ApiObject[]
+> {
+  const command = ['template', release, of.chart ?? chart, '--namespace=storage', '--values=-', ...args];
+  return parseObjects(await helm(command, { input: JSON.stringify(values) }));
+}
+
+async function failure(values: object, ...args: readonly string[]): Promise<string> {
+  const command = ['template', 'snapshot-controller', chart, '--values=-', ...args];
+  const { code, stderr } = await tryHelm(command, { input: JSON.stringify(values) });
+  expect(code).not.toBe(0);
+  return stderr;
+}
+
+const ofKind = (objects: readonly ApiObject[], kind: string): readonly ApiObject[] =>
+  objects.filter((object) => object.kind === kind);
+const containersOf = (objects: readonly ApiObject[]): readonly any[] =>
+  ofKind(objects, 'Deployment').flatMap(({ spec }) => spec.template.spec.containers);
+
+describe.each(matrix)('values %s', (name) => {
+  it('given the values, then helm lint accepts the chart, and what is rendered is what is in the golden file', async () => {
+    await helm(['lint', '--strict', chart, valuesOf(name)]);
+    const objects = await render({ args: [valuesOf(name), ...(forMinor[name] ?? [])] });
+    const golden = objects
+      // Its version is in every object; the definitions have files of their own.
+      .filter(({ kind }) => kind !== 'CustomResourceDefinition')
+      .map(withoutChartVersion);
+    await expect(`${JSON.stringify(golden, undefined, 2)}\n`).toMatchFileSnapshot(
+      join(chart, 'tests', 'golden', `${name}.json`),
+    );
+  });
+
+  it('given the values, then kubeconform accepts every object for each minor version', async () => {
+    const text = await helm(['template', 'snapshot-controller', chart, valuesOf(name), ...(forMinor[name] ?? [])]);
+    for (const { minor, folder } of await ensureKubernetesSchemas()) {
+      // Kinds that a minor version does not have are not rendered for it.
+      const rendered =
+        forMinor[name] === undefined
+          ? await helm(['template', 'snapshot-controller', chart, valuesOf(name), `--kube-version=${minor}.0`])
+          : text;
+      expect(kubeconform(rendered, folder)).toMatchObject({ invalid: 0, errors: 0, skipped: 0 });
+    }
+  });
+
+  it('given the values, then each container has resources, probes, an image with a tag or digest, and rights of a restricted pod', async () => {
+    const objects = await render({ args: [valuesOf(name), ...(forMinor[name] ?? [])] });
+    if (name === 'crds-only') expect(objects.map(({ kind }) => kind)).not.toContain('Deployment');
+    else expect(containersOf(objects).length).toBeGreaterThan(0);
+    for (const container of containersOf(objects)) {
+      expect(container.resources).toMatchObject({
+        requests: { cpu: '10m', memory: '96Mi' },
+        limits: { memory: expect.stringMatching(/Mi$/) },
+      });
+      expect(container.resources.limits).not.toHaveProperty('cpu');
+      expect(container.image).toMatch(/(:v[\d.]+|@sha256:[a-f0-9]{64})$/);
+      expect(container).toMatchObject({
+        livenessProbe: { httpGet: {} },
+        readinessProbe: { httpGet: {} },
+        startupProbe: { httpGet: {} },
+      });
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+    for (const { spec } of ofKind(objects, 'Deployment')) {
+      expect(spec.template.spec).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels);
+      expect(Object.keys(spec.selector.matchLabels)).toEqual(
+        ['app.kubernetes.io/name', 'app.kubernetes.io/instance', 'app.kubernetes.io/component'].sort(),
+      );
+    }
+    const rules = [...ofKind(objects, 'ClusterRole'), ...ofKind(objects, 'Role')].flatMap(
+      (role) => role['rules'] as object[],
+    );
+    expect(rules.length).toBeGreaterThan(name === 'crds-only' ? -1 : 5);
+    expect(JSON.stringify(rules)).not.toMatch(/"\*"|secrets|escalate|impersonate|"bind"/);
+  });
+});
+
+it('given the files of the chart, then its version is that of the programs, and no image is called latest', () => {
+  const { version } = JSON.parse(readFileSync(join(chart, '..', '..', 'package.json'), 'utf8')) as { version: string };
+  expect(parseYaml(readFileSync(join(chart, 'Chart.yaml'), 'utf8'))).toMatchObject({
+    apiVersion: 'v2',
+    name: 'snapshot-controller',
+    type: 'application',
+    version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    appVersion: version,
+  });
+  expect(readFileSync(join(chart, 'values.yaml'), 'utf8')).not.toMatch(/latest/);
+});
+
+describe('the controller', () => {
+  it('given the defaults, then its arguments are flags that the program and upstream know, and both labels are on its pods', async () => {
+    const objects = await render();
+    const [controller] = ofKind(objects, 'Deployment');
+    expect(controller).toMatchObject({
+      metadata: { name: 'snapshot-controller', namespace: 'storage' },
+      spec: { replicas: 2, minReadySeconds: 35, strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } },
+    });
+    const { template, selector } = controller!['spec'];
+    expect(template.metadata.labels).toMatchObject({
+      app: 'snapshot-controller',
+      'app.kubernetes.io/name': 'snapshot-controller',
+    });
+    expect(selector.matchLabels).not.toHaveProperty('app');
+    const [{ args }] = template.spec.containers;
+    expect(args).toEqual([
+      '--v=2',
+      '--logging-format=text',
+      '--leader-election=true',
+      '--leader-election-namespace=storage',
+      '--http-endpoint=:8080',
+      '--kube-api-qps=20',
+      '--kube-api-burst=100',
+      '--prevent-volume-mode-conversion=true',
+      '--feature-gates=CSIVolumeGroupSnapshot=true',
+    ]);
+    expect(unknownFlags('snapshot-controller', args)).toEqual([]);
+    const [full] = ofKind(await render({ args: [valuesOf('full')] }), 'Deployment');
+    expect(unknownFlags('snapshot-controller', full!['spec'].template.spec.containers[0].args)).toEqual([]);
+  });
+
+  it('[packaging#24] given one replica and a budget that is enabled, then no PodDisruptionBudget is rendered', async () => {
+    expect(ofKind(await render({ values: { controller: { replicas: 1 } } }), 'PodDisruptionBudget')).toEqual([]);
+    const [budget] = ofKind(await render(), 'PodDisruptionBudget');
+    expect(budget!['spec']).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' });
+  });
+
+  it('[packaging#25] given a release name above 53 characters, then helm refuses; given a long full name, then names are cut before their suffix and differ', async () => {
+    const { code, stderr } = await tryHelm(['template', 'r'.repeat(54), chart]);
+    expect([code === 0, stderr]).toEqual([false, expect.stringContaining('53')]);
+    const everything = [valuesOf('full')];
+    const names = async (fullnameOverride: string): Promise<string[]> => {
+      const objects = await render({ values: { fullnameOverride, serviceAccount: { name: '' } }, args: everything });
+      return objects
+        .filter(({ kind }) => !/Definition|Class|ConfigMap/.test(kind))
+        .map(({ metadata }) => metadata.name);
+    };
+    const [first, second] = [await names(`${'x'.repeat(70)}a`), await names(`${'x'.repeat(70)}b`)];
+    for (const name of [...first, ...second]) {
+      expect(name.length).toBeLessThanOrEqual(63);
+      expect(name).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/);
+    }
+    expect(first.filter((name) => second.includes(name) && name !== 'snapshots')).toEqual([]);
+    expect(first.some((name) => name.endsWith('-leaderelection'))).toBe(true);
+  });
+
+  it('[packaging#26] given an appVersion with a build, then the label has an underscore in place of the plus', async () => {
+    const copy = copyChart('snapshot-controller', { version: '1.0.0+chart.1' });
+    const manifest = join(copy, 'Chart.yaml');
+    writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/^appVersion: .*$/m, 'appVersion: 1.2.3+build.4'));
+    const [controller] = ofKind(await render({ chart: copy }), 'Deployment');
+    expect(controller!.metadata.labels).toMatchObject({
+      'app.kubernetes.io/version': '1.2.3_build.4',
+      'helm.sh/chart': 'snapshot-controller-1.0.0_chart.1',
+    });
+    expect(controller!['spec'].template.spec.containers[0].image).toBe('snapshot-controller:v1.2.3_build.4');
+  });
+
+  it('[packaging#46] given pull secrets as names and as objects, then both are rendered as objects', async () => {
+    const [controller] = ofKind(await render({ values: { imagePullSecrets: ['one', { name: 'two' }] } }), 'Deployment');
+    expect(controller!['spec'].template.spec.imagePullSecrets).toEqual([{ name: 'one' }, { name: 'two' }]);
+    expect(await failure({ imagePullSecrets: [{ nam: 'two' }] })).toContain('imagePullSecrets');
+  });
+
+  it('[packaging#47] given the chart as a part of another one with global values, then the schema accepts them, and a registry for all images is used', async () => {
+    const values = { enabled: true, global: { imageRegistry: 'registry.example.com/x', other: { nested: 1 } } };
+    const [controller] = ofKind(await render({ values }), 'Deployment');
+    expect(controller!['spec'].template.spec.containers[0].image).toBe(
+      'registry.example.com/x/snapshot-controller:v0.1.0',
+    );
+  });
+
+  it('given the rights minimal, then they are those that the program uses; given compatible, then those of upstream', async () => {
+    const rules = async (values: object): Promise<unknown> => {
+      const objects = await render({ values: { controller: { enableDistributedSnapshotting: false }, ...values } });
+      return flatRules(
+        [...ofKind(objects, 'ClusterRole'), ...ofKind(objects, 'Role')].flatMap((role) => role['rules']),
+      );
+    };
+    const profile = (name: 'minimal' | 'stock'): unknown =>
+      flatRules(
+        rulesOf(
+          rbacObjects({ profile: name, subject: 'snapshot-controller' }, { namespace: 'storage', driverName: 'd' }),
+        ) as any[],
+      );
+    expect(await rules({})).toEqual(profile('minimal'));
+    expect(await rules({ rbac: { profile: 'compatible' } })).toEqual(profile('stock'));
+    const distributed = ofKind(
+      await render({ values: { controller: { enableDistributedSnapshotting: true } } }),
+      'ClusterRole',
+    );
+    expect(flatRules(distributed[0]!['rules'])).toEqual(expect.arrayContaining(['/nodes list', '/nodes watch']));
+  });
+});
+
+describe('metrics', () => {
+  it('[packaging#39] given metrics on and no kinds of Prometheus, then neither monitor nor rules are rendered unless they are forced', async () => {
+    const kinds = (objects: readonly ApiObject[]): string[] =>
+      objects.map(({ kind }) => kind).filter((kind) => /Monitor|PrometheusRule/.test(kind));
+    const metrics = { enabled: true };
+    expect(kinds(await render({ values: { metrics } }))).toEqual([]);
+    const forced = { metrics: { ...metrics, serviceMonitor: { enabled: true }, rules: { enabled: true } } };
+    expect(kinds(await render({ values: forced })).sort()).toEqual(['PrometheusRule', 'ServiceMonitor']);
+    const served = ['ServiceMonitor', 'PrometheusRule'].map(
+      (kind) => `--api-versions=monitoring.coreos.com/v1/${kind}`,
+    );
+    expect(kinds(await render({ values: { metrics }, args: served })).sort()).toEqual([
+      'PrometheusRule',
+      'ServiceMonitor',
+    ]);
+    expect(kinds(await render({ args: served }))).toEqual([]);
+  });
+
+  it('given a ServiceMonitor, then it selects the one Service, which selects the pods by their port, and the alerts name a metric of the program', async () => {
+    const objects = await render({ args: [valuesOf('full')] });
+    const [monitor] = ofKind(objects, 'ServiceMonitor');
+    const [service] = ofKind(objects, 'Service').filter(({ metadata }) => metadata.name.endsWith('-metrics'));
+    const controller = ofKind(objects, 'Deployment').find(({ metadata }) => metadata.name === 'snapshot-controller')!;
+    expect(service!.metadata.labels).toMatchObject(monitor!['spec'].selector.matchLabels);
+    expect(monitor!['spec'].endpoints.map(({ port }: { port: string }) => port)).toEqual(
+      service!['spec'].ports.map(({ name }: { name: string }) => name),
+    );
+    expect(controller['spec'].template.metadata.labels).toMatchObject(service!['spec'].selector);
+    const [rule] = ofKind(objects, 'PrometheusRule');
+    const expressions = rule!['spec'].groups[0].rules.map(({ expr }: { expr: string }) => expr).join('\n');
+    const own = [...expressions.matchAll(/snapshot_controller_\w+/g)].map(([name]) => name);
+    const code = readFileSync(join(chart, '..', '..', 'packages/snapshot-controller/src/operations.ts'), 'utf8');
+    expect(own).toEqual(['snapshot_controller_operations_in_flight']);
+    expect(code).toContain('operations_in_flight');
+  });
+});
+
+describe('definitions', () => {
+  it('given the defaults, then the six definitions are the files, with labels and annotations of the chart and nothing else', async () => {
+    const rendered = ofKind(await render(), 'CustomResourceDefinition');
+    expect(rendered.map(({ metadata }) => metadata.name)).toEqual(definitionNames);
+    for (const { metadata, spec, apiVersion } of rendered) {
+      const file = definitionFile(metadata.name);
+      expect({ apiVersion, spec }).toEqual({ apiVersion: 'apiextensions.k8s.io/v1', spec: file.spec });
+      expect(metadata.annotations).toEqual({ ...file.metadata?.annotations, 'helm.sh/resource-policy': 'keep' });
+    }
+  });
+
+  it('given the files, then each fits an annotation of kubectl apply, and all of the release fits a Secret', async () => {
+    const folder = join(chart, 'files', 'crds');
+    for (const name of definitionNames) {
+      expect(statSync(join(folder, `${name}.yaml`)).size).toBeLessThan(256 * 1024);
+      expect(JSON.stringify(definitionFile(name)).length).toBeLessThan(256 * 1024);
+    }
+    const manifest = await helm(['template', 'snapshot-controller', chart, valuesOf('full')]);
+    const files = definitionNames.map((name) => readFileSync(join(folder, `${name}.yaml`), 'utf8'));
+    // Helm stores the manifest and the chart, compressed and in base64.
+    expect((gzipSync(JSON.stringify([manifest, files])).length * 4) / 3).toBeLessThan(256 * 1024);
+  });
+
+  it('given definitions without those of groups, then the gate is off, and no rule is about groups', async () => {
+    const objects = await render({ values: { crds: { group: false } } });
+    expect(ofKind(objects, 'CustomResourceDefinition')).toHaveLength(3);
+    expect(containersOf(objects)[0].args).toContain('--feature-gates=CSIVolumeGroupSnapshot=false');
+    expect(JSON.stringify(ofKind(objects, 'ClusterRole'))).not.toContain('groupsnapshot');
+    expect(
+      ofKind(objects, 'ValidatingAdmissionPolicy')[0]!['spec'].matchConstraints.resourceRules[0].resourceNames,
+    ).toHaveLength(3);
+  });
+
+  it('given no guard wanted, or no definitions, then there is no policy about them', async () => {
+    for (const crds of [{ guard: false }, { install: false }]) {
+      expect(ofKind(await render({ values: { crds } }), 'ValidatingAdmissionPolicy')).toEqual([]);
+    }
+  });
+});
+
+describe('the webhook', () => {
+  const conversionOf = (objects: readonly ApiObject[]): any =>
+    ofKind(objects, 'CustomResourceDefinition').find(({ metadata }) =>
+      metadata.name.startsWith('volumegroupsnapshotcontents'),
+    )!['spec'].conversion;
+
+  it("[packaging#40] given the webhook with upstream's image, then rendering fails, unless the image is declared to convert v1", async () => {
+    const webhook = { enabled: true, image: { registry: 'registry.k8s.io/sig-storage', tag: 'v8.6.0' } };
+    expect(await failure({ webhook })).toContain(
+      'registry.k8s.io/sig-storage/snapshot-conversion-webhook:v8.6.0 does not convert from and to v1',
+    );
+    expect(await failure({ webhook: { enabled: true, image: { convertsV1: false } } })).toContain('does not convert');
+    const declared = { webhook: { ...webhook, image: { ...webhook.image, convertsV1: true } } };
+    expect(conversionOf(await render({ values: declared })).strategy).toBe('Webhook');
+    expect(conversionOf(await render())).toBeUndefined();
+  });
+
+  it('given a certificate of each mode, then the stanza leads to the Service, and its bundle is that of the mode', async () => {
+    const generated = await render({ values: { webhook: { enabled: true } } });
+    const [secret] = ofKind(generated, 'Secret');
+    expect(conversionOf(generated)).toEqual({
+      strategy: 'Webhook',
+      webhook: {
+        conversionReviewVersions: ['v1'],
+        clientConfig: {
+          service: { namespace: 'storage', name: 'snapshot-controller-webhook', path: '/convert', port: 443 },
+          caBundle: secret!['data']['ca.crt'],
+        },
+      },
+    });
+    const [service] = ofKind(generated, 'Service');
+    expect(service!['spec'].ports).toEqual([{ name: 'webhook', port: 443, targetPort: 'webhook', protocol: 'TCP' }]);
+    const webhook = containersOf(generated).find(({ name }) => name === 'snapshot-conversion-webhook');
+    expect(webhook.args).toContain('--port=8443');
+    expect(webhook.livenessProbe.httpGet).toEqual({ path: '/readyz', port: 'webhook', scheme: 'HTTPS' });
+    expect(unknownFlags('snapshot-conversion-webhook', webhook.args)).toEqual([]);
+
+    const own = await render({ args: [valuesOf('own-secret')] });
+    expect(ofKind(own, 'Secret')).toEqual([]);
+    expect(Buffer.from(conversionOf(own).webhook.clientConfig.caBundle, 'base64').toString()).toMatch(
+      /^-----BEGIN CERTIFICATE-----/,
+    );
+
+    const managed = await render({ args: [valuesOf('full')] });
+    expect(conversionOf(managed).webhook.clientConfig).not.toHaveProperty('caBundle');
+    const annotations = ofKind(managed, 'CustomResourceDefinition').map(
+      ({ metadata }) => metadata.annotations?.['cert-manager.io/inject-ca-from'],
+    );
+    expect(annotations.filter((value) => value !== undefined)).toEqual(['storage/snapshot-controller-webhook-tls']);
+    const [certificate] = ofKind(managed, 'Certificate');
+    expect(certificate!['spec'].dnsNames).toEqual([
+      'snapshot-controller-webhook.storage.svc',
+      'snapshot-controller-webhook.storage.svc.cluster.local',
+    ]);
+  });
+});
+
+describe('values that are refused', () => {
+  it.each<[string, object, RegExp]>([
+    ['a misspelt value', { controler: {} }, /controler/],
+    ['no replica', { controller: { replicas: 0 } }, /replicas/],
+    ['a duration without a unit', { controller: { retry: { intervalMax: '30' } } }, /intervalMax/],
+    ['a digest that is none', { image: { digest: 'sha256:12' } }, /digest/],
+    ['a port that is none', { ports: { http: 70000 } }, /http/],
+    [
+      'a strategy with fields of another',
+      { controller: { strategy: { type: 'Recreate', rollingUpdate: { maxSurge: 0 } } } },
+      /strategy/,
+    ],
+    [
+      'a budget with two bounds',
+      { controller: { pdb: { minAvailable: 1 } } },
+      /controller\.pdb has both minAvailable and maxUnavailable/,
+    ],
+    ['a budget without a bound', { webhook: { pdb: { maxUnavailable: null } } }, /webhook\.pdb has neither/],
+    [
+      'a label that selects pods',
+      { commonLabels: { 'app.kubernetes.io/name': 'x' } },
+      /must not contain app\.kubernetes\.io\/name: it selects pods/,
+    ],
+    [
+      'a label of the pods that selects them',
+      { controller: { podLabels: { app: 'x' } } },
+      /must not contain app: it selects pods/,
+    ],
+    [
+      'a flag that other objects depend on',
+      { controller: { extraArgs: ['-http-endpoint=:9'] } },
+      /controller\.extraArgs must not contain --http-endpoint/,
+    ],
+    [
+      'a flag of the webhook that other objects depend on',
+      { webhook: { extraArgs: ['--port=9'] } },
+      /webhook\.extraArgs must not contain --port/,
+    ],
+    [
+      'a gate that has a value of its own',
+      { controller: { featureGates: { CSIVolumeGroupSnapshot: true } } },
+      /use controller\.groupSnapshots/,
+    ],
+    [
+      'groups without their definitions',
+      { crds: { group: false }, controller: { groupSnapshots: true } },
+      /controller\.groupSnapshots is true and crds\.group is false/,
+    ],
+    [
+      'a lease that is too short',
+      { controller: { leaderElection: { leaseDuration: '10s' } } },
+      /leaseDuration \(15s\) must be above renewDeadline/,
+    ],
+    [
+      'a retry that is too long',
+      { controller: { leaderElection: { retryPeriod: '8400ms' } } },
+      /above 1\.2 times retryPeriod/,
+    ],
+    [
+      'two default classes of one driver',
+      {
+        volumeSnapshotClasses: ['a', 'b'].map((name) => ({
+          name,
+          driver: 'd',
+          deletionPolicy: 'Delete',
+          default: true,
+        })),
+      },
+      /a and b are both the default of driver d/,
+    ],
+    [
+      'a parameter that csi-snapshotter refuses',
+      {
+        volumeGroupSnapshotClasses: [
+          {
+            name: 'a',
+            driver: 'd',
+            deletionPolicy: 'Delete',
+            parameters: { 'csi.storage.k8s.io/snapshotter-secret-name': 's' },
+          },
+        ],
+      },
+      /class a has the parameter csi\.storage\.k8s\.io\/snapshotter-secret-name/,
+    ],
+    ['a class without a policy', { volumeSnapshotClasses: [{ name: 'a', driver: 'd' }] }, /deletionPolicy/],
+    [
+      'a webhook without definitions',
+      { webhook: { enabled: true }, crds: { group: false } },
+      /webhook\.enabled needs crds\.install and crds\.group/,
+    ],
+    [
+      'a Secret without a bundle',
+      { webhook: { enabled: true, certificate: { mode: 'existingSecret', existingSecret: 's' } } },
+      /needs webhook\.certificate\.existingSecret and webhook\.certificate\.caBundle/,
+    ],
+    [
+      'cert-manager without an issuer',
+      { webhook: { enabled: true, certificate: { mode: 'certManager' } } },
+      /needs webhook\.certificate\.issuerRef\.name/,
+    ],
+  ])('given %s, then rendering fails and names it', async (_, values, text) => {
+    expect(await failure(values)).toMatch(text);
+  });
+
+  it('given an older Kubernetes than the chart supports, then helm refuses', async () => {
+    expect(await failure({}, '--kube-version=1.20.0')).toMatch(/requires kubeVersion/);
+  });
+});
+
+function withoutChartVersion(object: ApiObject): unknown {
+  return JSON.parse(JSON.stringify(object, (key, value: unknown) => (key === 'helm.sh/chart' ? undefined : value)));
+}
+
+/** One text for each verb on each resource, so that rules can be cut in different ways. */
+function flatRules(
+  rules: readonly { apiGroups: string[]; resources: string[]; verbs: string[]; resourceNames?: string[] }[],
+): readonly string[] {
+  const all = rules.flatMap(({ apiGroups, resources, verbs, resourceNames = [] }) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        verbs.map((verb) => [`${group}/${resource} ${verb}`, ...resourceNames].join(' ')),
+      ),
+    ),
+  );
+  return [...new Set(all)].sort();
+}

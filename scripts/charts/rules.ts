@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The permissions that the charts grant: what the programs use, from their own tables, and what upstream's manifests grant. Each rule
+ * names the feature that needs it; a `when` of a program that no feature stands for is an error.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { leaseRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtime';
+import { loadAll } from 'js-yaml';
+import { manifests } from '../manifests.ts';
+
+export interface ChartRule extends PolicyRule {
+  /** A key of the chart's features, or `always`. */
+  readonly feature: string;
+}
+export interface LeaseRule extends PolicyRule {
+  /** Restricted to the names of the Leases. */
+  readonly byName?: true;
+}
+export interface Profiles<Rule> {
+  readonly minimal: readonly Rule[];
+  readonly compatible: readonly Rule[];
+}
+
+/** Features by the conditions of the programs' tables. `undefined`: granted by other means, namely the roles for secrets. */
+const featureOf: Readonly<Record<string, string | undefined>> = {
+  'a class names a provisioner secret': undefined,
+  'a claim names a VolumeAttributesClass': 'volumeAttributesClass',
+  'the driver has CREATE_DELETE_SNAPSHOT': 'snapshots',
+  'the driver has CREATE_DELETE_SNAPSHOT and --snapshot-orphan-sweep-interval is not 0': 'snapshots',
+  '--feature-gates=CrossNamespaceVolumeDataSource=true': 'crossNamespaceDataSources',
+  'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS': 'topology',
+  'the driver has PUBLISH_UNPUBLISH_VOLUME': 'attach',
+  'a volume names a controller publish secret': undefined,
+  '`--handle-volume-inuse-error` is on': 'handleVolumeInUseError',
+  'the driver has MODIFY_VOLUME and the gate VolumeAttributesClass is on': 'volumeAttributesClass',
+  'a volume names an expand or modify secret': undefined,
+  'the gate CSIVolumeGroupSnapshot is on, and the cluster has the kinds': 'groupSnapshots',
+  'the gate CSIVolumeGroupSnapshot is on, and the cluster has its kinds': 'groupSnapshots',
+  'a content or its class names a secret': undefined,
+  '`--enable-distributed-snapshotting` is on': 'distributedSnapshotting',
+  '`--enable-capacity` is on': 'capacity',
+  '--enable-capacity': 'capacity',
+};
+
+/** The file with upstream's rules, by program. */
+const stockFiles: Readonly<Record<string, string>> = {
+  'csi-provisioner': 'external-provisioner',
+  'csi-attacher': 'external-attacher',
+  'csi-resizer': 'external-resizer',
+  'csi-snapshotter': 'external-snapshotter',
+  'snapshot-controller': 'snapshot-controller',
+};
+
+const rbacFolder = join(import.meta.dirname, '..', '..', 'e2e', 'rbac');
+
+export function profilesOf(program: string): Profiles<ChartRule> {
+  const manifest = manifests.find(({ name }) => name === program);
+  if (manifest === undefined) throw new Error(`there is no program ${program}`);
+  const minimal = manifest.rules.flatMap(toChartRule).filter(isClusterWide);
+  const stock = stockRules(program, 'ClusterRole').map((rule) => toRule(rule, 'always'));
+  return { minimal, compatible: [...stock, ...minimal.flatMap((rule) => beyond(stock, rule))] };
+}
+
+/** For a Role in the namespace of the Leases. `create` cannot be restricted by name, so it is a rule of its own. */
+export function leaseProfiles(): Profiles<LeaseRule> {
+  const minimal = leaseRules.flatMap(({ apiGroups, resources, verbs }): readonly LeaseRule[] => {
+    if (!resources.includes('leases')) return [{ apiGroups, resources, verbs }];
+    return [
+      { apiGroups, resources, verbs: verbs.filter((verb) => verb === 'create') },
+      { apiGroups, resources, verbs: verbs.filter((verb) => verb !== 'create'), byName: true },
+    ];
+  });
+  const stock = stockRules('csi-attacher', 'Role').filter(({ resources }) => resources.includes('leases'));
+  return { minimal, compatible: stock };
+}
+
+/** For a Role in the namespace of the CSIStorageCapacity objects. */
+export function capacityProfiles(): Profiles<PolicyRule> {
+  const ofRole = (profile: 'minimal' | 'stock'): readonly PolicyRule[] =>
+    rulesIn(profile, 'csi-provisioner', 'Role').filter(({ resources }) => !resources.includes('leases'));
+  return { minimal: ofRole('minimal'), compatible: ofRole('stock') };
+}
+
+function toChartRule({ when, ...rule }: UsedRule): readonly ChartRule[] {
+  if (when === undefined) return [toRule(rule, 'always')];
+  if (!Object.hasOwn(featureOf, when)) throw new Error(`no feature of a chart stands for the condition: ${when}`);
+  const feature = featureOf[when];
+  return feature === undefined ? [] : [toRule(rule, feature)];
+}
+
+const toRule = ({ apiGroups, resources, verbs }: PolicyRule, feature: string): ChartRule => ({
+  feature,
+  apiGroups,
+  resources,
+  verbs,
+});
+
+/** Rules for capacity are those of a Role, see `capacityProfiles`. */
+const isClusterWide = ({ feature }: ChartRule): boolean => feature !== 'capacity';
+
+/** What a rule grants that others do not. */
+function beyond(granted: readonly ChartRule[], rule: ChartRule): readonly ChartRule[] {
+  return rule.resources.flatMap((resource) => {
+    const covering = granted.filter(
+      ({ apiGroups, resources }) =>
+        resources.includes(resource) && rule.apiGroups.every((group) => apiGroups.includes(group)),
+    );
+    const verbs = rule.verbs.filter((verb) => !covering.some((each) => each.verbs.includes(verb)));
+    return verbs.length === 0 ? [] : [{ ...rule, resources: [resource], verbs }];
+  });
+}
+
+const stockRules = (program: string, kind: 'ClusterRole' | 'Role'): readonly PolicyRule[] =>
+  rulesIn('stock', program, kind);
+
+function rulesIn(profile: 'minimal' | 'stock', program: string, kind: 'ClusterRole' | 'Role'): readonly PolicyRule[] {
+  const text = readFileSync(join(rbacFolder, profile, `${stockFiles[program]}.yaml`), 'utf8');
+  const objects = loadAll(text) as readonly { readonly kind: string; readonly rules?: readonly PolicyRule[] }[];
+  return objects.filter((object) => object.kind === kind).flatMap(({ rules = [] }) => rules);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Writes the rules of the chart snapshot-controller from the program's own table and from upstream's roles. `npm run check` fails when
+ * the file is not up to date.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { leaseRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtime';
+import { leaseName } from '@csi-sidecars/runtime/internal';
+import { dump, loadAll } from 'js-yaml';
+import { snapshotControllerManifest } from '../../packages/snapshot-controller/src/manifest.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const { rules, lockName } = snapshotControllerManifest;
+
+/** When the chart renders a rule, by what the table says of it. */
+const conditions: Readonly<Record<string, string>> = {
+  'the gate CSIVolumeGroupSnapshot is on, and the cluster has its kinds':
+    'include "snapshot-controller.groupSnapshots" .',
+  '`--enable-distributed-snapshotting` is on': '.Values.controller.enableDistributedSnapshotting',
+};
+
+interface StockObject {
+  readonly kind: string;
+  readonly rules?: readonly PolicyRule[];
+}
+
+const stock = loadAll(
+  readFileSync(join(root, 'e2e', 'rbac', 'stock', 'snapshot-controller.yaml'), 'utf8'),
+) as StockObject[];
+const stockRules = (kind: string): readonly PolicyRule[] =>
+  stock.filter((object) => object.kind === kind).flatMap((object) => object.rules ?? []);
+
+/** Commented out in upstream's file. */
+const stockNodes: UsedRule = {
+  apiGroups: [''],
+  resources: ['nodes'],
+  verbs: ['get', 'list', 'watch'],
+  when: '`--enable-distributed-snapshotting` is on',
+};
+
+/** `create` cannot be restricted by name. Events need no rule here: the ClusterRole has them. */
+function minimalLeaseRules(): readonly PolicyRule[] {
+  return leaseRules
+    .filter(({ resources }) => resources.includes('leases'))
+    .flatMap(({ apiGroups, resources, verbs }) => [
+      { apiGroups, resources, verbs: ['create'] },
+      {
+        apiGroups,
+        resources,
+        resourceNames: [leaseName(lockName?.('') ?? '')],
+        verbs: verbs.filter((verb) => verb !== 'create'),
+      },
+    ]);
+}
+
+function toYaml({ apiGroups, resources, resourceNames, verbs, when }: UsedRule): string {
+  const names = resourceNames === undefined ? {} : { resourceNames };
+  const text = dump([{ apiGroups, resources, ...names, verbs }], { flowLevel: 2, lineWidth: -1 }).trimEnd();
+  if (when === undefined) return text;
+  const condition = conditions[when];
+  if (condition === undefined) throw new Error(`the chart has no value for the condition "${when}"`);
+  return `{{- if ${condition} }}\n${text}\n{{- end }}`;
+}
+
+const define = (name: string, list: readonly UsedRule[]): string =>
+  [`{{- define "snapshot-controller.${name}" }}`, ...list.map(toYaml), '{{- end }}'].join('\n');
+
+const text = [
+  '{{- /* SPDX-License-Identifier: Apache-2.0 */}}',
+  '{{- /* Generated from packages/snapshot-controller/src/rbac.ts and e2e/rbac/stock (`npm run generate`). */}}',
+  '',
+  define('clusterRules.minimal', rules),
+  '',
+  define('leaseRules.minimal', minimalLeaseRules()),
+  '',
+  define('clusterRules.compatible', [...stockRules('ClusterRole'), stockNodes]),
+  '',
+  define('leaseRules.compatible', stockRules('Role')),
+  '',
+].join('\n');
+writeFileSync(join(root, 'charts', 'snapshot-controller', 'templates', '_rules.tpl'), text);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/** values.schema.json and the table of values, from a values.yaml and its comments. */
+import { load } from 'js-yaml';
+import { commentsOf, type KeyComment } from './comments.ts';
+import { definitions } from './definitions.ts';
+
+export type Schema = Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, unknown>>;
+
+interface Source {
+  readonly values: Values;
+  readonly comments: ReadonlyMap<string, KeyComment>;
+}
+
+/** Draft-07, which every Helm 3 and 4 understands. */
+export function schemaOf(valuesText: string, title: string): Schema {
+  const source = sourceOf(valuesText);
+  const properties = propertiesOf(source, source.values, '');
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title,
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      // Set by a parent chart.
+      enabled: { type: ['boolean', 'null'] },
+      ...properties,
+      global: { ...(properties['global'] as Schema | undefined), type: 'object', additionalProperties: true },
+    },
+    definitions: usedDefinitions(properties),
+  };
+}
+
+/** A row for each key that has a description. */
+export function valuesTable(valuesText: string): string {
+  const { values, comments } = sourceOf(valuesText);
+  const rows: string[] = [];
+  const visit = (at: Values, prefix: string): void => {
+    for (const [key, value] of Object.entries(at)) {
+      const path = prefix === '' ? key : `${prefix}.${key}`;
+      const { description = '' } = comments.get(path) ?? {};
+      if (description !== '') {
+        rows.push(`| \`${path}\` | ${cell(`\`${JSON.stringify(value)}\``)} | ${cell(description)} |`);
+      } else if (isMap(value)) {
+        visit(value, path);
+      }
+    }
+  };
+  visit(values, '');
+  return ['| Value | Default | Meaning |', '|---|---|---|', ...rows, ''].join('\n');
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+
+function sourceOf(text: string): Source {
+  return { values: load(text) as Values, comments: commentsOf(text) };
+}
+
+function propertiesOf(source: Source, at: Values, prefix: string): Values {
+  return Object.fromEntries(
+    Object.entries(at).map(([key, value]) => {
+      const path = prefix === '' ? key : `${prefix}.${key}`;
+      return [key, schemaAt(source, path, value)];
+    }),
+  );
+}
+
+function schemaAt(source: Source, path: string, value: unknown): Schema {
+  const { description = '', schema = {}, like } = source.comments.get(path) ?? {};
+  // Draft-07 ignores what stands beside a reference.
+  if ('$ref' in schema) return schema;
+  const described = description === '' ? {} : { description: description.replaceAll('`', '') };
+  if (!isMap(value) || isOpen(value, schema)) return { ...described, ...inferred(value), ...schema };
+  const properties = { ...(like !== undefined && borrowed(source, path, like)), ...propertiesOf(source, value, path) };
+  return { ...described, type: 'object', additionalProperties: false, properties, ...schema };
+}
+
+/** The keys of another path, in the order of the file. */
+function borrowed(source: Source, path: string, like: NonNullable<KeyComment['like']>): Values {
+  const target = like.path.split('.').reduce<unknown>((at, key) => (at as Values | undefined)?.[key], source.values);
+  if (!isMap(target)) throw new Error(`${path}: @like ${like.path} is not a map`);
+  const keys = Object.keys(target);
+  const last = like.until === undefined ? keys.length - 1 : keys.indexOf(like.until);
+  if (last < 0) throw new Error(`${path}: @like ${like.path} has no key ${like.until}`);
+  const taken = Object.fromEntries(keys.slice(0, last + 1).map((key) => [key, target[key]]));
+  return propertiesOf(source, taken, like.path);
+}
+
+const isMap = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A map whose keys are the user's: empty by default, or described by the comment. */
+function isOpen(value: Values, schema: Schema): boolean {
+  return Object.keys(value).length === 0 || 'additionalProperties' in schema || schema['type'] === 'object';
+}
+
+function inferred(value: unknown): Schema {
+  if (Array.isArray(value)) return { type: 'array' };
+  if (isMap(value)) return { type: 'object' };
+  if (Number.isInteger(value)) return { type: 'integer' };
+  if (value === null) return {};
+  return { type: typeof value };
+}
+
+function usedDefinitions(properties: Values): Values {
+  const used = new Set<string>();
+  const visit = (text: string): void => {
+    for (const [, name = ''] of text.matchAll(/"#\/definitions\/(\w+)"/g)) {
+      const definition = definitions[name];
+      if (definition === undefined) throw new Error(`there is no definition ${name}`);
+      if (used.has(name)) continue;
+      used.add(name);
+      visit(JSON.stringify(definition));
+    }
+  };
+  visit(JSON.stringify(properties));
+  return Object.fromEntries(Object.entries(definitions).filter(([name]) => used.has(name)));
+}
