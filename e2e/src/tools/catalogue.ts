@@ -18,10 +18,11 @@ export type ToolName =
   | 'ctr'
   | 'csi-sanity'
   | 'h2spec'
-  | 'grpc-peer';
+  | 'grpc-peer'
+  | 'gcp-pd-driver';
 
 export interface Family {
-  readonly name: 'etcd' | 'kubernetes' | 'containerd' | 'csi-sanity' | 'h2spec' | 'grpc-peer';
+  readonly name: 'etcd' | 'kubernetes' | 'containerd' | 'csi-sanity' | 'h2spec' | 'grpc-peer' | 'gcp-pd-driver';
   /** The required module whose version is the version of the family's programs. */
   readonly module: string;
   /** Linker flags that make the programs report that version; without them kube-apiserver calls itself v0.0.0-master. */
@@ -55,6 +56,13 @@ const h2spec: Family = { name: 'h2spec', module: 'github.com/summerwind/h2spec',
 const grpcPeer: Family = {
   name: 'grpc-peer',
   module: 'google.golang.org/grpc',
+  ldflags: () => strip,
+  sources: ['main.go'],
+};
+/** The same; the module also holds the manifests of the driver that it serves. */
+export const gcpPdDriver: Family = {
+  name: 'gcp-pd-driver',
+  module: 'sigs.k8s.io/gcp-compute-persistent-disk-csi-driver',
   ldflags: () => strip,
   sources: ['main.go'],
 };
@@ -97,6 +105,7 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
   },
   h2spec: { name: 'h2spec', family: h2spec, package: `${h2spec.module}/cmd/h2spec`, inKubebuilderAssets: false },
   'grpc-peer': { name: 'grpc-peer', family: grpcPeer, package: '.', inKubebuilderAssets: false },
+  'gcp-pd-driver': { name: 'gcp-pd-driver', family: gcpPdDriver, package: '.', inKubebuilderAssets: false },
 };
 
 export function isToolName(name: string): name is ToolName {
