@@ -36,7 +36,7 @@ export const scale: readonly Scenario[] = [
       for (const round of ['one', 'two', 'three']) {
         await createClaims(ctx, className, claims, round);
         await untilClaims(ctx, 'bound', (phases) => phases.length === claims && phases.every((it) => it === 'Bound'));
-        await ctx.api.deleteCollection(persistentVolumeClaims, { namespace: ctx.namespace });
+        await inParts(claims, (index) => ctx.remove(persistentVolumeClaims, `${round}-${index}`));
         await untilClaims(ctx, 'gone', (phases) => phases.length === 0);
         await ctx.eventually(
           'the storage is empty',
