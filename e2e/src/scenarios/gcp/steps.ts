@@ -4,7 +4,7 @@
  * manifests, a node in each zone, and the end, when nothing may be left in the cloud.
  */
 import assert from 'node:assert/strict';
-import { csiDrivers, persistentVolumeClaims, pods, type StorageClass } from '@csi-sidecars/runtime';
+import { csiDrivers, persistentVolumeClaims, pods, type Resource, type StorageClass } from '@csi-sidecars/runtime';
 import { paperDriver, type NodeEmulator } from '@csi-sidecars/sim';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import { type Cloud, type CloudOptions, nodeIdOf, startCloud, type Zone, zones } from '../../gcp/cloud.ts';
@@ -43,8 +43,7 @@ export interface Gcp {
   readonly second: GcpNode;
 }
 
-export interface GcpOptions {
-  readonly operationsTake?: CloudOptions['operationsTake'];
+export interface GcpOptions extends Pick<CloudOptions, 'operationsTake'> {
   /** Arguments after those of the manifest. */
   readonly args?: Partial<Readonly<Record<ControllerName, readonly string[]>>>;
 }
@@ -124,7 +123,7 @@ export async function untilHeldBy(
 /** The user deletes pods, snapshots and claims; then neither a disk nor a snapshot is left in the cloud. */
 export async function endAll(ctx: ScenarioContext, cloud: Cloud): Promise<void> {
   const { api, namespace } = ctx;
-  const namesOf = async (resource: typeof pods | typeof persistentVolumeClaims | typeof volumeSnapshots) =>
+  const namesOf = async (resource: Resource) =>
     (await api.list(resource, { namespace })).items.map(({ metadata }) => metadata?.name ?? '');
   for (const name of await namesOf(pods)) await endPod(ctx, name);
   for (const name of await namesOf(volumeSnapshots)) {
