@@ -29,6 +29,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"k8s.io/klog/v2"
+	"sigs.k8s.io/gcp-compute-persistent-disk-csi-driver/pkg/common"
 	gce "sigs.k8s.io/gcp-compute-persistent-disk-csi-driver/pkg/gce-cloud-provider/compute"
 	driver "sigs.k8s.io/gcp-compute-persistent-disk-csi-driver/pkg/gce-pd-csi-driver"
 	"sigs.k8s.io/gcp-compute-persistent-disk-csi-driver/pkg/parameters"
@@ -134,7 +135,16 @@ func (cloud *slowCloud) InsertDisk(ctx context.Context, project string, key *met
 func (cloud *slowCloud) AttachDisk(ctx context.Context, project string, key *meta.Key, readWrite, diskType, instanceZone,
 	instanceName string, forceAttach bool) error {
 	cloud.operate()
-	return cloud.FakeCloudProvider.AttachDisk(ctx, project, key, readWrite, diskType, instanceZone, instanceName, forceAttach)
+	if err := cloud.FakeCloudProvider.AttachDisk(ctx, project, key, readWrite, diskType, instanceZone, instanceName, forceAttach); err != nil {
+		return err
+	}
+	instance, err := cloud.GetInstanceOrError(ctx, project, instanceZone, instanceName)
+	if err != nil {
+		return err
+	}
+	// The fake attaches a regional disk under a name under which the driver does not look for it.
+	instance.Disks[len(instance.Disks)-1].DeviceName, err = common.GetDeviceName(key)
+	return err
 }
 
 func (cloud *slowCloud) DetachDisk(ctx context.Context, project, deviceName, instanceZone, instanceName string) error {
