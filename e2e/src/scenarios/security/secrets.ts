@@ -8,6 +8,7 @@ import {
   persistentVolumes,
   type Resource,
   secrets,
+  stringifyJson,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
@@ -111,7 +112,7 @@ export const secrecy: readonly Scenario[] = [
         const carried = (await driver.control.calls()).filter((call) => call.method.endsWith(`/${method}`));
         assert.ok(carried.length > 2, `${method} was called`);
         assert.ok(
-          carried.every((call) => JSON.stringify(call.request).includes(canary)),
+          carried.every((call) => stringifyJson(call.request).includes(canary)),
           `${method} carries the secret`,
         );
       }
