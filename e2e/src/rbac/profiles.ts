@@ -45,7 +45,7 @@ export function rbacObjects(
 ): readonly RbacObject[] {
   const text = readFileSync(join(folder, profile, `${subject}.yaml`), 'utf8');
   const objects = loadAll(text.replaceAll('$(LEASE_NAME)', leaseNameOf(subject, driverName))) as RbacObject[];
-  return objects.map((object) => place(object, namespace));
+  return placed(objects, namespace);
 }
 
 const locks: Readonly<Record<RbacSubject, (driverName: string) => string>> = {
@@ -108,6 +108,11 @@ export function extraRules(
       subjects: [{ kind: 'ServiceAccount', ...account }],
     },
   ];
+}
+
+/** Moved to the namespace of a scenario. */
+export function placed(objects: readonly RbacObject[], namespace: string): readonly RbacObject[] {
+  return objects.map((object) => place(object, namespace));
 }
 
 function place(object: RbacObject, namespace: string): RbacObject {

@@ -32,6 +32,8 @@ export interface SidecarOptions {
   readonly socket?: string;
   /** Address of the API server instead of the control plane's. */
   readonly server?: string;
+  /** The ServiceAccount instead of the profile's. */
+  readonly account?: ServiceAccountRef;
   /** The implementation to run instead of the one under test (needs `both-implementations`). */
   readonly implementation?: 'ours' | 'upstream';
   /** Address and credentials for the API server, instead of a kubeconfig. */
@@ -115,9 +117,10 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
   return {
     started,
     accountFor,
-    start: async (name, { args = [], replica, env, socket: path, server, implementation, connect } = {}) => {
+    start: async (name, options = {}) => {
+      const { args = [], replica, env, socket: path, server, implementation, connect } = options;
       const id = replica === undefined ? name : `${name}-${replica}`;
-      const account = await accountFor(name);
+      const account = options.account ?? (await accountFor(name));
       const byKubeconfig = async (): Promise<Connection> => {
         const path = await kubeconfigOf(testRun.controlPlane, { account, name: id, folder: scratch, server });
         return { before: [], args: [`--kubeconfig=${path}`], env: { POD_NAMESPACE: namespace } };
