@@ -22,6 +22,7 @@ import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
 import { basics } from './provisioner/basics.ts';
+import { capacity } from './provisioner/capacity.ts';
 import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
 import { load } from './provisioner/load.ts';
@@ -65,6 +66,7 @@ export const allScenarios: readonly Scenario[] = [
   ...data,
   ...sources,
   ...topology,
+  ...capacity,
   ...failures,
   ...requests,
   ...load,

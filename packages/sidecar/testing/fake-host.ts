@@ -76,6 +76,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       const deps = { transport: server.transport, clock, logger: log, metrics: requestMetrics };
       return {
         client: createApiClient(deps, { qps, burst, userAgent: program }),
+        withLimit: (limit) => createApiClient(deps, { ...limit, userAgent: program }),
         close: async () => {
           connections -= 1;
         },

@@ -5,6 +5,7 @@ import type { ClusterConfig } from '../api/cluster/cluster-config.ts';
 import { type ClusterConnection, connectCluster, type ConnectDeps } from '../api/cluster/connect-cluster.ts';
 import { type ClusterFlags, loadClusterConfig } from '../api/cluster/load-cluster-config.ts';
 import { type ApiClientDeps, type ApiClientOptions, createApiClient } from '../api/create-client.ts';
+import type { RateLimit } from '../api/request-limiter.ts';
 import type { RequestMetrics } from '../api/request-metrics.ts';
 
 /** Each part can be replaced without the others. */
@@ -34,6 +35,8 @@ export interface ConnectApiDeps extends ConnectDeps {
 
 export interface ApiConnection {
   readonly client: ApiClient;
+  /** Another client over the same connection, with a rate limit of its own. */
+  readonly withLimit: (limit: RateLimit) => ApiClient;
   readonly close: () => Promise<void>;
 }
 
@@ -44,5 +47,10 @@ export async function connectApi(
 ): Promise<ApiConnection> {
   const { loadConfig, connect, createClient } = { ...ownParts, ...parts };
   const { host, transport, close } = await connect(deps, await loadConfig(deps, { kubeconfig, master }));
-  return { client: createClient({ ...deps, transport, metrics: requestMetrics?.(host) }, options), close };
+  const clientDeps = { ...deps, transport, metrics: requestMetrics?.(host) };
+  return {
+    client: createClient(clientDeps, options),
+    withLimit: (limit) => createClient(clientDeps, { ...options, ...limit }),
+    close,
+  };
 }

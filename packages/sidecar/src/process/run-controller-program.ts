@@ -30,7 +30,7 @@ import { type ElectionValues, runUnderLease } from './election.ts';
 import { ExitError, exitCodes, orExit } from './exit.ts';
 import { runProgram } from './run-program.ts';
 import type { StartOptions, StartValues, Started } from './start.ts';
-import type { ScrapedMetrics, ProgramHost } from './host.ts';
+import type { ApiConnection, ScrapedMetrics, ProgramHost } from './host.ts';
 
 export interface ControllerValues
   extends Omit<StartValues, 'http-endpoint'>, ElectionValues, KubeApiValues, EndpointValues {
@@ -47,6 +47,8 @@ export interface ProgramDeps {
 export interface ControllerContext<V, G extends string> {
   readonly started: Started<V, G>;
   readonly client: ApiClient;
+  /** Another client over the same connection, with a rate limit of its own. */
+  readonly withLimit: ApiConnection['withLimit'];
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -141,7 +143,8 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   );
   stack.defer(api.close);
 
-  const context = { started, client: api.client, log, metrics, clock, random, host, signal, cutShort };
+  const { client, withLimit } = api;
+  const context = { started, client, withLimit, log, metrics, clock, random, host, signal, cutShort };
   const opened = await body.open(context, stack);
 
   const diagnostics = scraped && stack.use(await listen(run, scraped, address));
