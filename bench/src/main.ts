@@ -7,6 +7,10 @@ const benches: Readonly<Record<string, { readonly file: string; readonly what: s
     file: './attacher/main.ts',
     what: 'csi-attacher beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>)',
   },
+  capacity: {
+    file: './capacity/main.ts',
+    what: 'csi-provisioner beside upstream’s, publishing capacity (UPSTREAM_BIN=<folder>)',
+  },
   'node-programs': {
     file: './node-programs/main.ts',
     what: 'csi-node-driver-registrar and livenessprobe beside upstream’s, and in one process (UPSTREAM_BIN=<folder>)',

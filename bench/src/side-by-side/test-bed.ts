@@ -40,6 +40,10 @@ export interface SidecarOptions {
   readonly workers?: number;
   /** Default: the first program of the subject. */
   readonly program?: ControllerName;
+  /** Further flags. */
+  readonly args?: readonly string[];
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface Sidecar {
@@ -115,20 +119,20 @@ export async function openTestBed(
     cluster,
     namespace,
     driver,
-    startSidecar: async ({ host, workers = 100, program } = {}) => {
+    startSidecar: async ({ host, workers = 100, program, args: more = [], env: own } = {}) => {
       const found = program === undefined ? setUps[0] : setUps.find(({ name }) => name === program);
       if (found === undefined) throw new Error(`the subject has no program ${program}`);
       const { name, connection, workersFlag, user } = found;
       const { command, args } = implementation.programs.get(name)!;
-      const own = [...connection, ...flags, `${workersFlag}=${workers}`];
-      const line = [...(host === undefined ? [] : underHostName(host)), command, ...args, ...own];
+      const all = [...args, ...connection, ...flags, `${workersFlag}=${workers}`, ...more];
+      const line = [...(host === undefined ? [] : underHostName(host)), command, ...all];
       const spawnedAtMs = clock.nowMs();
       const process = await startProcess(
         {
           name: `${implementation.name} ${name}`,
           command: line[0]!,
           args: line.slice(1),
-          env: { PATH: env['PATH'], POD_NAMESPACE: namespace },
+          env: { PATH: env['PATH'], POD_NAMESPACE: namespace, ...own },
           logFile: join(logs, `${name}-${host ?? namespace}.log`),
         },
         clock,
