@@ -22,7 +22,10 @@ export const measures: Measures<MeasureId> = {
   restCpu: { title: 'CPU time per minute at rest', ...cpu },
   rss: { title: 'RSS at rest', ...mib },
   anon: { title: 'anonymous memory at rest', ...mib },
-  changeCalls: { title: 'GetCapacity calls after a label of each node and each class that says nothing about capacity', ...count },
+  changeCalls: {
+    title: 'GetCapacity calls after a label of each node and each class that says nothing about capacity',
+    ...count,
+  },
   changeRequests: { title: 'API requests after them', ...count },
   rssForeign: { title: 'RSS, idle beside foreign objects', ...mib },
   anonForeign: { title: 'anonymous memory, idle beside foreign objects', ...mib },

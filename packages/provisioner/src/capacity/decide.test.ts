@@ -49,7 +49,10 @@ const all = { value: { available: tib, maximum: tib } };
 const half = { value: { available: tib / 2n, maximum: undefined } };
 const same = aCapacity();
 const twin = aCapacity({ name: 'csisc-2' });
-const leaving: CSIStorageCapacity = { ...twin, metadata: { ...twin.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+const leaving: CSIStorageCapacity = {
+  ...twin,
+  metadata: { ...twin.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+};
 
 interface Case {
   readonly row: Row;

@@ -52,7 +52,7 @@ describe('the driver', () => {
       seed: [aLateClass(), ...zoneA, aCapacity({ capacity: '7Gi' })],
       capacity: long,
     });
-    await p.clock.advance(15_000);
+    await p.clock.advance(14_000);
     // At 0, 1, 3 and 7 seconds, each delay with up to a tenth more.
     expect(asked(p)).toHaveLength(4);
     expect([published(p), writes(p), counted(p)]).toEqual([['fast zone=a 7Gi max 1Ti'], [], '1/1/0']);
@@ -101,7 +101,10 @@ describe('the API server', () => {
 
   it('[provisioner-topology-capacity#C34] given a watch that is behind, then an object that was just created is not created again', async () => {
     const p = await aPublisher({ seed: [] });
-    p.faults.push({ when: ({ verb, resource }) => verb === 'watch' && resource === 'csistoragecapacities', fault: { kind: 'status', point: 'before', code: 500 } });
+    p.faults.push({
+      when: ({ verb, resource }) => verb === 'watch' && resource === 'csistoragecapacities',
+      fault: { kind: 'status', point: 'before', code: 500 },
+    });
     p.server.endWatches('broken');
     for (const object of [aLateClass(), ...zoneA]) p.server.seed(object);
     await p.clock.advance(30_000);
@@ -123,7 +126,9 @@ describe('the API server', () => {
     p.server.clearRequests();
     const next = await aPublisher({ cluster, seed: [aClaim({ name: 'second' })] });
     await next.clock.advance(120_000);
-    expect(next.server.objects.list(persistentVolumes).map(({ metadata }) => metadata?.name)).toContain('pvc-uid-second');
+    expect(next.server.objects.list(persistentVolumes).map(({ metadata }) => metadata?.name)).toContain(
+      'pvc-uid-second',
+    );
     const paths = next.server.requests.map(({ path }) => path).filter((path) => path.includes('csistoragecapacities'));
     expect(paths.length).toBeGreaterThan(3);
     expect(paths.filter((path) => !path.startsWith('/apis/storage.k8s.io/v1/'))).toEqual([]);
@@ -151,7 +156,7 @@ describe('the API server', () => {
     expect(published(p)).toEqual([full, full]);
   });
 
-  it('given no permission for the objects, then volumes are made', async () => {
+  it('[provisioner-topology-capacity#M5] given no permission for the objects, then volumes are made and nothing is asked', async () => {
     const p = await aPublisher({ rules: clusterRules, seed: [aClass(), ...zoneA, aClaim()] });
     await p.clock.advance(10_000);
     expect([p.volume() !== undefined, writes(p), asked(p)]).toEqual([true, [], []]);

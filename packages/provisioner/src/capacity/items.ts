@@ -33,10 +33,7 @@ export function counts(storageClass: StorageClass, { driverName, immediateBindin
   return storageClass.provisioner === driverName && !isExcluded;
 }
 
-export function countingClasses(
-  classes: readonly StorageClass[],
-  target: CapacityTarget,
-): readonly StorageClass[] {
+export function countingClasses(classes: readonly StorageClass[], target: CapacityTarget): readonly StorageClass[] {
   return classes.filter((storageClass) => counts(storageClass, target));
 }
 

@@ -90,7 +90,8 @@ export function changedObject(
     bytesOf(object.capacity) === reported.available && bytesOf(object.maximumVolumeSize) === reported.maximum;
   if (isSame && hasOwner) return undefined;
   const { capacity: _capacity, maximumVolumeSize: _maximum, ...others } = object;
-  return { ...others, ...sizes(reported), metadata: hasOwner ? others.metadata : ownedBy(others.metadata, owner) };
+  const metadata = hasOwner ? (others.metadata ?? {}) : ownedBy(others.metadata, owner);
+  return { ...others, ...sizes(reported), metadata };
 }
 
 function sizes({ available, maximum }: Reported): Pick<CSIStorageCapacity, 'capacity' | 'maximumVolumeSize'> {
@@ -106,12 +107,16 @@ function bytesOf(text: string | undefined): bigint | undefined {
 }
 
 function isControlledBy({ metadata }: CSIStorageCapacity, { uid }: OwnerReference): boolean {
-  return metadata?.ownerReferences?.some((reference) => reference.controller === true && reference.uid === uid) === true;
+  return (
+    metadata?.ownerReferences?.some((reference) => reference.controller === true && reference.uid === uid) === true
+  );
 }
 
 /** The API server refuses a second controller, so that another one is replaced. */
 function ownedBy(metadata: ObjectMeta | undefined, owner: OwnerReference | undefined): ObjectMeta {
   if (owner === undefined) return metadata ?? {};
-  const kept = (metadata?.ownerReferences ?? []).filter(({ controller, uid }) => controller !== true && uid !== owner.uid);
+  const kept = (metadata?.ownerReferences ?? []).filter(
+    ({ controller, uid }) => controller !== true && uid !== owner.uid,
+  );
   return { ...metadata, ownerReferences: [...kept, owner] };
 }

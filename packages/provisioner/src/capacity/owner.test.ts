@@ -46,7 +46,10 @@ async function lookUp(level: number, ...seed: readonly KubeObject[]) {
   const owner = await lookUpOwner(client, { namespace: 'csi', podName: 'pod', level }, signal).catch(
     (error: Error) => error.message,
   );
-  return { owner, read: server.requests.filter(({ verb }) => verb === 'get').map(({ resource, path }) => resource || path) };
+  return {
+    owner,
+    read: server.requests.filter(({ verb }) => verb === 'get').map(({ resource, path }) => resource || path),
+  };
 }
 
 const found = (apiVersion: string, kind: string, name: string): OwnerReference => ({

@@ -67,7 +67,12 @@ describe('from nothing', () => {
     const p = await aPublisher({
       model: {
         nodes: [nodeOf('n1', 'a'), nodeOf('n2', 'b')],
-        pools: [pool('ssd', 'a', 1n * gib), pool('ssd', 'b', 2n * gib), pool('hdd', 'a', 3n * gib), pool('hdd', 'b', 4n * gib)],
+        pools: [
+          pool('ssd', 'a', 1n * gib),
+          pool('ssd', 'b', 2n * gib),
+          pool('hdd', 'a', 3n * gib),
+          pool('hdd', 'b', 4n * gib),
+        ],
       },
       seed: [
         ...zones,
@@ -119,7 +124,10 @@ describe('from nothing', () => {
 
   it('[provisioner-topology-capacity#C40] given a driver without topology keys, then one stable object for every node', async () => {
     const [node, csiNode] = zoneA;
-    const keyless = { ...csiNode, spec: { drivers: csiNode.spec.drivers.map((each) => ({ ...each, topologyKeys: [] })) } };
+    const keyless = {
+      ...csiNode,
+      spec: { drivers: csiNode.spec.drivers.map((each) => ({ ...each, topologyKeys: [] })) },
+    };
     const p = await aPublisher({ seed: [aLateClass(), node, keyless] });
     await p.clock.advance(5 * pollMs);
     expect(published(p)).toEqual(['fast {} 1Ti max 1Ti']);
@@ -196,7 +204,9 @@ describe('from what is there', () => {
     );
     const p = await aPublisher({ seed: [aLateClass(), slow, ...zones, ...old] });
     expect(writes(p).toSorted()).toEqual(
-      ['create', 'create', 'delete', 'delete', 'update', 'update'].map((verb) => `${verb} ${verb === 'create' ? 201 : 200}`),
+      ['create', 'create', 'delete', 'delete', 'update', 'update'].map(
+        (verb) => `${verb} ${verb === 'create' ? 201 : 200}`,
+      ),
     );
     expect([published(p).length, counted(p)]).toEqual([4, '4/4/0']);
   });
@@ -206,7 +216,9 @@ describe('from what is there', () => {
       'csi.storage.k8s.io/drivername': 'other.csi.example.com',
       'csi.storage.k8s.io/managed-by': 'external-provisioner',
     };
-    const p = await aPublisher({ seed: [aLateClass(), ...zoneA, aCapacity({ name: 'theirs', labels, capacity: '1Mi' })] });
+    const p = await aPublisher({
+      seed: [aLateClass(), ...zoneA, aCapacity({ name: 'theirs', labels, capacity: '1Mi' })],
+    });
     expect([published(p), counted(p)]).toEqual([['fast zone=a 1Mi max 1Ti', full], '1/1/0']);
   });
 

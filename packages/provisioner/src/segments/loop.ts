@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The segment loop: its watches, and the changes of nodes that concern the segments. */
-import {
-  type CSINode,
-  defineLoop,
-  type Loop,
-  type LoopSettings,
-  toObjectKey,
-} from '@csi-sidecars/runtime';
+import { type CSINode, defineLoop, type Loop, type LoopSettings, toObjectKey } from '@csi-sidecars/runtime';
 import { driverOn } from '@csi-sidecars/volume';
 import type { WatchedForCapacity } from '../watched.ts';
 import { registeredKeys } from '../topology/node-terms.ts';

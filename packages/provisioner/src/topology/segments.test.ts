@@ -21,7 +21,9 @@ function found(nodes: readonly OneNode[]): readonly string[] {
       : [{ metadata: { name }, spec: { drivers: [{ name: driver, nodeID: name, topologyKeys: keys as string[] }] } }],
   );
   const byName = new Map(
-    nodes.flatMap(({ name, labels }): [string, Node][] => (labels === undefined ? [] : [[name, { metadata: { name, labels } }]])),
+    nodes.flatMap(({ name, labels }): [string, Node][] =>
+      labels === undefined ? [] : [[name, { metadata: { name, labels } }]],
+    ),
   );
   const segments = segmentsOf({ csiNodes: () => csiNodes, node: (name) => byName.get(name) }, driverName);
   expect([...segments].every(([id, term]) => id === segmentIdOf(term))).toBe(true);
@@ -41,10 +43,26 @@ interface Case {
 describe('the segments of a cluster', () => {
   it.each<Case>([
     { title: '[provisioner-topology-capacity#S1] given no nodes, then there is no segment', nodes: [], then: [] },
-    { title: '[provisioner-topology-capacity#S2] given one node, then its segment', nodes: [{ name: 'n1', labels: { zone: 'a' }, keys: zone }], then: ['zone=a'] },
-    { title: '[provisioner-topology-capacity#S3] given a node without CSINode, then there is none', nodes: [{ name: 'n1', labels: { zone: 'a' } }], then: [] },
-    { title: '[provisioner-topology-capacity#S4] given a CSINode without Node, then there is none', nodes: [{ name: 'n1', keys: zone }], then: [] },
-    { title: '[provisioner-topology-capacity#S5] given a node without the label, then there is none', nodes: [{ name: 'n1', labels: { x: 'y' }, keys: zone }], then: [] },
+    {
+      title: '[provisioner-topology-capacity#S2] given one node, then its segment',
+      nodes: [{ name: 'n1', labels: { zone: 'a' }, keys: zone }],
+      then: ['zone=a'],
+    },
+    {
+      title: '[provisioner-topology-capacity#S3] given a node without CSINode, then there is none',
+      nodes: [{ name: 'n1', labels: { zone: 'a' } }],
+      then: [],
+    },
+    {
+      title: '[provisioner-topology-capacity#S4] given a CSINode without Node, then there is none',
+      nodes: [{ name: 'n1', keys: zone }],
+      then: [],
+    },
+    {
+      title: '[provisioner-topology-capacity#S5] given a node without the label, then there is none',
+      nodes: [{ name: 'n1', labels: { x: 'y' }, keys: zone }],
+      then: [],
+    },
     {
       title: '[provisioner-topology-capacity#S6] given two nodes with different values, then two segments',
       nodes: [
@@ -62,7 +80,8 @@ describe('the segments of a cluster', () => {
       then: ['zone=a'],
     },
     {
-      title: '[provisioner-topology-capacity#S8] given two nodes that share three keys, then one segment with three sorted entries',
+      title:
+        '[provisioner-topology-capacity#S8] given two nodes that share three keys, then one segment with three sorted entries',
       nodes: [
         { name: 'n1', labels: at('k'), keys: three },
         { name: 'n2', labels: at('k'), keys: [...three] },
@@ -99,7 +118,8 @@ describe('the segments of a cluster', () => {
       then: [],
     },
     {
-      title: '[provisioner-topology-capacity#S25] given two nodes on which the driver has no keys, then one empty segment',
+      title:
+        '[provisioner-topology-capacity#S25] given two nodes on which the driver has no keys, then one empty segment',
       nodes: [
         { name: 'n1', labels: { zone: 'a' }, keys: [] },
         { name: 'n2', labels: {}, keys: null },

@@ -46,20 +46,13 @@ export function toSegments(terms: Iterable<Term>): Segments {
 }
 
 /** The term that one node contributes: none without the driver, without the Node object, or without one of the labels. */
-export function segmentOf(
-  csiNode: CSINode | undefined,
-  node: Node | undefined,
-  driverName: string,
-): Term | undefined {
+export function segmentOf(csiNode: CSINode | undefined, node: Node | undefined, driverName: string): Term | undefined {
   if (csiNode === undefined || node === undefined || driverOn(csiNode, driverName) === undefined) return undefined;
   return termOf(registeredKeys(csiNode, driverName), node);
 }
 
 /** In a fixed order. */
-export function segmentsOf(
-  cluster: Pick<ClusterTopology, 'csiNodes' | 'node'>,
-  driverName: string,
-): Segments {
+export function segmentsOf(cluster: Pick<ClusterTopology, 'csiNodes' | 'node'>, driverName: string): Segments {
   const found = new Map<SegmentId, Term>();
   const seen = new Set<Term>();
   for (const csiNode of cluster.csiNodes()) {
