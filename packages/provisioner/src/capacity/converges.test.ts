@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whatever happens to nodes, classes, objects, driver, API server and process: in the end there is exactly one object for each item. */
-import { type CSINode, csiNodes, csiStorageCapacities, type Node, nodes, storageClasses } from '@csi-sidecars/runtime';
+import {
+  type CSINode,
+  csiNodes,
+  csiStorageCapacities,
+  type Node,
+  nodes,
+  type Resource,
+  storageClasses,
+} from '@csi-sidecars/runtime';
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -28,6 +36,11 @@ interface Story {
   readonly pick: <T>(list: readonly T[]) => T;
 }
 
+function removeIfThere({ server: { objects } }: Fixture, resource: Resource, name: string): void {
+  const ref = { ...(resource.namespaced ? { namespace } : {}), name };
+  if (objects.get(resource, ref) !== undefined) objects.remove(resource, ref);
+}
+
 type Event = (story: Story) => void;
 
 const events: readonly Event[] = [
@@ -35,8 +48,8 @@ const events: readonly Event[] = [
     const [node, csiNode] = aNode(pick(nodeNames), pick(zones));
     for (const object of [node, csiNode]) p.server.seed(object);
   },
-  ({ p, pick }) => p.server.objects.remove(nodes, { name: pick(nodeNames) }),
-  ({ p, pick }) => p.server.objects.remove(csiNodes, { name: pick(nodeNames) }),
+  ({ p, pick }) => removeIfThere(p, nodes, pick(nodeNames)),
+  ({ p, pick }) => removeIfThere(p, csiNodes, pick(nodeNames)),
   ({ p, pick }) => {
     const name = pick(nodeNames);
     if (p.server.objects.get(csiNodes, { name }) === undefined) return;
@@ -47,10 +60,10 @@ const events: readonly Event[] = [
   ({ p, pick }) => {
     const name = pick(classNames);
     const provisioner = pick(drivers) === 'driver' ? driverName : 'other';
-    p.server.objects.remove(storageClasses, { name });
+    removeIfThere(p, storageClasses, name);
     p.server.seed(aLateClass(name, { metadata: { name, uid: `uid-${p.server.requests.length}` }, provisioner }));
   },
-  ({ p, pick }) => p.server.objects.remove(storageClasses, { name: pick(classNames) }),
+  ({ p, pick }) => removeIfThere(p, storageClasses, pick(classNames)),
   ({ p, pick }) => {
     const all = capacities(p);
     if (all.length === 0) return;

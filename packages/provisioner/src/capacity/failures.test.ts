@@ -124,6 +124,7 @@ describe('the API server', () => {
     const cluster = p.crash();
     p.server.removeTypes(csiStorageCapacities);
     p.server.clearRequests();
+    p.driver.forgetCalls();
     const next = await aPublisher({ cluster, seed: [aClaim({ name: 'second' })] });
     await next.clock.advance(120_000);
     expect(next.server.objects.list(persistentVolumes).map(({ metadata }) => metadata?.name)).toContain(

@@ -14,7 +14,7 @@ import {
 import type { SegmentSource } from '../topology/segments.ts';
 import type { WatchedForCapacity } from '../watched.ts';
 import { decide } from './decide.ts';
-import { type CapacityTarget, counts, itemKeyOf, type ItemKey, splitItem } from './items.ts';
+import { type CapacityTarget, counts, type ItemKey, itemsOf, splitItem } from './items.ts';
 import { objectItem } from './object.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
@@ -53,14 +53,16 @@ function matters({ previous, current }: Change<StorageClass>, target: CapacityTa
   return essence(previous) !== essence(current);
 }
 
+/** Undefined before the first pass, which wakes every item: the driver would be asked twice. */
 function itemsOfClass(
   { previous, current }: Change<StorageClass>,
   segments: SegmentSource,
   { objects }: Caches<CapacityLoop>,
-): readonly ItemKey[] {
+): readonly ItemKey[] | undefined {
+  const known = segments.current();
+  if (known === undefined) return undefined;
   const name = (current ?? previous)?.metadata?.name ?? '';
-  const wanted = [...(segments.current()?.keys() ?? [])].map((segment) => itemKeyOf(name, segment));
-  return [...wanted, ...objects.byIndex('class', name).map((object) => objectItem(object).key)];
+  return [...itemsOf(known.keys(), [name]), ...objects.byIndex('class', name).map((object) => objectItem(object).key)];
 }
 
 interface Wanting {
@@ -78,6 +80,7 @@ function wokenBy(
   wanting: Wanting,
 ): ItemKey | undefined {
   const object = current ?? previous;
+  if (wanting.segments.current() === undefined) return undefined;
   if (object === undefined || (previous !== undefined && current !== undefined)) return undefined;
   const { key } = objectItem(object);
   const others = caches.objects.byIndex('item', key).length;
