@@ -101,6 +101,7 @@ describe('published capacity', () => {
       'using apps/v1/StatefulSet driver as owner of CSIStorageCapacity objects',
     );
     expect(server.writes()).toHaveLength(1);
+    expect(provisioner.host.logged()).toContain('the CSI driver does not report GET_CAPACITY');
   });
 
   it.each([

@@ -46,7 +46,7 @@ export function runProvisioner(deps: ProgramDeps): Promise<number> {
       if (refused !== undefined) throw new ExitError(exitCodes.fatal, refused);
       const driver = await askDriver(context);
       const settings = toSettings(context.started.values, await featuresOf(context, driver), identityOf(context));
-      const capacity = await capacityOf(context);
+      const capacity = await capacityOf(context, driver);
       return { lockName: lockNameOf(driver.name), run: provisioning(context, { driver, settings, capacity }) };
     },
   });
@@ -78,12 +78,16 @@ async function featuresOf(context: Context, driver: DriverInfo): Promise<Provisi
 }
 
 /** Undefined if capacity is not published. Every replica looks for the owner, whether it leads or not. */
-async function capacityOf(context: Context): Promise<CapacityPorts | undefined> {
+async function capacityOf(context: Context, driver: DriverInfo): Promise<CapacityPorts | undefined> {
   const { values } = context.started;
   const wanted = toWantedCapacity(values, context.host.env);
   if (wanted.kind === 'error') throw new ExitError(exitCodes.fatal, wanted.message);
   if (wanted.value === undefined) return undefined;
   const { settings, owner } = wanted.value;
+  // As upstream, it is asked all the same.
+  if (!driver.controllerCapabilities.has('GET_CAPACITY')) {
+    context.log.warn('Capacity is published only if GetCapacity succeeds: the CSI driver does not report GET_CAPACITY');
+  }
   return {
     settings: { ...settings, owner: owner && (await ownerOf(context, owner)) },
     client: context.withLimit({ qps: values['kube-api-capacity-qps'], burst: values['kube-api-capacity-burst'] }),

@@ -4,7 +4,6 @@ import {
   type CSINode,
   csiNodes,
   csiStorageCapacities,
-  type Node,
   nodes,
   type Resource,
   storageClasses,
@@ -95,7 +94,7 @@ const events: readonly Event[] = [
 function expected({ server }: Fixture): readonly string[] {
   const segments = new Set(
     server.objects.list(csiNodes).flatMap((csiNode: CSINode) => {
-      const node = server.objects.get(nodes, { name: csiNode.metadata?.name ?? '' }) as Node | undefined;
+      const node = server.objects.get(nodes, { name: csiNode.metadata?.name ?? '' });
       const [driver] = csiNode.spec.drivers;
       if (node === undefined || driver === undefined) return [];
       return driver.topologyKeys?.length === 0 ? ['{}'] : [`zone=${node.metadata?.labels?.['zone']}`];
