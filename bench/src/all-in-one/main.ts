@@ -15,7 +15,7 @@ import { show } from '../side-by-side/report.ts';
 import { openTestBed, type Sidecar, type TestBed } from '../side-by-side/test-bed.ts';
 import { findMakes, type Make, type MakeName } from './makes.ts';
 import { type MeasureId, measures } from './measures.ts';
-import { driverFlags, perform, prepare, works } from './work.ts';
+import { clear, driverFlags, perform, prepare, works } from './work.ts';
 
 const choice = {
   name: 'all-in-one',
@@ -70,6 +70,8 @@ async function measureAll(options: Options): Promise<void> {
     // Finished work proves that all caches are filled.
     for (const work of works) await perform(bed, work, { what: 'first', count: 1 });
     await part(bed, sidecars);
+    for (const { process } of sidecars) await process.stop();
+    await clear(bed);
     process.stderr.write(`${what} ${make.name}: ${((cluster.clock.monotonicMs() - startMs) / 1000).toFixed(1)} s\n`);
   };
 
