@@ -46,7 +46,10 @@ async function run(): Promise<number> {
 }
 
 async function measureAll(options: Options): Promise<void> {
-  const makes = findMakes(process.env, driverFlags);
+  const { implementation } = options;
+  const makes = findMakes(process.env, driverFlags).filter(
+    ({ implementation: { name } }) => implementation === undefined || name === implementation,
+  );
   await using stack = new AsyncDisposableStack();
   const cluster = await openBenchCluster({ name: choice.name, env: process.env, signal: onInterrupt() }, stack);
   const values = new Map<string, number[]>();
