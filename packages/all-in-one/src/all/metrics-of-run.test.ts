@@ -8,14 +8,15 @@ it('given a gauge that each run registers again, then the page shows the value o
   const values = async (): Promise<readonly string[]> =>
     (await page.text()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   const register = (value: number) => {
-    const { metrics, end } = metricsOfRun(page);
+    const run = metricsOfRun(page);
+    const { metrics } = run;
     metrics.gauge({ name: 'objects', help: 'h', collect: () => [{ labels: {}, value }] });
     metrics.counter({ name: 'calls_total', help: 'h' }).inc({}, value);
-    return end;
+    return run;
   };
-  const endFirst = register(3);
+  const first = register(3);
   expect(await values()).toEqual(['objects 3', 'calls_total 3']);
-  endFirst();
+  first.end();
   register(5);
   // A counter counts over all runs.
   expect(await values()).toEqual(['objects 5', 'calls_total 8']);
