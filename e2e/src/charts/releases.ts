@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import type { Definition } from '../snapshot-api/definitions.ts';
-import { helm, kubectl } from './commands.ts';
+import { helm, kubectl, tryKubectl } from './commands.ts';
 
 export const definitionNames: readonly string[] = readdirSync(definitionFolder).map((file) =>
   file.replace('.yaml', ''),
@@ -44,7 +44,24 @@ export async function emptyCluster(): Promise<void> {
     'validatingadmissionpolicybinding,validatingadmissionpolicy',
     '--selector=app.kubernetes.io/part-of=csi-sidecars',
   ]);
-  await kubectl(['delete', 'customresourcedefinition', ...definitionNames, '--ignore-not-found']);
+  const deleted = await tryKubectl([
+    'delete',
+    'customresourcedefinition',
+    ...definitionNames,
+    '--ignore-not-found',
+    '--timeout=60s',
+  ]);
+  if (deleted.code === 0) return;
+  const left = await kubectl([
+    'get',
+    'customresourcedefinition',
+    ...definitionNames,
+    '--ignore-not-found',
+    '--output=json',
+  ]);
+  throw new Error(
+    `definitions stay: ${deleted.stderr}${left.replaceAll(/"versions": [\s\S]*?"storedVersions"/g, '...')}`,
+  );
 }
 
 /** Until kinds are served. */

@@ -29,6 +29,8 @@ export type Capability =
   | 'expansion-recovery'
   /** An error in the status of a VolumeAttachment has a code (on by default since Kubernetes 1.34). */
   | 'attachment-error-codes'
+  /** A watch can begin with all objects (on by default since Kubernetes 1.34); elsewhere it is refused once, and a list is sent. */
+  | 'streaming-lists'
   /** A real kubelet runs pods in containers on this machine and mounts their volumes (`ControlPlane.node`). */
   | 'kubelet';
 

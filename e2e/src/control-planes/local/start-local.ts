@@ -40,7 +40,12 @@ const capabilities: readonly Capability[] = [
 ];
 
 /** What the oldest release lacks. */
-const newer: readonly Capability[] = ['attributes-classes', 'expansion-recovery', 'attachment-error-codes'];
+const newer: readonly Capability[] = [
+  'attributes-classes',
+  'expansion-recovery',
+  'attachment-error-codes',
+  'streaming-lists',
+];
 
 export interface LocalControlPlane extends ControlPlane {
   /** For one more client with a certificate: a file whose content the API server trusts. */

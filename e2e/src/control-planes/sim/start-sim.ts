@@ -28,6 +28,7 @@ const capabilities: readonly Capability[] = [
   'attributes-classes',
   'expansion-recovery',
   'attachment-error-codes',
+  'streaming-lists',
 ];
 
 export async function startSimControlPlane({ clock, folder }: SimControlPlaneOptions): Promise<ControlPlane> {
