@@ -44,24 +44,17 @@ export async function emptyCluster(): Promise<void> {
     'validatingadmissionpolicybinding,validatingadmissionpolicy',
     '--selector=app.kubernetes.io/part-of=csi-sidecars',
   ]);
-  const deleted = await tryKubectl([
-    'delete',
-    'customresourcedefinition',
-    ...definitionNames,
-    '--ignore-not-found',
-    '--timeout=60s',
-  ]);
-  if (deleted.code === 0) return;
-  const left = await kubectl([
-    'get',
-    'customresourcedefinition',
-    ...definitionNames,
-    '--ignore-not-found',
-    '--output=json',
-  ]);
-  throw new Error(
-    `definitions stay: ${deleted.stderr}${left.replaceAll(/"versions": [\s\S]*?"storedVersions"/g, '...')}`,
-  );
+  await deleteDefinitions();
+}
+
+/** An API server sometimes forgets to end a deletion until it is asked again. */
+async function deleteDefinitions(): Promise<void> {
+  const names = ['customresourcedefinition', ...definitionNames, '--ignore-not-found'];
+  for (let attempt = 1; ; attempt += 1) {
+    const { code, stderr } = await tryKubectl(['delete', ...names, '--timeout=15s']);
+    if (code === 0) return;
+    if (attempt === 6) throw new Error(`definitions stay: ${stderr}`);
+  }
 }
 
 /** Until kinds are served. */
