@@ -120,7 +120,8 @@ export function ofKind(objects: readonly Manifest[], kind: string): readonly Man
 /** The object of a kind, if there is exactly one, or exactly one of that name. */
 export function one(objects: readonly Manifest[], kind: string, name?: string): Manifest {
   const found = ofKind(objects, kind).filter((object) => name === undefined || object.metadata.name === name);
-  if (found.length !== 1) throw new Error(`${found.length} objects ${kind} ${name ?? ''} among ${objects.map(nameOf).join(', ')}`);
+  if (found.length !== 1)
+    throw new Error(`${found.length} objects ${kind} ${name ?? ''} among ${objects.map(nameOf).join(', ')}`);
   return found[0]!;
 }
 
@@ -139,7 +140,12 @@ export function containersOf(pod: PodSpec): readonly Container[] {
 
 export function container(pod: PodSpec, name: string): Container {
   const found = containersOf(pod).find((each) => each.name === name);
-  if (found === undefined) throw new Error(`no container ${name} among ${containersOf(pod).map((each) => each.name).join(', ')}`);
+  if (found === undefined)
+    throw new Error(
+      `no container ${name} among ${containersOf(pod)
+        .map((each) => each.name)
+        .join(', ')}`,
+    );
   return found;
 }
 

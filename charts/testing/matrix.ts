@@ -39,7 +39,10 @@ export function valuesFiles(chart: string): readonly ValuesFile[] {
 export function digestOf(chart: string): string {
   const cwd = join(chartsFolder, chart);
   const hash = createHash('sha256');
-  for (const file of globSync('{Chart.yaml,values.yaml,templates/**,files/**,ci/**,examples/**}', { cwd, withFileTypes: true })
+  for (const file of globSync('{Chart.yaml,values.yaml,templates/**,files/**,ci/**,examples/**}', {
+    cwd,
+    withFileTypes: true,
+  })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()) {

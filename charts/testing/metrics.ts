@@ -10,7 +10,8 @@ export function documentedMetrics(): ReadonlySet<string> {
   const names = new Set<string>();
   for (const [, cell = '', type = ''] of readFileSync(page, 'utf8').matchAll(/^\| (`[^|]*) \| ([^|]*) \|/gm)) {
     for (const [, name = ''] of cell.matchAll(/`(\w+)`/g)) {
-      for (const suffix of type.includes('histogram') ? ['_bucket', '_count', '_sum'] : ['']) names.add(`${name}${suffix}`);
+      for (const suffix of type.includes('histogram') ? ['_bucket', '_count', '_sum'] : [''])
+        names.add(`${name}${suffix}`);
     }
   }
   return names;

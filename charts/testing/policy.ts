@@ -28,6 +28,8 @@ export interface Allowance {
   readonly hostNetwork: boolean;
   /** Containers without a probe, by name: something else watches them. */
   readonly unprobed: readonly string[];
+  /** Containers that write to their root file system, by name. */
+  readonly writable?: readonly string[];
 }
 
 function* objectViolations({ kind, rules = [], metadata }: Manifest): Iterable<string> {
@@ -60,15 +62,21 @@ function* podViolations(pod: PodSpec, allowed: Allowance): Iterable<string> {
   if (new Set(names).size < names.length) yield 'two containers of one name';
 }
 
-function* containerViolations(container: Container, { unprobed }: Allowance, isWindows: boolean): Iterable<string> {
+function* containerViolations(
+  container: Container,
+  { unprobed, writable = [] }: Allowance,
+  isWindows: boolean,
+): Iterable<string> {
   const { name, image, resources, securityContext, livenessProbe, readinessProbe, startupProbe } = container;
   if (!/(:[\w.-]+|@sha256:[a-f0-9]{64})$/.test(image)) yield `${name}: image without tag and digest: ${image}`;
   if (image.endsWith(':latest')) yield `${name}: image latest`;
   if (resources?.requests === undefined) yield `${name}: no requests`;
   if (resources?.limits?.['cpu'] !== undefined) yield `${name}: a CPU limit delays the renewal of a Lease`;
   if (securityContext === undefined) yield `${name}: no security context`;
-  if (!isWindows && securityContext?.readOnlyRootFilesystem !== true) yield `${name}: the root file system is writable`;
-  if (livenessProbe === undefined && readinessProbe === undefined && !unprobed.includes(name)) yield `${name}: no probe`;
+  if (!isWindows && securityContext?.readOnlyRootFilesystem !== true && !writable.includes(name))
+    yield `${name}: the root file system is writable`;
+  if (livenessProbe === undefined && readinessProbe === undefined && !unprobed.includes(name))
+    yield `${name}: no probe`;
   if ([livenessProbe, readinessProbe, startupProbe].some((probe) => probe?.exec !== undefined)) {
     yield `${name}: a probe that starts a process`;
   }
@@ -87,7 +95,9 @@ export function securityLevelOf(pod: PodSpec): SecurityLevel {
       ({ securityContext }) =>
         securityContext?.privileged === true ||
         (securityContext?.capabilities?.add ?? []).length > 0 ||
-        !['', 'container_t', 'container_init_t', 'container_kvm_t'].includes(securityContext?.seLinuxOptions?.type ?? ''),
+        !['', 'container_t', 'container_init_t', 'container_kvm_t'].includes(
+          securityContext?.seLinuxOptions?.type ?? '',
+        ),
     );
   if (isPrivileged) return 'privileged';
   return containers.every((each) => isRestricted(each, pod)) ? 'restricted' : 'baseline';

@@ -56,15 +56,23 @@ const text: Schema = { type: 'string' };
 const closed = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
   type: 'object',
   properties,
-  required,
+  // Draft 4 refuses an empty list.
+  ...(required.length > 0 && { required }),
   additionalProperties: false,
 });
 const listOf = (items: Schema): Schema => ({ type: 'array', items });
 const object = (spec: Schema): Schema =>
-  closed({ apiVersion: text, kind: text, metadata: { type: 'object' }, spec }, ['apiVersion', 'kind', 'metadata', 'spec']);
+  closed({ apiVersion: text, kind: text, metadata: { type: 'object' }, spec }, [
+    'apiVersion',
+    'kind',
+    'metadata',
+    'spec',
+  ]);
 const labels: Schema = { type: 'object', additionalProperties: text };
 const relabeling = closed({
-  action: { enum: ['replace', 'keep', 'drop', 'labelmap', 'labeldrop', 'labelkeep', 'hashmod', 'lowercase', 'uppercase'] },
+  action: {
+    enum: ['replace', 'keep', 'drop', 'labelmap', 'labeldrop', 'labelkeep', 'hashmod', 'lowercase', 'uppercase'],
+  },
   targetLabel: text,
   replacement: text,
   sourceLabels: listOf(text),

@@ -159,7 +159,7 @@ describe('the election', () => {
     const { server } = attacher.host;
     await vi.waitFor(() => expect(server.writes().some(({ subresource }) => subresource === 'status')).toBe(true));
     await vi.waitFor(() => expect(server.writes().some(({ resource }) => resource === 'events')).toBe(true));
-    const refused = server.writes().filter(({ code = 0 }) => code >= 400);
+    const refused = server.writes().filter(({ code }) => code >= 400);
     expect(refused.map(({ resource, code }) => [resource, code])).toEqual([['events', 403]]);
     expect(server.objects.get(leases, leaseRef)?.spec?.holderIdentity).toBe('pod-1');
   });

@@ -43,7 +43,8 @@ describe.skipIf(!hasHelm)('the classes', () => {
 
   it('[packaging#29] given a name with a hash, then a change of an immutable field makes a new class, and one of a mutable field does not', async () => {
     const nameWith = async (fields: object): Promise<string> =>
-      one(await renderWith({ storageClasses: [{ name: 'a', nameSuffixFromHash: true, ...fields }] }), 'StorageClass').metadata.name;
+      one(await renderWith({ storageClasses: [{ name: 'a', nameSuffixFromHash: true, ...fields }] }), 'StorageClass')
+        .metadata.name;
     const base = await nameWith({});
     expect(base).toMatch(/^a-[0-9a-f]{8}$/);
     expect(await nameWith({ allowVolumeExpansion: true, mountOptions: ['ro'], labels: { a: 'b' } })).toBe(base);
@@ -56,7 +57,10 @@ describe.skipIf(!hasHelm)('the classes', () => {
   it('given secrets, then the class names them by the keys of the sidecars, and data becomes a Secret', async () => {
     const objects = await renderWith({
       storageClasses: [
-        { name: 'a', secrets: { controllerExpand: { name: 's', namespace: 'n' }, nodeStage: { data: { user: 'admin' } } } },
+        {
+          name: 'a',
+          secrets: { controllerExpand: { name: 's', namespace: 'n' }, nodeStage: { data: { user: 'admin' } } },
+        },
       ],
     });
     expect(one(objects, 'StorageClass').parameters).toEqual({
@@ -74,10 +78,20 @@ describe.skipIf(!hasHelm)('the classes', () => {
   it('given snapshot classes, then they are rendered if snapshots are on, with the keys of the snapshot programs', async () => {
     const values = {
       volumeSnapshotClasses: [
-        { name: 's', default: true, deletionPolicy: 'Delete', secrets: { snapshotterList: { name: 'x', namespace: 'n' } } },
+        {
+          name: 's',
+          default: true,
+          deletionPolicy: 'Delete',
+          secrets: { snapshotterList: { name: 'x', namespace: 'n' } },
+        },
       ],
       volumeGroupSnapshotClasses: [
-        { name: 'g', default: true, deletionPolicy: 'Retain', secrets: { groupSnapshotter: { name: 'x', namespace: 'n' } } },
+        {
+          name: 'g',
+          default: true,
+          deletionPolicy: 'Retain',
+          secrets: { groupSnapshotter: { name: 'x', namespace: 'n' } },
+        },
       ],
       volumeAttributesClasses: [{ name: 'v', parameters: { iops: 1 } }],
     };
@@ -117,7 +131,11 @@ describe.skipIf(!hasHelm)('the classes', () => {
         'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: "{{ .Values.driver.name }}"}',
       ],
     });
-    expect(ofKind(objects, 'ConfigMap').map(({ metadata }) => metadata.name).sort()).toEqual([driverName, 'test-a']);
+    expect(
+      ofKind(objects, 'ConfigMap')
+        .map(({ metadata }) => metadata.name)
+        .sort(),
+    ).toEqual([driverName, 'test-a']);
   });
 });
 
@@ -138,7 +156,8 @@ describe.skipIf(!hasHelm)('the CSIDriver', () => {
 
   it('given an older Kubernetes, then a field that it does not know is left out', async () => {
     const values = { csiDriver: { nodeAllocatableUpdatePeriodSeconds: 60 } };
-    const specOn = async (kubeVersion: string): Promise<unknown> => one(await renderWith(values, { kubeVersion }), 'CSIDriver').spec;
+    const specOn = async (kubeVersion: string): Promise<unknown> =>
+      one(await renderWith(values, { kubeVersion }), 'CSIDriver').spec;
     expect(await specOn('1.32.0')).not.toHaveProperty('nodeAllocatableUpdatePeriodSeconds');
     expect(await specOn('1.33.0')).toHaveProperty('nodeAllocatableUpdatePeriodSeconds', 60);
   });

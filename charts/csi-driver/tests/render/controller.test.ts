@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import { hasHelm } from '../../../testing/helm.ts';
-import { container, containersOf, flagsOf, ofKind, one, podOf, workload, type PodSpec } from '../../../testing/manifest.ts';
+import {
+  container,
+  containersOf,
+  flagsOf,
+  ofKind,
+  one,
+  podOf,
+  workload,
+  type PodSpec,
+} from '../../../testing/manifest.ts';
 import { everyApi, notesWith, renderWith, upstream } from '../minimal.ts';
 
 const tokenPath = '/var/run/secrets/kubernetes.io/serviceaccount';
@@ -106,7 +115,11 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
       'handle-volume-inuse-error': 'false',
       'http-endpoint': ':9812',
     });
-    expect(flagsOf(container(pod, 'csi-snapshotter'))).toEqual({ ...shared, timeout: '120s', 'http-endpoint': ':9813' });
+    expect(flagsOf(container(pod, 'csi-snapshotter'))).toEqual({
+      ...shared,
+      timeout: '120s',
+      'http-endpoint': ':9813',
+    });
     expect(flagsOf(container(pod, 'liveness-probe'))).toEqual({
       'csi-address': '/csi/csi.sock',
       v: '2',
@@ -181,7 +194,10 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
         if (probe !== undefined) expect(probe.httpGet?.host).toBe('localhost');
       }
     }
-    const open = await controllerPod({ controller: { hostNetwork: true, bindAddress: '0.0.0.0' }, metrics: { enabled: true } });
+    const open = await controllerPod({
+      controller: { hostNetwork: true, bindAddress: '0.0.0.0' },
+      metrics: { enabled: true },
+    });
     const { livenessProbe } = container(open, 'csi-attacher');
     expect(flagsOf(container(open, 'csi-attacher'))['http-endpoint']).toBe('0.0.0.0:9811');
     expect(livenessProbe?.httpGet?.host).toBeUndefined();
@@ -215,7 +231,10 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
 
   it('given an upstream image in a mirror, then implementation says whose program it is', async () => {
     const mirror = { registry: 'mirror.example.com/sig-storage' };
-    const pod = await controllerPod({ sidecars: { image: mirror, implementation: 'upstream' }, features: { capacity: true } });
+    const pod = await controllerPod({
+      sidecars: { image: mirror, implementation: 'upstream' },
+      features: { capacity: true },
+    });
     expect(container(pod, 'csi-attacher').image).toBe('mirror.example.com/sig-storage/csi-attacher:v4.12.0');
   });
 

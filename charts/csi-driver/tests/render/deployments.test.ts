@@ -39,8 +39,9 @@ const flagReasons: Readonly<Record<string, string>> = {
   'leader-election': 'Always on, because two pods overlap while a Deployment is updated.',
   'leader-election-namespace': 'Written out, so that it is where the role is.',
   'logging-format': 'Written out; it is the default.',
-  'timeout': 'The default of the program, written out where the values set it.',
-  'v': 'The chart sets the level of all sidecars.',
+  'probe-timeout': "Written out; it is the program's default.",
+  timeout: 'The default of the program, written out where the values set it.',
+  v: 'The chart sets the level of all sidecars.',
   'handle-volume-inuse-error': "Written out; the chart's default is off.",
   'feature-gates': 'Gates follow from `features`.',
   'node-deployment': 'Same meaning.',
@@ -62,9 +63,19 @@ const placement: Readonly<Record<string, string>> = { topolvm: 'topolvm-system' 
 function compare(theirs: Theirs, ours: Container): readonly Difference[] {
   const their = flagsOf({ args: theirs.args, env: plainEnv(theirs) });
   const our = flagsOf(ours);
-  const row = (what: string, [a, b]: readonly [string | undefined, string | undefined], reason: string | undefined): Difference => {
+  const row = (
+    what: string,
+    [a, b]: readonly [string | undefined, string | undefined],
+    reason: string | undefined,
+  ): Difference => {
     if (reason === undefined) throw new Error(`${theirs.container}: no reason why ${what} is ${a} there and ${b} here`);
-    return { container: theirs.container, what, theirs: a ?? '', ours: b ?? '', reason };
+    return {
+      container: `${theirs.workload.split(' ')[0]}: ${theirs.container}`,
+      what,
+      theirs: a ?? '',
+      ours: b ?? '',
+      reason,
+    };
   };
   const flags = [...new Set([...Object.keys(their), ...Object.keys(our)])]
     .filter((name) => their[name] !== our[name])
@@ -73,8 +84,7 @@ function compare(theirs: Theirs, ours: Container): readonly Difference[] {
   const variables = Object.keys(theirs.env ?? {})
     .filter((name) => !names.has(name))
     .map((name) => row(`variable \`${name}\``, ['set', undefined], variableReasons[name]));
-  const renaming =
-    theirs.container === ours.name ? [] : [row('name', [theirs.container, ours.name], containerReason)];
+  const renaming = theirs.container === ours.name ? [] : [row('name', [theirs.container, ours.name], containerReason)];
   return [...renaming, ...flags, ...variables];
 }
 
@@ -106,14 +116,23 @@ async function differencesOf({ name, deployment }: (typeof examples)[number]): P
 }
 
 describe.skipIf(!hasHelm)('deployments that exist', () => {
-  it.each(examples)('given the deployment $name, then the chart renders its containers, and each difference has a reason', async (example) => {
-    const differences = await differencesOf(example);
-    for (const { container: where, reason } of differences) expect(reason, where).not.toBe('');
-    // Commands are the same wherever theirs have one.
-    const file = valuesFiles(chart).find((each) => each.name === example.name)!;
-    const objects = await render({ chart, files: [file.path], kubeVersion: file.kubeVersion, apiVersions: file.apiVersions });
-    for (const theirs of example.deployment.containers) expect(oursOf(objects, theirs).command).toEqual(theirs.command);
-  });
+  it.each(examples)(
+    'given the deployment $name, then the chart renders its containers, and each difference has a reason',
+    async (example) => {
+      const differences = await differencesOf(example);
+      for (const { container: where, reason } of differences) expect(reason, where).not.toBe('');
+      // Commands are the same wherever theirs have one.
+      const file = valuesFiles(chart).find((each) => each.name === example.name)!;
+      const objects = await render({
+        chart,
+        files: [file.path],
+        kubeVersion: file.kubeVersion,
+        apiVersions: file.apiVersions,
+      });
+      for (const theirs of example.deployment.containers)
+        expect(oursOf(objects, theirs).command).toEqual(theirs.command);
+    },
+  );
 
   it('given all of them, then the page lists the differences', async () => {
     const sections: string[] = [];

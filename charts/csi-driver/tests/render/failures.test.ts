@@ -10,7 +10,9 @@ interface Row {
 }
 
 const snapshots = { features: { snapshots: true } };
-const pod = (runAsUser: number): object => ({ driver: { controller: { runAsRoot: false, securityContext: { runAsUser } } } });
+const pod = (runAsUser: number): object => ({
+  driver: { controller: { runAsRoot: false, securityContext: { runAsUser } } },
+});
 const onHost = { hostNetwork: true };
 
 const rows: readonly Row[] = [
@@ -101,7 +103,12 @@ const rows: readonly Row[] = [
   },
   {
     given: 'two default StorageClasses',
-    values: { storageClasses: [{ name: 'a', default: true }, { name: 'b', default: true }] },
+    values: {
+      storageClasses: [
+        { name: 'a', default: true },
+        { name: 'b', default: true },
+      ],
+    },
     then: /storageClasses has more than one default class: a, b/,
   },
   {

@@ -14,7 +14,7 @@ import { chart } from '../minimal.ts';
 let parent: string;
 beforeAll(() => {
   parent = mkdtempSync(join(tmpdir(), 'chart-parent-'));
-  mkdirSync(join(parent, 'charts'));
+  for (const folder of ['charts', 'templates']) mkdirSync(join(parent, folder));
   cpSync(join(chartsFolder, chart), join(parent, 'charts', chart), { recursive: true });
   writeFileSync(
     join(parent, 'Chart.yaml'),
@@ -33,7 +33,9 @@ describe.skipIf(!hasHelm).each(valuesFiles(chart))('values file $name', (file) =
   });
 
   it('given helm template, then the objects are those of the golden file', async () => {
-    await expect(comparable(await renderText(optionsOf(file)))).toMatchFileSnapshot(goldenPath(chart, `${file.name}.yaml`));
+    await expect(comparable(await renderText(optionsOf(file)))).toMatchFileSnapshot(
+      goldenPath(chart, `${file.name}.yaml`),
+    );
   });
 });
 
@@ -50,14 +52,18 @@ describe.skipIf(!hasHelm || !hasKubeconform)('schemas of Kubernetes', () => {
   afterAll(() => rmSync(definitions, { recursive: true }));
 
   it('given a field that does not exist, then kubeconform finds it', async () => {
-    const wrong = 'apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: a}\nspec: {selector: {}, podMetricsEndpoint: []}\n';
+    const wrong =
+      'apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: a}\nspec: {selector: {}, podMetricsEndpoint: []}\n';
     expect(await nonconforming(wrong, [definitions])).toEqual([expect.stringContaining('podMetricsEndpoint')]);
   });
 
-  it.each(valuesFiles(chart))('given the values file $name, then its objects are valid for each minor', async (file) => {
-    const rendered = await renderText(optionsOf(file));
-    for (const { minor, folder } of await ensureKubernetesSchemas()) {
-      expect(await nonconforming(rendered, [folder, definitions]), minor).toEqual([]);
-    }
-  });
+  it.each(valuesFiles(chart))(
+    'given the values file $name, then its objects are valid for each minor',
+    async (file) => {
+      const rendered = await renderText(optionsOf(file));
+      for (const { minor, folder } of await ensureKubernetesSchemas()) {
+        expect(await nonconforming(rendered, [folder, definitions]), minor).toEqual([]);
+      }
+    },
+  );
 });

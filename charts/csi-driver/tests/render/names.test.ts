@@ -33,7 +33,10 @@ describe.skipIf(!hasHelm)('names and labels', () => {
     const folder = mkdtempSync(join(tmpdir(), 'chart-'));
     try {
       cpSync(join(chartsFolder, chart), folder, { recursive: true });
-      writeFileSync(join(folder, 'Chart.yaml'), 'apiVersion: v2\nname: csi-driver\nversion: 1.0.0+chart.1\nappVersion: 1.2.3+build.4\n');
+      writeFileSync(
+        join(folder, 'Chart.yaml'),
+        'apiVersion: v2\nname: csi-driver\nversion: 1.0.0+chart.1\nappVersion: 1.2.3+build.4\n',
+      );
       const minimal = valuesFiles(chart).find(({ name }) => name === 'minimal')!;
       const objects = await render({ chart: folder, files: [minimal.path] });
       const labels = one(objects, 'Deployment').metadata.labels;
@@ -83,7 +86,10 @@ describe.skipIf(!hasHelm)('names and labels', () => {
   });
 
   it('[packaging#46] given pull secrets as names and as objects, then pods name them as objects, each once', async () => {
-    const objects = await renderWith({ imagePullSecrets: ['a', { name: 'b' }], global: { imagePullSecrets: ['b', 'c'] } });
+    const objects = await renderWith({
+      imagePullSecrets: ['a', { name: 'b' }],
+      global: { imagePullSecrets: ['b', 'c'] },
+    });
     for (const object of objects.filter(isWorkload)) {
       expect(podOf(object).imagePullSecrets).toEqual([{ name: 'b' }, { name: 'c' }, { name: 'a' }]);
     }
@@ -107,7 +113,11 @@ describe.skipIf(!hasHelm)('names and labels', () => {
   });
 
   it('given a value that the chart does not know, then the schema refuses it at any depth', async () => {
-    for (const values of [{ drivr: {} }, { sidecars: { attacher: { strictTopology: true } } }, { controller: { pdb: { max: 1 } } }]) {
+    for (const values of [
+      { drivr: {} },
+      { sidecars: { attacher: { strictTopology: true } } },
+      { controller: { pdb: { max: 1 } } },
+    ]) {
       expect(await refusalWith(values)).toMatch(/additional properties/i);
     }
   });

@@ -9,7 +9,9 @@ import { driverName, everyApi, notesWith, refusalWith, renderWith, upstream } fr
 const rights = ({ rules = [] }: Manifest): ReadonlySet<string> =>
   new Set(
     rules.flatMap(({ apiGroups, resources, verbs }) =>
-      resources.flatMap((resource) => apiGroups.flatMap((group) => verbs.map((verb) => `${verb} ${resource}.${group}`))),
+      resources.flatMap((resource) =>
+        apiGroups.flatMap((group) => verbs.map((verb) => `${verb} ${resource}.${group}`)),
+      ),
     ),
   );
 const roleOf = async (sidecar: string, values: object = {}, apiVersions = everyApi): Promise<Manifest> =>
@@ -22,15 +24,22 @@ const leaseRules = (objects: readonly Manifest[]): readonly Rule[] =>
 const sidecars = ['provisioner', 'attacher', 'resizer', 'snapshotter'];
 
 describe.skipIf(!hasHelm)('the permissions', () => {
-  it.each(sidecars)('given everything on, then the role of %s grants what its program uses, but secrets, and no more', async (sidecar) => {
-    const role = await roleOf(sidecar, {
-      features: { crossNamespaceDataSources: true },
-      sidecars: { resizer: { handleVolumeInUseError: true } },
-    });
-    const manifest = manifests.find(({ name }) => name === `csi-${sidecar}`)!;
-    const used = manifest.rules.filter(({ resources }) => !resources.includes('secrets') && !resources.includes('csistoragecapacities'));
-    expect([...rights(role)].sort()).toEqual([...new Set(used.flatMap((rule) => [...rights({ ...role, rules: [rule] })]))].sort());
-  });
+  it.each(sidecars)(
+    'given everything on, then the role of %s grants what its program uses, but secrets, and no more',
+    async (sidecar) => {
+      const role = await roleOf(sidecar, {
+        features: { crossNamespaceDataSources: true },
+        sidecars: { resizer: { handleVolumeInUseError: true } },
+      });
+      const manifest = manifests.find(({ name }) => name === `csi-${sidecar}`)!;
+      const used = manifest.rules.filter(
+        ({ resources }) => !resources.includes('secrets') && !resources.includes('csistoragecapacities'),
+      );
+      expect([...rights(role)].sort()).toEqual(
+        [...new Set(used.flatMap((rule) => [...rights({ ...role, rules: [rule] })]))].sort(),
+      );
+    },
+  );
 
   it('given a sidecar that is off, then it has no role', async () => {
     const values = { features: { resize: false, snapshots: false } };
@@ -39,8 +48,17 @@ describe.skipIf(!hasHelm)('the permissions', () => {
   });
 
   it("given the profile compatible, then every role grants at least what upstream's manifest grants", async () => {
-    const [minimal, compatible] = await Promise.all([roleOf('snapshotter'), roleOf('snapshotter', { rbac: { profile: 'compatible' } })]);
-    expect(grants(compatible, 'volumesnapshotcontents.snapshot.storage.k8s.io')).toEqual(['get', 'list', 'watch', 'update', 'patch']);
+    const [minimal, compatible] = await Promise.all([
+      roleOf('snapshotter'),
+      roleOf('snapshotter', { rbac: { profile: 'compatible' } }),
+    ]);
+    expect(grants(compatible, 'volumesnapshotcontents.snapshot.storage.k8s.io')).toEqual([
+      'get',
+      'list',
+      'watch',
+      'update',
+      'patch',
+    ]);
     for (const right of rights(minimal)) expect([...rights(compatible)]).toContain(right);
   });
 
@@ -52,7 +70,9 @@ describe.skipIf(!hasHelm)('the permissions', () => {
         apiGroups: ['coordination.k8s.io'],
         resources: ['leases'],
         verbs: ['get', 'watch', 'update'],
-        resourceNames: sidecars.map((sidecar) => leaseName(manifests.find(({ name }) => name === `csi-${sidecar}`)!.lockName!(driverName))),
+        resourceNames: sidecars.map((sidecar) =>
+          leaseName(manifests.find(({ name }) => name === `csi-${sidecar}`)!.lockName!(driverName)),
+        ),
       },
     ]);
   });
@@ -61,9 +81,13 @@ describe.skipIf(!hasHelm)('the permissions', () => {
     const objects = await renderWith({}, { namespace: 'elsewhere' });
     const role = one(objects, 'Role', 'test-csi-driver-leases');
     const binding = one(objects, 'RoleBinding', 'test-csi-driver-leases');
-    expect([role.metadata.namespace, binding.metadata.namespace, binding.subjects?.[0]?.namespace]).toEqual(Array.from({ length: 3 }, () => 'elsewhere'));
+    expect([role.metadata.namespace, binding.metadata.namespace, binding.subjects?.[0]?.namespace]).toEqual(
+      Array.from({ length: 3 }, () => 'elsewhere'),
+    );
     const { containers } = podOf(one(objects, 'Deployment'));
-    const namespaces = containers.map((each) => flagsOf(each)['leader-election-namespace']).filter((each) => each !== undefined);
+    const namespaces = containers
+      .map((each) => flagsOf(each)['leader-election-namespace'])
+      .filter((each) => each !== undefined);
     expect(namespaces).toEqual(['elsewhere', 'elsewhere', 'elsewhere']);
   });
 
@@ -81,7 +105,9 @@ describe.skipIf(!hasHelm)('the permissions', () => {
     expect(grants(on, 'pods.')).toEqual(['list', 'watch']);
     const objects = await renderWith();
     expect(grants(one(objects, 'ClusterRole', `${driverName}-resizer`), 'pods.')).toEqual([]);
-    expect(flagsOf(container(podOf(one(objects, 'Deployment')), 'csi-resizer'))['handle-volume-inuse-error']).toBe('false');
+    expect(flagsOf(container(podOf(one(objects, 'Deployment')), 'csi-resizer'))['handle-volume-inuse-error']).toBe(
+      'false',
+    );
   });
 
   it('[packaging#23] given snapshots off while the cluster serves them, then the provisioner has no right on snapshots', async () => {
@@ -134,7 +160,9 @@ describe.skipIf(!hasHelm)('the permissions', () => {
   });
 
   it('[packaging#45] given OpenShift, then a value binds the account of the nodes to the constraint privileged', async () => {
-    expect(ofKind(await renderWith(), 'RoleBinding').map(({ roleRef }) => roleRef?.name)).not.toContain('system:openshift:scc:privileged');
+    expect(ofKind(await renderWith(), 'RoleBinding').map(({ roleRef }) => roleRef?.name)).not.toContain(
+      'system:openshift:scc:privileged',
+    );
     const objects = await renderWith({ openshift: { privilegedScc: true }, node: { namespaceOverride: 'nodes' } });
     const binding = one(objects, 'RoleBinding', 'test-csi-driver-scc-privileged');
     expect([binding.metadata.namespace, binding.roleRef?.name, binding.subjects]).toEqual([

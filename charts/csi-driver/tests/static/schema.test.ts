@@ -29,10 +29,14 @@ function merged(base: Values, over: Values): Values {
 }
 
 function errorsOf(values: Values): readonly string[] {
-  return validate(values) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  return validate(values)
+    ? []
+    : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
 }
 
-const minimal: Values = merged(defaults, { driver: { name: 'a.example.com', image: { repository: 'driver', tag: 'v1' } } });
+const minimal: Values = merged(defaults, {
+  driver: { name: 'a.example.com', image: { repository: 'driver', tag: 'v1' } },
+});
 
 describe('values.schema.json', () => {
   it('given the meta-schema of draft-07, then the schema is valid', () => {
@@ -46,26 +50,67 @@ describe('values.schema.json', () => {
     );
   });
 
-  it.each(valuesFiles(chart).filter(({ isForParent }) => !isForParent))('given the values file $name, then it is accepted', ({ path }) => {
-    expect(errorsOf(merged(defaults, load(readFileSync(path, 'utf8')) as Values))).toEqual([]);
-  });
+  it.each(valuesFiles(chart).filter(({ isForParent }) => !isForParent))(
+    'given the values file $name, then it is accepted',
+    ({ path }) => {
+      expect(errorsOf(merged(defaults, load(readFileSync(path, 'utf8')) as Values))).toEqual([]);
+    },
+  );
 
   it.each<{ readonly what: string; readonly values: Values; readonly at: string }>([
     { what: 'a name with an underscore', values: { driver: { name: 'a_b' } }, at: '/driver/name' },
     { what: 'a name of 64 characters', values: { driver: { name: 'a'.repeat(64) } }, at: '/driver/name' },
-    { what: 'a digest that is none', values: { driver: { image: { digest: 'sha256:12' } } }, at: '/driver/image/digest' },
+    {
+      what: 'a digest that is none',
+      values: { driver: { image: { digest: 'sha256:12' } } },
+      at: '/driver/image/digest',
+    },
     { what: 'an unknown mode', values: { mode: 'both' }, at: '/mode' },
-    { what: 'a duration without a unit', values: { leaderElection: { leaseDuration: '15' } }, at: '/leaderElection/leaseDuration' },
-    { what: 'a duration that is a number', values: { leaderElection: { leaseDuration: 15 } }, at: '/leaderElection/leaseDuration' },
-    { what: 'both limits of a budget', values: { controller: { pdb: { minAvailable: 1, maxUnavailable: 1 } } }, at: '/controller/pdb' },
+    {
+      what: 'a duration without a unit',
+      values: { leaderElection: { leaseDuration: '15' } },
+      at: '/leaderElection/leaseDuration',
+    },
+    {
+      what: 'a duration that is a number',
+      values: { leaderElection: { leaseDuration: 15 } },
+      at: '/leaderElection/leaseDuration',
+    },
+    {
+      what: 'both limits of a budget',
+      values: { controller: { pdb: { minAvailable: 1, maxUnavailable: 1 } } },
+      at: '/controller/pdb',
+    },
     { what: 'a port of 0', values: { ports: { node: { livenessProbe: 0 } } }, at: '/ports/node/livenessProbe' },
-    { what: 'Recreate with parameters of a rolling update', values: { controller: { strategy: { type: 'Recreate' } } }, at: '/controller/strategy' },
+    {
+      what: 'Recreate with parameters of a rolling update',
+      values: { controller: { strategy: { type: 'Recreate' } } },
+      at: '/controller/strategy',
+    },
     { what: 'a feature that is neither', values: { features: { snapshots: 'yes' } }, at: '/features/snapshots' },
     { what: 'a relative kubelet folder', values: { kubeletDir: 'var/lib/kubelet' }, at: '/kubeletDir' },
-    { what: 'a snapshot class without a policy', values: { volumeSnapshotClasses: [{ name: 'a' }] }, at: '/volumeSnapshotClasses/0' },
-    { what: 'an attributes class without parameters', values: { volumeAttributesClasses: [{ name: 'a', parameters: {} }] }, at: '/volumeAttributesClasses/0' },
-    { what: 'a secret with a name and data', values: { storageClasses: [{ name: 'a', secrets: { provisioner: { name: 'x', namespace: 'y', data: { a: 'b' } } } }] }, at: '/storageClasses/0' },
-    { what: 'a limit of nodes below ten seconds', values: { csiDriver: { nodeAllocatableUpdatePeriodSeconds: 5 } }, at: '/csiDriver/nodeAllocatableUpdatePeriodSeconds' },
+    {
+      what: 'a snapshot class without a policy',
+      values: { volumeSnapshotClasses: [{ name: 'a' }] },
+      at: '/volumeSnapshotClasses/0',
+    },
+    {
+      what: 'an attributes class without parameters',
+      values: { volumeAttributesClasses: [{ name: 'a', parameters: {} }] },
+      at: '/volumeAttributesClasses/0',
+    },
+    {
+      what: 'a secret with a name and data',
+      values: {
+        storageClasses: [{ name: 'a', secrets: { provisioner: { name: 'x', namespace: 'y', data: { a: 'b' } } } }],
+      },
+      at: '/storageClasses/0',
+    },
+    {
+      what: 'a limit of nodes below ten seconds',
+      values: { csiDriver: { nodeAllocatableUpdatePeriodSeconds: 5 } },
+      at: '/csiDriver/nodeAllocatableUpdatePeriodSeconds',
+    },
     { what: 'a key that does not exist', values: { node: { hostNetworks: true } }, at: '/node' },
   ])('given $what, then it is refused', ({ values, at }) => {
     const errors = errorsOf(merged(minimal, values));
@@ -75,7 +120,9 @@ describe('values.schema.json', () => {
   it('given the minimal values and those of a parent chart, then they are accepted', () => {
     expect(errorsOf(minimal)).toEqual([]);
     expect(errorsOf(merged(minimal, { enabled: true, global: { anything: [1] } }))).toEqual([]);
-    expect(errorsOf(merged(minimal, { controller: { strategy: { type: 'Recreate', rollingUpdate: null } } }))).toEqual([]);
+    expect(errorsOf(merged(minimal, { controller: { strategy: { type: 'Recreate', rollingUpdate: null } } }))).toEqual(
+      [],
+    );
   });
 });
 
@@ -83,7 +130,9 @@ describe('Chart.yaml', () => {
   const meta = load(readFileSync(join(folder, 'Chart.yaml'), 'utf8')) as Values;
 
   it('given the product, then the chart has its version, and says which Kubernetes it needs', () => {
-    const product = JSON.parse(readFileSync(join(folder, '..', '..', 'package.json'), 'utf8')) as { readonly version: string };
+    const product = JSON.parse(readFileSync(join(folder, '..', '..', 'package.json'), 'utf8')) as {
+      readonly version: string;
+    };
     expect(meta).toMatchObject({ apiVersion: 'v2', name: chart, type: 'application', appVersion: product.version });
     expect(meta['version']).toMatch(/^\d+\.\d+\.\d+$/);
     expect(meta['kubeVersion']).toMatch(/^>=1\.\d+\.0-0$/);
