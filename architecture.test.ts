@@ -31,7 +31,7 @@ const doors: Readonly<Record<string, { readonly may: readonly string[]; readonly
   ...Object.fromEntries(controllers.map((name) => [name, { may: ['runtime', 'csi', 'volume', 'sidecar'] }])),
   ...Object.fromEntries(webhooks.map((name) => [name, { may: ['runtime', 'sidecar'] }])),
   ...Object.fromEntries(nodePrograms.map((name) => [name, { may: ['runtime', 'grpc', 'csi', 'sidecar'] }])),
-  'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms] },
+  'all-in-one': { may: ['runtime', 'csi', 'sidecar', ...nodePrograms, ...controllers] },
   'test-driver': { may: ['runtime', 'csi'] },
   sim: { may: ['runtime', 'csi'] },
 };
@@ -60,7 +60,8 @@ const worldDoors: Readonly<Record<string, readonly string[]>> = {
  * reason why it cannot, or a `catch`. Entries are the path and the beginning of the expression.
  */
 const droppedPromises: Readonly<Record<string, string>> = {
-  'packages/all-in-one/src/main.ts runSmall': 'the whole program: its failure is logged and becomes the exit code',
+  'packages/all-in-one/src/main-all.ts runMain': 'the whole program',
+  'packages/all-in-one/src/main-node.ts runSmall': 'the whole program: its failure is logged and becomes the exit code',
   'packages/attacher/src/main.ts runMain': 'the whole program',
   'packages/livenessprobe/src/main.ts runSmall': 'the whole program',
   'packages/node-driver-registrar/src/main.ts runSmall': 'the whole program',
@@ -289,7 +290,7 @@ it('given a controller that is built, then its manifest names the capabilities t
 
 it('given a path on the page of the rooms, then it is there', () => {
   const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
-  const paths = [...page.matchAll(/`((?:packages|docs|e2e|bench|scripts)\/[^`]*)`/g)].map((match) => match[1]!);
+  const paths = [...page.matchAll(/`((?:packages|docs|e2e|bench|images|scripts)\/[^`]*)`/g)].map((match) => match[1]!);
   expect(paths.length).toBeGreaterThan(30);
   expect(paths.filter((path) => globSync(path, { cwd: root }).length === 0)).toEqual([]);
 });
@@ -341,7 +342,7 @@ describe('what no file contains', () => {
   });
 
   it('given a source file, then its first line names the licence', () => {
-    const found = globSync('{packages,e2e,bench,scripts,charts}/**/*.{ts,mjs}', { cwd: root })
+    const found = globSync('{packages,e2e,bench,images,scripts,charts}/**/*.{ts,mjs}', { cwd: root })
       .filter((path) => !/node_modules|\/gen\/|\/dist\//.test(path))
       .filter((path) => {
         const [first, second] = readFileSync(join(root, path), 'utf8').split('\n', 2);
@@ -352,7 +353,7 @@ describe('what no file contains', () => {
   });
 
   it('given a file name, then it says what is inside', () => {
-    const found = globSync('{packages,e2e,bench,scripts,charts}/**/*.ts', { cwd: root })
+    const found = globSync('{packages,e2e,bench,images,scripts,charts}/**/*.ts', { cwd: root })
       .filter((path) => !path.includes('node_modules'))
       .filter(
         (path) => /(^|\/)(utils?|helpers?|common|misc)(\.test)?\.ts$/.test(path) || /[A-Z_]/.test(basename(path)),

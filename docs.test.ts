@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 const root = import.meta.dirname;
 
 /** Programs whose decisions return the row that they come from. */
-const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller'];
+const programsWithRows = ['attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller', 'all-in-one'];
 
 /** The package of a page: where upstream's name begins with `csi-`, the package's does not. */
 const packageOf = (page: string): string => page.replace(/^csi-/, '');
@@ -45,7 +45,7 @@ function decidedRows(program: string): Set<string> {
 /** Row ids in test titles: page name, hash, ids separated by commas, in square brackets; any number of them in front. */
 function testedRows(): Set<string> {
   const rows = new Set<string>();
-  for (const path of globSync('{packages,e2e,charts}/**/*.test.ts', { cwd: root })) {
+  for (const path of globSync('{packages,e2e,images,charts}/**/*.test.ts', { cwd: root })) {
     if (path.includes('node_modules')) continue;
     for (const match of readFileSync(join(root, path), 'utf8').matchAll(/\[([a-z-]+)#([A-Za-z0-9, ]+)\]/g)) {
       for (const id of match[2]!.split(',')) rows.add(`${match[1]}#${id.trim()}`);
@@ -123,7 +123,7 @@ it("given the table of upstream's pain in csi-resizer, then a test names each ro
 
 /** Comments of all sources with the file that they stand in. A URL is no comment. */
 function comments(): readonly { readonly path: string; readonly text: string }[] {
-  return globSync('{packages,e2e,bench,scripts,charts}/**/*.{ts,mjs}', { cwd: root })
+  return globSync('{packages,e2e,bench,images,scripts,charts}/**/*.{ts,mjs}', { cwd: root })
     .filter((path) => !/node_modules|\/(gen|dist)\//.test(path))
     .flatMap((path) => {
       const source = readFileSync(join(root, path), 'utf8');
@@ -134,7 +134,7 @@ function comments(): readonly { readonly path: string; readonly text: string }[]
 
 it('given a comment that names a page or a folder of this repository, then that is there', () => {
   const named = comments().flatMap(({ path, text }) =>
-    [...text.matchAll(/\b(?:docs|packages|e2e|bench|scripts)\/[\w./<>*-]*[\w>*]/g)]
+    [...text.matchAll(/\b(?:docs|packages|e2e|bench|images|scripts)\/[\w./<>*-]*[\w>*]/g)]
       .map(([target]) => target)
       .filter((target) => !target.includes('<'))
       .map((target) => ({ path, target })),

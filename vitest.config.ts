@@ -5,6 +5,7 @@ const config: ViteUserConfig = defineConfig({
     include: [
       'packages/**/*.test.ts',
       'e2e/src/**/*.test.ts',
+      'images/src/**/*.test.ts',
       'scripts/**/*.test.ts',
       'charts/**/*.test.ts',
       '*.test.ts',

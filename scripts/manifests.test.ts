@@ -3,11 +3,12 @@ import { usageText } from '@csi-sidecars/sidecar';
 import { expect, it } from 'vitest';
 import { manifests } from './manifests.ts';
 
-it.each(manifests.map(({ name, flags }) => ({ name, flags: flags.flags })))(
+it.each(manifests.map(({ commandLine: name, flags }) => ({ name, flags: flags.flags })))(
   'given $name, then its usage text names every flag',
   async ({ name, flags }) => {
     const text = await usageText(name, flags);
     expect(text).toContain(`Usage of ${name}:`);
-    for (const flag of Object.keys(flags)) expect(text).toMatch(new RegExp(`-${flag}\\b`));
+    const shown = Object.entries(flags).filter(([, { hidden }]) => hidden !== true);
+    for (const [flag] of shown) expect(text).toMatch(new RegExp(`-${flag}\\b`));
   },
 );

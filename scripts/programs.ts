@@ -17,9 +17,9 @@ const root = join(import.meta.dirname, '..');
 type Trait = 'cluster' | 'version';
 
 function traitsOf({ kind, name, commandLine, flags }: ProgramManifest): readonly Trait[] {
-  // A program with commands answers for its own version.
-  const hasVersion = Object.hasOwn(flags.flags, 'version') || commandLine !== name;
-  return [...(kind === 'controller' ? (['cluster'] as const) : []), ...(hasVersion ? (['version'] as const) : [])];
+  const hasVersion = Object.hasOwn(flags.flags, 'version') && commandLine === name;
+  const hasCluster = kind === 'controller' || kind === 'combined';
+  return [...(hasCluster ? (['cluster'] as const) : []), ...(hasVersion ? (['version'] as const) : [])];
 }
 
 interface Check {
@@ -34,6 +34,8 @@ interface Program {
   /** A copy outside the repository: nothing beside it can be loaded by accident. */
   readonly path: string;
   readonly text: string;
+  /** The command of a program that has several. */
+  readonly command: readonly string[];
   /** Where there is no driver, for a program that has one. */
   readonly socket: readonly string[];
 }
@@ -42,7 +44,11 @@ interface Program {
 const ownPath = `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`;
 
 function start(program: Program, args: readonly string[], path = ownPath): SpawnSyncReturns<string> {
-  return spawnSync(program.path, args, { encoding: 'utf8', env: { PATH: path }, timeout: 20_000 });
+  return spawnSync(program.path, [...program.command, ...args], {
+    encoding: 'utf8',
+    env: { PATH: path },
+    timeout: 20_000,
+  });
 }
 
 function exits(code: number, args: readonly string[], stderr: RegExp): (program: Program) => string | undefined {
@@ -139,10 +145,12 @@ const checks: readonly Check[] = [
   },
   {
     title: 'holds the young generation of its heap at the size it was loaded with',
-    run: ({ path }) => {
+    run: ({ path, command }) => {
       const probe = join(dirname(path), 'heap-probe.cjs');
       writeFileSync(probe, heapProbe);
-      const { stderr } = spawnSync(process.execPath, ['--require', probe, path, '--help'], { encoding: 'utf8' });
+      const { stderr } = spawnSync(process.execPath, ['--require', probe, path, ...command, '--help'], {
+        encoding: 'utf8',
+      });
       const found = /^young generation: (\d+) MiB.*$/m.exec(stderr);
       return Number(found?.[1]) <= 8 ? undefined : (found?.[0] ?? stderr.slice(-400));
     },
@@ -175,14 +183,18 @@ try {
     }
     const path = join(scratch, name);
     copyFileSync(built, path);
-    const socket = Object.hasOwn(manifest.flags.flags, 'csi-address') ? ['--csi-address=/nonexistent/csi.sock'] : [];
-    const program: Program = { name, path, text: readFileSync(path, 'utf8'), socket };
+    const socket = [
+      ...(Object.hasOwn(manifest.flags.flags, 'csi-address') ? ['--csi-address=/nonexistent/csi.sock'] : []),
+      ...(manifest.kind === 'combined' ? ['--controllers=attacher,provisioner,resizer,snapshotter'] : []),
+    ];
+    const [, ...command] = manifest.commandLine.split(' ');
+    const program: Program = { name, path, text: readFileSync(path, 'utf8'), command, socket };
     for (const check of checks.filter(({ needs }) => needs === undefined || traits.includes(needs))) {
       const found = check.run(program);
       const skipped = found?.startsWith('not applicable') ?? false;
       counts[found === undefined ? 'passed' : skipped ? 'skipped' : 'failed'] += 1;
       process.stdout.write(
-        `${found === undefined ? 'ok' : skipped ? 'skipped' : 'FAILED'} ${name} ${check.title}${found === undefined ? '' : `: ${found}`}\n`,
+        `${found === undefined ? 'ok' : skipped ? 'skipped' : 'FAILED'} ${manifest.commandLine} ${check.title}${found === undefined ? '' : `: ${found}`}\n`,
       );
     }
   }

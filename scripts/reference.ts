@@ -9,8 +9,15 @@ import type { ProgramManifest } from '@csi-sidecars/sidecar';
 
 const cell = (text: string): string => text.split('\n')[0]!.replaceAll('|', '\\|');
 
+const syntaxes: Readonly<Record<ProgramManifest['flags']['syntax'], string>> = {
+  go: "Syntax: Go's `flag` (one dash or two, `--flag=value` or `--flag value`, booleans only with `=`).",
+  pflag: 'Syntax: pflag (two dashes; `-v` is the only shorthand).',
+  mixed: 'Syntax: pflag (`-v` is the only shorthand); long names may have one dash.',
+};
+
 function section({ commandLine, flags: program }: ProgramManifest): string {
   const rows = Object.entries(program.flags)
+    .filter(([, { hidden }]) => hidden !== true)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, flag]) => {
       const status = flag.deprecated === undefined ? '' : `Deprecated: ${flag.deprecated}. `;
@@ -24,9 +31,7 @@ function section({ commandLine, flags: program }: ProgramManifest): string {
   return [
     `## ${commandLine}`,
     '',
-    program.syntax === 'go'
-      ? "Syntax: Go's `flag` (one dash or two, `--flag=value` or `--flag value`, booleans only with `=`)."
-      : 'Syntax: pflag (two dashes; `-v` is the only shorthand).',
+    syntaxes[program.syntax],
     '',
     '| Flag | Type | Default | Meaning |',
     '|---|---|---|---|',

@@ -32,13 +32,26 @@ const suites = [
   },
   {
     name: 'unit',
-    // Without the files that need a kubectl or helm: they are suites of their own.
+    // Without the files that need a kubectl, built programs, containers or helm: they are suites of their own.
     command:
-      'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=charts/*/tests/render/** --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
+      'vitest run --exclude=e2e/src/contract/kubectl.test.ts --exclude=images/src/inspection.test.ts --exclude=images/src/started.test.ts --exclude=charts/*/tests/render/** --reporter=default --reporter=json --outputFile.json=reports/vitest.json',
     report: 'vitest',
   },
   { name: 'build', command: 'npm run build --silent' },
   { name: 'programs', command: 'node scripts/programs.ts', report: 'programs' },
+  {
+    name: 'images',
+    command:
+      'vitest run --reporter=default --reporter=json --outputFile.json=reports/images.json images/src/inspection.test.ts',
+    report: 'images',
+  },
+  {
+    name: 'images in containers',
+    command:
+      'vitest run --reporter=default --reporter=json --outputFile.json=reports/images-started.json images/src/started.test.ts',
+    report: 'images-started',
+    needs: 'system changes',
+  },
   { name: 'e2e on sim', command: 'npm run e2e --silent -- --control-plane=sim', report: 'e2e-sim' },
   { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
   { name: 'grpc conformance', command: 'npm run grpc-conformance --silent', report: 'grpc-conformance', needs: 'go' },
@@ -62,7 +75,7 @@ const suites = [
   { name: 'set-up for a real kubelet', command: 'npm run node-setup --silent', needs: 'system changes' },
   {
     name: 'e2e on node',
-    command: 'npm run e2e --silent -- --control-plane=node --only=M-,N-,R-01,R-03,R-15,S-22,S-23 --concurrency=2',
+    command: 'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,R-01,R-03,R-15,S-22,S-23 --concurrency=2',
     report: 'e2e-node',
     needs: 'system changes',
   },

@@ -3,9 +3,17 @@
 import { fork } from 'node:child_process';
 
 const benches: Readonly<Record<string, { readonly file: string; readonly what: string }>> = {
+  'all-in-one': {
+    file: './all-in-one/main.ts',
+    what: 'four controllers and livenessprobe in one process beside our own and upstream’s separate programs (UPSTREAM_BIN=<folder>)',
+  },
   attacher: {
     file: './attacher/main.ts',
     what: 'csi-attacher beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>)',
+  },
+  'memory-limits': {
+    file: './memory-limits/main.ts',
+    what: 'how the images start in small memory limits, warm and from a cold page cache (as root)',
   },
   'node-programs': {
     file: './node-programs/main.ts',
@@ -33,7 +41,7 @@ const benches: Readonly<Record<string, { readonly file: string; readonly what: s
 const [name = '', ...args] = process.argv.slice(2);
 const bench = Object.hasOwn(benches, name) ? benches[name] : undefined;
 if (bench === undefined) {
-  for (const [each, { what }] of Object.entries(benches)) console.log(`npm run bench -- ${each.padEnd(12)} ${what}`);
+  for (const [each, { what }] of Object.entries(benches)) console.log(`npm run bench -- ${each.padEnd(13)} ${what}`);
   process.exitCode = name === '' ? 0 : 2;
 } else {
   const child = fork(new URL(bench.file, import.meta.url), args);

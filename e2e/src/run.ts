@@ -64,7 +64,8 @@ async function run({ only, ...options }: RunnerOptions): Promise<number> {
     // Like the programs of such a control plane, the published definitions are a Go module.
     if (testRun.controlPlane.has.has('admission')) report(await checkDefinitions(testRun.clock));
   }
-  await runScenarios(testRun, { scenarios, concurrency: options.concurrency, onResult: report, signal });
+  const asked = new Set(only);
+  await runScenarios(testRun, { scenarios, concurrency: options.concurrency, asked, onResult: report, signal });
   if (scenarios.length > 0) report(checkRights(testRun, scenarios));
 
   writeReport(join(repositoryRoot, 'reports', `${reportName(options)}.json`), results);

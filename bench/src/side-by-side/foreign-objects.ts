@@ -41,7 +41,7 @@ export interface ForeignObjects {
 }
 
 export async function createForeignObjects(
-  { api, patience }: BenchCluster,
+  { api, patience }: Pick<BenchCluster, 'api' | 'patience'>,
   { kinds, count }: ForeignObjects,
 ): Promise<void> {
   await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The programs that are compared, with their versions. All programs of one implementation run together. */
 import { spawnSync } from 'node:child_process';
-import { findProgram, type ControllerName, type Environment, type Program } from '@csi-sidecars/e2e';
+import { findProgram, type Environment, type Program } from '@csi-sidecars/e2e';
 import type { ImplementationName } from './measures.ts';
+import type { BenchProgram } from './test-bed.ts';
 
 export interface Implementation {
   readonly name: ImplementationName;
-  readonly programs: ReadonlyMap<ControllerName, Program>;
+  readonly programs: ReadonlyMap<BenchProgram, Program>;
   /** The version of the first program. */
   readonly version: string;
 }
 
 /** Only ours if `UPSTREAM_BIN` is not set. */
-export function findImplementations(names: readonly ControllerName[], env: Environment): readonly Implementation[] {
+export function findImplementations(names: readonly BenchProgram[], env: Environment): readonly Implementation[] {
   const { UPSTREAM_BIN: folder = '', ...own } = env;
   const find = (from: Environment): readonly Program[] => names.map((name) => findProgram(name, from));
   const ours = implementationOf('ours', names, find(own));
@@ -21,7 +22,7 @@ export function findImplementations(names: readonly ControllerName[], env: Envir
 
 function implementationOf(
   name: ImplementationName,
-  names: readonly ControllerName[],
+  names: readonly BenchProgram[],
   programs: readonly Program[],
 ): Implementation {
   const [first] = programs;

@@ -37,6 +37,8 @@ export interface Recording<Id extends string> {
 export interface Results<Id extends string> {
   readonly recording: (implementation: ImplementationName) => Recording<Id>;
   readonly value: (implementation: ImplementationName, id: Id) => number | undefined;
+  /** All that were recorded, oldest first. */
+  readonly values: (implementation: ImplementationName, id: Id) => readonly number[];
   /** By kind of request; a kind that did not occur in a round counts as 0. */
   readonly medianRequests: (implementation: ImplementationName, unit: string) => Numbers;
 }
@@ -53,6 +55,7 @@ export function createResults<Id extends string>(measures: Measures<Id>): Result
       const seen = values.get(`${implementation} ${id}`);
       return seen === undefined ? undefined : (measures[id].summary ?? median)(seen);
     },
+    values: (implementation, id) => values.get(`${implementation} ${id}`) ?? [],
     medianRequests: (implementation, unit) => {
       const rounds = tallies.get(`${implementation} ${unit}`) ?? [];
       const kinds = new Set(rounds.flatMap((round) => [...round.keys()]));

@@ -26,6 +26,22 @@ export function toMarkdown<Id extends string>(report: Report<Id>): string {
   ].join('\n\n');
 }
 
+/** What was measured in each round, for the spread. */
+export function toRounds<Id extends string>(report: Report<Id>): string {
+  const { subject, implementations, results } = report;
+  const rows = measuredIds(report).map((id) => {
+    const measure = subject.measures[id];
+    const rounds = implementations.map(({ name }) =>
+      results
+        .values(name, id)
+        .map((value) => show(value, measure))
+        .join(', '),
+    );
+    return [measure.title, ...rounds];
+  });
+  return table(['all that was measured, in order', ...implementations.map(({ name }) => name)], rows);
+}
+
 /** Those that were measured. */
 export function measuredIds<Id extends string>({ subject, implementations, results }: Report<Id>): readonly Id[] {
   const ids = Object.keys(subject.measures) as Id[];

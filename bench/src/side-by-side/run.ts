@@ -15,7 +15,7 @@ import { createResults } from './measures.ts';
 import { parseOptions, usageOf, type Options } from './options.ts';
 import { openTestBed } from './test-bed.ts';
 import { toSvg } from './plot.ts';
-import { toMarkdown, type Report } from './report.ts';
+import { toMarkdown, toRounds, type Report } from './report.ts';
 import { openBenchCluster, type BenchCluster } from './bench-cluster.ts';
 import type { Part, Subject } from './subject.ts';
 
@@ -65,7 +65,8 @@ async function measureAll<Id extends string>(subject: Subject<Id>, options: Opti
   const eachRound = Object.entries(parts).filter(([part]) => options.only.includes(part));
   for (let round = 1; round <= options.rounds; round += 1) {
     for (const [part, work] of eachRound) {
-      for (const implementation of implementations) await measure(implementation, `${part}-${round}`, work);
+      for (const implementation of inTurns(implementations, round))
+        await measure(implementation, `${part}-${round}`, work);
     }
   }
   if (options.only.includes(foreign)) {
@@ -76,10 +77,15 @@ async function measureAll<Id extends string>(subject: Subject<Id>, options: Opti
   publish({ subject, implementations, results, options, setting: settingOf(cluster) });
 }
 
+/** The first of a round finds the control plane as the round before has left it, so each is the first in turn. */
+function inTurns(implementations: readonly Implementation[], round: number): readonly Implementation[] {
+  return round % 2 === 1 ? implementations : implementations.toReversed();
+}
+
 function publish<Id extends string>(report: Report<Id>): void {
   const { name } = report.subject;
   const markdown = toMarkdown(report);
-  process.stdout.write(`${markdown}\n`);
+  process.stdout.write(`${markdown}\n\n${toRounds(report)}\n`);
   if (!report.options.writesPage) return;
   mkdirSync(plotsFolder, { recursive: true });
   writeFileSync(join(plotsFolder, `${name}.svg`), toSvg(report));

@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import {
   accountOf,
   applyRbac,
+  combinedRbac,
+  combinedSubjects,
   kubeconfigOf,
   rbacObjects,
   startDriver,
@@ -16,8 +18,8 @@ import {
   underHostName,
   type AuditedRequest,
   type ChildProcess,
-  type ControllerName,
   type DriverInstance,
+  type StartableName,
 } from '@csi-sidecars/e2e';
 import { namespaces } from '@csi-sidecars/runtime';
 import type { Implementation } from './implementations.ts';
@@ -39,8 +41,11 @@ export interface SidecarOptions {
   /** Default: 100. */
   readonly workers?: number;
   /** Default: the first program of the subject. */
-  readonly program?: ControllerName;
+  readonly program?: BenchProgram;
 }
+
+/** A program with controllers, or one that watches only the driver. */
+export type BenchProgram = StartableName | 'livenessprobe';
 
 export interface Sidecar {
   readonly process: ChildProcess;
@@ -57,9 +62,11 @@ const flags: readonly string[] = [
 ];
 
 export interface ProgramTerms {
-  readonly name: ControllerName;
-  /** The flag that sets the number of workers. */
-  readonly workersFlag: `--${string}`;
+  readonly name: BenchProgram;
+  /** The flag that sets the number of workers. Undefined: it has none. */
+  readonly workersFlag: `--${string}` | undefined;
+  /** Flags in addition to those of every program. */
+  readonly flags?: readonly string[];
 }
 
 /** The setup of the programs, for either implementation. */
@@ -98,15 +105,21 @@ export async function openTestBed(
     { clock, env, patience },
   );
   stack.use(driver.process);
-  const setUp = async ({ name, workersFlag }: ProgramTerms): Promise<SetUp> => {
-    const objects = rbacObjects({ profile: 'stock', subject: subjects[name] }, { namespace, driverName });
+  const setUp = async (program: ProgramTerms): Promise<SetUp> => {
+    const { name } = program;
+    // One program has no driver, and one no API server.
+    const address = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${driver.socket}`];
+    if (name === 'livenessprobe') return { ...program, connection: address, user: name };
+    const placement = { namespace, driverName };
+    const objects =
+      name === 'csi-sidecars'
+        ? combinedRbac('stock', { account: name, of: combinedSubjects }, placement)
+        : rbacObjects({ profile: 'stock', subject: subjects[name] }, placement);
     await applyRbac(api, objects);
     const account = accountOf(objects);
     const kubeconfig = await kubeconfigOf(controlPlane, { account, name, folder });
-    // One program has no driver.
-    const address = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${driver.socket}`];
-    const connection = [`--kubeconfig=${kubeconfig}`, ...address];
-    return { name, connection, workersFlag, user: `system:serviceaccount:${namespace}:${account.name}` };
+    const connection = [`--kubeconfig=${kubeconfig}`, ...address, ...flags];
+    return { ...program, connection, user: `system:serviceaccount:${namespace}:${account.name}` };
   };
   const setUps = await Promise.all(programs.map(setUp));
   const resources = stack.move();
@@ -118,9 +131,9 @@ export async function openTestBed(
     startSidecar: async ({ host, workers = 100, program } = {}) => {
       const found = program === undefined ? setUps[0] : setUps.find(({ name }) => name === program);
       if (found === undefined) throw new Error(`the subject has no program ${program}`);
-      const { name, connection, workersFlag, user } = found;
+      const { name, connection, workersFlag, flags: additional = [], user } = found;
       const { command, args } = implementation.programs.get(name)!;
-      const own = [...connection, ...flags, `${workersFlag}=${workers}`];
+      const own = [...connection, ...additional, ...(workersFlag === undefined ? [] : [`${workersFlag}=${workers}`])];
       const line = [...(host === undefined ? [] : underHostName(host)), command, ...args, ...own];
       const spawnedAtMs = clock.nowMs();
       const process = await startProcess(

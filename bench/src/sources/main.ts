@@ -7,7 +7,7 @@ import type { TestBed } from '../side-by-side/test-bed.ts';
 import { besideForeign as besideForeignVolumes } from '../provisioner/beside-foreign.ts';
 import { measureCopies } from './copies.ts';
 import { measures, type MeasureId, units } from './measures.ts';
-import { createForeignSnapshots, prepareSources } from './objects.ts';
+import { createForeignSources, prepareSources } from './objects.ts';
 
 process.exitCode = await runSideBySide<MeasureId>({
   name: 'sources',
@@ -20,11 +20,12 @@ process.exitCode = await runSideBySide<MeasureId>({
     restores: (bed, options, to) => measureCopies(bed, { ...options, what: 'restore' }, to),
     clones: (bed, options, to) => measureCopies(bed, { ...options, what: 'clone' }, to),
   },
-  foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim'],
+  // Its claims are made with its snapshots, so that each names one.
+  foreignKinds: ['PersistentVolume'],
   besideForeign,
 });
 
 async function besideForeign(bed: TestBed, options: Options, to: Recording<MeasureId>): Promise<void> {
-  await createForeignSnapshots(bed, options.foreign);
+  await createForeignSources(bed, options.foreign);
   await besideForeignVolumes(bed, options, to);
 }

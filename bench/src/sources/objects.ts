@@ -111,8 +111,11 @@ export async function deleteOrigin({ cluster, namespace }: TestBed): Promise<voi
   await cluster.api.delete(persistentVolumeClaims, { namespace, name: origin });
 }
 
-/** A snapshot of another driver and its users, with the finalizer of a snapshot controller. */
-export async function createForeignSnapshots({ cluster }: TestBed, count: number): Promise<void> {
+/**
+ * Snapshots of another driver, with the finalizer of a snapshot controller, and for each a claim of that driver that waits to be restored
+ * from it: of all foreign claims those that cost most, because they may need their source.
+ */
+export async function createForeignSources({ cluster }: TestBed, count: number): Promise<void> {
   const { api, patience } = cluster;
   const namespace = 'foreign-snapshots';
   const { items } = await api.list(volumeSnapshots, { namespace, limit: 1 });
@@ -132,6 +135,17 @@ export async function createForeignSnapshots({ cluster }: TestBed, count: number
         finalizers: ['snapshot.storage.kubernetes.io/volumesnapshot-bound-protection'],
       },
       spec: { source: { persistentVolumeClaimName: `data-${n}` }, volumeSnapshotClassName: 'other' },
+    });
+    const dataSource = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: `foreign-${n}` };
+    const claim = aClaim(`restored-${n}`, 'other', { dataSource });
+    await api.create(persistentVolumeClaims, {
+      ...claim,
+      metadata: {
+        namespace,
+        name: `restored-${n}`,
+        labels: { app: 'database', tier: 'backend' },
+        annotations: { 'volume.kubernetes.io/storage-provisioner': 'other.csi.example.com' },
+      },
     });
   });
 }

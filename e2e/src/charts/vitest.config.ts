@@ -10,8 +10,8 @@ const config: ViteUserConfig = defineConfig({
     globalSetup: [join(import.meta.dirname, 'start-cluster.ts')],
     // The files share cluster-wide objects.
     fileParallelism: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
   },
 });
 export default config;

@@ -90,6 +90,20 @@ export const patchChecks: readonly ContractCheck[] = [
     },
   },
   {
+    name: 'a strategic merge patch whose elements have another order than it names is refused',
+    async run(client, env) {
+      const ref = { name: env.name('strategic-order') };
+      await client.create(volumeAttachments, anAttachment(ref.name));
+      const [one, two] = [finalizer('one'), finalizer('two')];
+      const patch = (finalizers: readonly string[]) => {
+        const metadata = { '$setElementOrder/finalizers': [two, one], finalizers };
+        return client.patch({ resource: volumeAttachments, ref }, { type: 'strategic', body: { metadata } });
+      };
+      await refused(patch([one, two]), { status: 500, reason: '', message: /^The order in patch list:/ });
+      assert.deepEqual((await patch([two, one])).metadata?.finalizers, [two, one]);
+    },
+  },
+  {
     name: 'a strategic merge patch merges owner references by uid and replaces atomic lists',
     async run(client, env) {
       const name = env.name('strategic-lists');

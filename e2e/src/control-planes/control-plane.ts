@@ -24,7 +24,9 @@ export type Capability =
   /** Stored revisions can be compacted away, so that old watches expire. */
   | 'compaction'
   /** A real kubelet runs pods in containers on this machine and mounts their volumes (`ControlPlane.node`). */
-  | 'kubelet';
+  | 'kubelet'
+  /** kubelet and containerd are processes that can be killed and started again (`ControlPlane.components`). */
+  | 'node-control';
 
 export interface ServiceAccountRef {
   readonly namespace: string;
@@ -89,6 +91,8 @@ export interface RealNode {
   volumeMounts(): readonly string[];
   /** The processes of a container of a running pod, the first one first; `containerd://...` as in the pod's status. */
   processesOf(containerId: string): readonly number[];
+  /** Drops the files of images from the page cache, as far as no process has them open: the next start reads them from the disk. */
+  forgetImages(): void;
 }
 
 export interface Component {

@@ -4,12 +4,13 @@ import type { Clock } from '@csi-sidecars/runtime';
 import type { KubernetesRelease } from '../tools/catalogue.ts';
 import type { Environment } from '../tools/locate.ts';
 import type { ControlPlane } from './control-plane.ts';
+import { startKind } from './kind/start-kind.ts';
 import { loadArgs } from './local/components.ts';
 import { startLocal } from './local/start-local.ts';
 import { startNode } from './node/start-node.ts';
 import { startSimControlPlane } from './sim/start-sim.ts';
 
-export const controlPlaneNames = ['sim', 'local', 'node'] as const;
+export const controlPlaneNames = ['sim', 'local', 'node', 'kind'] as const;
 export type ControlPlaneName = (typeof controlPlaneNames)[number];
 
 export interface StartOptions {
@@ -33,5 +34,7 @@ export async function startControlPlane(
       return await startLocal({ clock, folder, extraArgs: loadArgs, kubernetes });
     case 'node':
       return await startNode({ clock, folder, env });
+    case 'kind':
+      return await startKind({ folder, env });
   }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The cluster of the demonstration, and how the sidecars are started in it. */
-import { mkdirSync } from 'node:fs';
+/** The cluster of the demonstration: a control plane of our own, or the user's, and how the sidecars are started there. */
 import { join } from 'node:path';
 import {
   type ApiClient,
@@ -16,16 +15,12 @@ import { withConsent } from '../control-planes/node/consent.ts';
 import { startControlPlane, type ControlPlaneName } from '../control-planes/start-control-plane.ts';
 import { type ControllerName, findProgram } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
-import { installSnapshotApi } from '../snapshot-api/definitions.ts';
-import { createSidecars } from '../scenarios/sidecars.ts';
 import { machineNeedsMet, type TestRun } from '../scenarios/test-run.ts';
 import type { DemoOptions } from './options.ts';
 
 export interface DemoCluster {
   readonly api: ApiClient;
   readonly describe: string;
-  /** Whether the snapshot API and our snapshot-controller belong to it. */
-  readonly takesSnapshots: boolean;
   /** Starts the sidecar beside the driver. It is stopped in the clean-up. */
   start(name: ControllerName, driver: { readonly name: string; readonly socket: string }): Promise<SupervisedProcess>;
 }
@@ -69,37 +64,6 @@ export async function openDemoRun(
   };
 }
 
-/** A control plane of our own, where each sidecar uses a token of its own ServiceAccount. */
-export async function embeddedCluster(
-  name: 'sim' | 'local',
-  options: DemoClusterOptions,
-  cleanUp: AsyncDisposableStack,
-): Promise<DemoCluster> {
-  const { folder, namespace } = options;
-  const testRun = await openDemoRun(name, options, cleanUp);
-  const { api, controlPlane } = testRun;
-  await api.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-  await installSnapshotApi(api, { pass: (ms) => options.clock.sleep(ms) });
-  mkdirSync(join(folder, 'scratch'), { recursive: true });
-  return {
-    api,
-    describe: controlPlane.server,
-    takesSnapshots: true,
-    start: async (name, { name: driverName, socket }) => {
-      const sidecars = createSidecars({
-        testRun,
-        namespace,
-        driverName,
-        socket: () => socket,
-        logs: folder,
-        scratch: join(folder, 'scratch'),
-        cleanUp,
-      });
-      return await sidecars.start(name);
-    },
-  };
-}
-
 /** The user's own cluster: the sidecars use the same kubeconfig; only the objects that are shown are created. */
 export async function ownCluster(
   kubeconfig: string,
@@ -115,8 +79,6 @@ export async function ownCluster(
   return {
     api,
     describe: kubeconfig,
-    // Installing definitions, and a second snapshot-controller, would change more than this demonstration says.
-    takesSnapshots: false,
     start: async (name, { socket }) => {
       const program = findProgram(name, {});
       const args = [...program.args, `--kubeconfig=${kubeconfig}`, `--csi-address=unix://${socket}`, '--v=5'];

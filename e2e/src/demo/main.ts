@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `npm start`: the main job, for a person to watch. Ends with 0 when every step succeeded, and leaves nothing behind. */
+/** `npm start`: the whole life of a volume, for a person to watch. Ends with 0 when every step succeeded, and leaves nothing behind. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '@csi-sidecars/runtime';
+import type { ControlPlaneName } from '../control-planes/start-control-plane.ts';
+import { nodeDigest } from '../deployment/node-digest.ts';
 import { describe } from '../describe.ts';
 import { startDriver } from '../driver/driver.ts';
 import { onInterrupt } from '../interruption.ts';
@@ -14,8 +16,9 @@ import { agreedKubeconfig } from './consent.ts';
 import { createDisplay, type Display } from './display.ts';
 import { type DemoOptions, parseDemoOptions, usage } from './options.ts';
 import { show } from './show.ts';
-import { showNode } from './show-node.ts';
-import { embeddedCluster, openDemoRun, ownCluster, type DemoCluster, type DemoClusterOptions } from './demo-cluster.ts';
+import { openDemoRun, ownCluster, type DemoClusterOptions } from './demo-cluster.ts';
+import { showLife } from './life.ts';
+import { emulatedUsers, realUsers } from './users.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -59,8 +62,11 @@ async function demonstrate(options: DemoOptions): Promise<number> {
   try {
     await using cleanUp = new AsyncDisposableStack();
     const clusterOptions: DemoClusterOptions = { clock, folder, namespace, systemChanges: options.systemChanges };
-    if (controlPlane === 'node') await playOnNode({ display, signal }, clusterOptions, cleanUp);
-    else await playOnStage({ display, signal, kubeconfig }, { ...clusterOptions, controlPlane }, cleanUp);
+    if (controlPlane === 'kubeconfig') {
+      await playInOwnCluster({ display, signal, kubeconfig: kubeconfig ?? '' }, clusterOptions, cleanUp);
+    } else {
+      await playLife({ display, signal, controlPlane }, clusterOptions, cleanUp);
+    }
     display.line(`Done in ${((clock.monotonicMs() - startedMs) / 1000).toFixed(1)} s.`);
     rmSync(folder, { recursive: true, force: true });
     return 0;
@@ -78,21 +84,52 @@ interface Performance {
   readonly signal: AbortSignal;
 }
 
-/** Driver and sidecars as processes beside a control plane, or beside the user's own cluster. */
-async function playOnStage(
-  { display, signal, kubeconfig }: Performance & { readonly kubeconfig: string | undefined },
-  { controlPlane, ...clusterOptions }: DemoClusterOptions & { readonly controlPlane: 'sim' | 'local' | 'kubeconfig' },
+/** A control plane of our own, and pods that use the volume. */
+async function playLife(
+  { display, signal, controlPlane }: Performance & { readonly controlPlane: ControlPlaneName },
+  options: DemoClusterOptions,
+  cleanUp: AsyncDisposableStack,
+): Promise<void> {
+  const testRun = await display.step(
+    'control plane',
+    () => openDemoRun(controlPlane, options, cleanUp),
+    ({ controlPlane: { server, node } }) =>
+      `${controlPlane}, ${server}${node === undefined ? '' : `, kubelet on ${node.name} is ready`}`,
+  );
+  const ctx = await openContext(testRun, { id: options.namespace }, signal);
+  cleanUp.use(ctx.cleanUp);
+  try {
+    const users = await display.step(
+      'driver and sidecars',
+      () => (controlPlane === 'node' ? realUsers(ctx) : emulatedUsers(ctx)),
+      ({ driver }) =>
+        `${driver.name}; csi-provisioner, csi-attacher, csi-resizer, csi-snapshotter, snapshot-controller`,
+    );
+    await showLife(ctx, users, display);
+  } catch (error) {
+    const { node } = testRun.controlPlane;
+    if (node !== undefined && !signal.aborted) display.line(await nodeDigest(ctx, node));
+    throw error;
+  }
+  await display.step(
+    'clean-up',
+    () => cleanUp.disposeAsync(),
+    () => 'no process, file or object of the demonstration is left',
+  );
+}
+
+/** Driver and sidecars as processes beside the user's own cluster. */
+async function playInOwnCluster(
+  { display, signal, kubeconfig }: Performance & { readonly kubeconfig: string },
+  clusterOptions: DemoClusterOptions,
   cleanUp: AsyncDisposableStack,
 ): Promise<void> {
   const { clock, folder, namespace } = clusterOptions;
   const patience = { clock, factor: 1, signal };
   const cluster = await display.step(
     'control plane',
-    (): Promise<DemoCluster> =>
-      controlPlane === 'kubeconfig'
-        ? ownCluster(kubeconfig ?? '', clusterOptions, cleanUp)
-        : embeddedCluster(controlPlane, clusterOptions, cleanUp),
-    ({ describe }) => `${controlPlane}, ${describe}`,
+    () => ownCluster(kubeconfig, clusterOptions, cleanUp),
+    ({ describe: what }) => `kubeconfig, ${what}`,
   );
   const driver = await display.step(
     'CSI driver',
@@ -108,8 +145,7 @@ async function playOnStage(
     },
     ({ name, socket }) => `${name} on ${socket}`,
   );
-  const snapshots = cluster.takesSnapshots ? (['snapshot-controller', 'csi-snapshotter'] as const) : [];
-  for (const name of ['csi-provisioner', 'csi-resizer', ...snapshots] as const) {
+  for (const name of ['csi-provisioner', 'csi-resizer'] as const) {
     await display.step(
       name,
       () => cluster.start(name, driver),
@@ -117,25 +153,4 @@ async function playOnStage(
     );
   }
   await show({ cluster, driver, dataFolder: folder, namespace, display, patience });
-}
-
-/** Everything in pods on a real kubelet. */
-async function playOnNode(
-  { display, signal }: Performance,
-  options: DemoClusterOptions,
-  cleanUp: AsyncDisposableStack,
-): Promise<void> {
-  const testRun = await display.step(
-    'control plane',
-    () => openDemoRun('node', options, cleanUp),
-    ({ controlPlane }) => `node, ${controlPlane.server}, kubelet on ${controlPlane.node?.name} is ready`,
-  );
-  const ctx = await openContext(testRun, { id: options.namespace }, signal);
-  cleanUp.use(ctx.cleanUp);
-  await showNode(ctx, display);
-  await display.step(
-    'clean-up',
-    () => cleanUp.disposeAsync(),
-    () => 'no mount, loop device, container or process is left',
-  );
 }

@@ -14,8 +14,8 @@ export interface DemoOptions {
   readonly systemChanges: 'refused' | 'allowed';
 }
 
-export const usage = `Shows the main job: a claim becomes a bound volume through csi-provisioner, grows through csi-resizer, and both go again.
-With a real kubelet a pod mounts the volume instead, and it does not grow.
+export const usage = `Shows the whole life of a volume: a claim, a pod that writes, attached, grown, snapshotted, restored with the same data, detached, deleted.
+In your own cluster no pod takes part: a claim becomes a volume, grows, and goes again.
 
 usage: npm start -- [options]
   --control-plane=sim          an embedded, simulated Kubernetes; needs nothing (default)

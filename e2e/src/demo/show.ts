@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The demonstration itself: what happens between a claim and its data, step by step, each looked up where it happens. */
+/**
+ * The demonstration in the user's own cluster: a claim becomes a volume, grows, and goes again, each looked up where it happens. No pod
+ * can use it, because the driver is on this machine, and no snapshot is taken: to install definitions and a second snapshot-controller
+ * would change more of the cluster than this demonstration says.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +14,6 @@ import { eventually, type Patience } from '../eventually.ts';
 import { aClaim, aStorageClass } from '../scenarios/objects.ts';
 import type { Display } from './display.ts';
 import type { DemoCluster } from './demo-cluster.ts';
-import { showSnapshot } from './show-snapshot.ts';
 
 export interface Show {
   readonly cluster: DemoCluster;
@@ -24,10 +27,10 @@ export interface Show {
 
 const claimName = 'data';
 const size = '64Mi';
-export const grownSize = '128Mi';
+const grownSize = '128Mi';
 const grownBytes = 128n * 1024n ** 2n;
 
-export interface Written {
+interface Written {
   readonly path: string;
   readonly sum: string;
 }
@@ -35,7 +38,7 @@ export interface Written {
 export async function show(options: Show): Promise<void> {
   const { cluster, driver, dataFolder, namespace, display, patience } = options;
   const { api } = cluster;
-  const className = classNameOf(options);
+  const className = `${namespace}-class`;
   const until = <T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> =>
     eventually(patience, { what, check });
   const claim = { namespace, name: claimName };
@@ -109,7 +112,6 @@ export async function show(options: Show): Promise<void> {
       }),
     () => `${grownSize} in the claim, the volume object and the driver; the data is the same`,
   );
-  if (cluster.takesSnapshots) await showSnapshot(options, claimName, written);
   await display.step(
     'claim deleted',
     () => api.delete(persistentVolumeClaims, claim),
@@ -132,18 +134,14 @@ export async function show(options: Show): Promise<void> {
   );
 }
 
-export function classNameOf({ namespace }: Pick<Show, 'namespace'>): string {
-  return `${namespace}-class`;
-}
-
-export function findFolder(dataFolder: string, handle: string): string | undefined {
+function findFolder(dataFolder: string, handle: string): string | undefined {
   return globSync(`**/*${handle}*`, { cwd: dataFolder })
     .map((path) => join(dataFolder, path))
     .find((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory());
 }
 
 /** The root of the volume, which the driver would mount. */
-export function volumeFolder(dataFolder: string, handle: string): string {
+function volumeFolder(dataFolder: string, handle: string): string {
   const found = findFolder(dataFolder, handle);
   if (found === undefined) throw new Error(`the driver keeps nothing for ${handle} below ${dataFolder}`);
   return join(found, 'data');
@@ -158,6 +156,6 @@ function writeAndRead(folder: string): Written {
   return { path, sum };
 }
 
-export function sumOf(bytes: Uint8Array): string {
+function sumOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -13,7 +13,7 @@ import type { DriverDoor, DriverOptions } from '../driver/driver.ts';
 import type { ControllerName } from '../processes/program.ts';
 import type { ScenarioContext } from '../scenarios/context.ts';
 import { aCsiDriver } from '../scenarios/objects.ts';
-import { controllerPod, nodePod, registrarName, type DriverPlacement } from './manifests.ts';
+import { controllerPod, nodePod, registrarName, type Container, type DriverPlacement } from './manifests.ts';
 import { startPod, untilReady } from '../scenarios/pod-life.ts';
 
 export interface Deployment {
@@ -33,10 +33,15 @@ export interface DeployOptions extends DriverOptions {
 
 const forPods: readonly ControllerName[] = ['csi-provisioner', 'csi-attacher'];
 
-/** The node's side: resolves when kubelet has registered the driver. */
-export async function deployNodeSide(ctx: ScenarioContext, options: DriverOptions = {}): Promise<Deployment> {
+/** The node's side: resolves when kubelet has registered the driver. `change`: how containers differ from the usual ones. */
+export async function deployNodeSide(
+  ctx: ScenarioContext,
+  options: DriverOptions = {},
+  change: (container: Container) => Container = (container) => container,
+): Promise<Deployment> {
   const deployment = await prepareDriver(ctx, options);
-  await startPod(ctx, nodePod(nodePodName, deployment.placement));
+  const pod = nodePod(nodePodName, deployment.placement);
+  await startPod(ctx, { ...pod, spec: { ...pod.spec, containers: pod.spec!.containers.map(change) } });
   await untilReady(ctx, nodePodName);
   await untilRegistered(ctx, deployedWithinMs);
   return deployment;

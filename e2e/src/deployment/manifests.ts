@@ -51,11 +51,18 @@ export function nodePod(name: string, placement: DriverPlacement): Pod {
 
 /** csi-node-driver-registrar by itself: it ends when it ends. */
 export function registrarPod(name: string, placement: DriverPlacement): Pod {
+  const pod = programPod(name, placement, 'csi-node-driver-registrar');
+  return { ...pod, spec: { ...pod.spec!, restartPolicy: 'Never' } };
+}
+
+export type NodeProgram = 'csi-node-driver-registrar' | 'livenessprobe';
+
+/** One of the programs that run beside the driver on each node, by itself. */
+export function programPod(name: string, placement: DriverPlacement, program: NodeProgram): Pod {
   const { nodeName, kubeletRoot, folder } = placement;
   return podOf(name, {
     nodeName,
-    restartPolicy: 'Never',
-    containers: [registrar(placement)],
+    containers: [program === 'livenessprobe' ? livenessprobe(placement) : registrar(placement)],
     volumes: [
       { name: 'socket-dir', hostPath: { path: folder, type: 'Directory' } },
       { name: 'registration-dir', hostPath: { path: `${kubeletRoot}/plugins_registry`, type: 'Directory' } },

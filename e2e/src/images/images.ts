@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The images of control plane `node`, made on the spot: nothing is pulled from anywhere. */
+/**
+ * The images of control plane `node`: ours as they are released, only under another name, and a few for tests. Nothing is pulled from
+ * anywhere.
+ */
+import { writeFileSync } from 'node:fs';
+import {
+  archiveOf,
+  buildImages,
+  factsOf,
+  imageSet,
+  layoutOf,
+  platforms,
+  readPins,
+  rememberedGzip,
+  searchPath,
+  type DebianDeps,
+  type Image,
+  type PlatformName,
+} from '@csi-sidecars/images';
 import { findProgram, programNames, type ProgramName } from '../processes/program.ts';
 import type { Environment } from '../tools/locate.ts';
-import { writeDockerArchive, type Image } from './docker-archive.ts';
-import {
-  busyboxLayer,
-  nodePath,
-  programLayer,
-  runtimeLayer,
-  storageToolsLayer,
-  testDriverLayer,
-  testDriverPath,
-} from './layers.ts';
+import { busyboxLayer, testDriverEntrypoint, testDriverLayers, upstreamLayer } from './layers.ts';
 
 const registry = 'e2e.csi-sidecars.invalid';
 
@@ -19,34 +28,52 @@ export const pauseImage: string = `${registry}/pause:e2e`;
 export const podImage: string = `${registry}/busybox:e2e`;
 export const testDriverImage: string = `${registry}/test-driver:e2e`;
 
-export function imageOf(program: ProgramName): string {
-  return `${registry}/${program}:e2e`;
+export function imageOf(name: ProgramName): string {
+  return `${registry}/${name}:e2e`;
 }
 
-/** Environment of our images; a manifest that sets NODE_OPTIONS replaces it as a whole. */
-const heapLimit = 'NODE_OPTIONS=--max-old-space-size-percentage=75';
-const searchPath = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+const platform: PlatformName = process.arch === 'arm64' ? 'linux/arm64' : 'linux/amd64';
 
 /** `env`: whose programs, as everywhere. */
 export async function writeImages(path: string, env: Environment): Promise<readonly string[]> {
-  const runtime = runtimeLayer();
-  const busybox = busyboxLayer();
-  const images: Image[] = [
-    { reference: pauseImage, layers: [busybox], entrypoint: ['/bin/sleep', '2147483647'] },
-    { reference: podImage, layers: [busybox], entrypoint: [], env: [searchPath] },
-    {
-      reference: testDriverImage,
-      layers: [runtime, storageToolsLayer(), await testDriverLayer()],
-      entrypoint: [nodePath, testDriverPath],
-      env: [searchPath],
-    },
-    ...programNames.map((name) => ({
-      reference: imageOf(name),
-      layers: [runtime, programLayer(findProgram(name, env))],
-      entrypoint: [`/${name}`],
-      env: [searchPath, heapLimit],
-    })),
-  ];
-  writeDockerArchive(path, images);
+  const images = [...(await imagesForTests()), ...(await imagesOfPrograms(env))];
+  writeFileSync(path, archiveOf(layoutOf(images)));
   return images.map(({ reference }) => reference);
+}
+
+async function imagesOfPrograms(env: Environment): Promise<readonly Image[]> {
+  const programs = programNames.map((name) => findProgram(name, env));
+  if (programs.some(({ origin }) => origin === 'upstream')) {
+    return programs.map((program) =>
+      imageForTests(imageOf(program.name), { layers: [upstreamLayer(program)], entrypoint: [`/${program.name}`] }),
+    );
+  }
+  const notBuilt = programs.find(({ origin }) => origin === 'source');
+  if (notBuilt !== undefined) throw new Error(`${notBuilt.name} is not built: run "npm run build" first`);
+  const report = (line: string): void => void process.stderr.write(`${line}\n`);
+  const debian: DebianDeps = { env, pins: readPins(), report, pinned: 'preferred' };
+  const { images } = await buildImages({
+    facts: factsOf(env),
+    platforms: [platform],
+    debian,
+    compress: rememberedGzip(env),
+  });
+  return images.map((image, index) => ({ ...image, reference: `${registry}/${imageSet[index]!.name}:e2e` }));
+}
+
+async function imagesForTests(): Promise<readonly Image[]> {
+  const busybox = busyboxLayer();
+  return [
+    imageForTests(pauseImage, { layers: [busybox], entrypoint: ['/bin/sleep', '2147483647'] }),
+    imageForTests(podImage, { layers: [busybox], entrypoint: [] }),
+    imageForTests(testDriverImage, { layers: await testDriverLayers(), entrypoint: testDriverEntrypoint }),
+  ];
+}
+
+function imageForTests(
+  reference: string,
+  { layers, entrypoint }: Pick<Image['platforms'][number], 'layers' | 'entrypoint'>,
+): Image {
+  const only = { platform: platforms[platform], layers, entrypoint, env: [searchPath], labels: {} };
+  return { reference, created: '1970-01-01T00:00:00Z', annotations: {}, platforms: [only] };
 }

@@ -1,60 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The layers of our images: one layer with Node.js and its libraries, the same in all, and one with the program. No shell,
- * no package manager. The images of tests have a layer with programs of this machine in between.
+ * The layers of images that exist for tests only: the test driver with the programs of this machine that it runs, a shell for pods,
+ * and upstream's programs. Libraries are this machine's, also those of the test driver's Node.js, so that they fit together.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { rootCertificates } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { layerOf, nodePath, type Compress, type Layer, type TarEntry } from '@csi-sidecars/images';
 import { build } from 'esbuild';
 import { repositoryRoot, type Program } from '../processes/program.ts';
-import { layerOf, type Layer } from './docker-archive.ts';
 import { machineProgram, whereIs, withLibraries } from './machine-programs.ts';
-import { librariesOf, noticesOf, sbomOf } from './notices.ts';
-import type { TarEntry } from './tar.ts';
 
-export const nodePath = '/nodejs/bin/node';
+const testDriverPath = '/test-driver.mjs';
+export const testDriverEntrypoint: readonly string[] = [nodePath, testDriverPath];
 
-/** The Node.js of package.json, users, the authorities that Node.js trusts, and an empty /tmp. */
-export function runtimeLayer(): Layer {
-  return layerOf([
-    ...withLibraries(`${repositoryRoot}/node_modules/node/bin/node`, nodePath),
-    text(
-      'etc/passwd',
-      'root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n',
-    ),
-    text('etc/group', 'root:x:0:\nnonroot:x:65532:\n'),
-    text('etc/nsswitch.conf', 'hosts: files dns\n'),
-    text('etc/ssl/certs/ca-certificates.crt', `${rootCertificates.join('\n')}\n`),
-    text('usr/share/doc/csi-sidecars/LICENSE', readFileSync(`${repositoryRoot}/LICENSE`, 'utf8')),
-    { kind: 'folder', path: 'tmp', mode: 0o1777 },
-  ]);
+/** These layers are unpacked once, on the machine that packed them. */
+const quickly: Compress = (tar) => gzipSync(tar, { level: 1 });
+
+export async function testDriverLayers(): Promise<readonly Layer[]> {
+  const runtime = [
+    ...withLibraries(process.execPath, nodePath),
+    { kind: 'folder', path: 'tmp', mode: 0o1777 } as const,
+  ];
+  return [
+    layerOf('Node.js', runtime, quickly),
+    layerOf('programs that mount, format and copy', storageTools(), quickly),
+    layerOf('the test driver', await testDriver(), quickly),
+  ];
 }
 
-/** One executable file at the root, whose first line names the image's Node.js. Upstream's programs are files as well. */
-export function programLayer({ name, origin, command, args }: Program): Layer {
-  if (origin === 'source') throw new Error(`${name} is not built: run "npm run build" first`);
-  if (origin === 'upstream')
-    return layerOf([{ kind: 'file', path: name, content: readFileSync(command), mode: 0o755 }]);
-  const libraries = librariesOf(name);
-  return layerOf([
-    { kind: 'file', path: name, content: withInterpreter(readFileSync(args[0]!, 'utf8')), mode: 0o755 },
-    text(`usr/share/doc/${name}/THIRD-PARTY-NOTICES`, noticesOf(libraries)),
-    text(`usr/share/doc/${name}/sbom.cdx.json`, sbomOf(name, libraries)),
-  ]);
+export function busyboxLayer(): Layer {
+  return layerOf('a shell and its commands', busybox(), quickly);
+}
+
+/** One executable file at the root. */
+export function upstreamLayer({ name, command }: Program): Layer {
+  return layerOf(
+    `upstream's ${name}`,
+    [{ kind: 'file', path: name, content: readFileSync(command), mode: 0o755 }],
+    quickly,
+  );
 }
 
 /** The programs that the test driver runs to mount, format and copy. */
-export function storageToolsLayer(): Layer {
+function storageTools(): readonly TarEntry[] {
   const devices = ['mount', 'umount', 'losetup', 'blkid', 'blockdev', 'fsfreeze'];
   const fileSystems = ['mkfs.ext4', 'e2fsck', 'resize2fs', 'dumpe2fs', 'mkfs.xfs', 'xfs_growfs'];
   const files = ['cp', 'du', 'chgrp', 'chmod'];
-  return layerOf([...devices, ...fileSystems, ...files].flatMap(machineProgram));
+  return [...devices, ...fileSystems, ...files].flatMap(machineProgram);
 }
 
-export const testDriverPath = '/test-driver.mjs';
-
-export async function testDriverLayer(): Promise<Layer> {
+async function testDriver(): Promise<readonly TarEntry[]> {
   const { outputFiles } = await build({
     entryPoints: [`${repositoryRoot}/packages/test-driver/src/main.ts`],
     bundle: true,
@@ -65,27 +61,18 @@ export async function testDriverLayer(): Promise<Layer> {
     // Its libraries are CommonJS and ask for Node's modules with require.
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   });
-  return layerOf([{ kind: 'file', path: testDriverPath.slice(1), content: outputFiles[0]!.contents }]);
+  return [{ kind: 'file', path: testDriverPath.slice(1), content: outputFiles[0]!.contents }];
 }
 
-/** A shell and its commands, for pods that write and read. */
-export function busyboxLayer(): Layer {
-  const busybox = whereIs('busybox');
-  if (busybox === undefined) throw new Error('busybox is needed in an image and not on this machine');
-  const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');
-  return layerOf([
-    ...withLibraries(busybox, '/bin/busybox'),
+function busybox(): readonly TarEntry[] {
+  const program = whereIs('busybox');
+  if (program === undefined) throw new Error('busybox is needed in an image and not on this machine');
+  const applets = execFileSync(program, ['--list'], { encoding: 'utf8' }).trim().split('\n');
+  return [
+    ...withLibraries(program, '/bin/busybox'),
     ...applets
       .filter((applet) => applet !== 'busybox')
       .map((applet): TarEntry => ({ kind: 'link', path: `bin/${applet}`, to: 'busybox' })),
     { kind: 'folder', path: 'tmp', mode: 0o1777 },
-  ]);
-}
-
-function withInterpreter(program: string): Buffer {
-  return Buffer.from(program.replace(/^#!.*\n/, `#!${nodePath}\n`));
-}
-
-function text(path: string, content: string): TarEntry {
-  return { kind: 'file', path, content: Buffer.from(content) };
+  ];
 }

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { TarEntry } from './tar.ts';
+import type { TarEntry } from '@csi-sidecars/images';
 
 /** Where Debian keeps what only root uses; not in everybody's PATH. */
 const moreFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin'];

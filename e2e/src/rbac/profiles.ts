@@ -45,7 +45,7 @@ export function rbacObjects(
 ): readonly RbacObject[] {
   const text = readFileSync(join(folder, profile, `${subject}.yaml`), 'utf8');
   const objects = loadAll(text.replaceAll('$(LEASE_NAME)', leaseNameOf(subject, driverName))) as RbacObject[];
-  return objects.map((object) => place(object, namespace));
+  return placed(objects, namespace);
 }
 
 const locks: Readonly<Record<RbacSubject, (driverName: string) => string>> = {
@@ -58,6 +58,26 @@ const locks: Readonly<Record<RbacSubject, (driverName: string) => string>> = {
 
 export function leaseNameOf(subject: RbacSubject, driverName: string): string {
   return leaseName(locks[subject](driverName));
+}
+
+/** One account with the rights of several programs, for the process that runs them. What binds it has names of its own. */
+export function combinedRbac(
+  profile: RbacProfile,
+  combined: { readonly account: string; readonly of: readonly RbacSubject[] },
+  placement: Placement,
+): readonly RbacObject[] {
+  const { account, of } = combined;
+  const objects = of
+    .flatMap((subject) => rbacObjects({ profile, subject }, placement))
+    .filter(({ kind }) => kind !== 'ServiceAccount')
+    .map((object) => {
+      if (object.subjects === undefined) return object;
+      const name = `${object.metadata.name}-${account}`;
+      const subjects = object.subjects.map((subject) => ({ ...subject, name: account }));
+      return { ...object, metadata: { ...object.metadata, name }, subjects };
+    });
+  const metadata = { name: account, namespace: placement.namespace };
+  return [{ apiVersion: 'v1', kind: 'ServiceAccount', metadata }, ...objects];
 }
 
 export function rulesOf(objects: readonly RbacObject[]): readonly PolicyRule[] {
@@ -88,6 +108,11 @@ export function extraRules(
       subjects: [{ kind: 'ServiceAccount', ...account }],
     },
   ];
+}
+
+/** Moved to the namespace of a scenario. */
+export function placed(objects: readonly RbacObject[], namespace: string): readonly RbacObject[] {
+  return objects.map((object) => place(object, namespace));
 }
 
 function place(object: RbacObject, namespace: string): RbacObject {

@@ -44,7 +44,11 @@ export async function openTestRun(options: RunnerOptions, stack: AsyncDisposable
     reports,
     scratch,
     timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),
-    has: new Set([...controlPlane.has, ...machineNeedsMet(process.env)]),
+    has: new Set([
+      ...controlPlane.has,
+      ...machineNeedsMet(process.env),
+      ...(options.load === 'full' ? (['time'] as const) : []),
+    ]),
   };
 }
 

@@ -40,7 +40,7 @@ export const usage: string = `usage: npm run e2e -- [options]
   --require=need,need    a missing need is a failure instead of "not applicable"
   --only=API             the API contract alone
   --seed=N               repeats what an earlier run left to chance (default E2E_SEED, or a new one)
-  --full                 where a scenario counts in hundreds: all of them instead of a tenth
+  --full                 where a scenario counts in hundreds: all of them instead of a tenth; and scenarios that take minutes
   --allow-system-changes with --control-plane=node outside of CI: a kubelet may run here
   --list                 say what there is and end
 `;

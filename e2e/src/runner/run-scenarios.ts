@@ -17,19 +17,22 @@ export interface RunOptions {
   readonly scenarios: readonly Scenario[];
   /** The number of scenarios that run in parallel, serial ones excepted. */
   readonly concurrency: number;
+  /** Ids of scenarios that run however long they take. */
+  readonly asked: ReadonlySet<string>;
   /** Called with each result. */
   readonly onResult: (result: Result) => void;
   readonly signal: AbortSignal;
 }
 
-const scenarioLimitMs = 10 * 60_000;
+const limitsMs = { usual: 10 * 60_000, long: 30 * 60_000 };
 
 export async function runScenarios(testRun: TestRun, options: RunOptions): Promise<void> {
-  const { scenarios, concurrency, onResult, signal } = options;
+  const { scenarios, concurrency, asked, onResult, signal } = options;
   const runAll = async (queue: Scenario[], workers: number): Promise<void> => {
     const work = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
-        onResult(await runScenario(testRun, next, signal));
+        const own: TestRun = asked.has(next.id) ? { ...testRun, has: new Set([...testRun.has, 'time']) } : testRun;
+        onResult(await runScenario(own, next, signal));
       }
     };
     await Promise.all(Array.from({ length: workers }, work));
@@ -55,7 +58,8 @@ async function runScenario(testRun: TestRun, scenario: Scenario, parent: AbortSi
   let notes: Result['notes'];
   let details: string | undefined;
   try {
-    const limit = { parent, ms: scenarioLimitMs * timeFactor };
+    const limitMs = scenario.needs.includes('time') ? limitsMs.long : limitsMs.usual;
+    const limit = { parent, ms: limitMs * timeFactor };
     outcome = await withDeadline(clock, limit, async (signal) => {
       const ctx = await openContext(testRun, scenario, signal);
       await using _ = ctx.cleanUp;

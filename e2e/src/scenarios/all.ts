@@ -6,6 +6,7 @@ import { load as attachingMany } from './attacher/load.ts';
 import { moves } from './attacher/moves.ts';
 import { apiServer } from './availability/api-server.ts';
 import { clientGo } from './availability/client-go.ts';
+import { endurance } from './availability/endurance.ts';
 import { leaders } from './availability/leaders.ts';
 import { attachmentChaos } from './chaos/attachments.ts';
 import { attachmentMixedImplementations } from './chaos/attachment-mixed-implementations.ts';
@@ -15,12 +16,18 @@ import { resizeMixedImplementations } from './chaos/resize-mixed-implementations
 import { snapshotMixedImplementations } from './chaos/snapshot-mixed-implementations.ts';
 import { snapshotChaos } from './chaos/snapshots.ts';
 import { sourceChaos } from './chaos/sources.ts';
+import { combined } from './combined/combined.ts';
+import { combinedRollOut } from './combined/roll-out.ts';
+import { gcpLife } from './gcp/life.ts';
+import { gcpTrouble } from './gcp/trouble.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { registration } from './node/registration.ts';
 import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
+import { images } from './packaging/images.ts';
+import { observability } from './observability/observability.ts';
 import { basics } from './provisioner/basics.ts';
 import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
@@ -32,7 +39,10 @@ import { expanding } from './resizer/expanding.ts';
 import { load as resizingMany } from './resizer/load.ts';
 import { modifying } from './resizer/modifying.ts';
 import { nodeExpansion } from './resizer/node-expansion.ts';
+import { scale } from './scale/scale.ts';
+import { hostility } from './security/hostile.ts';
 import { inCluster } from './security/in-cluster.ts';
+import { missingRights } from './security/rights.ts';
 import { secrecy } from './security/secrets.ts';
 import { snapshotBasics } from './snapshots/basics.ts';
 import { conversion } from './snapshots/conversion.ts';
@@ -71,7 +81,12 @@ export const allScenarios: readonly Scenario[] = [
   ...leaders,
   ...clientGo,
   ...apiServer,
+  ...endurance,
   ...secrecy,
+  ...missingRights,
+  ...hostility,
+  ...observability,
+  ...scale,
   ...chaos,
   ...attachmentChaos,
   ...snapshotChaos,
@@ -80,7 +95,12 @@ export const allScenarios: readonly Scenario[] = [
   ...attachmentMixedImplementations,
   ...resizeMixedImplementations,
   ...snapshotMixedImplementations,
+  ...combined,
+  ...combinedRollOut,
+  ...gcpLife,
+  ...gcpTrouble,
   ...inCluster,
+  ...images,
   ...nodeVolumes,
   ...nodeSources,
   ...nodeGrowth,

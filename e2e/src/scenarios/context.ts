@@ -23,7 +23,7 @@ import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 import type { SupervisedProcess } from '../processes/supervised-process.ts';
 import { consistently, eventually, type Patience, type Wait, type Window } from '../eventually.ts';
 import { aCsiDriver } from './objects.ts';
-import { createSidecars, type SidecarOptions, type Sidecars } from './sidecars.ts';
+import { createSidecars, type SidecarOptions, type Sidecars, type StartableName } from './sidecars.ts';
 import type { TestRun } from './test-run.ts';
 
 /** The parts of the environment. */
@@ -66,7 +66,7 @@ export interface ScenarioContext {
   /** Whether something could not be checked. */
   readonly halfSeen: boolean;
   readonly sidecars: readonly SupervisedProcess[];
-  startSidecar(name: ControllerName, options?: SidecarOptions): Promise<SupervisedProcess>;
+  startSidecar(name: StartableName, options?: SidecarOptions): Promise<SupervisedProcess>;
   startProvisioner(options?: SidecarOptions): Promise<SupervisedProcess>;
   startAttacher(options?: SidecarOptions): Promise<SupervisedProcess>;
   startResizer(options?: SidecarOptions): Promise<SupervisedProcess>;

@@ -15,6 +15,8 @@ export type MachineNeed =
   /** A process can be given mounts that only it sees: root may do that. */
   | 'private-mounts'
   /** Upstream's programs are there beside ours (`UPSTREAM_BIN`). */
-  | 'both-implementations';
+  | 'both-implementations'
+  /** It takes minutes: it runs with `--full`, or when it is asked for by its id. */
+  | 'time';
 
 export type Need = Capability | MachineNeed;

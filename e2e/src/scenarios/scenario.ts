@@ -17,6 +17,8 @@ export interface Scenario {
   readonly serial?: true;
   /** The programs under test may end and be started again; without this, an end is a failure. */
   readonly restarts?: true;
+  /** Its programs lack rights, so that requests of theirs are refused; otherwise a refusal is a failure. */
+  readonly refusals?: true;
   /** How upstream's program fails it, always or sometimes. The scenario is then a listed improvement of ours. */
   readonly upstream?: string;
   run(ctx: ScenarioContext): Promise<void>;

@@ -10,7 +10,14 @@ import type { ServiceAccountRef } from '../control-planes/control-plane.ts';
 import { findProgram, type ControllerName } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
 import { applyRbac, removeBindings } from '../rbac/apply.ts';
-import { accountOf, extraRules, rbacObjects, type RbacObject, type RbacSubject } from '../rbac/profiles.ts';
+import {
+  accountOf,
+  combinedRbac,
+  extraRules,
+  rbacObjects,
+  type RbacObject,
+  type RbacSubject,
+} from '../rbac/profiles.ts';
 import type { Environment } from '../tools/locate.ts';
 import { underHostName, type TestRun } from './test-run.ts';
 
@@ -25,6 +32,8 @@ export interface SidecarOptions {
   readonly socket?: string;
   /** Address of the API server instead of the control plane's. */
   readonly server?: string;
+  /** The ServiceAccount instead of the profile's. */
+  readonly account?: ServiceAccountRef;
   /** The implementation to run instead of the one under test (needs `both-implementations`). */
   readonly implementation?: 'ours' | 'upstream';
   /** Address and credentials for the API server, instead of a kubeconfig. */
@@ -38,12 +47,15 @@ export interface Connection {
   readonly env: Environment;
 }
 
+/** A program with one controller, or the one that runs those with a driver in one process. */
+export type StartableName = ControllerName | 'csi-sidecars';
+
 export interface Sidecars {
   readonly started: readonly SupervisedProcess[];
   /** Does not wait: a sidecar connects when it can. */
-  start(name: ControllerName, options?: SidecarOptions): Promise<SupervisedProcess>;
+  start(name: StartableName, options?: SidecarOptions): Promise<SupervisedProcess>;
   /** Its ServiceAccount, with the permissions of the profile. */
-  accountFor(name: ControllerName): Promise<ServiceAccountRef>;
+  accountFor(name: StartableName): Promise<ServiceAccountRef>;
   /** Permissions beyond the profile, named by the feature that needs them. */
   grant(name: ControllerName, need: string, rules: readonly PolicyRule[]): Promise<void>;
 }
@@ -68,20 +80,34 @@ export const subjects: Readonly<Record<ControllerName, RbacSubject>> = {
   'snapshot-controller': 'snapshot-controller',
 };
 
+/** What the combined program runs here. */
+export const combinedSubjects: readonly RbacSubject[] = [
+  'external-provisioner',
+  'external-attacher',
+  'external-resizer',
+  'external-snapshotter',
+];
+
 export function createSidecars(deps: SidecarsDeps): Sidecars {
   const { testRun, namespace, driverName, socket, logs, scratch, cleanUp } = deps;
   const { api, clock } = testRun;
   const started: SupervisedProcess[] = [];
-  const accounts = new Map<ControllerName, Promise<ServiceAccountRef>>();
+  const accounts = new Map<StartableName, Promise<ServiceAccountRef>>();
 
   const apply = async (objects: readonly RbacObject[]): Promise<void> => {
     cleanUp.defer(() => removeBindings(api, objects));
     await applyRbac(api, objects);
   };
-  const accountFor = (name: ControllerName): Promise<ServiceAccountRef> => {
+  const rightsOf = (name: StartableName): readonly RbacObject[] => {
+    const placement = { namespace, driverName };
+    return name === 'csi-sidecars'
+      ? combinedRbac(testRun.rbac, { account: name, of: combinedSubjects }, placement)
+      : rbacObjects({ profile: testRun.rbac, subject: subjects[name] }, placement);
+  };
+  const accountFor = (name: StartableName): Promise<ServiceAccountRef> => {
     let account = accounts.get(name);
     if (account === undefined) {
-      const objects = rbacObjects({ profile: testRun.rbac, subject: subjects[name] }, { namespace, driverName });
+      const objects = rightsOf(name);
       account = apply(objects).then(() => accountOf(objects));
       accounts.set(name, account);
     }
@@ -91,19 +117,22 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
   return {
     started,
     accountFor,
-    start: async (name, { args = [], replica, env, socket: own, server, implementation, connect } = {}) => {
+    start: async (name, options = {}) => {
+      const { args = [], replica, env, socket: path, server, implementation, connect } = options;
       const id = replica === undefined ? name : `${name}-${replica}`;
-      const account = await accountFor(name);
+      const account = options.account ?? (await accountFor(name));
       const byKubeconfig = async (): Promise<Connection> => {
         const path = await kubeconfigOf(testRun.controlPlane, { account, name: id, folder: scratch, server });
         return { before: [], args: [`--kubeconfig=${path}`], env: { POD_NAMESPACE: namespace } };
       };
       const connection = await (connect ?? byKubeconfig)(account);
-      const program = findProgram(name, ofImplementation(testRun, implementation));
+      // Upstream has released none.
+      const own = name === 'csi-sidecars' ? 'ours' : implementation;
+      const program = findProgram(name, ofImplementation(testRun, own));
       const asReplica = replica === undefined ? [] : underHostName(replica);
       const command = [...asReplica, ...connection.before, program.command, ...program.args];
       // One program has no driver.
-      const driver = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${own ?? socket()}`];
+      const driver = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${path ?? socket()}`];
       const line = [...command, ...connection.args, ...driver, '-v=5', ...args];
       const sidecar = await supervise(
         {

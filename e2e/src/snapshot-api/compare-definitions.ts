@@ -4,37 +4,22 @@
  * and versions. Only the descriptions are our own.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { load } from 'js-yaml';
-import { toolsFolder } from '../tools/catalogue.ts';
-import { withoutAddresses } from '../tools/ensure-tools.ts';
+import { downloadModule } from '../tools/go-module.ts';
 import { type Definition, snapshotDefinitions } from './definitions.ts';
 
-const module = 'github.com/kubernetes-csi/external-snapshotter/client/v8';
+const client = { family: 'snapshot-client', module: 'github.com/kubernetes-csi/external-snapshotter/client/v8' };
 
 /** Downloads the module if it is not there. Throws an AssertionError with the first difference. */
 export async function compareDefinitions(): Promise<void> {
-  const folder = join(await download(), 'config', 'crd');
+  const folder = join(await downloadModule(client), 'config', 'crd');
   const published = readdirSync(folder)
     .filter((file) => file !== 'kustomization.yaml')
     .map((file) => load(readFileSync(join(folder, file), 'utf8')) as Definition);
   const ours = snapshotDefinitions(['snapshot.storage.k8s.io', 'groupsnapshot.storage.k8s.io']);
   assert.deepEqual(structures(ours), structures(published));
-}
-
-async function download(): Promise<string> {
-  const options = { cwd: join(toolsFolder, 'snapshot-client') };
-  const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', module], options).catch(
-    (error: unknown): never => {
-      // Not as its cause: a download error names the module proxy.
-      const reason = withoutAddresses(error instanceof Error ? error.message : String(error));
-      throw new Error(`cannot download ${module}: ${reason}`);
-    },
-  );
-  return (JSON.parse(stdout) as { readonly Dir: string }).Dir;
 }
 
 /** By name; without descriptions and without the status, which the API server writes. */

@@ -20,7 +20,8 @@ export type ToolName =
   | 'h2spec'
   | 'grpc-peer'
   | 'helm'
-  | 'kubeconform';
+  | 'kubeconform'
+  | 'gcp-pd-driver';
 
 export interface Family {
   readonly name:
@@ -32,7 +33,8 @@ export interface Family {
     | 'h2spec'
     | 'grpc-peer'
     | 'helm'
-    | 'kubeconform';
+    | 'kubeconform'
+    | 'gcp-pd-driver';
   /** The required module whose version is the version of the family's programs. */
   readonly module: string;
   /** Linker flags that make the programs report that version; without them kube-apiserver calls itself v0.0.0-master. */
@@ -75,6 +77,13 @@ const helm: Family = {
   ldflags: (version) => `${strip} -X helm.sh/helm/v4/internal/version.version=${version}`,
 };
 const kubeconform: Family = { name: 'kubeconform', module: 'github.com/yannh/kubeconform', ldflags: () => strip };
+/** The same; the module also holds the manifests of the driver that it serves. */
+export const gcpPdDriver: Family = {
+  name: 'gcp-pd-driver',
+  module: 'sigs.k8s.io/gcp-compute-persistent-disk-csi-driver',
+  ldflags: () => strip,
+  sources: ['main.go'],
+};
 const kubernetes: Family = {
   name: 'kubernetes',
   module: 'k8s.io/kubernetes',
@@ -124,6 +133,7 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
     package: `${kubeconform.module}/cmd/kubeconform`,
     inKubebuilderAssets: false,
   },
+  'gcp-pd-driver': { name: 'gcp-pd-driver', family: gcpPdDriver, package: '.', inKubebuilderAssets: false },
 };
 
 /** Which Kubernetes a control plane is made of. */

@@ -5,11 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { cacheFolder, type Environment } from '../../../scripts/cache-folder.ts';
 import { moduleFolder, versionOf, type Family, type Tool } from './catalogue.ts';
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment };
 
 export type Location =
   | { readonly kind: 'given'; readonly path: string; readonly variable: string }
@@ -31,13 +31,6 @@ export function locate(tool: Tool, env: Environment): Location {
     kind: 'cached',
     path: join(cacheFolder(env), 'tools', `${tool.family.name}-${cacheKey(tool.family)}`, tool.name),
   };
-}
-
-export function cacheFolder(env: Environment): string {
-  const own = env['CSI_SIDECARS_CACHE'];
-  if (own !== undefined && own !== '') return own;
-  const xdg = env['XDG_CACHE_HOME'];
-  return join(xdg !== undefined && xdg !== '' ? xdg : join(homedir(), '.cache'), 'csi-sidecars');
 }
 
 /** Flags of `go build` besides the output. Part of the cache key. */

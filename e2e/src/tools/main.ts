@@ -16,6 +16,7 @@ const controlPlane: readonly ToolName[] = [
   'kube-scheduler',
   'kubectl',
   'csi-sanity',
+  'gcp-pd-driver',
 ];
 const paths = await ensureTools(asked.length > 0 ? asked.filter(isToolName) : controlPlane);
 for (const [name, path] of Object.entries(paths)) process.stdout.write(`${name} ${path}\n`);

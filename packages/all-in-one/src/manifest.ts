@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
+import { allFlags, allGates } from './all/command-line.ts';
 import { nodeProgram } from './node/flags.ts';
+
+/** The controllers that `--controllers` names. Their rules, leases and needs are those of their own programs. */
+export const combinedManifest: ProgramManifest<'csi-sidecars', 'combined'> = {
+  name: 'csi-sidecars',
+  kind: 'combined',
+  package: 'all-in-one',
+  commandLine: 'csi-sidecars',
+  flags: { syntax: 'mixed', flags: allFlags, gates: allGates },
+  rules: [],
+  lockName: undefined,
+  driverNeeds: [],
+};
 
 const { syntax, flags, gates } = nodeProgram;
 
+/** A command of the same binary. */
 export const allInOneManifest: ProgramManifest<'csi-sidecars', 'node'> = {
   name: 'csi-sidecars',
   kind: 'node',

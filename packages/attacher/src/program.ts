@@ -1,38 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-attacher as a program: the steps from the first argument to the exit code that only this program has. */
 import { type DriverInfo, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
-import { orExit, leadingWork, type ProgramDeps, runSidecar, type SidecarContext } from '@csi-sidecars/sidecar';
+import {
+  orExit,
+  type ProgramDeps,
+  runSidecarProgram,
+  type SidecarProgram,
+  type StartContext,
+} from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
 import { createAttacher } from './attacher.ts';
 import { type AttacherGate, attacherProgram, type AttacherValues } from './flags.ts';
 import { lockNameOf } from './names.ts';
 import { refusedFlags, toSettings } from './read-settings.ts';
 
-type Context = SidecarContext<AttacherValues, AttacherGate>;
+type Context = StartContext<AttacherValues, AttacherGate>;
 
 /** The deadline of the calls at start-up. It is fixed in upstream too: `--timeout` applies to attaching and detaching. */
 const startCallsMs = 1_000;
 
+export const attacherSidecar: SidecarProgram<AttacherValues, AttacherGate> = {
+  program: attacherProgram,
+  refused: refusedFlags,
+  driver: (values) => ({
+    probeTimeoutMs: values.timeout,
+    nameTimeoutMs: startCallsMs,
+    isMigrated: replacesPlugin,
+    maxLoggedResponseBytes: values['max-grpc-log-length'],
+  }),
+  prepare: async (context) => {
+    const driver = await readCapabilities(context);
+    const { values, gates } = context.started;
+    const settings = toSettings(values, { errorCodes: gates.MutableCSINodeAllocatableCount });
+    const { channel } = context;
+    return {
+      lockName: lockNameOf(driver.name),
+      assemble: (ports) => createAttacher({ ...ports, channel }, { driver, settings }),
+    };
+  },
+};
+
 export function runAttacher(deps: ProgramDeps): Promise<number> {
-  return runSidecar<AttacherValues, AttacherGate>(deps, attacherProgram, {
-    refused: refusedFlags,
-    driver: (values) => ({
-      probeTimeoutMs: values.timeout,
-      nameTimeoutMs: startCallsMs,
-      isMigrated: replacesPlugin,
-      maxLoggedResponseBytes: values['max-grpc-log-length'],
-    }),
-    prepare: async (context) => {
-      const driver = await readCapabilities(context);
-      const { values, gates } = context.started;
-      const settings = toSettings(values, { errorCodes: gates.MutableCSINodeAllocatableCount });
-      const { channel } = context;
-      return {
-        lockName: lockNameOf(driver.name),
-        run: leadingWork(context, (ports) => createAttacher({ ...ports, channel }, { driver, settings })),
-      };
-    },
-  });
+  return runSidecarProgram(deps, attacherSidecar);
 }
 
 /** Both calls share one deadline. A driver without a controller service gets no ControllerGetCapabilities. */

@@ -5,7 +5,7 @@ import type { AttacherSettings } from './settings.ts';
 
 /** The reason why this command line is refused; undefined if it is accepted. */
 export function refusedFlags(values: AttacherValues): string | undefined {
-  if (values['worker-threads'] === 0) return '--worker-threads must be at least 1';
+  if (values['worker-threads'] <= 0) return '--worker-threads must be at least 1';
   // Upstream starts with a timeout of 0, and then every call exceeds its deadline before it is sent.
   if (values.timeout <= 0) return '--timeout must be greater than 0';
   return undefined;

@@ -9,7 +9,7 @@ export type * from './gen/csi.ts';
 export type { DecodedRequestOf, Method, RequestOf, ResponseInputOf, ResponseOf } from './methods.ts';
 // For programs.
 export { connectCsi } from './channel/connect.ts';
-export type { ConnectCsiDeps, ConnectCsiOptions } from './channel/connect-through.ts';
+export type { ConnectCsiDeps, ConnectCsiOptions, CsiConnection } from './channel/connect-through.ts';
 export { ConnectError } from './channel/connection.ts';
 export type { LossPolicy } from './channel/connection.ts';
 export {

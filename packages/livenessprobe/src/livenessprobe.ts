@@ -20,6 +20,8 @@ export interface LivenessprobeDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly host: Pick<ProcessHost, 'openMetrics' | 'startedAtMs'>;
+  /** Where `/healthz` is served instead of on a server of its own, which is not opened then. */
+  readonly serve?: (route: HttpRoute) => void;
 }
 
 /** Resolves with the exit code when the signal aborts; rejects with an ExitError. */
@@ -54,10 +56,13 @@ export async function runLivenessprobe(
     await orExit(messages.metricsFailed, () => serve(place.address, metricsRoutes));
   }
   const health = healthCheck({ clock, log, connect }, { driverName, budgetMs: probeTimeoutMs });
-  const routes: readonly HttpRoute[] = [
-    { path: healthPath, methods: 'any', handler: health },
-    ...(place.kind === 'besideHealth' ? metricsRoutes : []),
-  ];
+  const healthRoute: HttpRoute = { path: healthPath, methods: 'any', handler: health };
+  if (deps.serve !== undefined) {
+    deps.serve(healthRoute);
+    await untilAborted(signal);
+    return exitCodes.success;
+  }
+  const routes: readonly HttpRoute[] = [healthRoute, ...(place.kind === 'besideHealth' ? metricsRoutes : [])];
   log.info(0, messages.listening, { address: healthAddress });
   try {
     await serve(healthAddress, routes);

@@ -10,7 +10,7 @@
  * Not here: retries. A failure ends the registrar, and kubelet starts it again.
  */
 import { connectIdentity, connectRegistration, getDriverName, serveRegistration } from '@csi-sidecars/csi';
-import { type Clock, type Logger, linkSignals } from '@csi-sidecars/runtime';
+import { type Clock, type HttpRoute, type Logger, linkSignals } from '@csi-sidecars/runtime';
 import { type DiagnosticsServer, profilingRoutes, startDiagnosticsServer } from '@csi-sidecars/runtime/internal';
 import { exitCodes, orExit } from '@csi-sidecars/sidecar';
 import { type HealthDeps, healthHandler } from './health.ts';
@@ -28,6 +28,8 @@ export interface RegistrarDeps {
   readonly argv: readonly string[];
   /** From now on an orderly stop has to remove the socket. */
   readonly onPublishing: () => void;
+  /** Where `/healthz` is served if the settings name no server. Default: nowhere. */
+  readonly serve?: (route: HttpRoute) => void;
 }
 
 const pluginType = 'CSIPlugin';
@@ -70,7 +72,8 @@ export async function runRegistrar(
     const connect: HealthDeps['connect'] = (address, gone) =>
       connectRegistration({ clock, log }, { address, signal: gone });
     const options = { path, driverName: name, timeoutMs: settings.timeoutMs };
-    http?.add({ path: '/healthz', methods: 'any', handler: healthHandler({ files, log, platform, connect }, options) });
+    const serve = http === undefined ? deps.serve : (route: HttpRoute) => http.add(route);
+    serve?.({ path: '/healthz', methods: 'any', handler: healthHandler({ files, log, platform, connect }, options) });
     const reason = await Promise.race([refused.promise, watching]);
     if (reason === undefined) return exitCodes.success;
     log.error(new Error(reason), messages.refused);

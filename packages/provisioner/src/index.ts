@@ -6,3 +6,5 @@ export { clusterRules } from './rbac.ts';
 export { referenceGrants } from './source/grants.ts';
 export type { ReferenceGrant } from './source/grants.ts';
 export type { ProvisionerSettings } from './settings.ts';
+export { provisionerProgram } from './flags.ts';
+export { provisionerSidecar } from './program.ts';

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-provisioner as a program: the parts between its arguments and its exit code that are its own. */
 import { type DriverInfo, getControllerCapabilities, getPluginCapabilities } from '@csi-sidecars/csi';
-import { createEventRecorder, type EventRecorder, type LeadingWork } from '@csi-sidecars/runtime';
+import { createEventRecorder, type EventRecorder } from '@csi-sidecars/runtime';
 import {
   ExitError,
   exitCodes,
   orExit,
-  leadingWork,
+  type PreparedController,
   type ProgramDeps,
-  runSidecar,
+  runSidecarProgram,
+  type SidecarProgram,
+  type StartContext,
   usesAttributesClasses,
-  type SidecarContext,
 } from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
@@ -20,30 +21,33 @@ import { refusedFlags, toSettings } from './read-settings.ts';
 import type { ProvisionerSettings } from './settings.ts';
 import { sweepsSnapshots } from './source-protection/sweeps-snapshots.ts';
 
-type Context = SidecarContext<ProvisionerValues, ProvisionerGate>;
+type Context = StartContext<ProvisionerValues, ProvisionerGate>;
+
+export const provisionerSidecar: SidecarProgram<ProvisionerValues, ProvisionerGate> = {
+  program: provisionerProgram,
+  // As upstream, whose fatal logger ends the process unless its library ends it first.
+  start: { gateExitCode: exitCodes.fatal },
+  httpExitCode: exitCodes.fatal,
+  clientExitCode: exitCodes.fatal,
+  refused: refusedFlags,
+  kubeconfig: (values, env) => env['KUBECONFIG'] || values.kubeconfig,
+  driver: ({ timeout }) => ({
+    probeTimeoutMs: timeout,
+    nameTimeoutMs: timeout,
+    nameExitCode: exitCodes.fatal,
+    isMigrated: replacesPlugin,
+  }),
+  prepare: async (context) => {
+    const refused = refusedDriverName(context.name);
+    if (refused !== undefined) throw new ExitError(exitCodes.fatal, refused, { reason: 'driver' });
+    const driver = await askDriver(context);
+    const settings = toSettings(context.started.values, await featuresOf(context, driver), identityOf(context));
+    return { lockName: lockNameOf(driver.name), assemble: provisioning(context, driver, settings) };
+  },
+};
 
 export function runProvisioner(deps: ProgramDeps): Promise<number> {
-  return runSidecar<ProvisionerValues, ProvisionerGate>(deps, provisionerProgram, {
-    // As upstream, whose fatal logger ends the process unless its library ends it first.
-    start: { gateExitCode: exitCodes.fatal },
-    httpExitCode: exitCodes.fatal,
-    clientExitCode: exitCodes.fatal,
-    refused: refusedFlags,
-    kubeconfig: (values, env) => env['KUBECONFIG'] || values.kubeconfig,
-    driver: ({ timeout }) => ({
-      probeTimeoutMs: timeout,
-      nameTimeoutMs: timeout,
-      nameExitCode: exitCodes.fatal,
-      isMigrated: replacesPlugin,
-    }),
-    prepare: async (context) => {
-      const refused = refusedDriverName(context.name);
-      if (refused !== undefined) throw new ExitError(exitCodes.fatal, refused);
-      const driver = await askDriver(context);
-      const settings = toSettings(context.started.values, await featuresOf(context, driver), identityOf(context));
-      return { lockName: lockNameOf(driver.name), run: provisioning(context, driver, settings) };
-    },
-  });
+  return runSidecarProgram(deps, provisionerSidecar);
 }
 
 /** A missing capability does not prevent the start; each attempt fails with an event that names it. */
@@ -79,9 +83,13 @@ function identityOf({ clock, random, name }: Context): string {
 /** Events wait a moment, so that on a busy API server the PersistentVolume is written first. */
 const eventDelayMs = 40;
 
-function provisioning(context: Context, driver: DriverInfo, settings: ProvisionerSettings): LeadingWork {
+function provisioning(
+  context: Context,
+  driver: DriverInfo,
+  settings: ProvisionerSettings,
+): PreparedController['assemble'] {
   const { channel, host, name } = context;
-  return leadingWork(context, (ports) => {
+  return (ports) => {
     const recorderOf = (component: string): EventRecorder =>
       createEventRecorder(ports, { component, delayMs: eventDelayMs });
     const events = recorderOf(`${name}_${host.hostName}_${ports.random.uuid()}`);
@@ -92,5 +100,5 @@ function provisioning(context: Context, driver: DriverInfo, settings: Provisione
       // Flush events before the lease is released.
       end: async () => void (await Promise.all([events.flush(), driverEvents.flush()])),
     };
-  });
+  };
 }

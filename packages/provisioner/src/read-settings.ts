@@ -10,7 +10,7 @@ const uidDigits = 32;
 export function refusedFlags(values: ProvisionerValues): string | undefined {
   if (values['enable-capacity']) return '--enable-capacity is not supported by this version';
   if (values['node-deployment']) return '--node-deployment is not supported by this version';
-  if (values['worker-threads'] === 0) return '--worker-threads must be at least 1';
+  if (values['worker-threads'] <= 0) return '--worker-threads must be at least 1';
   if (values.timeout <= 0) return '--timeout must be greater than 0';
   const length = values['volume-name-uuid-length'];
   if (length < -1 || length > uidDigits) {

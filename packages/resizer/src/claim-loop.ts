@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What expansion and modification assemble in the same way: claims are their subject, and each run ends with its turn and its events. */
-import type { Clock, EventRecorder, RecordedEvent } from '@csi-sidecars/runtime';
+import type { Clock, EventRecorder, Lister, RecordedEvent } from '@csi-sidecars/runtime';
 import { type Claim, type ClaimKey, claimKey } from './claim.ts';
 import type { ClaimMemory } from './claim-memory.ts';
 import type { OpenCalls } from './open-calls.ts';
@@ -21,20 +21,19 @@ interface ClaimSubject {
   readonly forget: (key: ClaimKey) => void;
 }
 
-export function claimSubject({ memory, ownWrites, openCalls }: Forgetting): ClaimSubject {
-  return {
-    watch: 'claims',
-    keyOf: claimKey,
-    forget: (key) => {
-      memory.delete(key);
-      ownWrites.forget(key);
-      openCalls.forget(key);
-    },
-  };
+export function claimSubject(context: Forgetting): ClaimSubject {
+  return { watch: 'claims', keyOf: claimKey, forget: (key) => forget(context, key) };
+}
+
+function forget({ memory, ownWrites, openCalls }: Forgetting, key: ClaimKey): void {
+  memory.delete(key);
+  ownWrites.forget(key);
+  openCalls.forget(key);
 }
 
 interface EndedClaimRun {
   readonly key: ClaimKey;
+  readonly caches: { readonly claims: Pick<Lister<Claim>, 'get'> };
   readonly concluded:
     | {
         readonly state: { readonly claim: Claim | undefined; readonly turn: 'unasked' | 'taken' | 'busy' };
@@ -44,11 +43,14 @@ interface EndedClaimRun {
 }
 
 export function endRun(
-  { turns, events }: { readonly turns: VolumeTurns; readonly events: EventRecorder },
+  context: Forgetting & { readonly turns: VolumeTurns; readonly events: EventRecorder },
   turn: Turn,
-  { key, concluded }: EndedClaimRun,
+  { key, caches, concluded }: EndedClaimRun,
 ): void {
+  const { turns, events } = context;
   turns.end(turn, key, concluded?.state.turn === 'busy');
+  // A claim that went during the run was forgotten before the run remembered its last call and write.
+  if (caches.claims.get(key) === undefined) forget(context, key);
   const claim = concluded?.state.claim;
   if (claim !== undefined) for (const event of concluded?.conclusion.events ?? []) events.record(claim, event);
 }

@@ -37,10 +37,13 @@ export function conditionsPatch(claim: Claim, { set, remove }: ConditionChange):
   const existing = conditionsOf(claim).map(({ type }) => type);
   const kept = existing.filter((type) => !remove.includes(type as ConditionType));
   const added = set.map(({ type }) => type).filter((type) => !existing.includes(type));
+  const order: readonly string[] = [...kept, ...added];
+  // The API server refuses a patch whose entries have another order than the order that it names.
+  const entries = set.toSorted((left, right) => order.indexOf(left.type) - order.indexOf(right.type));
   return {
-    '$setElementOrder/conditions': [...kept, ...added].map((type) => ({ type })),
+    '$setElementOrder/conditions': order.map((type) => ({ type })),
     conditions: [
-      ...set.map(({ type, message, reason, lastProbeTime, lastTransitionTime }) => ({
+      ...entries.map(({ type, message, reason, lastProbeTime, lastTransitionTime }) => ({
         type,
         status: 'True',
         message: message ?? null,

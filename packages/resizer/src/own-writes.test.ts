@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { aClaim } from '../testing/builders.ts';
 import { type Claim, claimKey } from './claim.ts';
+import { annotations } from './names.ts';
 import { createOwnWrites, type OwnWrites } from './own-writes.ts';
 
 const key = claimKey(aClaim());
@@ -35,6 +36,20 @@ it('P4: given an own write and a change of the user in one, as after a relist, t
   expect(isForeign(own, version('4', '1Gi'), version('6'))).toBe(true);
 });
 
+it('[resizer#88] given an own write, when a resync offers its claim, then that is foreign', async () => {
+  const own = createOwnWrites();
+  await write(own, '6');
+  expect(isForeign(own, version('6'), version('6'))).toBe(true);
+});
+
+it('[resizer#127] given an own write and a storage-resizer annotation in one, as after a relist, then it is foreign', async () => {
+  const own = createOwnWrites();
+  await write(own, '6');
+  const named = { annotations: { [annotations.storageResizer]: 'ebs.csi.aws.com' } };
+  const current = version('6');
+  expect(isForeign(own, version('4'), { ...current, metadata: { ...current.metadata, ...named } })).toBe(true);
+});
+
 it('P4: given changes during writes that overlap, then they are judged when the last one has ended', async () => {
   const own = createOwnWrites();
   const answers = [Promise.withResolvers<Claim>(), Promise.withResolvers<Claim>()] as const;
@@ -66,6 +81,7 @@ it('given a write that fails, then it rejects, and the changes that waited are j
 it('given a claim that is gone, then nothing of it is known', async () => {
   const own = createOwnWrites();
   await write(own, '5');
+  expect(own.hasWritten(key)).toBe(true);
   own.forget(key);
-  expect(isForeign(own, version('4'), version('5'))).toBe(true);
+  expect([isForeign(own, version('4'), version('5')), own.hasWritten(key)]).toEqual([true, false]);
 });

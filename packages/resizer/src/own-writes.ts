@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The versions of claims that this process wrote. A watch brings every own write back as a change; taken for a change of somebody
+ * The versions of claims that one loop wrote. A watch brings every own write back as a change; taken for a change of somebody
  * else it would start the next attempt at once and so undo the backoff. The watch may be faster than the answer to the write, so
  * changes that come during a write are judged when it has ended.
+ *
+ * Each loop has its own: a write of the other loop changes nothing that this one reads, and after a relist it may hide a change of
+ * kubelet or of a user that does matter.
  */
-import { type Change, stringifyJson, type WakeSource } from '@csi-sidecars/runtime';
-import { type Claim, type ClaimKey, claimKey } from './claim.ts';
+import { type Change, isResync, stringifyJson, type WakeSource } from '@csi-sidecars/runtime';
+import { annotationOf, type Claim, type ClaimKey, claimKey } from './claim.ts';
+import { annotations } from './names.ts';
 
 export interface OwnWrites {
   /** Performs a write to a claim. Rejects as the write does. */
   record(key: ClaimKey, write: () => Promise<Claim>): Promise<Claim>;
   /** Calls `onForeign` unless the change is an own write and nothing else. */
   judge(change: Change<Claim>, onForeign: () => void): void;
+  /** The loop has written this claim, so that its cache is not behind what an earlier process left. */
+  hasWritten(key: ClaimKey): boolean;
   forget(key: ClaimKey): void;
 }
 
-/** A run writes a claim twice at most, and both loops may have written before a slow watch brings the first of it. */
+/** A run writes a claim twice at most, and several runs may have ended before a slow watch brings the first of it. */
 const keptVersions = 8;
 
 interface PendingWrites {
@@ -28,11 +34,12 @@ export function createOwnWrites(): OwnWrites {
   const versions = new Map<ClaimKey, readonly string[]>();
   const writes = new Map<ClaimKey, PendingWrites>();
 
-  /** After a relist one change may hold the writes of others as well. */
-  const isOwn = ({ previous, current }: Change<Claim>): boolean => {
-    if (previous === undefined || current === undefined) return false;
+  /** After a relist one change may hold the writes of others as well. A resync is no write at all. */
+  const isOwn = (change: Change<Claim>): boolean => {
+    const { previous, current } = change;
+    if (previous === undefined || current === undefined || isResync(change)) return false;
     const isWritten = versions.get(claimKey(current))?.includes(current.metadata?.resourceVersion ?? '');
-    return isWritten === true && whatUsersWrite(previous) === whatUsersWrite(current);
+    return isWritten === true && whatOthersWrite(previous) === whatOthersWrite(current);
   };
   const judgeNow = (change: Change<Claim>, onForeign: () => void): void => {
     if (!isOwn(change)) onForeign();
@@ -62,6 +69,7 @@ export function createOwnWrites(): OwnWrites {
       if (pending === undefined) judgeNow(change, onForeign);
       else pending.judgements.push(() => judgeNow(change, onForeign));
     },
+    hasWritten: (key) => versions.has(key),
     forget: (key) => void versions.delete(key),
   };
 }
@@ -87,6 +95,8 @@ export function wakeOnForeignChanges(ownWrites: OwnWrites, matters: (change: Cha
   };
 }
 
-function whatUsersWrite({ metadata, spec }: Claim): string {
-  return stringifyJson([metadata?.uid, metadata?.deletionTimestamp, spec]);
+function whatOthersWrite(claim: Claim): string {
+  const { metadata, spec } = claim;
+  const resizer = annotationOf(claim, annotations.storageResizer);
+  return stringifyJson([metadata?.uid, metadata?.deletionTimestamp, resizer, spec]);
 }

@@ -193,8 +193,8 @@ describe('the API of VolumeAttributesClasses', () => {
   const answering = (answer: () => unknown) => (deps: ProgramDeps) => {
     const { host } = deps;
     const connectApi: typeof host.connectApi = async (options) => {
-      const { client, close } = await host.connectApi(options);
-      return { client: { ...client, raw: async () => answer() }, close };
+      const api = await host.connectApi(options);
+      return { ...api, client: { ...api.client, raw: async () => answer() } };
     };
     return runResizer({ ...deps, host: { ...host, connectApi } });
   };

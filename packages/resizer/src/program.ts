@@ -6,11 +6,11 @@ import {
   ExitError,
   exitCodes,
   orExit,
-  leadingWork,
   type ProgramDeps,
-  runSidecar,
+  runSidecarProgram,
+  type SidecarProgram,
+  type StartContext,
   usesAttributesClasses,
-  type SidecarContext,
 } from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
 import { canModify, type Expansion, type ResizerDriver } from './driver.ts';
@@ -20,34 +20,37 @@ import { refusedFlags, type Timeouts, timeoutsOf, toSettings } from './read-sett
 import { createResizer } from './resizer.ts';
 import type { ResizerSettings } from './settings.ts';
 
-type Context = SidecarContext<ResizerValues, ResizerGate>;
+type Context = StartContext<ResizerValues, ResizerGate>;
+
+export const resizerSidecar: SidecarProgram<ResizerValues, ResizerGate> = {
+  program: resizerProgram,
+  refused: refusedFlags,
+  requestMetrics: true,
+  driver: ({ timeout }) => ({ probeTimeoutMs: timeout, nameTimeoutMs: timeout, isMigrated: replacesPlugin }),
+  prepare: async (context) => {
+    const { values, given } = context.started;
+    const features = await featuresOf(context);
+    const timeouts = timeoutsOf(values, given);
+    const driver = await askDriver(context, timeouts);
+    const settings = toSettings(values, timeouts, features);
+    const { channel, name } = context;
+    return {
+      lockName: lockNameOf(name),
+      assemble: (ports) => {
+        const events = createEventRecorder(ports, { component: `external-resizer ${name}` });
+        const resizer = createResizer({ ...ports, channel, events }, { driver, settings });
+        return {
+          run: (signal) => resizer.run(signal),
+          // Events of the work under the lease are written before the lease is released.
+          end: () => events.flush(),
+        };
+      },
+    };
+  },
+};
 
 export function runResizer(deps: ProgramDeps): Promise<number> {
-  return runSidecar<ResizerValues, ResizerGate>(deps, resizerProgram, {
-    refused: refusedFlags,
-    requestMetrics: true,
-    driver: ({ timeout }) => ({ probeTimeoutMs: timeout, nameTimeoutMs: timeout, isMigrated: replacesPlugin }),
-    prepare: async (context) => {
-      const { values, given } = context.started;
-      const features = await featuresOf(context);
-      const timeouts = timeoutsOf(values, given);
-      const driver = await askDriver(context, timeouts);
-      const settings = toSettings(values, timeouts, features);
-      const { channel, name } = context;
-      return {
-        lockName: lockNameOf(name),
-        run: leadingWork(context, (ports) => {
-          const events = createEventRecorder(ports, { component: `external-resizer ${name}` });
-          const resizer = createResizer({ ...ports, channel, events }, { driver, settings });
-          return {
-            run: (signal) => resizer.run(signal),
-            // Events of the work under the lease are written before the lease is released.
-            end: () => events.flush(),
-          };
-        }),
-      };
-    },
-  });
+  return runSidecarProgram(deps, resizerSidecar);
 }
 
 async function featuresOf(context: Context): Promise<ResizerSettings['features']> {
@@ -67,7 +70,7 @@ async function askDriver(context: Context, timeouts: Timeouts): Promise<ResizerD
     getPluginCapabilities(channel, expand),
   );
   if (!pluginCapabilities.has('CONTROLLER_SERVICE')) {
-    throw new ExitError(exitCodes.failure, 'CSI driver does not support controller service');
+    throw new ExitError(exitCodes.failure, 'CSI driver does not support controller service', { reason: 'driver' });
   }
   const controllerCapabilities = await orExit('Failed to get the capabilities of the CSI controller', () =>
     getControllerCapabilities(channel, expand),
@@ -81,7 +84,7 @@ async function askDriver(context: Context, timeouts: Timeouts): Promise<ResizerD
   );
   const driver: ResizerDriver = { name, pluginCapabilities, controllerCapabilities, expansion };
   if (expansion === 'none' && !canModify(driver)) {
-    throw new ExitError(exitCodes.fatal, 'CSI driver does not support resize nor modify');
+    throw new ExitError(exitCodes.fatal, 'CSI driver does not support resize nor modify', { reason: 'driver' });
   }
   return driver;
 }

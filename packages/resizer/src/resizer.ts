@@ -7,6 +7,7 @@ import {
   createController,
   type EventRecorder,
   type Loop,
+  runTogether,
 } from '@csi-sidecars/runtime';
 import { createClaimMemory } from './claim-memory.ts';
 import { canModify, type ResizerDriver } from './driver.ts';
@@ -32,7 +33,13 @@ export interface ResizerOptions {
 /** Each loop waits for its own caches only: without the right to list pods, say, modifications go on. */
 export function createResizer({ channel, events, ...ports }: ResizerDeps, options: ResizerOptions): Controller {
   const controllers = loopsOf({ ...ports, channel, events }, options).map((loop) => createController(ports, [loop]));
-  return { run: async (signal) => void (await Promise.all(controllers.map((controller) => controller.run(signal)))) };
+  return {
+    run: (signal) =>
+      runTogether(
+        controllers.map((controller) => (stop) => controller.run(stop)),
+        signal,
+      ),
+  };
 }
 
 function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): readonly Loop[] {
@@ -45,16 +52,15 @@ function loopsOf(deps: ResizerDeps, { driver, settings }: ResizerOptions): reado
     settings,
     events,
     turns,
-    ownWrites: createOwnWrites(),
     openCalls: createOpenCalls(deps),
   };
   const loops: Loop[] = [];
   if (driver.expansion !== 'none') {
-    loops.push(expandLoop({ ...shared, memory: createClaimMemory() }, watched, clock));
+    loops.push(expandLoop({ ...shared, memory: createClaimMemory(), ownWrites: createOwnWrites() }, watched, clock));
   }
   if (canModify(driver) && settings.features.volumeAttributesClass) {
     const classes = { ...watched, classes: watchedClasses() };
-    loops.push(modifyLoop({ ...shared, memory: createClaimMemory() }, classes, clock));
+    loops.push(modifyLoop({ ...shared, memory: createClaimMemory(), ownWrites: createOwnWrites() }, classes, clock));
   }
   return loops;
 }

@@ -4,6 +4,7 @@ import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { aClaim, aClass, aVolume } from '../testing/builders.ts';
 import { aResizer, type Fixture, type FixtureOptions, gib } from '../testing/resizer-fixture.ts';
+import { annotations } from './names.ts';
 
 const claim = aClaim({ wantedClass: 'gold' });
 const methods = ['ControllerExpandVolume', 'ControllerModifyVolume'] as const;
@@ -102,6 +103,34 @@ it('given a claim that is gone and comes back with its name, then nothing of it 
   r.server.seed({ ...claim, status: r.claim()?.status ?? claim.status ?? {} });
   await r.settle();
   expect(isDone(r)).toBe(true);
+  await r.stop();
+});
+
+it('[resizer#105] given a relist that brings what kubelet wrote and a write of the modification in one, then the expansion looks at the claim', async () => {
+  const pending = aClaim({ wantedClass: 'gold', alloc: '2Gi', rstatus: 'NodeResizePending' });
+  const recorded = { [annotations.preResizeCapacity]: '1Gi' };
+  const r = await aResizer({ seed: [aVolume({ cap: '2Gi', annotations: recorded }), aClass()] });
+  r.failCalls('Aborted', { method: methods[1] });
+  r.server.seed(pending);
+  await r.settle();
+  let isDown = true;
+  r.faults.push({
+    when: ({ verb, resource }) => isDown && resource === 'persistentvolumeclaims' && ['watch', 'list'].includes(verb),
+    fault: { kind: 'break', point: 'before', failure: 'refused' },
+    times: 999,
+  });
+  r.server.endWatches('broken');
+  await r.settle();
+  r.changeClaim(({ status, ...it }) => {
+    const { allocatedResourceStatuses: _statuses, ...rest } = status ?? {};
+    return { ...it, status: { ...rest, capacity: { storage: '2Gi' } } };
+  });
+  await r.clock.advance(1_150);
+  expect([isDone(r), r.volume()?.metadata?.annotations]).toEqual([true, recorded]);
+  isDown = false;
+  r.server.compact();
+  await r.clock.advance(120_000);
+  expect(r.volume()?.metadata?.annotations).toBeUndefined();
   await r.stop();
 });
 

@@ -37,7 +37,10 @@ export async function patchClaim(deps: WriteClaimDeps, claim: Claim, patch: Clai
   return write(deps, claim, { uid: claim.metadata?.uid, ...patch });
 }
 
-/** `conflict`: the claim had changed; it was read again, and `claim` is what it is now. */
+/**
+ * `conflict`: the claim had changed; it was read again, and `claim` is what it is now. A 409 for a claim that has not changed is a failure
+ * like any other: an admission webhook may answer so each time, and a new look at the same claim would only bring the same answer.
+ */
 export async function patchGuardedClaim(
   deps: WriteClaimDeps,
   claim: Claim,
@@ -52,7 +55,8 @@ export async function patchGuardedClaim(
     fresh = await client.get(persistentVolumeClaims, refOf(claim), { signal });
     claims.remember(fresh);
   });
-  return read === 'done' ? { written: 'conflict', claim: fresh } : result;
+  const hasChanged = read === 'done' && fresh.metadata?.resourceVersion !== resourceVersion;
+  return hasChanged ? { written: 'conflict', claim: fresh } : result;
 }
 
 interface Body extends ClaimPatch {

@@ -71,6 +71,8 @@ export interface Fixture extends RunningController {
   ): void;
   /** The sizes of all ControllerExpandVolume calls, in bytes. */
   sizes(): readonly string[];
+  /** Somebody writes the claim just before the next request to its status arrives, so that a guarded one gets a conflict. */
+  overtake(name?: string): void;
   /** The next so many requests of this kind, e.g. `patch persistentvolumeclaims/status`, meet this. */
   fault(what: string, fault: Fault, times?: number): void;
 }
@@ -146,6 +148,17 @@ function toFixture(running: RunningController, events: readonly string[]): Fixtu
         .requests('ControllerExpandVolume')
         .map((request) => (request['capacity_range'] as { readonly required_bytes: string }).required_bytes),
     changeVolume: (change, name = 'pv1') => void server.objects.change(persistentVolumes, { name }, change),
+    overtake: (name) => {
+      let isDue = true;
+      const when: FaultRule['when'] = ({ verb, subresource }) => {
+        if (!isDue || verb !== 'patch' || subresource !== 'status') return false;
+        isDue = false;
+        const labels = { overtaken: 'yes' };
+        changeClaim((claim) => ({ ...claim, metadata: { ...claim.metadata, labels } }), name);
+        return false;
+      };
+      running.faults.push({ when, fault: conflict });
+    },
     fault: (what, fault, times) => void running.faults.push(faultOn(what, fault, times)),
   };
 }

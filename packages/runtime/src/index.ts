@@ -33,6 +33,7 @@ export { definePeriodicLoop } from './loop/periodic-loop.ts';
 export type { Pass, PeriodicSpec } from './loop/periodic-loop.ts';
 export type { Controller, LoopSettings } from './controller/controller.ts';
 export type { ControllerPorts } from './controller/controller-ports.ts';
+export { runTogether } from './controller/run-together.ts';
 export { done, dropped, postpone, requeueAfter, retry, retryWithin } from './controller/reconcile.ts';
 export type { Outcome } from './controller/reconcile.ts';
 export { bucket, defaultControllerLimiter, itemExponential, maxOf, retryLimiter } from './workqueue/rate-limiters.ts';

@@ -5,10 +5,11 @@
  */
 // A process and its parts.
 export { connectApi } from './program/connect-api.ts';
-export type { ApiConnection } from './program/connect-api.ts';
+export type { ApiConnection, ClientLimits } from './program/connect-api.ts';
 export { serveDiagnostics } from './program/serve-diagnostics.ts';
 export { runUnderLease } from './program/under-lease.ts';
-export { withCaches } from './program/with-caches.ts';
+export { watchesOf } from './program/watches-of.ts';
+export { listStreaming, withCaches } from './program/with-caches.ts';
 export type { LeadingController } from './program/with-caches.ts';
 export { keepHeapSmall } from './process/heap.ts';
 export { keepAlive } from './process/keep-alive.ts';
@@ -50,6 +51,9 @@ export { openGate } from './controller/start-gate.ts';
 export type { StartGate } from './controller/start-gate.ts';
 export { createInformer } from './informer/create-informer.ts';
 export type { Handler } from './informer/informer.ts';
+export { createInformerHub } from './informer/shared/hub.ts';
+export type { InformerHub } from './informer/shared/hub.ts';
+export { keepersOf, unionOf } from './informer/shared/union.ts';
 export { createWorkQueue } from './workqueue/create-work-queue.ts';
 export { createWorkQueueMetrics } from './workqueue/queue-metrics.ts';
 export type { WorkQueue } from './workqueue/workqueue.ts';

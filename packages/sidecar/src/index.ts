@@ -45,10 +45,15 @@ export { invalidLogging } from './logging/validate.ts';
 // Processes.
 export { usesAttributesClasses } from './process/attributes-class-gate.ts';
 export { ExitError, exitCodes, orExit } from './process/exit.ts';
+export { leaseOf } from './process/election.ts';
+export type { ElectionOptions, ElectionValues } from './process/election.ts';
+export type { ExitReason } from './process/exit.ts';
 export { connectDriver } from './process/driver.ts';
 export type { Driver, DriverDeps, DriverOptions } from './process/driver.ts';
 export { runMain } from './process/run-main.ts';
 export { leadingWork } from './process/leading-work.ts';
+export { runSidecarProgram } from './process/sidecar-program.ts';
+export type { PreparedController, SidecarProgram, StartContext } from './process/sidecar-program.ts';
 export { runSmall } from './process/run-small.ts';
 export type { ProcessDeps } from './process/run-in-process.ts';
 export { runControllerProgram } from './process/run-controller-program.ts';

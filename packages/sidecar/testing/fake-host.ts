@@ -84,6 +84,11 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       const deps = { transport: server.transport, clock, logger: log, metrics: requestMetrics };
       return {
         client: createApiClient(deps, { qps, burst, userAgent: program }),
+        clientWith: ({ logger, component, counted, ...limits }) =>
+          createApiClient(
+            { ...deps, logger, metrics: counted ? requestMetrics : undefined },
+            { ...limits, userAgent: `${program}/${component}` },
+          ),
         close: async () => {
           connections -= 1;
         },

@@ -209,9 +209,9 @@ const runWithLists = (failure: Error): Promise<DrivenProgram> =>
     (deps) => {
       const { host } = deps;
       const connectApi: typeof host.connectApi = async (options) => {
-        const { client, close } = await host.connectApi(options);
-        const list: typeof client.list = () => Promise.reject(failure);
-        return { client: { ...client, list }, close };
+        const api = await host.connectApi(options);
+        const list: typeof api.client.list = () => Promise.reject(failure);
+        return { ...api, client: { ...api.client, list } };
       };
       return runSnapshotter({ ...deps, host: { ...host, connectApi } });
     },

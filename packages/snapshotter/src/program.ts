@@ -6,10 +6,10 @@ import {
   ExitError,
   exitCodes,
   orExit,
-  leadingWork,
   type ProgramDeps,
-  runSidecar,
-  type SidecarContext,
+  runSidecarProgram,
+  type SidecarProgram,
+  type StartContext,
 } from '@csi-sidecars/sidecar';
 import { volumeGroupSnapshotClasses, volumeGroupSnapshotContents } from '@csi-sidecars/volume';
 import { type SnapshotterGate, snapshotterProgram, type SnapshotterValues } from './flags.ts';
@@ -17,49 +17,53 @@ import { lockNameOf } from './names.ts';
 import { refusedFlags, refusedGroupFlags, toSettings } from './read-settings.ts';
 import { createSnapshotter } from './snapshotter.ts';
 
-type Context = SidecarContext<SnapshotterValues, SnapshotterGate>;
+type Context = StartContext<SnapshotterValues, SnapshotterGate>;
+
+export const snapshotterSidecar: SidecarProgram<SnapshotterValues, SnapshotterGate> = {
+  program: snapshotterProgram,
+  // As upstream, whose fatal logger ends the process.
+  start: { gateExitCode: exitCodes.fatal },
+  httpExitCode: exitCodes.fatal,
+  refused: refusedFlags,
+  driver: (values, env) => {
+    // Before the driver is waited for.
+    nodeNameOf(values, env);
+    return { probeTimeoutMs: values.timeout, nameTimeoutMs: values.timeout, order: 'nameFirst' };
+  },
+  prepare: async (context) => {
+    const { name, channel, started, host } = context;
+    const driver = await askDriver(context);
+    const groupSnapshots = started.gates.CSIVolumeGroupSnapshot && (await hasGroupSnapshots(context));
+    if (groupSnapshots) await prepareGroups(context);
+    const nodeName = nodeNameOf(started.values, host.env);
+    const settings = toSettings(started.values, { nodeName, groupSnapshots });
+    return {
+      lockName: lockNameOf(name),
+      assemble: (ports) => {
+        const events = createEventRecorder(ports, { component: `csi-snapshotter ${name}` });
+        const snapshotter = createSnapshotter({ ...ports, channel, events }, { driver, settings });
+        return {
+          run: (signal) => snapshotter.run(signal),
+          // Events of the work under the lease are written before the lease is released.
+          end: () => events.flush(),
+        };
+      },
+    };
+  },
+};
 
 export function runSnapshotter(deps: ProgramDeps): Promise<number> {
-  const { env } = deps.host;
-  return runSidecar<SnapshotterValues, SnapshotterGate>(deps, snapshotterProgram, {
-    // As upstream, whose fatal logger ends the process.
-    start: { gateExitCode: exitCodes.fatal },
-    httpExitCode: exitCodes.fatal,
-    refused: refusedFlags,
-    driver: (values) => {
-      // Before the driver is waited for.
-      nodeNameOf(values, env);
-      return { probeTimeoutMs: values.timeout, nameTimeoutMs: values.timeout, order: 'nameFirst' };
-    },
-    prepare: async (context) => {
-      const { name, channel, started } = context;
-      const driver = await askDriver(context);
-      const groupSnapshots = started.gates.CSIVolumeGroupSnapshot && (await hasGroupSnapshots(context));
-      if (groupSnapshots) await prepareGroups(context);
-      const nodeName = nodeNameOf(started.values, env);
-      const settings = toSettings(started.values, { nodeName, groupSnapshots });
-      return {
-        lockName: lockNameOf(name),
-        run: leadingWork(context, (ports) => {
-          const events = createEventRecorder(ports, { component: `csi-snapshotter ${name}` });
-          const snapshotter = createSnapshotter({ ...ports, channel, events }, { driver, settings });
-          return {
-            run: (signal) => snapshotter.run(signal),
-            // Events of the work under the lease are written before the lease is released.
-            end: () => events.flush(),
-          };
-        }),
-      };
-    },
-  });
+  return runSidecarProgram(deps, snapshotterSidecar);
 }
 
 /** Undefined without `--node-deployment`. */
 function nodeNameOf(values: SnapshotterValues, env: Readonly<Record<string, string | undefined>>): string | undefined {
   if (!values['node-deployment']) return undefined;
   const name = env['NODE_NAME'] ?? '';
-  if (name === '')
-    throw new ExitError(exitCodes.fatal, 'The NODE_NAME environment variable must be set when using --node-deployment');
+  if (name === '') {
+    const message = 'The NODE_NAME environment variable must be set when using --node-deployment';
+    throw new ExitError(exitCodes.fatal, message, { reason: 'commandLine' });
+  }
   return name;
 }
 
@@ -68,7 +72,8 @@ async function askDriver({ name, channel, started, signal }: Context): Promise<D
     getControllerCapabilities(channel, { timeoutMs: started.values.timeout, signal }),
   );
   if (!controllerCapabilities.has('CREATE_DELETE_SNAPSHOT')) {
-    throw new ExitError(exitCodes.failure, `CSI driver ${name} does not support ControllerCreateSnapshot`);
+    const message = `CSI driver ${name} does not support ControllerCreateSnapshot`;
+    throw new ExitError(exitCodes.failure, message, { reason: 'driver' });
   }
   return { name, pluginCapabilities: new Set(), controllerCapabilities };
 }
@@ -99,7 +104,7 @@ async function hasGroupSnapshots({ client, started, log, signal }: Context): Pro
 async function prepareGroups({ name, channel, started, log, signal }: Context): Promise<void> {
   const { values } = started;
   const refused = refusedGroupFlags(values);
-  if (refused !== undefined) throw new ExitError(exitCodes.failure, refused);
+  if (refused !== undefined) throw new ExitError(exitCodes.failure, refused, { reason: 'commandLine' });
   try {
     const groupCapabilities = await getGroupControllerCapabilities(channel, { timeoutMs: values.timeout, signal });
     if (groupCapabilities.has('CREATE_DELETE_GET_VOLUME_GROUP_SNAPSHOT')) return;

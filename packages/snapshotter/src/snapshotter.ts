@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** csi-snapshotter as a list of loops over shared caches. Knows no process, no flags, no socket. */
 import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
-import { type Controller, type ControllerPorts, createController, type EventRecorder } from '@csi-sidecars/runtime';
+import {
+  type Controller,
+  type ControllerPorts,
+  createController,
+  type EventRecorder,
+  runTogether,
+} from '@csi-sidecars/runtime';
 import { snapshotKind } from './content/kind.ts';
 import { snapshotLoop } from './content/loop.ts';
 import { groupSnapshotKind } from './group-content/kind.ts';
@@ -31,5 +37,11 @@ export function createSnapshotter(
   const loops = [snapshotLoop(context, watchesOf(snapshotKind, watched))];
   if (settings.groupSnapshots) loops.push(groupSnapshotLoop(context, watchesOf(groupSnapshotKind, watched)));
   const controllers = loops.map((loop) => createController(ports, [loop]));
-  return { run: async (signal) => void (await Promise.all(controllers.map((controller) => controller.run(signal)))) };
+  return {
+    run: (signal) =>
+      runTogether(
+        controllers.map((controller) => (stop) => controller.run(stop)),
+        signal,
+      ),
+  };
 }

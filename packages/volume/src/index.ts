@@ -11,6 +11,7 @@ export {
   replacesPlugin,
   toCsiVolume,
   toInlineCsiVolume,
+  translateInTree,
 } from './in-tree/translate.ts';
 export type { CsiVolume } from './in-tree/translate.ts';
 export type { CsiSource } from './in-tree/provider.ts';

@@ -38,7 +38,7 @@ export function checkNoKubelet(programs: ReadonlyMap<number, string>): void {
 export function checkConsent(env: Environment): void {
   if (mayChangeSystem(env)) return;
   throw new Refusal(
-    'control plane "node" changes this machine while it runs (a kubelet as root: Debian packages, mounts, loop devices, cgroups). ' +
+    'a real kubelet changes this machine while it runs (as root: Debian packages, mounts, loop devices, cgroups, folders). ' +
       `It does so in CI (CI=true) or with ${consentFlag}`,
   );
 }

@@ -15,6 +15,7 @@ import type { ToolName } from '../../tools/catalogue.ts';
 import { ensureTools } from '../../tools/ensure-tools.ts';
 import type { Environment } from '../../tools/locate.ts';
 import { eventually } from '../../eventually.ts';
+import { forgetNodeBinaries } from '../../nodes/page-cache.ts';
 import type { ControlPlane, RealNode } from '../control-plane.ts';
 import { createComponent, type LocalComponent } from '../local/component.ts';
 import { loadArgs, type ComponentPlan } from '../local/components.ts';
@@ -89,12 +90,13 @@ export async function startNode({ clock, folder, env }: NodeOptions): Promise<Co
     pathOf: (path) => mounts.pathOf(path),
     volumeMounts: () => mounts.mounts().filter((path) => /kubernetes\.io[~/]csi/.test(path)),
     processesOf: (containerId) => cgroups.processesOf(containerId.replace('containerd://', '')),
+    forgetImages: () => forgetNodeBinaries(join(work, 'containerd')),
   };
   const running = opening.move();
   return {
     ...local,
     name: 'node',
-    has: new Set([...local.has, 'kubelet' as const]),
+    has: new Set([...local.has, 'kubelet' as const, 'node-control' as const]),
     node,
     logFiles: [...local.logFiles, containerd.logFile, kubelet.logFile],
     components: new Map([...local.components, ['containerd', containerd], ['kubelet', kubelet]]),

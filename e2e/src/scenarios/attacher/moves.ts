@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A-06, A-07, A-09, A-10: volumes that move, nodes that are lost, and storage that detaches a volume by itself. */
+/** A-06 to A-10: volumes that move, nodes that are lost, and storage that detaches a volume by itself. */
 import assert from 'node:assert/strict';
 import { csiNodes, nodes as nodeResource } from '@csi-sidecars/runtime';
 import { publishCalls, unpublishCalls } from '../../driver/calls.ts';
@@ -29,6 +29,7 @@ import {
 } from './steps.ts';
 
 const mebibytes = 4;
+const minuteMs = 60_000;
 
 interface WrittenOnOne extends ReadyNodes {
   readonly written: Written;
@@ -93,6 +94,44 @@ export const moves: readonly Scenario[] = [
       await ctx.api.patch({ resource: nodeResource, ref: { name: one.name } }, { type: 'strategic', body });
 
       await untilRunning(ctx, 'after', 90_000);
+      assert.equal(await checksumOf(mountedAt(two), written.file), written.sha256);
+      assert.equal(await findAttachment(ctx, lost.metadata?.name ?? ''), undefined);
+      await assertOneAfterTheOther(driver, { from: one.name, to: two.name });
+      assert.deepEqual(
+        (await attachmentsOf(ctx)).map(({ spec }) => spec.nodeName),
+        [two.name],
+      );
+      one.thaw();
+      await endPod(ctx, 'after');
+    },
+  },
+  {
+    id: 'A-08',
+    title:
+      'a node is lost and nothing says so: its volume stays attached for about six minutes, then another node has it, with its data',
+    // The simulated control plane does not notice that a node is silent.
+    needs: ['time', 'controller-manager', 'scheduler', 'driver-journal', 'driver-settings'],
+    run: async (ctx) => {
+      const { clock } = ctx.testRun;
+      const { driver, one, two, written } = await writeOnOneOfTwo(ctx);
+      const lost = await untilAttachmentOn(ctx, one);
+
+      one.freeze();
+      ctx.cleanUp.defer(() => one.thaw());
+      const lostMs = clock.monotonicMs();
+      await deletePod(ctx, 'before');
+      await createPod(ctx, { name: 'after', node: two });
+      await ctx.consistently({
+        forMs: 5.5 * minuteMs,
+        check: async () => {
+          await clock.sleep(2_000, ctx.signal);
+          assert.deepEqual(await unpublishCalls(driver), []);
+          assert.ok((await publishCalls(driver)).every(({ request }) => request.node_id === nodeIdOf(one.name)));
+        },
+      });
+
+      await untilRunning(ctx, 'after', 4 * minuteMs);
+      ctx.note(`${Math.round((clock.monotonicMs() - lostMs) / 1000)} s until the pod ran on the other node`);
       assert.equal(await checksumOf(mountedAt(two), written.file), written.sha256);
       assert.equal(await findAttachment(ctx, lost.metadata?.name ?? ''), undefined);
       await assertOneAfterTheOther(driver, { from: one.name, to: two.name });

@@ -26,6 +26,8 @@ export interface ReplicaOptions {
   /** Default: csi-provisioner. */
   readonly program?: ControllerName;
   readonly args?: readonly string[];
+  /** Arguments of one replica, in addition. */
+  readonly argsOf?: (name: string) => readonly string[];
   /** Addresses of the API server by replica, in place of the control plane's own. */
   readonly servers?: Readonly<Record<string, string>>;
   /** The implementation by replica, instead of the one under test. */
@@ -46,6 +48,7 @@ export async function startReplica(
     name,
     program = 'csi-provisioner',
     args = [],
+    argsOf = () => [],
     servers = {},
     implementations = {},
   }: ReplicaOptions & { readonly name: string },
@@ -61,7 +64,7 @@ export async function startReplica(
   const implementation = implementations[name];
   return await ctx.startSidecar(program, {
     replica: name,
-    args: [...election, ...args],
+    args: [...election, ...args, ...argsOf(name)],
     ...(server !== undefined && { server }),
     ...(implementation !== undefined && { implementation }),
   });

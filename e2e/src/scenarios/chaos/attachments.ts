@@ -61,8 +61,10 @@ export const attachmentChaos: readonly Scenario[] = [
       const disruption = createDisruption(ctx, { sidecars: { 'csi-attacher': sidecar }, methods, slowness: 3 });
       const fleetOfPods = createPods(ctx);
 
-      await disruption.disturb(plan.slice(0, kills.attaching), (part) =>
-        fleetOfPods.place(share(names, part), (index) => fleet.nodes[index % 5]!),
+      await disruption.disturb(
+        plan.slice(0, kills.attaching),
+        (part) => fleetOfPods.place(share(names, part), (index) => fleet.nodes[index % 5]!),
+        names.length,
       );
       await disruption.calm();
       await fleetOfPods.untilAllRun();
@@ -76,10 +78,14 @@ export const attachmentChaos: readonly Scenario[] = [
         await fleetOfPods.move(fleetOfPods.on(lost), (index) => [one, two, three][index % 3]!, 'forced');
       };
       await disruption.disturb(toMove.slice(0, 1), lose);
-      await disruption.disturb(toMove.slice(1), async (part) => {
-        const staying = [one, two, three, deleted];
-        await fleetOfPods.move(share(names, part), (index) => staying[(index + 1) % staying.length]!, 'graceful');
-      });
+      await disruption.disturb(
+        toMove.slice(1),
+        async (part) => {
+          const staying = [one, two, three, deleted];
+          await fleetOfPods.move(share(names, part), (index) => staying[(index + 1) % staying.length]!, 'graceful');
+        },
+        names.length,
+      );
       await disruption.calm();
       await fleetOfPods.untilAllRun();
 
@@ -88,9 +94,13 @@ export const attachmentChaos: readonly Scenario[] = [
         await fleetOfPods.end(fleetOfPods.on(deleted));
         await deleteNode(ctx, deleted);
       });
-      await disruption.disturb(toEnd.slice(1), async (part) => {
-        await fleetOfPods.end(share(names, part));
-      });
+      await disruption.disturb(
+        toEnd.slice(1),
+        async (part) => {
+          await fleetOfPods.end(share(names, part));
+        },
+        names.length,
+      );
       await disruption.calm();
       await untilNoneAttached(ctx);
 

@@ -42,13 +42,17 @@ export const chaos: readonly Scenario[] = [
         methods: ['CreateVolume', 'DeleteVolume'],
       });
 
-      await disruption.disturb(plan.slice(0, killsWhileCreating), (part) =>
-        createClaimsInsistently(ctx, className, share(names, part)),
+      await disruption.disturb(
+        plan.slice(0, killsWhileCreating),
+        (part) => createClaimsInsistently(ctx, className, share(names, part)),
+        names.length,
       );
       await disruption.calm();
       await assertOneVolumeEach(ctx, claims);
-      await disruption.disturb(plan.slice(killsWhileCreating), (part) =>
-        deleteClaimsInsistently(ctx, share(names, part)),
+      await disruption.disturb(
+        plan.slice(killsWhileCreating),
+        (part) => deleteClaimsInsistently(ctx, share(names, part)),
+        names.length,
       );
       await disruption.calm();
       await untilNothingIsLeft(ctx);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Kills processes while work is done: each planned kill happens during a part of the work, while the driver is slow. A kill that should hit
- * a call waits a while until one is in progress; kills of the API server, and of a program that makes no calls, disturb requests at any
- * moment. The calls that were hit are counted afterwards.
+ * a call waits until so many calls of its part have begun and one of them is in progress: a time after the start would come too late on a
+ * machine that is fast enough. Kills of the API server, and of a program that makes no calls, disturb requests at any moment. The calls
+ * that were hit are counted afterwards.
  */
 import assert from 'node:assert/strict';
-import type { DriverInstance } from '../../driver/driver.ts';
+import type { RecordedCall } from '@csi-sidecars/test-driver';
 import type { ControllerName } from '../../processes/program.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import type { ScenarioContext } from '../context.ts';
@@ -19,7 +20,7 @@ export interface DisruptionOptions {
   readonly slowness?: number;
 }
 
-const patienceMs = 5000;
+const patienceMs = 15_000;
 const pollMs = 20;
 
 /** One of several equal parts of the work. */
@@ -31,8 +32,11 @@ export interface Part {
 export interface Disruption {
   /** Oldest first. */
   readonly kills: readonly Kill[];
-  /** Divides the work into as many parts as there are kills, with one kill in each. */
-  disturb(planned: readonly PlannedKill[], work: (part: Part) => Promise<void>): Promise<void>;
+  /**
+   * Divides the work into as many parts as there are kills, with one kill in each. `work` starts all of a part; `items` is the number of
+   * things in all parts together that need a call each. Default: one in each part.
+   */
+  disturb(planned: readonly PlannedKill[], work: (part: Part) => Promise<void>, items?: number): Promise<void>;
   /** Waits until the driver is back, in case it was the last victim, and removes all delays. */
   calm(): Promise<void>;
   /** Asserts that at least so many kills of each of these have hit a call; resolves with a sentence about it. */
@@ -51,13 +55,17 @@ export function createDisruption(
   const kills: Kill[] = [];
   return {
     kills,
-    disturb: async (planned, work) => {
+    disturb: async (planned, work, items = planned.length) => {
+      const itemsOfPart = Math.floor(items / planned.length);
       for (const [index, kill] of planned.entries()) {
         await slowDown(ctx, methods, {
           beforeMs: kill.delays.beforeMs * slowness,
           afterMs: kill.delays.afterMs * slowness,
         });
-        const [done] = await Promise.all([strike(ctx, kill, sidecars), work({ index, of: planned.length })]);
+        const [done] = await Promise.all([
+          strike(ctx, kill, { sidecars, methods, itemsOfPart }),
+          work({ index, of: planned.length }),
+        ]);
         kills.push(done);
       }
     },
@@ -69,7 +77,7 @@ export function createDisruption(
     },
     assertHits: async (least) => {
       const calls = await driver.control.calls();
-      const changing = calls.filter(({ method }) => methods.some((name) => method.endsWith(`/${name}`)));
+      const changing = callsOf(calls, methods);
       const hits = callsHit(kills, changing);
       const hitting = (victim: Kill['victim']): number =>
         kills.filter((kill, index) => kill.victim === victim && hits[index]!.length > 0).length;
@@ -82,6 +90,10 @@ export function createDisruption(
       return `${kills.length} kills; ${those} hit calls, of ${changing.length} in all`;
     },
   };
+}
+
+function callsOf(calls: readonly RecordedCall[], methods: readonly string[]): readonly RecordedCall[] {
+  return calls.filter(({ method }) => methods.some((name) => method.endsWith(`/${name}`)));
 }
 
 /** Adds delays to all calls from now on, also if the driver has just restarted. */
@@ -104,13 +116,12 @@ async function slowDown(
 async function strike(
   ctx: ScenarioContext,
   planned: PlannedKill,
-  sidecars: DisruptionOptions['sidecars'],
+  { sidecars, methods, itemsOfPart }: DisruptionOptions & { readonly itemsOfPart: number },
 ): Promise<Kill> {
   const { clock, controlPlane } = ctx.testRun;
-  const { victim, afterMs } = planned;
-  const bornMs = clock.nowMs();
-  await clock.sleep(afterMs, ctx.signal);
-  if (victim !== 'kube-apiserver' && victim !== 'snapshot-controller') await untilCallIsOpen(ctx, bornMs);
+  const { victim, afterMs, progress } = planned;
+  if (victim === 'kube-apiserver' || victim === 'snapshot-controller') await clock.sleep(afterMs, ctx.signal);
+  else await untilCallIsOpen(ctx, methods, { sinceMs: clock.nowMs(), begun: 1 + Math.floor(progress * itemsOfPart) });
   const atMs = clock.nowMs();
   if (victim === 'driver') {
     await ctx.driver.process.kill();
@@ -133,18 +144,21 @@ async function strike(
   return { victim, atMs, goneMs };
 }
 
-/** Waits a limited time for an open call. Calls that began earlier may belong to a driver that is dead. */
-async function untilCallIsOpen(ctx: ScenarioContext, bornMs: number): Promise<void> {
+/**
+ * Waits a limited time until so many calls have begun and one of them is in progress. Calls that began before `sinceMs` may belong to a
+ * driver that is dead.
+ */
+async function untilCallIsOpen(
+  ctx: ScenarioContext,
+  methods: readonly string[],
+  { sinceMs, begun }: { readonly sinceMs: number; readonly begun: number },
+): Promise<void> {
   const { clock } = ctx.testRun;
   const deadlineMs = clock.monotonicMs() + patienceMs;
   while (clock.monotonicMs() < deadlineMs) {
-    const open = await openCalls(ctx.driver).catch(() => []);
-    if (open.some((beganAtMs) => beganAtMs > bornMs)) return;
+    const calls = await ctx.driver.control.calls().catch(() => []);
+    const ofPart = callsOf(calls, methods).filter(({ beganAtMs }) => beganAtMs > sinceMs);
+    if (ofPart.length >= begun && ofPart.some(({ outcome }) => outcome === undefined)) return;
     await clock.sleep(pollMs, ctx.signal);
   }
-}
-
-async function openCalls({ control }: DriverInstance): Promise<readonly number[]> {
-  const calls = await control.calls();
-  return calls.filter(({ outcome }) => outcome === undefined).map(({ beganAtMs }) => beganAtMs);
 }

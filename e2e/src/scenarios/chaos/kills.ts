@@ -13,8 +13,10 @@ export type KillCounts = Readonly<Partial<Record<Victim, number>>>;
 
 export interface PlannedKill {
   readonly victim: Victim;
-  /** The delay after the start of the work that the kill should disturb. */
+  /** For a victim without calls of its own: the delay after the start of the work that the kill should disturb. */
   readonly afterMs: number;
+  /** For a victim whose calls the kill should hit: the share of the work whose calls begin before the kill. */
+  readonly progress: number;
   /** How long the driver takes from then on: before a call has its effect, and after. */
   readonly delays: { readonly beforeMs: number; readonly afterMs: number };
 }
@@ -36,6 +38,7 @@ export function planKills(random: Random, counts: KillCounts): readonly PlannedK
   return shuffled(victims, random).map((victim) => ({
     victim,
     afterMs: between(50, 800),
+    progress: random.next() / 2,
     delays: { beforeMs: between(25, 150), afterMs: between(25, 150) },
   }));
 }

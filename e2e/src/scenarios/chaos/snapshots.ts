@@ -62,13 +62,20 @@ export const snapshotChaos: readonly Scenario[] = [
       const later = Math.ceil(plan.length * whileCreating);
       const disruption = createDisruption(ctx, { sidecars, methods: ['CreateSnapshot', 'DeleteSnapshot'] });
 
-      await disruption.disturb(plan.slice(0, later), (part) =>
-        insist(ctx, share(names, part), (name) => unlessThere(createSnapshot(ctx, { name, volumeSnapshotClassName }))),
+      await disruption.disturb(
+        plan.slice(0, later),
+        (part) =>
+          insist(ctx, share(names, part), (name) =>
+            unlessThere(createSnapshot(ctx, { name, volumeSnapshotClassName })),
+          ),
+        names.length,
       );
       await disruption.calm();
       await assertOneEach(ctx, names.length);
-      await disruption.disturb(plan.slice(later), (part) =>
-        insist(ctx, share(names, part), (name) => deleteSnapshot(ctx, name)),
+      await disruption.disturb(
+        plan.slice(later),
+        (part) => insist(ctx, share(names, part), (name) => deleteSnapshot(ctx, name)),
+        names.length,
       );
       await disruption.calm();
       await untilNoSnapshots(ctx, convergeMs);

@@ -88,16 +88,23 @@ export const sourceChaos: readonly Scenario[] = [
         methods: ['CreateVolume', 'DeleteVolume'],
       });
 
-      await disruption.disturb(plan.slice(0, later), (part) =>
-        insist(ctx, share(names, part), (name) =>
-          unlessThere(createClaim(ctx, className, { name, spec: specs.get(name) ?? {} })),
-        ),
+      await disruption.disturb(
+        plan.slice(0, later),
+        (part) =>
+          insist(ctx, share(names, part), (name) =>
+            unlessThere(createClaim(ctx, className, { name, spec: specs.get(name) ?? {} })),
+          ),
+        names.length,
       );
       await disruption.calm();
       await assertOneVolumeEach(ctx, names.length + 1);
       await assertFree(ctx);
       await releaseSources(ctx);
-      await disruption.disturb(plan.slice(later), (part) => deleteClaimsInsistently(ctx, share(names, part)));
+      await disruption.disturb(
+        plan.slice(later),
+        (part) => deleteClaimsInsistently(ctx, share(names, part)),
+        names.length,
+      );
       await disruption.calm();
       await untilNothingIsLeft(ctx);
 

@@ -53,7 +53,7 @@ export const disturbances: readonly Scenario[] = [
     id: 'N-06',
     title:
       'kubelet killed and started while a pod writes: the writer goes on, the driver is registered within 10 s, pods mount and end',
-    needs: ['kubelet'],
+    needs: ['kubelet', 'node-control'],
     serial: true,
     run: async (ctx) => {
       const { node } = await deployWithWriter(ctx);

@@ -9,7 +9,7 @@ import {
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
-import { type CallOf, callsOf } from '../../driver/calls.ts';
+import { type CallOf, callsOf, type Recording } from '../../driver/calls.ts';
 import { type AnnouncedDriverOptions, doorOf, type ScenarioContext } from '../context.ts';
 import { type Bound, createClaim, createClass, untilBound } from '../provisioner/steps.ts';
 
@@ -161,7 +161,11 @@ export async function nodeExpandCalls(ctx: ScenarioContext): Promise<readonly No
 }
 
 export async function modifyCalls(ctx: ScenarioContext): Promise<readonly ModifyCall[]> {
-  return await callsOf(doorOf(ctx), '/csi.v1.Controller/ControllerModifyVolume');
+  return await modifyCallsOf(doorOf(ctx));
+}
+
+export async function modifyCallsOf(driver: Recording): Promise<readonly ModifyCall[]> {
+  return await callsOf(driver, '/csi.v1.Controller/ControllerModifyVolume');
 }
 
 type NodeExpandCall = CallOf<DecodedRequestOf<'/csi.v1.Node/NodeExpandVolume'>>;

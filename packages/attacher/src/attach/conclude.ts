@@ -4,5 +4,8 @@ import { type Conclusion, type Outcome, requeueAfter } from '@csi-sidecars/runti
 
 export const conclude = (row: string, outcome: Outcome): Conclusion => ({ row, kind: 'conclude', outcome });
 
-/** The call in flight may take until its deadline, but most calls take much less than a second. */
-export const busy: Outcome = requeueAfter(1_000); // A12, D8, G3
+/**
+ * The call in flight may take until its deadline, but most calls take much less than a second. So does a cache until it shows that an
+ * object is gone.
+ */
+export const busy: Outcome = requeueAfter(1_000); // A11, A12, D8, G3

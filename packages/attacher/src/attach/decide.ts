@@ -88,6 +88,10 @@ function decidePublish(s: AttachState, attachment: VolumeAttachment, context: De
     finalizersOf(attachment).includes(context.finalizer) &&
     attachment.metadata?.annotations?.[annotations.nodeId] === nodeId;
   if (!isMarked && s.marked === 'untried') return { row: 'A11', kind: 'mark', attachment, nodeId };
+  if (isFailed(s.confirmed)) {
+    return fail('A11', s, { attachment, failure: messages.notConfirmed(s.confirmed.failure) });
+  }
+  if (!s.isConfirmed) return s.confirmed === 'done' ? conclude('A11', busy) : { row: 'A11', kind: 'confirm' };
   if (s.isBusy) return conclude('A12', busy);
   const secrets = s.secrets === 'unasked' ? {} : { secrets: s.secrets.value };
   return { row: 'A13', kind: 'publish', attachment, migrated, request: { ...request, node_id: nodeId, ...secrets } };

@@ -39,6 +39,9 @@ async function prepared(prepare: (a: Fixture) => void, options: FixtureOptions =
   return a;
 }
 
+/** The cache of VolumeAttachments shows each change a minute late. */
+const lateWatch = refuse('watch volumeattachments', { kind: 'lag', ms: 60_000 }, 99);
+
 const failOnce = (a: Fixture, code: 'Internal' | 'ResourceExhausted' = 'Internal'): void => {
   const action = { kind: 'fail', code, message: 'no' } as const;
   a.driver.faults.add({ method: 'ControllerPublishVolume', times: 1, action });
@@ -307,6 +310,15 @@ describe('an attachment that disappears', () => {
     expect([a.attachment()?.status?.attached, a.publishedOn()]).toEqual([true, ['id-of-node1']]);
   });
 
+  it('[attacher#51] given an attachment that is removed by force and created again by others who attached it, then the volume stays on the node', async () => {
+    const a = await prepared(slow);
+    await a.clock.advance(1_000);
+    remove(a);
+    a.server.seed(anAttachment({ uid: 'another', ...attached }));
+    await a.clock.advance(10_000);
+    expect([a.calls(), a.publishedOn()]).toEqual([[published], ['id-of-node1']]);
+  });
+
   it('[attacher#51] given an attachment that is removed by force and another one of the same volume and node, then the volume is not unpublished', async () => {
     const a = await prepared(slow);
     await a.clock.advance(1_000);
@@ -332,6 +344,27 @@ describe('an attachment that disappears', () => {
     await a.clock.advance(600_000);
     expect([a.writes(), a.calls()]).toEqual([['patch volumeattachments va1 404'], []]);
   });
+
+  it('[attacher#52] given a cache of a new process that shows an attachment that is gone, then the volume is not published', async () => {
+    const earlier = anAttachment({ finalizers: [finalizer], annotations: { [annotations.nodeId]: 'id-of-node1' } });
+    const a = await anAttacher({ seed: [earlier, aVolume(), aCsiNode()], faults: [lateWatch] });
+    remove(a);
+    await a.clock.advance(600_000);
+    expect([a.calls(), a.writes()]).toEqual([[], []]);
+  });
+
+  it.each([
+    { what: 'patch volumeattachments', calls: [published] },
+    { what: 'patch volumeattachments/status', calls: [published, published] },
+  ])(
+    'given an answer of 404 to $what for an attachment that is there, then the volume stays on the node, and the write is tried again',
+    async ({ what, calls }) => {
+      const a = await anAttacher({ faults: [refuse(what, { kind: 'status', point: 'before', code: 404 })] });
+      await a.clock.advance(firstRetryMs);
+      const { attached: isAttached, attachError } = a.attachment()?.status ?? {};
+      expect([a.calls(), isAttached, attachError]).toEqual([calls, true, undefined]);
+    },
+  );
 
   it('given an object that failed many times, when it is removed and one of the same name is created, then its first retry comes after the first delay', async () => {
     const a = await anAttacher({ seed: [anAttachment(), aVolume()] });

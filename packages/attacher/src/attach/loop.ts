@@ -28,7 +28,10 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
     subject: {
       watch: 'attachments',
       keyOf: attachmentKey,
-      forget: (_key, attachment) => runs.forget(attachment),
+      forget: (key, attachment) => {
+        runs.forget(attachment);
+        if (memory.confirmed.get(key) === attachment.metadata?.uid) memory.confirmed.delete(key);
+      },
     },
     wakes: {
       attachments: (change) => {
@@ -47,7 +50,10 @@ export function attachLoop(context: AttachContext, watched: Watched): Loop {
     observeAgain: (caches, key, { uid }) => observeAgain(context, caches, { key, uid }),
     decide: (state) => decide(state, context),
     perform: performers(context),
-    onEnd: ({ key, concluded }) => runs.end(key, concluded?.conclusion.outcome),
+    onEnd: ({ key, caches, concluded }) => {
+      runs.end(key, concluded?.conclusion.outcome);
+      if (caches.attachments.get(key) === undefined) memory.confirmed.delete(key);
+    },
     lanes: { preferred: 'attach', other: 'detach', classify: laneOf },
   });
 }

@@ -2,7 +2,7 @@
 /** Reads the state of one VolumeAttachment from the caches and from memory. Synchronous, no network. */
 import { type Caches, type Lister, toObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
 import { refuse } from '@csi-sidecars/volume';
-import { type AttachmentKey, attachmentKey } from '../attachment.ts';
+import { type AttachmentKey, attachmentKey, finalizersOf, isAttached } from '../attachment.ts';
 import { knownNodeId, registeredNodeId } from '../node-id.ts';
 import type { Publication } from './memory.ts';
 import {
@@ -23,7 +23,7 @@ export function observe(context: AttachContext, caches: AttachCaches, key: Attac
 }
 
 export function observeAgain(
-  { driver, memory }: AttachContext,
+  { driver, finalizer, memory }: AttachContext,
   { attachments }: Pick<AttachCaches, 'attachments'>,
   { key, uid }: { readonly key: AttachmentKey; readonly uid: string | undefined },
 ): Observed {
@@ -31,8 +31,9 @@ export function observeAgain(
   const publication = memory.publications.get(key);
   return {
     attachment: current?.metadata?.uid === uid ? current : undefined,
+    isConfirmed: memory.confirmed.has(key) && memory.confirmed.get(key) === uid,
     publication,
-    isNeededByAnother: publication !== undefined && hasOtherAttachment(attachments, publication),
+    isNeededByAnother: publication !== undefined && hasOtherAttachment(attachments, publication, finalizer),
   };
 }
 
@@ -46,15 +47,19 @@ function ownAttachment(
   return attachment?.spec.attacher === driverName ? attachment : undefined;
 }
 
-function hasOtherAttachment(attachments: Lister<VolumeAttachment>, publication: Publication): boolean {
-  const { nodeName, volumeName } = publication;
+function hasOtherAttachment(
+  attachments: Lister<VolumeAttachment>,
+  { attachment, uid, nodeName, volumeName }: Publication,
+  finalizer: string,
+): boolean {
   if (volumeName === undefined) return false;
+  // A later object of the same name is published by its own run. Before that it needs the volume only if it has it already.
+  const takesOver = (other: VolumeAttachment): boolean =>
+    attachmentKey(other) !== attachment ||
+    (other.metadata?.uid !== uid && (isAttached(other) || finalizersOf(other).includes(finalizer)));
   return attachments
     .byIndex('node', nodeName)
-    .some(
-      (other) =>
-        attachmentKey(other) !== publication.attachment && other.spec.source.persistentVolumeName === volumeName,
-    );
+    .some((other) => other.spec.source.persistentVolumeName === volumeName && takesOver(other));
 }
 
 function relatedTo(

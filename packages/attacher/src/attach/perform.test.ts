@@ -26,7 +26,12 @@ async function requestsOf(action: StepAction, stored?: KubeObject | ApiError) {
     if (stored !== undefined) return stored;
     throw new Error(`refused: ${JSON.stringify(target)}`);
   };
-  const client = { patch: refuse, list: refuse, get: refuse };
+  /** Whatever is looked for is gone. */
+  const list = async (_resource: object, detail: object, options: { readonly signal?: AbortSignal }) => {
+    requests.push({ detail, isOfTheRun: options.signal === signal });
+    return { items: [] };
+  };
+  const client = { patch: refuse, list, get: refuse };
   const remember = (): void => undefined;
   const caches = { attachments: { remember }, volumes: { remember } };
   const context = {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Performs the actions of the attach loop. All decisions are in `decide`. */
 import { addFinalizer, ask, type Performers, persistentVolumes, readSecret, type Step } from '@csi-sidecars/runtime';
+import { findObject } from '../find-object.ts';
 import * as messages from './messages.ts';
 import type { AttachContext, AttachLoop, AttachState, Learned } from './state.ts';
 import { publish, unpublish, unpublishOrphan } from './volume-calls.ts';
-import { mark, release, report, saveAttached, saveDetached } from './write-attachment.ts';
+import { confirm, mark, release, report, saveAttached, saveDetached } from './write-attachment.ts';
 
 export function performers(context: AttachContext): Performers<AttachLoop> {
   return {
@@ -12,6 +13,7 @@ export function performers(context: AttachContext): Performers<AttachLoop> {
     addVolumeFinalizer: (step) => addVolumeFinalizer(context, step),
     readSecrets,
     mark: async (step) => ({ marked: await mark(context, step) }),
+    confirm: async (step) => ({ confirmed: await confirm(context, step) }),
     publish: (step) => publish(context, step),
     saveAttached: async (step) => ({ attachedSaved: await saveAttached(context, step) }),
     unpublish: (step) => unpublish(context, step),
@@ -29,14 +31,12 @@ export function performers(context: AttachContext): Performers<AttachLoop> {
   };
 }
 
-/** Lists by name instead of reading by name: minimal roles allow `list`, but not `get`. */
 async function findVolume({
   client,
   action,
   signal,
 }: Step<AttachLoop, 'findVolume'>): Promise<Pick<AttachState, 'volume'>> {
-  const query = { fieldSelector: `metadata.name=${action.name}` };
-  return { volume: await ask(async () => (await client.list(persistentVolumes, query, { signal })).items[0]) };
+  return { volume: await ask(() => findObject({ client, signal }, persistentVolumes, action.name)) };
 }
 
 /** Attachments of one volume to several nodes at once share one request. */

@@ -9,7 +9,6 @@ import {
   addedFinalizer,
   attempt,
   type Attempt,
-  ignoreNotFound,
   type LoopPorts,
   type Patch,
   removedFinalizer,
@@ -20,6 +19,7 @@ import {
   type WriteOptions,
 } from '@csi-sidecars/runtime';
 import { attachmentKey, finalizersOf } from '../attachment.ts';
+import { findObject, ignoreGone } from '../find-object.ts';
 import { annotations } from '../names.ts';
 import { toStatusMessage } from './messages.ts';
 import type { AttachContext, AttachLoop } from './state.ts';
@@ -60,6 +60,19 @@ export function saveDetached(context: AttachContext, step: Step<AttachLoop, 'sav
   return writeStatus(context, step, { attachment: step.action.attachment, status });
 }
 
+/** Reads the attachment. If another one has its name, that one is left to the next run. */
+export async function confirm(
+  { memory }: AttachContext,
+  { client, caches, key, signal }: Step<AttachLoop, 'confirm'>,
+): Promise<Attempt> {
+  return attempt(async () => {
+    const found = await findObject({ client, signal }, volumeAttachments, key);
+    if (found === undefined) return;
+    caches.attachments.remember(found);
+    memory.confirmed.set(key, found.metadata?.uid);
+  });
+}
+
 /** If the error cannot be written, that is only logged: the original error still decides the retry. */
 export async function report(context: AttachContext, step: Step<AttachLoop, 'report'>): Promise<void> {
   const { clock, logger, key, action } = step;
@@ -90,7 +103,7 @@ interface AttachmentPatch {
   readonly options?: WriteOptions;
 }
 
-/** A missing object is not an error: there is nothing left to update. The cache may still show it, and is made to drop it. */
+/** An object that is gone is not an error: there is nothing left to update. The cache may still show it, and is made to drop it. */
 function write(
   { memory, finalizer }: AttachContext,
   { client, clock, caches, signal }: Writing,
@@ -99,8 +112,13 @@ function write(
   const key = attachmentKey(attachment);
   const target = { resource: volumeAttachments, ref: { name: key } };
   return attempt(async () => {
-    const patched = await client.patch(target, patch, { ...options, signal }).catch(ignoreNotFound);
+    const patched = await client
+      .patch(target, patch, { ...options, signal })
+      .catch((refusal: unknown) =>
+        ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+      );
     caches.attachments.remember(patched ?? ended(attachment, clock.nowMs()));
+    if (patched !== undefined) memory.confirmed.set(key, patched.metadata?.uid);
     // Our finalizer on the object records from now on that the volume may be on the node.
     if (patched !== undefined && finalizersOf(patched).includes(finalizer)) memory.publications.delete(key);
   });

@@ -58,6 +58,17 @@ describe('what the driver has published', () => {
     expect(asked.length).toBe(30);
   });
 
+  it('[attacher#122] given a driver that returns the token that it was given, then the list fails at once', async () => {
+    const clock = new FakeClock();
+    const { asked, channel } = aDriver(clock, () => ({ entries: [], next_token: 'again' }));
+    const listed = listPublished({ channel, clock }, options, signal).catch((error: unknown) => String(error));
+    await clock.advance(1_000);
+    expect([await listed, asked.length]).toEqual([
+      'Error: ListVolumes answered with the token of the page that it was asked for: again',
+      2,
+    ]);
+  });
+
   it('[attacher#121] given entries without a volume or without a status, then they are treated as if they were not listed', async () => {
     const clock = new FakeClock();
     const entries = [

@@ -2,6 +2,7 @@
 /** Lists what the driver has published, page by page. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { type Clock, withDeadline } from '@csi-sidecars/runtime';
+import { repeatedToken } from './messages.ts';
 import type { Published } from './state.ts';
 
 export interface ListDeps {
@@ -38,6 +39,8 @@ export async function listPublished(
       for (const { volume, status } of page.entries) {
         if (volume !== null && status !== null) published.set(volume.volume_id, new Set(status.published_node_ids));
       }
+      // A driver that returns the token that it was given would be asked for the same page until the deadline of the whole list.
+      if (page.next_token !== '' && page.next_token === token) throw new Error(`${repeatedToken}: ${token}`);
       token = page.next_token;
     } while (token !== '');
     return published;

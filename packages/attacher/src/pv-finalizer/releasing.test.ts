@@ -211,6 +211,15 @@ describe('the finalizer of a PersistentVolume', () => {
     await p.stop();
   });
 
+  it('given an answer of 404 for a volume that is there, then it is released with the backoff', async () => {
+    const fault = { kind: 'status', point: 'before', code: 404, reason: 'NotFound' } as const;
+    const p = await anAttacher({ seed: [deleting], faults: [{ when: ({ verb }) => verb === 'patch', fault }] });
+    expect(p.writes()).toEqual([]);
+    await p.clock.advance(1_150);
+    expect([p.writes(), p.volume()]).toEqual([[released], undefined]);
+    await p.stop();
+  });
+
   it('[attacher#113] given an in-tree volume, when it is migrated to another driver, then it is released', async () => {
     const ours = { [annotations.migratedTo]: 'test.csi.example.com' };
     const p = await attacherWith(inTree({ annotations: ours }));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The only action of the trivial loop. */
-import { attempt, ignoreNotFound, type Step, volumeAttachments } from '@csi-sidecars/runtime';
+import { attempt, type Step, volumeAttachments } from '@csi-sidecars/runtime';
+import { ignoreGone } from '../find-object.ts';
 import type { TrivialLoop, TrivialState } from './state.ts';
 
-/** The patch carries the UID, so that it cannot change another object of the same name. A missing object is not an error. */
+/** The patch carries the UID, so that it cannot change another object of the same name. An object that is gone is not an error. */
 export async function saveAttached({
   client,
   caches,
@@ -18,7 +19,9 @@ export async function saveAttached({
   };
   const saved = await attempt(async () => {
     const options = { signal, subresource: 'status' } as const;
-    const stored = await client.patch(target, { type: 'merge', body }, options).catch(ignoreNotFound);
+    const stored = await client
+      .patch(target, { type: 'merge', body }, options)
+      .catch((refusal: unknown) => ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }));
     if (stored !== undefined) caches.attachments.remember(stored);
   });
   return { saved };

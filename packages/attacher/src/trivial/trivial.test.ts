@@ -130,6 +130,14 @@ it('given an attachment that is gone when the request arrives, when the server a
   expect(failuresIn(a)).toEqual([]);
 });
 
+it('given an answer of 404 for an attachment that is there, then it is marked attached with the backoff', async () => {
+  const fault = { kind: 'status', point: 'before', code: 404, reason: 'NotFound' } as const;
+  const a = await trivialWith([anAttachment()], { faults: [{ when: ({ verb }) => verb === 'patch', fault }] });
+  expect(a.writes()).toEqual([]);
+  await a.clock.advance(1_150);
+  expect([a.writes(), a.attachment()?.status]).toEqual([[saved], { attached: true }]);
+});
+
 it('given another object of the same name when the request arrives, then the UID in the request protects it', async () => {
   const a = await trivialWith([]);
   a.faults.push({ when: ({ verb }) => verb === 'patch', fault: { kind: 'delay', ms: 100 } });

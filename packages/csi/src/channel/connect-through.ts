@@ -7,7 +7,7 @@ import type { Clock, Logger } from '@csi-sidecars/runtime';
 import type { CallMetrics } from '../metrics/call-metrics.ts';
 import type { Sanitizer } from '../sanitizer/sanitizer.ts';
 import { parseAddress } from './address.ts';
-import { callLog } from './call-log.ts';
+import { type CallLog, callLog } from './call-log.ts';
 import type { CsiChannel } from './channel.ts';
 import { type LossPolicy, openConnection } from './connection.ts';
 import type { Dial } from './dial.ts';
@@ -43,21 +43,33 @@ export interface Protocol {
   readonly sanitizer: Sanitizer;
 }
 
+/** A channel whose calls are logged by its user. */
+export interface CsiConnection extends CsiChannel {
+  /** The same connection for another user. */
+  readonly loggedBy: (log: Logger, limits?: Pick<ConnectCsiOptions, 'maxLoggedResponseBytes'>) => CsiChannel;
+}
+
 /** Rejects with a ConnectError, or for an address that cannot work. */
 export async function connectThrough(
   { dial, sanitizer }: Protocol,
   deps: ConnectCsiDeps,
   options: ConnectCsiOptions,
-): Promise<CsiChannel> {
+): Promise<CsiConnection> {
   const { clock, log, metrics } = deps;
   const { connectTimeoutMs = defaultConnectTimeoutMs, lossPolicy = 'reconnect', signal } = options;
   const connection = await openConnection(
     { clock, log, dial },
     { address: parseAddress(options.address), connectTimeoutMs, lossPolicy, signal },
   );
-  const lines = callLog({ log, sanitizer }, options.maxLoggedResponseBytes ?? 0);
-  return {
-    call: async (method, request, callOptions) => {
+  const loggedBy: CsiConnection['loggedBy'] = (user, { maxLoggedResponseBytes = 0 } = {}) => ({
+    call: callsWith(callLog({ log: user, sanitizer }, maxLoggedResponseBytes)),
+    lost: connection.lost,
+    close: connection.close,
+  });
+  return { ...loggedBy(log, options), loggedBy };
+
+  function callsWith(lines: CallLog): CsiChannel['call'] {
+    return async (method, request, callOptions) => {
       lines.called(method, request);
       const startedMs = clock.monotonicMs();
       const outcome = await connection.exchange(method, request, callOptions);
@@ -70,8 +82,6 @@ export async function connectThrough(
       lines.ended(method, outcome);
       if (outcome.kind === 'failed') throw outcome.error;
       return outcome.response;
-    },
-    lost: connection.lost,
-    close: connection.close,
-  };
+    };
+  }
 }

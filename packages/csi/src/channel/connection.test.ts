@@ -63,7 +63,12 @@ describe('connecting', () => {
     expect(await codeOf(await connection)).toBe('OK');
     expect(driver.attempts).toEqual([0, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 10_000, 11_000]);
     expect(driver.log.lines.filter((line) => line.message === 'Still connecting')).toEqual([
-      { kind: 'info', level: 0, message: 'Still connecting', facts: { address: '/csi.sock' } },
+      {
+        kind: 'info',
+        level: 0,
+        message: 'Still connecting',
+        facts: { address: '/csi.sock', reason: 'connect ENOENT /csi.sock' },
+      },
     ]);
   });
 

@@ -90,12 +90,18 @@ async function connectFirst({ clock, log, dial }: ConnectionDeps, options: Conne
       throw new ConnectError('canceled', '', { cause: error });
     }
     const elapsedMs = clock.monotonicMs() - startedMs;
-    if (elapsedMs >= budgetMs) throw new ConnectError('deadlineExceeded', `: ${result.reason}`);
+    if (elapsedMs >= budgetMs) throw new ConnectError('deadlineExceeded', `: ${explained(result.reason)}`);
     if (elapsedMs >= nextProgressMs) {
       nextProgressMs += progressPeriodMs;
-      log.info(0, 'Still connecting', { address: address.text });
+      log.info(0, 'Still connecting', { address: address.text, reason: explained(result.reason) });
     }
   }
+}
+
+/** Permission is the failure that depends on who asks, and images run as any user. */
+function explained(reason: string): string {
+  const uid = process.getuid?.();
+  return uid !== undefined && /\bEACCES\b/.test(reason) ? `${reason} (uid ${uid} may not write to the socket)` : reason;
 }
 
 function keepConnected(

@@ -30,6 +30,7 @@ function snapshot(facts: Partial<SourceState> = {}): SourceState {
     need: none,
     cached: undefined,
     origin: 'ours',
+    conflicts: 0,
     ...nothingLearned,
     ...facts,
   };
@@ -111,7 +112,18 @@ const table: readonly (readonly [string, string, SourceState, string])[] = [
   ],
   ['N9', 'a claim without pending clones', claim({ ...readClaim, proof: none }), 'release'],
   ['N9', 'removed', snapshot({ ...read, proof: none, release: 'done' }), 'done'],
-  ['N10', 'another writer was faster', snapshot({ ...read, release: { failure: conflict } }), 'postpone: Conflict'],
+  [
+    'N10',
+    'another writer was faster three times',
+    snapshot({ ...read, release: { failure: conflict }, conflicts: 2 }),
+    'requeueAfter',
+  ],
+  [
+    'N10',
+    'another writer was faster a fourth time',
+    snapshot({ ...read, release: { failure: conflict }, conflicts: 3 }),
+    'postpone: Conflict',
+  ],
   ['N11', 'it may not be read', snapshot({ live: { failure: forbidden } }), 'done, refused'],
   ['N11', 'it may not be written', snapshot({ ...read, release: { failure: forbidden } }), 'done, refused'],
   ['N13', 'it was read before and is of another driver', snapshot({ origin: 'found', owner: 'other' }), 'done'],

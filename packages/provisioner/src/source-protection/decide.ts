@@ -7,6 +7,7 @@ import {
   isForbidden,
   type KubeObject,
   postpone,
+  requeueAfter,
   retry,
 } from '@csi-sidecars/runtime';
 import type { VolumeSnapshot } from '@csi-sidecars/volume';
@@ -51,12 +52,19 @@ function towardsRelease(s: SourceState, object: KubeObject): Action {
   return { row: 'N9', kind: 'release', object };
 }
 
+/** Kubernetes' own controllers write a source that is being deleted at the same time as we do. */
+const repeatsSoon = 3;
+const soonMs = 50;
+
 function afterRelease(s: SourceState, release: Exclude<SourceState['release'], 'untried'>): Conclusion {
   if (release === 'done') return finish('N9');
   if (release === 'held') return needed('N1', s, s.need);
   const { failure } = release;
   // Another writer was faster: the decision is made again on what it wrote.
-  if (isConflict(failure)) return { row: 'N10', kind: 'conclude', outcome: postpone(failure.message) };
+  if (isConflict(failure)) {
+    const outcome = s.conflicts < repeatsSoon ? requeueAfter(soonMs) : postpone(failure.message);
+    return { row: 'N10', kind: 'conclude', outcome };
+  }
   return failed(release);
 }
 

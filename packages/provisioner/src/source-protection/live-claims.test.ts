@@ -55,6 +55,19 @@ describe('the live list of claims', () => {
     ]);
   });
 
+  it('given claims with much that is not read, then only what decides the need is kept, finalizers included', async () => {
+    const { client, answer } = someLists();
+    const read = createLiveClaims().read(client, 'team', signal);
+    const restore = aRestore({ protection: 'on' });
+    const annotations = { ...restore.metadata?.annotations, 'example.com/note': 'x'.repeat(1_000) };
+    await answer([{ ...restore, metadata: { ...restore.metadata, annotations } }]);
+    const [claim] = [...(await read).values()].flat();
+    expect(claim?.metadata?.finalizers).toEqual(restore.metadata?.finalizers);
+    expect(claim?.metadata?.finalizers).not.toEqual([]);
+    expect(claim?.metadata?.annotations).toEqual(restore.metadata?.annotations);
+    expect(claim?.spec?.resources).toBeUndefined();
+  });
+
   it('given questions while a list runs, then they share the next one, because the running list may be older than they are', async () => {
     const { client, queries, answer } = someLists();
     const live = createLiveClaims();

@@ -8,6 +8,7 @@
  */
 import { type ApiClient, type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { referencedBy, sourceKey, type SourceKey } from '../source/source.ts';
+import { trimClaim } from './watched.ts';
 
 /** Claims of any phase, by the source that they name. */
 export type ClaimsBySource = ReadonlyMap<SourceKey, readonly PersistentVolumeClaim[]>;
@@ -62,10 +63,17 @@ async function listAll(
       if (source === undefined) continue;
       const key = sourceKey(source);
       const claims = found.get(key) ?? [];
-      claims.push(claim);
+      claims.push(kept(claim));
       found.set(key, claims);
     }
     next = page.continue;
   } while (next !== undefined && next !== '');
   return found;
+}
+
+/** What decides whether the claim needs its source, so that a list of thousands of claims costs little memory. */
+function kept(claim: PersistentVolumeClaim): PersistentVolumeClaim {
+  const trimmed = trimClaim(claim);
+  const finalizers = claim.metadata?.finalizers;
+  return finalizers === undefined ? trimmed : { ...trimmed, metadata: { ...trimmed.metadata, finalizers } };
 }

@@ -46,7 +46,7 @@ export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
   const released = new Set<ObjectKey>();
   const foreign = new Map<ObjectKey, string | undefined>();
   return defineLoop<SourceLoop>({
-    ...common('snapshot', deps, { watched, released, foreign }),
+    ...common('snapshot', deps, { watched, released, foreign, conflicts: new Map() }),
     name: 'snapshotsources',
     // A cluster without a working snapshot API must not keep the provisioner from its other work.
     optional: ['snapshots'],
@@ -76,7 +76,7 @@ export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
 
 export function cloneSourceLoop(deps: SourceDeps, watched: Watched): Loop {
   return defineLoop<SourceLoop>({
-    ...common('claim', deps, { watched, released: new Set(), foreign: new Map() }),
+    ...common('claim', deps, { watched, released: new Set(), foreign: new Map(), conflicts: new Map() }),
     name: 'clonesources',
     wakes: {
       claims: (change) => {
@@ -102,9 +102,12 @@ interface CommonOptions {
   readonly released: Set<ObjectKey>;
   /** UIDs of snapshots that were found to be of another driver. */
   readonly foreign: Map<ObjectKey, string | undefined>;
+  /** How many runs of a key, one after the other, lost to another writer. */
+  readonly conflicts: Map<ObjectKey, number>;
 }
 
-function common(kind: SourceKind, deps: SourceDeps, { watched, released, foreign }: CommonOptions): Common {
+function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Common {
+  const { watched, released, foreign, conflicts } = options;
   const { driverName, settings, holds } = deps;
   const { claims, volumes, snapshots } = watched;
 
@@ -122,6 +125,7 @@ function common(kind: SourceKind, deps: SourceDeps, { watched, released, foreign
       holders: holds.holders(source),
       need: needOf(needing, { driverName, settings, holds, volumes: caches.volumes, origin }),
       origin,
+      conflicts: conflicts.get(key) ?? 0,
     };
   };
 
@@ -139,7 +143,10 @@ function common(kind: SourceKind, deps: SourceDeps, { watched, released, foreign
     ],
     observe: (caches, key) => {
       const observed = observe(caches, key);
-      if (observed === undefined) released.delete(key);
+      if (observed === undefined) {
+        released.delete(key);
+        conflicts.delete(key);
+      }
       const isLeft = observed?.cached === undefined && foreign.delete(key);
       if (isLeft && !released.has(key)) return undefined;
       return observed && { ...observed, ...nothingLearned, owner: knownOwner(foreign, key, observed) };
@@ -151,6 +158,8 @@ function common(kind: SourceKind, deps: SourceDeps, { watched, released, foreign
     onConclude: (run) => {
       const { row } = run.conclusion;
       if (row === 'N3' || row === 'N4' || row === 'N9') released.delete(run.key);
+      if (row === 'N10') conflicts.set(run.key, (conflicts.get(run.key) ?? 0) + 1);
+      else conflicts.delete(run.key);
       if (row === 'N6') foreign.set(run.key, run.state.cached?.metadata?.uid);
       log(run);
     },

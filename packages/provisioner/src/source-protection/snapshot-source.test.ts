@@ -344,20 +344,36 @@ describe('races', () => {
     expect(seen).toEqual(others);
   });
 
-  it('given another writer changed the snapshot after it was read, then the conflict removes nothing, and the next try decides again', async () => {
+  it('given another writer changed the snapshot after it was read, then the conflict removes nothing, and it is read and written again soon', async () => {
     const s = await someSources({ seed: seeded(aRestore()) });
     s.fault('list persistentvolumeclaims', { kind: 'delay', ms: 1_000 });
     await s.remove('restored');
-    const changed = { namespace: 'team', name: 'daily' };
-    s.server.objects.change(volumeSnapshots, changed, (snapshot) => ({
+    s.server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
       ...snapshot,
       metadata: { ...snapshot.metadata, labels: { a: 'b' } },
     }));
     await s.clock.advance(1_000);
-    expect([s.finalizers(), s.writes()]).toEqual([both, ['update volumesnapshots team/daily 409']]);
-    await s.clock.advance(2_000);
+    expect(s.writes()).toEqual(['update volumesnapshots team/daily 409']);
+    await s.clock.advance(50);
+    expect(s.writes()).toEqual(['update volumesnapshots team/daily 409', 'update volumesnapshots team/daily 200']);
     expect([s.finalizers(), s.snapshot()?.metadata?.labels]).toEqual([others, { a: 'b' }]);
   });
+
+  it.each([
+    [3, others],
+    [4, both],
+  ])(
+    'given another writer is faster %i times, then the first three repeats come soon, and the fourth after a longer pause',
+    async (times, soon) => {
+      const s = await someSources({ seed: seeded(aRestore()) });
+      s.fault('update volumesnapshots', { kind: 'status', point: 'before', code: 409, reason: 'Conflict' }, times);
+      await s.remove('restored');
+      await s.clock.advance(200);
+      expect(s.finalizers()).toEqual(soon);
+      await s.clock.advance(2_000);
+      expect(s.finalizers()).toEqual(others);
+    },
+  );
 });
 
 describe('missing kinds and permissions', () => {

@@ -63,6 +63,8 @@ export interface Observed {
   readonly cached: KubeObject | undefined;
   /** A claim of this process held it. Otherwise an earlier program, or that of another driver, may have put the finalizer on. */
   readonly origin: 'ours' | 'found';
+  /** How many runs before this one, one after the other, lost to another writer. */
+  readonly conflicts: number;
 }
 
 export interface Failed {

@@ -58,7 +58,7 @@ function afterSuccess(
     return fail('E19', messages.notExpanded(names, shortfall));
   }
   if (isFailed(s.volumeSaved)) {
-    return fail('E20', messages.volumeNotSaved(names, s.volumeSaved.failure.message), s.volumeSaved.failure);
+    return fail('E20', messages.volumeNotSaved(names.volumeName, s.volumeSaved.failure.message), s.volumeSaved.failure);
   }
   const before = settings.features.annotateFsResize ? sizeToRecord({ claim, volume }, expansion) : undefined;
   const isSaved =

@@ -47,7 +47,7 @@ interface Row {
 
 const check = ({ state, driver = aDriver(), features = {}, then }: Row): void => {
   const context = { driver, settings: someSettings({ features }) };
-  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isUsed: false };
+  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isWritten: true, isUsed: false };
   expect(decide({ ...observed, ...nothingLearned, ...state }, context)).toEqual(then);
 };
 const legacy = { recovery: false };
@@ -177,6 +177,12 @@ describe('an attempt up to the call', () => {
       then: concludes('E6', requeueAfter(5_000)),
     },
     {
+      id: '[resizer#S4, 86]',
+      given: 'an infeasible size that the claim does not show',
+      state: { claim: resizing, infeasibleForMs: 5_000 },
+      then: takesTurn('S4'),
+    },
+    {
       id: '[resizer#S5, 72]',
       given: 'another size than the infeasible one',
       state: { claim: aClaim({ alloc: '3Gi', rstatus: 'ControllerResizeInfeasible' }), infeasibleForMs: 5_000 },
@@ -213,6 +219,12 @@ describe('an attempt up to the call', () => {
       given: 'another attempt that the claim does not show',
       state: { claim: tooLarge, turn: 'taken' },
       then: { row: 'E10', kind: 'mark', claim: tooLarge, target: sizeOf('2Gi'), status: 'same' },
+    },
+    {
+      id: '[resizer#E10]',
+      given: 'the first attempt of a process for a claim that shows it',
+      state: { claim: resizing, turn: 'taken', isWritten: false },
+      then: { row: 'E10', kind: 'mark', claim: resizing, target: sizeOf('2Gi'), status: 'same' },
     },
     {
       id: '[resizer#E10, 61]',

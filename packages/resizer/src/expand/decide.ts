@@ -69,7 +69,7 @@ function decideExpansion(s: ExpandState, pair: Pair, context: DecideContext): Ac
   if (chosen.kind === 'wait') return conclude(chosen.row, done);
   const target = chosen.size;
   const isRepeated = isSameTarget(claim, target);
-  if (s.target === undefined && isRepeated && s.infeasibleForMs > 0 && !isLegacy) {
+  if (s.target === undefined && isRepeated && isHeldBack(s, claim) && !isLegacy) {
     return conclude('E6', requeueAfter(s.infeasibleForMs));
   }
   // Logged with the row that chose the size.
@@ -81,8 +81,13 @@ function decideExpansion(s: ExpandState, pair: Pair, context: DecideContext): Ac
     return conclude('E9', retry(new Error(message, { cause: s.marked.failure })));
   }
   const status: Marking = isLegacy ? 'legacy' : isRepeated ? 'same' : 'new';
-  if (s.marked === 'untried' && needsMark(claim, status)) return { row: 'E10', kind: 'mark', claim, target, status };
+  if (s.marked === 'untried' && needsMark(s, claim, status)) return { row: 'E10', kind: 'mark', claim, target, status };
   return decideCall(s, pair, { ...context, target });
+}
+
+/** A refusal that the claim does not show yet has to be shown first: the size is asked for again, which records the answer. */
+function isHeldBack({ infeasibleForMs }: ExpandState, claim: Claim): boolean {
+  return infeasibleForMs > 0 && resizeStatusOf(claim) === 'ControllerResizeInfeasible';
 }
 
 const pinned = (size: Quantity): Target => ({ row: 'E10', kind: 'expand', size });
@@ -108,9 +113,12 @@ function isSameTarget(claim: Claim, target: Quantity): boolean {
   return allocated !== undefined && isSame(allocated, target);
 }
 
-/** A repeated expansion has nothing to write when the claim shows it already. */
-function needsMark(claim: Claim, status: Marking): boolean {
-  if (status === 'new' || !hasCondition(claim, 'Resizing')) return true;
+/**
+ * A repeated expansion has nothing to write when the claim shows it already. The first write of a process confirms the claim: the
+ * expansion that the cache shows may have ended, and the result of a call would undo what kubelet wrote.
+ */
+function needsMark({ isWritten }: ExpandState, claim: Claim, status: Marking): boolean {
+  if (!isWritten || status === 'new' || !hasCondition(claim, 'Resizing')) return true;
   return status === 'legacy'
     ? resizeConditions.some((type) => type !== 'Resizing' && hasCondition(claim, type))
     : annotationOf(claim, annotations.nodeExpansionNotRequired) !== undefined;

@@ -229,6 +229,15 @@ describe('a claim that is left alone', () => {
     await r.stop();
   });
 
+  it('[resizer#44] given a claim that only an API server without resize statuses leaves, then the log warns of an old server', async () => {
+    const warned = async (claim: KubeObject): Promise<number> => {
+      const r = await aResizer({ seed: [claim, aVolume({ cap: '2Gi' })] });
+      await r.stop();
+      return r.logger.messages().filter((message) => message.includes('older version of kubernetes api-server')).length;
+    };
+    expect([await warned(aClaim()), await warned(aClaim({ alloc: '2Gi' }))]).toEqual([1, 0]);
+  });
+
   it('[resizer#4] given a PersistentVolume that comes later, then its arrival starts the expansion', async () => {
     const r = await aResizer({ seed: [aClaim()] });
     expect([r.calls(), r.logger.lines.filter(({ message }) => message.includes('retry'))]).toEqual([[], []]);

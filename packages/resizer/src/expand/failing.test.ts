@@ -14,6 +14,7 @@ import {
 
 const method = 'ControllerExpandVolume';
 const marked = 'patch persistentvolumeclaims/status team/data 200';
+const conflicted = 'patch persistentvolumeclaims/status team/data 409';
 const volumeSaved = 'patch persistentvolumes pv1 200';
 const [two, three, four] = [2n, 3n, 4n].map((size) => `${size * gib}`) as [string, string, string];
 const claimStatus = 'patch persistentvolumeclaims/status';
@@ -109,6 +110,19 @@ describe('an infeasible size', () => {
   });
 });
 
+it('[resizer#86] given an infeasible size that could not be recorded, then the next attempt records it, and only then it is held back', async () => {
+  const r = await given((it) => {
+    it.failCalls('OutOfRange', { times: 9 });
+    it.faults.push({ when: ({ verb }) => verb === 'patch' && it.calls().length === 1, fault: forbidden, times: 1 });
+  });
+  expect(statusOf(r)).toBe('ControllerResizeInProgress');
+  await r.clock.advance(second);
+  expect([r.calls().length, statusOf(r)]).toEqual([2, 'ControllerResizeInfeasible']);
+  await r.clock.advance(fiveMinutes - second);
+  expect(r.calls().length).toBe(2);
+  await r.stop();
+});
+
 describe('a refusal', () => {
   it.each(['Internal', 'Unknown', 'Unimplemented'] as const)(
     '[resizer#75, 80, 81] given %s, then the same size again with a delay that doubles, one write in all, P4',
@@ -167,12 +181,30 @@ describe('a refusal', () => {
   });
 });
 
+it('[resizer#88] given a claim that this process wrote last, then a resync wakes it', async () => {
+  const r = await given((it) => it.failCalls('Internal', { times: 99 }), {
+    settings: { resyncMs: 60_000, retryIntervalStartMs: 600_000, retryIntervalMaxMs: 600_000 },
+  });
+  await r.clock.advance(70_000);
+  expect(r.calls().length).toBe(2);
+  await r.stop();
+});
+
 describe('writes that fail', () => {
   it('[resizer#82] given a conflict at the first write, then no call and no event, and the newest request is sent, P10', async () => {
-    const r = await given((it) => it.fault(claimStatus, conflict));
-    expect([r.calls(), r.events, r.writes()]).toEqual([[], [], []]);
+    const r = await given((it) => it.overtake());
+    expect([r.calls(), r.events, r.writes()]).toEqual([[], [], [conflicted]]);
     await r.clock.advance(50);
-    expect([r.sizes(), r.writes()]).toEqual([[two], [marked, volumeSaved, marked]]);
+    expect([r.sizes(), r.writes()]).toEqual([[two], [conflicted, marked, volumeSaved, marked]]);
+    await r.stop();
+  });
+
+  it('[resizer#82] given a server that answers 409 although the claim has not changed, then the run is repeated with the backoff', async () => {
+    const r = await given((it) => it.fault(claimStatus, conflict, 99));
+    const before = r.server.requests.length;
+    await r.clock.advance(60_000);
+    const reads = r.server.requests.slice(before).filter(({ verb }) => verb === 'get');
+    expect([reads.length, r.calls(), r.events]).toEqual([5, [], []]);
     await r.stop();
   });
 
@@ -230,7 +262,7 @@ describe('writes that fail', () => {
     });
     await r.clock.advance(fiveMinutes + second);
     expect([r.sizes(), r.claim()?.status?.capacity]).toEqual([[two, two, two], { storage: '2Gi' }]);
-    expect(warnings(r)[1]).toMatch(/: error updating pv "pv1" by resizer "test.csi.example.com": /);
+    expect(warnings(r)[1]).toMatch(/: error updating pv "pv1" by resizer: /);
     await r.stop();
   });
 

@@ -55,6 +55,7 @@ function observe(
     claim,
     volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
     ...recall(context, claim, { key, clock }),
+    isWritten: context.ownWrites.hasWritten(key),
     isUsed: context.settings.handleInUseErrors && pods.byIndex('claim', key).length > 0,
     ...nothingLearned,
   };

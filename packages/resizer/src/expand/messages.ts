@@ -14,6 +14,10 @@ export const needsNode: RecordedEvent = normal(
 export const finished: RecordedEvent = normal('VolumeResizeSuccessful', 'Resize volume succeeded'); // E24
 export const failed = (message: string): RecordedEvent => ({ type: 'Warning', reason: 'VolumeResizeFailed', message });
 
+/** A log message. Only an API server without resize statuses leaves a claim in this state. */
+export const oldServer =
+  'external-resizer may be running with older version of kubernetes api-server, please upgrade to k8s version 1.32'; // S10
+
 export const pendingOnNode = 'Waiting for user to (re-)start a pod to finish file system resize of volume on node.';
 
 export interface Names {
@@ -23,8 +27,8 @@ export interface Names {
 
 export const notExpanded = ({ volumeName, driverName }: Names, cause: string): string =>
   `resize volume "${volumeName}" by resizer "${driverName}" failed: ${cause}`;
-export const volumeNotSaved = ({ volumeName, driverName }: Names, cause: string): string =>
-  `error updating pv "${volumeName}" by resizer "${driverName}": ${cause}`;
+export const volumeNotSaved = (volumeName: string, cause: string): string =>
+  `error updating pv "${volumeName}" by resizer: ${cause}`;
 export const pendingNotSaved = (key: ClaimKey, cause: string): string =>
   `mark PVC "${named(key)}" as node expansion required failed: ${cause}`;
 export const finishNotSaved = (key: ClaimKey, cause: string): string =>

@@ -47,10 +47,29 @@ it('[resizer#125] given a GCE volume, then its translated handle is sent', async
   await r.stop();
 });
 
+it('[resizer#116] given a Portworx volume whose annotations name a secret, then the expansion reads that secret', () => {
+  const volume = inTree({ portworxVolume: { volumeID: '42' } });
+  const secret = { 'openstorage.io/auth-secret-name': 'login', 'openstorage.io/auth-secret-namespace': 'team' };
+  const withSecret = { ...volume, metadata: { ...volume.metadata, annotations: secret } };
+  const driver = aDriver({ name: 'pxd.portworx.com' });
+  expect(toExpandRequest(withSecret, sizeOf('2Gi'), driver)).toMatchObject({
+    value: { reference: { name: 'login', namespace: 'team' } },
+  });
+});
+
 it('[resizer#126] given a driver that replaced no plugin, then there is no request', () => {
   expect(toExpandRequest(ebsVolume, sizeOf('2Gi'), aDriver())).toEqual({
     kind: 'error',
     message: 'volume pv1 is not migrated to CSI',
+  });
+});
+
+it('[resizer#126] given an in-tree source that cannot be translated, then the text names the source, in the words of upstream', () => {
+  const volume = inTree({ awsElasticBlockStore: { volumeID: 'aws://zone/disk-1' } });
+  expect(toExpandRequest(volume, sizeOf('2Gi'), aDriver({ name: ebs }))).toEqual({
+    kind: 'error',
+    message:
+      'failed to translate persistent volume: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://zone/disk-1)',
   });
 });
 

@@ -18,7 +18,10 @@ export function performers(context: ExpandContext): Performers<ExpandLoop> {
       saving('annotationRemoved', async () =>
         patchVolume({ client, volumes, signal }, volume, { annotations: { [annotations.preResizeCapacity]: null } }),
       ),
-    takeTurn: ({ key, action }) => ({ turn: turns.take(action.volumeHandle, 'expand', key) ? 'taken' : 'busy' }),
+    takeTurn: ({ key, logger, action: { row, volumeHandle } }) => {
+      if (row === 'S10') logger.warn(messages.oldServer, { key });
+      return { turn: turns.take(volumeHandle, 'expand', key) ? 'taken' : 'busy' };
+    },
     mark: (step) => mark(context, step),
     announce: ({ action: { claim, volume, target } }) => {
       events.record(claim, messages.resizing(volume.metadata?.name ?? ''));

@@ -11,8 +11,8 @@ import {
   type Result,
   type SecretReference,
   toBytes,
-  toCsiVolume,
   toVolumeCapability,
+  translateInTree,
 } from '@csi-sidecars/volume';
 import type { ResizerDriver } from '../driver.ts';
 import * as messages from './messages.ts';
@@ -55,8 +55,8 @@ export function toExpandRequest(
 function sourceOf(volume: PersistentVolume, driverName: string): Result<CsiVolume> {
   const { csi, accessModes = [] } = volume.spec ?? {};
   if (csi !== undefined) return ok({ csi, accessModes, migrated: false });
-  if (!replacesPlugin(driverName)) return refuse(messages.notMigrated(nameOf(volume)));
-  const translated = toCsiVolume(volume);
+  const translated = replacesPlugin(driverName) ? translateInTree(volume) : undefined;
+  if (translated === undefined) return refuse(messages.notMigrated(nameOf(volume)));
   return translated.kind === 'error' ? refuse(messages.notTranslated(translated.message)) : translated;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a new process does with what it finds. Every single crash point is in `crash-points.test.ts`. */
 import { expect, it } from 'vitest';
-import { aClaim, aPod, aVolume, type ClaimOptions } from '../../testing/builders.ts';
+import { aClaim, aCondition, aPod, aVolume, type ClaimOptions } from '../../testing/builders.ts';
 import { aResizer, type Fixture, gib } from '../../testing/resizer-fixture.ts';
 
 const [two, four] = [`${2n * gib}`, `${4n * gib}`];
@@ -30,6 +30,21 @@ it.each([
     await after.stop();
   },
 );
+
+it('[resizer#136] given a cache that still shows an expansion that has ended, when the process starts, then no call, and the claim stays as it is', async () => {
+  const shown = { alloc: '2Gi', rstatus: 'ControllerResizeInProgress', conditions: [aCondition('Resizing')] };
+  const isWatch = ({ verb, resource }: { verb: string; resource: string }): boolean =>
+    verb === 'watch' && resource === 'persistentvolumeclaims';
+  const r = await aResizer({
+    seed: [aVolume({ cap: '2Gi' }), aClaim(shown)],
+    faults: [{ when: isWatch, fault: { kind: 'lag', ms: 60_000 }, times: 99 }],
+  });
+  const ended = { phase: 'Bound', capacity: { storage: '2Gi' }, allocatedResources: { storage: '2Gi' } };
+  r.changeClaim((claim) => ({ ...claim, status: ended }));
+  await r.clock.advance(600_000);
+  expect([r.calls(), r.claim()?.status]).toEqual([[], ended]);
+  await r.stop();
+});
 
 it('[resizer#139] given a claim that waits for its node, then nothing', async () => {
   const r = await aResizer({ seed: [aVolume({ cap: '2Gi' }), aClaim({ alloc: '2Gi', rstatus: 'NodeResizePending' })] });

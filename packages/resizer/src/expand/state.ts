@@ -66,6 +66,8 @@ export interface Observed {
   readonly entry: ExpandEntry | undefined;
   /** How long an infeasible size is not requested again; 0: it may be requested. */
   readonly infeasibleForMs: number;
+  /** This process has written the claim. Otherwise its cache may be behind what an earlier process left. */
+  readonly isWritten: boolean;
   /** A pod that has not finished uses the claim. */
   readonly isUsed: boolean;
 }

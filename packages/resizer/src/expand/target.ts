@@ -18,7 +18,7 @@ export interface TargetFacts {
 }
 
 export type Target =
-  | { readonly row: string; readonly kind: 'expand'; readonly size: Quantity; readonly isOldServer?: true }
+  | { readonly row: string; readonly kind: 'expand'; readonly size: Quantity }
   /** The node has to finish first. */
   | { readonly row: string; readonly kind: 'wait' };
 
@@ -62,5 +62,5 @@ function chooseForLargeEnough(facts: TargetFacts, allocated: Quantity): Target {
   }
   if (resizeStatus === '' && facts.allocated !== undefined) return { row: 'S9', kind: 'expand', size: allocated };
   if (isFileSystemResizePending) return { row: 'S10', kind: 'wait' };
-  return { row: 'S10', kind: 'expand', size: requested, isOldServer: true };
+  return { row: 'S10', kind: 'expand', size: requested };
 }

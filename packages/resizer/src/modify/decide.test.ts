@@ -96,6 +96,16 @@ describe('which class', () => {
       then: concludes('M4', requeueAfter(7_000)),
     },
     {
+      id: '[resizer#M11]',
+      given: 'an infeasible class that the claim does not show',
+      state: {
+        claim: inProgress,
+        entry: { kind: 'infeasible', uid: 'uid-of-data', sinceMs: 0 },
+        infeasibleForMs: 7_000,
+      },
+      then: takesTurn,
+    },
+    {
       id: '[resizer#M11, 178]',
       given: 'another class than the one that is held back',
       state: { claim: recorded('Infeasible', 'silver'), infeasibleForMs: 7_000 },

@@ -47,7 +47,8 @@ function decideTarget(s: ModifyState, pair: Pair, context: DecideContext): Actio
   const wanted = wantedClassOf(claim);
   const recorded = modifyStatusOf(claim);
   const target = recorded?.targetVolumeAttributesClassName ?? '';
-  if (recorded !== undefined && wanted !== '' && target === wanted && s.infeasibleForMs > 0) {
+  // A refusal that the claim does not show yet has to be shown first: the class is asked for again, which records the answer.
+  if (recorded?.status === 'Infeasible' && wanted !== '' && target === wanted && s.infeasibleForMs > 0) {
     return conclude('M4', requeueAfter(s.infeasibleForMs));
   }
   if (recorded === undefined && wanted === currentClassOf(claim)) return conclude('M5', done);

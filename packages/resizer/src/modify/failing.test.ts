@@ -71,11 +71,44 @@ describe('a refusal', () => {
     await r.stop();
   });
 
+  it('[resizer#M4] given an infeasible class that could not be recorded, then the next attempt records it, and only then it is held back', async () => {
+    const r = await given((it) => {
+      it.failCalls('InvalidArgument', { method, times: 9 });
+      afterCall(it, 'persistentvolumeclaims', { fault: forbidden });
+    });
+    expect(statusOf(r)?.status).toBe('InProgress');
+    await r.clock.advance(second);
+    expect([asked(r).length, statusOf(r)?.status]).toEqual([2, 'Infeasible']);
+    await r.clock.advance(fiveMinutes - second);
+    expect(asked(r).length).toBe(2);
+    await r.stop();
+  });
+
   it('[resizer#178] given another class than the infeasible one, then it is requested at once', async () => {
     const r = await given((it) => it.failCalls('InvalidArgument', { method }));
     want(r, 'silver');
     await r.settle();
     expect([asked(r), statusOf(r)]).toEqual([['gold', 'silver'], undefined]);
+    await r.stop();
+  });
+
+  it('[resizer#154, 178] given an infeasible class that the user takes back and then wants again, then it is requested at once', async () => {
+    const r = await given((it) => it.failCalls('InvalidArgument', { method }));
+    want(r, '');
+    await r.settle();
+    want(r, 'gold');
+    await r.settle();
+    expect([asked(r), statusOf(r)]).toEqual([['gold', 'gold'], undefined]);
+    await r.stop();
+  });
+
+  it('[resizer#178] given an infeasible class, then one that does not exist, and then the first one again, then it is requested at once', async () => {
+    const r = await given((it) => it.failCalls('InvalidArgument', { method }));
+    want(r, 'missing');
+    await r.settle();
+    want(r, 'gold');
+    await r.settle();
+    expect([asked(r), statusOf(r)]).toEqual([['gold', 'gold'], undefined]);
     await r.stop();
   });
 
@@ -189,10 +222,19 @@ describe('reads and writes that fail', () => {
   });
 
   it('[resizer#173] given a conflict at the first write, then no event and no call, and the run is repeated', async () => {
-    const r = await given((it) => it.fault(claimStatus, conflict));
-    expect([r.calls(), r.events, r.writes()]).toEqual([[], [], []]);
+    const r = await given((it) => it.overtake());
+    expect([r.calls(), r.events, r.writes()]).toEqual([[], [], ['patch persistentvolumeclaims/status team/data 409']]);
     await r.clock.advance(50);
     expect([asked(r), statusOf(r)]).toEqual([['gold'], undefined]);
+    await r.stop();
+  });
+
+  it('[resizer#173] given a server that answers 409 although the claim has not changed, then the run is repeated with the backoff', async () => {
+    const r = await given((it) => it.fault(claimStatus, conflict, 99));
+    const before = r.server.requests.length;
+    await r.clock.advance(60_000);
+    const reads = r.server.requests.slice(before).filter(({ verb }) => verb === 'get');
+    expect([reads.length, r.calls(), r.events]).toEqual([5, [], []]);
     await r.stop();
   });
 
@@ -238,6 +280,19 @@ describe('conditions', () => {
     ]);
     await r.clock.advance(5_000);
     expect(conditions(r)).toBeUndefined();
+    await r.stop();
+  });
+
+  it('[resizer#60, 182] given an error that is older than the attempt, when the class is infeasible, then both conditions keep their places', async () => {
+    const claim = claimOf({ conditions: [aCondition('ModifyVolumeError', { reason: 'Internal', message: 'old' })] });
+    const r = await given((it) => it.failCalls('InvalidArgument', { method }), claim);
+    expect([conditions(r), statusOf(r)?.status]).toEqual([
+      [
+        ['ModifyVolumeError', 'InvalidArgument', 'no'],
+        ['ModifyingVolume', undefined, failed],
+      ],
+      'Infeasible',
+    ]);
     await r.stop();
   });
 

@@ -54,8 +54,19 @@ export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock
     observe: (caches, key) => observe(context, caches, { key, clock }),
     decide: (state) => decide(state, context),
     perform: performers(context),
-    onEnd: (run) => endRun(context, 'modify', run),
+    onEnd: (run) => {
+      const claim = run.concluded?.state.claim;
+      if (claim !== undefined) endHold(context, run.key, claim);
+      endRun(context, 'modify', run);
+    },
   });
+}
+
+/** An infeasible class is held back while the user keeps to it. The user may want another one, or none, and then that class again. */
+function endHold({ memory }: ModifyContext, key: ClaimKey, claim: PersistentVolumeClaim): void {
+  const uid = claim.metadata?.uid ?? '';
+  const isKept = modifyStatusOf(claim)?.targetVolumeAttributesClassName === wantedClassOf(claim);
+  if (!isKept && memory.get(key, uid)?.kind === 'infeasible') memory.set(key, { kind: 'settled', uid });
 }
 
 function observe(

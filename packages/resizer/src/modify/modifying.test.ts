@@ -3,7 +3,7 @@
 import type { KubeObject } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aCondition, aVolume, type ClaimOptions } from '../../testing/builders.ts';
-import { aResizer, conflict, type Fixture } from '../../testing/resizer-fixture.ts';
+import { aResizer, type Fixture } from '../../testing/resizer-fixture.ts';
 import { annotations } from '../names.ts';
 
 const marked = 'patch persistentvolumeclaims/status team/data 200';
@@ -190,10 +190,10 @@ describe('a class that does not exist', () => {
 
   it('[resizer#146] given a claim that changed meanwhile, then it is looked at again', async () => {
     const r = await aResizer({ seed: [aVolume()] });
-    r.fault('patch persistentvolumeclaims/status', conflict);
+    r.overtake();
     r.server.seed(claimOf());
     await r.clock.advance(50);
-    expect([r.writes(), r.events.length]).toEqual([[marked], 1]);
+    expect([r.writes(), r.events.length]).toEqual([[marked.replace('200', '409'), marked], 1]);
     await r.stop();
   });
 });

@@ -26,7 +26,7 @@ import { createBudget } from './budget.ts';
 import type { Change, ServerObject } from './decode/watch-event.ts';
 import { type Difference, everythingNew, isSameObject, isSameVersion, mergeInto } from './difference.ts';
 import type { Notification } from './distributor.ts';
-import type { Indexers, ObjectKey } from './informer.ts';
+import type { Deletion, Indexers, ObjectKey } from './informer.ts';
 import type { InformerMetrics } from './informer-metrics.ts';
 import { keyOf } from './key.ts';
 import type { OwnWrites } from './own-writes.ts';
@@ -87,8 +87,8 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     }
   };
 
-  const notifyDeletion = (key: ObjectKey, object: T, how: 'observed' | 'inferred'): void => {
-    deliver({ kind: 'delete', deletion: { key, object, observed: how === 'observed' } });
+  const notifyDeletion = (gone: Omit<Deletion<T>, 'observed'>, how: 'observed' | 'inferred'): void => {
+    deliver({ kind: 'delete', deletion: { ...gone, observed: how === 'observed' } });
   };
   const notifyChange = (previous: T | undefined, current: T): void => {
     if (previous === undefined) deliver({ kind: 'add', object: current, isInInitialList: !hasSynced });
@@ -102,15 +102,16 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     if (previous === undefined || isSameObject(previous, current)) {
       notifyChange(previous, current);
     } else {
-      notifyDeletion(key, previous, 'inferred');
+      notifyDeletion({ key, object: previous, stored: previous }, 'inferred');
       notifyChange(undefined, current);
     }
   };
 
   const unset = (key: ObjectKey, final: T | undefined): void => {
-    const last = final ?? store.objects.get(key);
+    const stored = store.objects.get(key);
+    const last = final ?? stored;
     store.delete(key);
-    if (last !== undefined) notifyDeletion(key, last, 'observed');
+    if (last !== undefined) notifyDeletion({ key, object: last, stored }, 'observed');
   };
 
   const applyNow = ({ type, object }: Change): void => {
@@ -133,7 +134,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
     const budget = createBudget(clock);
     for (const [key, object] of deleted) {
       if (deps.stopped()) return;
-      notifyDeletion(key, object, 'inferred');
+      notifyDeletion({ key, object, stored: object }, 'inferred');
       await budget.spend();
     }
     for (const { previous, current } of changed) {

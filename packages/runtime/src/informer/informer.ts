@@ -35,6 +35,8 @@ export interface Deletion<T> {
   readonly key: ObjectKey;
   readonly object: T;
   readonly observed: boolean;
+  /** What the cache held; undefined if it held nothing. */
+  readonly stored: T | undefined;
 }
 
 export interface HandlerRegistration {

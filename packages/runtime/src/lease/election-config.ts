@@ -19,6 +19,12 @@ export interface LeaderElectionOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** Releases the Lease after the work has ended, so that a standby takes over at once. Default false, as upstream. */
   readonly releaseOnExit?: boolean;
+  /**
+   * The meaning of a record with our identity that is found by a candidate. `keep` (default): that of a process that was restarted in
+   * place, so the lease is kept. `expire`: it may be another process with the same host name, so the lease is taken when the record has
+   * expired; for a process that has led before.
+   */
+  readonly ownRecord?: 'keep' | 'expire';
   /** Label `name` of the metrics. Default empty, as in the upstream sidecars. */
   readonly metricName?: string;
 }
@@ -53,6 +59,7 @@ export function toElectionConfig(options: LeaderElectionOptions): ElectionConfig
     labels: {},
     releaseOnExit: false,
     metricName: '',
+    ownRecord: 'keep',
     ...options,
     leaseDurationMs,
     renewDeadlineMs,

@@ -99,7 +99,11 @@ it.each<[StopCause, string, string]>([
   ['workEnded', '0', 'Work ended'],
   ['renewDeadline', '0', 'Failed to renew lease'],
   ['otherHolder', '0', 'Another candidate holds the lease'],
-  ['sameIdentity', 'error', 'Another process holds the lease under the same identity'],
+  [
+    'sameIdentity',
+    'error',
+    'Another process holds the lease under the same identity: probably a second container of this pod',
+  ],
   ['stalled', 'error', 'The lease ended while this process was not running'],
 ])(
   'given a leader that stopped because of %s, then the log, the metric and an event show it',

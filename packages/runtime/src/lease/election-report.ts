@@ -51,7 +51,7 @@ const stopTexts: Readonly<Record<StopCause, string>> = {
   workEnded: 'Work ended',
   renewDeadline: 'Failed to renew lease',
   otherHolder: 'Another candidate holds the lease',
-  sameIdentity: 'Another process holds the lease under the same identity',
+  sameIdentity: 'Another process holds the lease under the same identity: probably a second container of this pod',
   stalled: 'The lease ended while this process was not running',
 };
 

@@ -181,7 +181,9 @@ describe('renewing', () => {
     const second = candidate('a');
     await clock.advance(20_000);
     expect([first.result, second.result]).toEqual(['lost', undefined]);
-    expect(first.logger.messages()).toContain('Another process holds the lease under the same identity');
+    expect(first.logger.messages()).toContain(
+      'Another process holds the lease under the same identity: probably a second container of this pod',
+    );
   });
 
   it('given a leader, then events on the Lease record when it became leader and when it stopped', async () => {

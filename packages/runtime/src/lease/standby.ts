@@ -5,7 +5,7 @@
  * | Lease | then |
  * |---|---|
  * | none | create it |
- * | we are the holder (a restart in place) | keep it |
+ * | we are the holder (a restart in place), unless our own record has to expire | keep it |
  * | no holder | take it |
  * | another holder, record unchanged for the duration it names | take it |
  * | another holder | wait |
@@ -124,7 +124,7 @@ function see(turn: Turn, state: Standby, lease: Lease): Seen {
 function judge(turn: Turn, state: Seen['state'], effects: readonly Effect[]): Step {
   const { lease } = state.observed;
   const holder = holderOf(lease);
-  if (holder === turn.config.identity) {
+  if (holder === turn.config.identity && turn.config.ownRecord === 'keep') {
     return after([...effects, notify({ kind: 'slowPath' })], send(turn, state, { purpose: 'keep', lease }));
   }
   if (holder === '' || expiryOf(state.observed) <= turn.nowMs) {

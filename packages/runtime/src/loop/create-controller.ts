@@ -2,6 +2,7 @@
 /** A controller: a list of loops over shared caches. */
 import type { ControllerPorts } from '../controller/controller-ports.ts';
 import type { Controller } from '../controller/controller.ts';
+import { runTogether } from '../controller/run-together.ts';
 import { runWhenSynced } from '../controller/run-when-synced.ts';
 import { OrderlyStop } from '../process/orderly-stop.ts';
 import type { AssembledLoop, Loop } from './loop.ts';
@@ -9,7 +10,8 @@ import type { AssembledLoop, Loop } from './loop.ts';
 /**
  * Assumes: the caller runs the informers of `ports.informers`.
  * Guarantees: no loop works before all caches of all loops are synced; `run` resolves when no reconcile runs any more. An
- * orderly stop lets running reconciles finish; any other abort cuts them off.
+ * orderly stop lets running reconciles finish; any other abort cuts them off. When a loop fails, the others are stopped in order
+ * before `run` rejects.
  */
 export function createController(ports: ControllerPorts, loops: readonly Loop[]): Controller {
   const assembled = loops.map((loop) => loop.assemble(ports));
@@ -19,7 +21,10 @@ export function createController(ports: ControllerPorts, loops: readonly Loop[])
       runWhenSynced(
         { logger: ports.logger, informers },
         async () => {
-          await Promise.all(assembled.map((loop) => loop.run(signal)));
+          await runTogether(
+            assembled.map((loop) => (stop) => loop.run(stop)),
+            signal,
+          );
           if (signal.reason instanceof OrderlyStop) await Promise.all(assembled.map(finish));
         },
         signal,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One client with a connection, credentials and a rate limit of its own. */
+/** A connection with credentials, and clients over it. */
 import type { ApiClient } from '../api/client.ts';
 import type { ClusterConfig } from '../api/cluster/cluster-config.ts';
 import { type ClusterConnection, connectCluster, type ConnectDeps } from '../api/cluster/connect-cluster.ts';
 import { type ClusterFlags, loadClusterConfig } from '../api/cluster/load-cluster-config.ts';
 import { type ApiClientDeps, type ApiClientOptions, createApiClient } from '../api/create-client.ts';
+import type { RateLimit } from '../api/request-limiter.ts';
 import type { RequestMetrics } from '../api/request-metrics.ts';
+import type { Logger } from '../log/logger.ts';
 
 /** Each part can be replaced without the others. */
 export interface ApiParts {
@@ -34,7 +36,17 @@ export interface ConnectApiDeps extends ConnectDeps {
 
 export interface ApiConnection {
   readonly client: ApiClient;
+  /** Another client over the same connection, with a rate limit of its own. */
+  readonly clientWith: (limits: ClientLimits) => ApiClient;
   readonly close: () => Promise<void>;
+}
+
+export interface ClientLimits extends RateLimit {
+  readonly logger: Logger;
+  /** Stands behind the user agent of the connection. */
+  readonly component: string;
+  /** Whether its requests are counted by `requestMetrics`. */
+  readonly counted: boolean;
 }
 
 /** Rejects for a configuration that cannot work. The first request opens the connection. */
@@ -44,5 +56,14 @@ export async function connectApi(
 ): Promise<ApiConnection> {
   const { loadConfig, connect, createClient } = { ...ownParts, ...parts };
   const { host, transport, close } = await connect(deps, await loadConfig(deps, { kubeconfig, master }));
-  return { client: createClient({ ...deps, transport, metrics: requestMetrics?.(host) }, options), close };
+  const metrics = requestMetrics?.(host);
+  return {
+    client: createClient({ ...deps, transport, metrics }, options),
+    clientWith: ({ logger, component, counted, qps, burst }) =>
+      createClient(
+        { ...deps, logger, transport, metrics: counted ? metrics : undefined },
+        { ...options, qps, burst, userAgent: `${options.userAgent}/${component}` },
+      ),
+    close,
+  };
 }

@@ -27,12 +27,12 @@ export interface LeaseDeps {
   readonly env: Environment;
   readonly hostName: string;
   /** Opens the connection of the lease. */
-  readonly connect: () => Promise<ApiConnection>;
+  readonly connect: () => Promise<Pick<ApiConnection, 'client' | 'close'>>;
   /** Called as soon as the election can report its health. */
   readonly onElector: (elector: LeaderElector) => void;
 }
 
-export interface LeaseOptions extends Omit<LeaderElectionOptions, 'namespace' | 'identity' | 'metricName'> {
+export interface LeaseOptions extends Omit<LeaderElectionOptions, 'namespace' | 'identity'> {
   /** Default: `POD_NAMESPACE`, else the namespace of the service account, else `default`. */
   readonly namespace?: string | undefined;
   /** Unique among the candidates. Default: the host name, which is the name of the pod, and a random part. */

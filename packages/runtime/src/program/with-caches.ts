@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A controller as the work of a leader: its caches start with the lease and end after the controller. */
 import type { Environment } from '../api/connection/proxy.ts';
+import { linkSignals } from '../clock/deadline.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
 import type { Controller } from '../controller/controller.ts';
 import type { InformerDeps } from '../informer/create-informer.ts';
 import { createInformerFactory, type InformerFactory } from '../informer/factory.ts';
 import type { LeadingWork } from '../lease/leader-elector.ts';
-import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
+import { OrderlyStop } from '../process/orderly-stop.ts';
+import { workQueueMetricsOf } from '../workqueue/queue-metrics.ts';
 
 export interface LeadingController extends Controller {
   /** Work that has to be done while the lease is still held, such as flushing events. */
@@ -24,20 +26,31 @@ export function withCaches(
   { env, createInformers = createInformerFactory, ...deps }: WithCachesDeps,
   assemble: (ports: ControllerPorts) => LeadingController,
 ): LeadingWork {
-  // client-go's switch, for servers on which streamed lists misbehave.
-  const streaming = env['KUBE_FEATURE_WatchListClient'] === 'false' ? 'off' : 'preferred';
+  const streaming = listStreaming(env);
   // Registered here and not after the lease was acquired: a standby shows these metrics as well.
-  const queueMetrics = createWorkQueueMetrics(deps.metrics);
+  const queueMetrics = workQueueMetricsOf(deps.metrics);
   return async (signal, gate) => {
     const informers = createInformers({ ...deps, streaming });
     const controller = assemble({ ...deps, queueMetrics, informers, gate });
     // The caches outlive an orderly stop, because reconciles that are finishing still read them.
     const following = informers.start(new AbortController().signal);
+    using stopping = linkSignals([signal]);
+    const working = controller.run(stopping.signal);
     try {
-      await Promise.race([controller.run(signal), following]);
+      await Promise.race([working, following]);
+    } catch (error) {
+      // Nothing may run any more when the lease is released.
+      stopping.abort(new OrderlyStop('the caches or a loop failed'));
+      await working.catch(() => undefined);
+      throw error;
     } finally {
       await informers.shutdown();
     }
     await controller.end?.();
   };
+}
+
+/** client-go's switch, for servers on which streamed lists misbehave. */
+export function listStreaming(env: Environment): 'preferred' | 'off' {
+  return env['KUBE_FEATURE_WatchListClient'] === 'false' ? 'off' : 'preferred';
 }

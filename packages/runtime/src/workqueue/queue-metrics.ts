@@ -36,6 +36,15 @@ export interface WorkQueueMetrics {
 /** 1e-8 * 10^k, k = 0..9, as in component-base. */
 const durationBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10];
 
+const sets = new WeakMap<Metrics, WorkQueueMetrics>();
+
+/** The one set of a registry, for processes in which several controllers share it. */
+export function workQueueMetricsOf(metrics: Metrics): WorkQueueMetrics {
+  let found = sets.get(metrics);
+  if (found === undefined) sets.set(metrics, (found = createWorkQueueMetrics(metrics)));
+  return found;
+}
+
 /**
  * Registers the families. Once per registry: every queue of the process gets its instruments from the one result. Those of
  * lanes are there from the first queue that has lanes.

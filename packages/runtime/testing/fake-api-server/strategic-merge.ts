@@ -7,7 +7,7 @@
  */
 import { copyJson, isObject, sameJson, type JsonObject, type MutableJson } from './json.ts';
 import { mergeKeys, setLists } from './list-types.ts';
-import { badRequest } from './status.ts';
+import { badRequest, internal } from './status.ts';
 
 export function applyStrategicMerge(document: JsonObject, patch: JsonObject): JsonObject {
   return mergeObject(document, patch);
@@ -19,6 +19,7 @@ function mergeObject(original: JsonObject, patch: JsonObject): JsonObject {
   if (directive === 'delete') return {};
   if (directive !== undefined && directive !== 'merge')
     throw badRequest(`unknown patch type: ${JSON.stringify(directive)}`);
+  for (const [field, value] of Object.entries(patch)) refuseOtherOrder(patch, field, value);
   const merged: MutableJson = { ...original };
   for (const [field, value] of Object.entries(withoutDirectives(patch))) {
     if (value === null) delete merged[field];
@@ -71,6 +72,21 @@ function applyListDirective(merged: MutableJson, directive: string, value: unkno
   if (name === '$deleteFromPrimitiveList') merged[field] = current.filter((item) => !value.includes(item));
   if (name === '$setElementOrder') merged[field] = inOrder(current, value, mergeKeys[field]);
 }
+
+/** The elements of the patch have to come in the order that the patch itself names; elements that it deletes do not count. */
+function refuseOtherOrder(patch: JsonObject, directive: string, order: unknown): void {
+  const [name, field = ''] = directive.split('/');
+  const list = patch[field];
+  if (name !== '$setElementOrder' || !Array.isArray(order) || !Array.isArray(list) || order.length === 0) return;
+  const key = mergeKeys[field];
+  const identity = (item: unknown): unknown => (key !== undefined && isObject(item) ? item[key] : item);
+  const left: unknown[] = list.filter((item) => !(isObject(item) && item['$patch'] !== undefined)).map(identity);
+  for (const item of order) if (left.length > 0 && sameJson(identity(item), left[0])) left.shift();
+  if (left.length === 0) return;
+  throw internal(`The order in patch list:\n${stringify(list)}\n doesn't match ${name} list:\n${stringify(order)}\n`);
+}
+
+const stringify = (value: unknown): string => JSON.stringify(value);
 
 /** Elements named by `order` come in that order, after the ones that only the server knows. */
 function inOrder(list: readonly unknown[], order: readonly unknown[], key: string | undefined): readonly unknown[] {

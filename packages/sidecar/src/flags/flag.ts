@@ -21,6 +21,8 @@ export interface Flag<T> {
   parse(text: string, previous: T | undefined): Parsed<T>;
   readonly shorthand?: string;
   readonly deprecated?: string;
+  /** Neither the usage text nor the reference shows it. */
+  readonly hidden?: true;
 }
 
 /** The flags of a command line whose values are V. */

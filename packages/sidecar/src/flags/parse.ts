@@ -2,12 +2,14 @@
 /**
  * The two command-line syntaxes of the Go sidecars, exactly. `go` is Go's `flag` package: one or two dashes are equal, the
  * first word that is no flag ends parsing. `pflag` (csi-provisioner) wants two dashes for long names, has the shorthand
- * `-v`, and lets flags and other words mix. What both accept is turned into values; nothing is printed and nothing exits here.
+ * `-v`, and lets flags and other words mix. `mixed` (csi-sidecars) is pflag, and a long name may have one dash. What they accept is turned into values; nothing is printed and nothing exits here.
  */
 import { goQuote } from '@csi-sidecars/runtime/internal';
 import type { Flag, Flags, FlagsOf } from './flag.ts';
 
-export type FlagSyntax = 'go' | 'pflag';
+export type FlagSyntax = 'go' | 'pflag' | 'mixed';
+/** How a word is cut. */
+type WordSyntax = 'go' | 'pflag';
 
 export type ParseResult<V> =
   | {
@@ -34,6 +36,8 @@ export function parseFlags<V extends object>(
   args: readonly string[],
 ): ParseResult<V> {
   const flags: Flags = declared;
+  const cut: WordSyntax = syntax === 'go' ? 'go' : 'pflag';
+  const written = (word: string): string => (syntax === 'mixed' ? withTwoDashes(flags, word) : word);
   const byShorthand = new Map(
     Object.entries(flags).flatMap(([name, flag]) => (flag.shorthand ? [[flag.shorthand, name]] : [])),
   );
@@ -43,13 +47,13 @@ export function parseFlags<V extends object>(
   const positionals: string[] = [];
 
   for (let index = 0; index < args.length; index++) {
-    const token = tokenise(args[index] ?? '', syntax);
+    const token = tokenise(written(args[index] ?? ''), cut);
     if (token.kind === 'end') {
       positionals.push(...args.slice(index + 1));
       break;
     }
     if (token.kind === 'word') {
-      if (syntax === 'go') {
+      if (cut === 'go') {
         positionals.push(...args.slice(index));
         break;
       }
@@ -60,7 +64,7 @@ export function parseFlags<V extends object>(
     const found = resolve(token, byShorthand);
     if (found.kind !== 'flag') return found;
     const flag = Object.hasOwn(flags, found.name) ? flags[found.name] : undefined;
-    if (flag === undefined) return unknownFlag(found.name, syntax);
+    if (flag === undefined) return unknownFlag(found.name, cut);
     let text = found.text ?? flag.impliedText;
     if (text === undefined) {
       index += 1;
@@ -69,14 +73,20 @@ export function parseFlags<V extends object>(
     }
     const parsed = flag.parse(text, given.has(found.name) ? values[found.name] : undefined);
     if (!parsed.ok)
-      return { kind: 'invalid', message: invalidValue({ flag, name: found.name, text }, syntax, parsed.reason) };
+      return { kind: 'invalid', message: invalidValue({ flag, name: found.name, text }, cut, parsed.reason) };
     values[found.name] = parsed.value;
     given.add(found.name);
   }
   return { kind: 'parsed', values: values as V, given, positionals };
 }
 
-function tokenise(word: string, syntax: FlagSyntax): Token {
+/** A single dash is doubled where a long name stands behind it. Everything else is a shorthand, or an error. */
+function withTwoDashes(flags: Flags, word: string): string {
+  const [, name = ''] = /^-([^-=][^=]+)/.exec(word) ?? [];
+  return Object.hasOwn(flags, name) ? `-${word}` : word;
+}
+
+function tokenise(word: string, syntax: WordSyntax): Token {
   if (word.length < 2 || !word.startsWith('-')) return { kind: 'word', word };
   if (word === '--') return { kind: 'end' };
   const long = word.startsWith('--');
@@ -112,7 +122,7 @@ function resolve(
   return { kind: 'flag', name, shown: `'${token.letter}' in ${token.word}`, text };
 }
 
-function unknownFlag(name: string, syntax: FlagSyntax): { kind: 'help' } | { kind: 'invalid'; message: string } {
+function unknownFlag(name: string, syntax: WordSyntax): { kind: 'help' } | { kind: 'invalid'; message: string } {
   if (name === 'help' || (name === 'h' && syntax === 'go')) return { kind: 'help' };
   return {
     kind: 'invalid',
@@ -122,7 +132,7 @@ function unknownFlag(name: string, syntax: FlagSyntax): { kind: 'help' } | { kin
 
 function invalidValue(
   { flag, name, text }: { flag: Flag<unknown>; name: string; text: string },
-  syntax: FlagSyntax,
+  syntax: WordSyntax,
   reason: string,
 ): string {
   const value = goQuote(text);

@@ -17,7 +17,7 @@ export async function usageText(program: string, flags: Flags): Promise<string> 
   parser.updateStrings({ 'Options:': 'Flags:' });
   for (const name of Object.keys(flags).sort()) {
     const flag = flags[name];
-    if (flag === undefined) continue;
+    if (flag === undefined || flag.hidden === true) continue;
     const kind = flag.type === '' ? 'boolean' : flag.type;
     const shownDefault = flag.defaultText === '' ? '' : ` (default ${flag.defaultText})`;
     parser.option(name, {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Connects to the driver of this process, waits until it is ready, asks for its name, and measures its calls. The loss of the
- * driver ends the process, so that a replica beside a running driver takes over.
+ * driver ends what works with it, so that a replica beside a running driver takes over.
  *
  * Upstream opens a second connection once it knows that the driver replaces an in-tree plugin, because its metrics need another
  * label then. Here the measurements of calls are kept until the name is known, so one connection is enough.
  */
 import { connectCsi, createCallMetrics, getDriverName, probeForever } from '@csi-sidecars/csi';
-import type { CallMetrics, CsiChannel, ObservedCall } from '@csi-sidecars/csi';
+import type { CallMetrics, CsiConnection, ObservedCall } from '@csi-sidecars/csi';
 import type { Clock, Logger, Metrics } from '@csi-sidecars/runtime';
 import { exitCodes, orExit } from './exit.ts';
 import type { ProgramHost } from './host.ts';
@@ -23,21 +23,22 @@ export interface DriverOptions {
   /** Drivers that replace an in-tree plugin: their calls are distinguished by the metric label `migrated`. */
   readonly isMigrated?: (driverName: string) => boolean;
   readonly maxLoggedResponseBytes?: number;
+  /** Time limit of connecting; default 30 s. Zero waits for ever. */
+  readonly connectTimeoutMs?: number;
 }
 
 export interface DriverDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly host: Pick<ProgramHost, 'writeTerminationLog'>;
-  /** Ends the run. */
-  readonly cutShort: (code: number) => void;
+  /** Called once, when the connection is lost. */
+  readonly onLost: () => void;
   readonly signal: AbortSignal;
 }
 
 export interface Driver {
   readonly name: string;
-  readonly channel: CsiChannel;
+  readonly channel: CsiConnection;
   readonly callMetrics: CallMetrics;
   /** If the name was requested first, the driver has to be ready before further calls. */
   readonly whenReady: () => Promise<void>;
@@ -48,8 +49,8 @@ const lostText = 'Lost connection to CSI driver, exiting';
 /** Rejects with an ExitError. */
 export async function connectDriver(deps: DriverDeps, options: DriverOptions): Promise<Driver> {
   const { clock, log, signal } = deps;
-  const { order = 'probeFirst', probeTimeoutMs, nameTimeoutMs } = options;
   const early = earlyCalls();
+  const limit = options.connectTimeoutMs;
   const channel = await orExit('Failed to connect to CSI driver', () =>
     connectCsi(
       { clock, log, metrics: early },
@@ -58,10 +59,25 @@ export async function connectDriver(deps: DriverDeps, options: DriverOptions): P
         lossPolicy: 'end',
         signal,
         maxLoggedResponseBytes: options.maxLoggedResponseBytes ?? 0,
+        ...(limit === undefined ? {} : { connectTimeoutMs: limit }),
       },
     ),
   );
-  channel.lost.addEventListener('abort', () => announceLoss(deps), { once: true });
+  channel.lost.addEventListener('abort', deps.onLost, { once: true });
+  try {
+    return await getToKnow(deps, { channel, early }, options);
+  } catch (error) {
+    channel.close();
+    throw error;
+  }
+}
+
+async function getToKnow(
+  { clock, log, metrics, signal }: DriverDeps,
+  { channel, early }: { readonly channel: CsiConnection; readonly early: EarlyCalls },
+  options: DriverOptions,
+): Promise<Driver> {
+  const { order = 'probeFirst', probeTimeoutMs, nameTimeoutMs } = options;
   const beReady = (): Promise<void> =>
     orExit('Failed to probe the CSI driver', () =>
       probeForever({ channel, clock, log }, { timeoutMs: probeTimeoutMs, signal }),
@@ -74,7 +90,7 @@ export async function connectDriver(deps: DriverDeps, options: DriverOptions): P
   );
   log.info(2, 'CSI driver name', { driver: name });
   const isMigrated = options.isMigrated?.(name) === true;
-  const callMetrics = createCallMetrics(deps.metrics, { labelNames: isMigrated ? ['migrated'] : [] });
+  const callMetrics = createCallMetrics(metrics, { labelNames: isMigrated ? ['migrated'] : [] });
   // For a migrated driver upstream replaces its first set of metrics, with all that it holds.
   early.settle(callMetrics, isMigrated ? 'dropped' : 'kept');
   callMetrics.setDriverName(name);
@@ -82,7 +98,15 @@ export async function connectDriver(deps: DriverDeps, options: DriverOptions): P
   return { name, channel, callMetrics, whenReady };
 }
 
-function announceLoss({ log, host, cutShort }: DriverDeps): void {
+export interface LossDeps {
+  readonly log: Logger;
+  readonly host: Pick<ProgramHost, 'writeTerminationLog'>;
+  /** Ends the run. */
+  readonly cutShort: (code: number) => void;
+}
+
+/** The end of a program that is nothing without its driver. */
+export function endWithDriver({ log, host, cutShort }: LossDeps): void {
   try {
     host.writeTerminationLog(lostText);
   } catch (error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Runs the work of the process, with or without a lease, depending on the flags; see `runUnderLease` of the runtime. */
-import type { Clock, LeadingWork, Logger, Metrics, Random } from '@csi-sidecars/runtime';
+import type { Clock, LeadingWork, LeaseOptions, Logger, Metrics, Random } from '@csi-sidecars/runtime';
 import {
   type ApiConnection,
   ElectionConfigError,
@@ -46,18 +46,7 @@ export async function runUnderLease(
     await work(signal, openGate);
     return 0;
   }
-  const lease = {
-    namespace: values['leader-election-namespace'],
-    name: leaseName(lockName),
-    identity: leaseIdentity(host.hostName),
-    component: `${lockName}/${host.hostName}`,
-    leaseDurationMs: values['leader-election-lease-duration'],
-    renewDeadlineMs: values['leader-election-renew-deadline'],
-    retryPeriodMs: values['leader-election-retry-period'],
-    labels: values['leader-election-labels'] ?? {},
-    releaseOnExit: release === 'onExit',
-    work,
-  };
+  const lease = { ...leaseOf(host, { values, lockName, release }), work };
   const connectLease = () => orExit('Failed to create leaderelection client', connect);
   try {
     await runWorkUnderLease({ ...deps, ...host, logger: log, connect: connectLease }, lease, signal);
@@ -69,4 +58,22 @@ export async function runUnderLease(
   // As upstream, whatever the reason: a replica that no longer leads ends its process.
   log.error(undefined, 'Stopped leading');
   return exitCodes.failure;
+}
+
+/** The lease of a program: upstream's names, and the flags of the election. */
+export function leaseOf(
+  { hostName }: Pick<ProgramHost, 'hostName'>,
+  { values, lockName, release }: ElectionOptions,
+): LeaseOptions {
+  return {
+    namespace: values['leader-election-namespace'],
+    name: leaseName(lockName),
+    identity: leaseIdentity(hostName),
+    component: `${lockName}/${hostName}`,
+    leaseDurationMs: values['leader-election-lease-duration'],
+    renewDeadlineMs: values['leader-election-renew-deadline'],
+    retryPeriodMs: values['leader-election-retry-period'],
+    labels: values['leader-election-labels'] ?? {},
+    releaseOnExit: release === 'onExit',
+  };
 }

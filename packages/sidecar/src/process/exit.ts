@@ -5,12 +5,20 @@
  */
 export const exitCodes = { success: 0, failure: 1, usage: 2, panic: 2, fatal: 255 } as const;
 
+/**
+ * What would have to change for the program to run: `commandLine`, the `driver`, or anything else (`undefined`), such as an API server
+ * that answers.
+ */
+export type ExitReason = 'commandLine' | 'driver' | undefined;
+
 export class ExitError extends Error {
   override readonly name = 'ExitError';
   readonly code: number;
-  constructor(code: number, message: string, options?: ErrorOptions) {
+  readonly reason: ExitReason;
+  constructor(code: number, message: string, options?: ErrorOptions & { readonly reason?: ExitReason }) {
     super(message, options);
     this.code = code;
+    this.reason = options?.reason;
   }
 }
 

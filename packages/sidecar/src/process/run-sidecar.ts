@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A program with controllers beside a CSI driver: run-controller-program.ts, which opens the driver first. */
 import type { ProgramFlags } from '../programs/program.ts';
-import { type Driver, type DriverOptions, connectDriver } from './driver.ts';
+import { type Driver, type DriverOptions, connectDriver, endWithDriver } from './driver.ts';
 import {
   type ControllerBody,
   type ControllerContext,
@@ -32,7 +32,11 @@ export function runSidecar<V extends SidecarValues, G extends string>(
     ...body,
     open: async (context: ControllerContext<V, G | ControllerGate>, stack) => {
       const { values } = context.started;
-      const driver = await connectDriver(context, { ...body.driver(values), address: values['csi-address'] });
+      const onLost = (): void => endWithDriver(context);
+      const driver = await connectDriver(
+        { ...context, onLost },
+        { ...body.driver(values), address: values['csi-address'] },
+      );
       stack.defer(driver.channel.close);
       return driver;
     },

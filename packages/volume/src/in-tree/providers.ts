@@ -35,10 +35,12 @@ export const providers: { readonly [F in InTreeField]: InTreeProvider<F> } = {
   },
 };
 
-/** Portworx authorises by a secret named in annotations, and only if both exist. */
-function portworxSecret(annotations: Readonly<Record<string, string>>): Pick<CsiSource, 'controllerPublishSecretRef'> {
+type PortworxSecret = Pick<CsiSource, 'controllerPublishSecretRef' | 'controllerExpandSecretRef'>;
+
+/** Portworx authorises every call by a secret named in annotations, and only if both exist. */
+function portworxSecret(annotations: Readonly<Record<string, string>>): PortworxSecret {
   const name = annotations['openstorage.io/auth-secret-name'];
   const namespace = annotations['openstorage.io/auth-secret-namespace'];
   if (name === undefined || namespace === undefined) return {};
-  return { controllerPublishSecretRef: { name, namespace } };
+  return { controllerPublishSecretRef: { name, namespace }, controllerExpandSecretRef: { name, namespace } };
 }

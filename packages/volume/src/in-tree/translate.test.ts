@@ -159,6 +159,7 @@ describe('in-tree sources', () => {
         fsType: '',
         volumeAttributes: {},
         controllerPublishSecretRef: { name: 'name', namespace: 'ns' },
+        controllerExpandSecretRef: { name: 'name', namespace: 'ns' },
       },
     },
   ])('$because', ({ spec, metadata, csi }) => {

@@ -38,14 +38,21 @@ export function isInTree({ spec }: PersistentVolume): boolean {
 
 /** The CSI volume of a PersistentVolume; the refusal is the text that users see in the status of a VolumeAttachment. */
 export function toCsiVolume(volume: PersistentVolume): Result<CsiVolume> {
-  for (const field of fields) {
-    const translated = translate(field, volume);
-    if (translated?.kind === 'ok') return translated;
-    if (translated) return refuse(`failed to translate in tree pv to CSI: ${translated.message}`);
-  }
+  const translated = translateInTree(volume);
+  if (translated?.kind === 'error') return refuse(`failed to translate in tree pv to CSI: ${translated.message}`);
+  if (translated !== undefined) return translated;
   const { csi, accessModes = [] } = volume.spec ?? {};
   if (csi === undefined) return refuse('pv spec contained non-csi source that was not migrated');
   return ok({ csi, accessModes, migrated: false });
+}
+
+/** The CSI volume of an in-tree volume; undefined for any other. The refusal says what is wrong with the source, and nothing else. */
+export function translateInTree(volume: PersistentVolume): Result<CsiVolume> | undefined {
+  for (const field of fields) {
+    const translated = translate(field, volume);
+    if (translated !== undefined) return translated;
+  }
+  return undefined;
 }
 
 /** The CSI volume of a spec inside the VolumeAttachment itself: its author has already translated it. */

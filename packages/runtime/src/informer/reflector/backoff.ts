@@ -4,7 +4,7 @@
  * asks for it.
  */
 import { ApiError } from '../../api/errors.ts';
-import type { Knowledge, Pause, Resumption, State } from './state.ts';
+import type { Burst, Knowledge, Pause, Resumption, State } from './state.ts';
 
 const baseMs = 800;
 const capMs = 30_000;
@@ -33,6 +33,24 @@ function askedMs(error: unknown): number {
 
 export function reopenPause(watch: { readonly openedAtMs: number }, nowMs: number): Pause {
   return { minMs: Math.max(0, reopenMs - (nowMs - watch.openedAtMs)), spreadMs: reopenMs };
+}
+
+const burstMs = 1_000;
+const manyChanges = 50;
+
+/** One change more. What came in the second before counts half. */
+export function oneMore({ sinceMs, changes }: Burst, nowMs: number): Burst {
+  const ageMs = nowMs - sinceMs;
+  if (ageMs < burstMs) return { sinceMs, changes: changes + 1 };
+  return { sinceMs: nowMs, changes: ageMs < 2 * burstMs ? Math.floor(changes / 2) + 1 : 1 };
+}
+
+/**
+ * A server ends a watch that takes its changes too slowly, which happens when many come at once and all processors are busy. A pause
+ * would add to the delay when it matters most, and each reopened watch brings many changes, so there is no storm of requests.
+ */
+export function isInBurst({ sinceMs, changes }: Burst, nowMs: number): boolean {
+  return changes >= manyChanges && nowMs - sinceMs < 2 * burstMs;
 }
 
 export function withHealth(watch: { readonly known: Knowledge; readonly sinceMs: number }, nowMs: number): Knowledge {

@@ -15,6 +15,7 @@ const known: Knowledge = {
   streamingRefusedAtMs: undefined,
   failures: 0,
   serverFaults: 0,
+  burst: { sinceMs: 0, changes: 0 },
 };
 const page = { resourceVersion: '', limit: undefined, continue: undefined };
 const pause = { minMs: 1, spreadMs: 1 };

@@ -14,7 +14,8 @@
  * | streaming     | its next event           | the initial events end: replace, watch on; closed: wait, again   |
  * | listing       | one page                 | last page: replace, watch; a page expired: all in one; else wait |
  * | openingWatch  | a watch                  | it is open; no answer or throttled: wait, again; else cycle      |
- * | watching      | its next event           | closed: short pause, again; expired, undecodable: wait, cycle    |
+ * | watching      | its next event           | closed in a burst of changes: again at once; closed otherwise:   |
+ * |               |                          | short pause, again; expired, undecodable: wait, cycle            |
  * | waiting       | a pause                  | it has passed                                                    |
  *
  * A cycle begins with a stream unless streaming is off or was refused as unsupported in the last 30 minutes.
@@ -36,6 +37,7 @@ export interface Knowledge {
   readonly failures: number;
   /** Watches in a row that the server ended with an internal error. */
   readonly serverFaults: number;
+  readonly burst: Burst;
 }
 
 export type State =
@@ -53,6 +55,12 @@ export interface WatchingState extends OpenWatch {
   readonly sinceMs: number;
   /** False while events may be the unordered initial ones of a watch without a version: they do not move `lastRv`. */
   readonly ordered: boolean;
+}
+
+/** How many changes came lately, over watches that were reopened too. */
+export interface Burst {
+  readonly sinceMs: number;
+  readonly changes: number;
 }
 
 export interface OpenWatch {

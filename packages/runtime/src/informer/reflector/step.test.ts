@@ -7,6 +7,7 @@ import { DecodeError } from '../decode/decode-error.ts';
 import type { Change } from '../decode/watch-event.ts';
 import type { Input, Knowledge, Listing, Resumption, State, StepContext } from './state.ts';
 import { demandOf, firstState, isVeryShort, step } from './step.ts';
+import { oneMore } from './backoff.ts';
 
 const nowMs = 1_000_000;
 const context: StepContext = { nowMs, streaming: 'preferred', pageSize: undefined };
@@ -18,6 +19,7 @@ const nothing: Knowledge = {
   streamingRefusedAtMs: undefined,
   failures: 0,
   serverFaults: 0,
+  burst: { sinceMs: 0, changes: 0 },
 };
 const known = (changes: Partial<Knowledge> = {}): Knowledge => ({ ...nothing, lastRv: '7', failures: 2, ...changes });
 
@@ -339,7 +341,7 @@ describe('a watch', () => {
     const [type, before, rv, lastRv, ordered] = row;
     const change = changeOf(type, rv);
     expect(step(watching({ ordered: before }), event(change), context)).toStrictEqual({
-      state: watching({ events: 4, ordered }, known({ lastRv })),
+      state: watching({ events: 4, ordered }, known({ lastRv, burst: { sinceMs: nowMs, changes: 1 } })),
       effect: { kind: 'apply', change },
     });
   });
@@ -391,6 +393,39 @@ describe('a watch', () => {
       step(watching({ openedAtMs: nowMs - 400, ...changes }), closed, context).state;
     const soon = { kind: 'waiting', known: known(), pause: { minMs: 600, spreadMs: 1_000 }, then: 'watch' };
     expect([at({ events: 1 }), at({ events: 0 })]).toStrictEqual([soon, waiting('cycle')]);
+  });
+
+  it.each([
+    { changes: 49, agoMs: 0, cause: 'end', then: 'waiting' },
+    { changes: 50, agoMs: 0, cause: 'end', then: 'openingWatch' },
+    { changes: 50, agoMs: 1_999, cause: 'end', then: 'openingWatch' },
+    { changes: 50, agoMs: 2_000, cause: 'end', then: 'waiting' },
+    { changes: 50, agoMs: 0, cause: 'broken', then: 'waiting' },
+    { changes: 50, agoMs: 0, cause: 'silent', then: 'waiting' },
+  ] as const)(
+    'given $changes changes since $agoMs ms, when the watch is closed ($cause), then the next state is $then',
+    ({ changes, agoMs, cause, then }) => {
+      const of = known({ burst: { sinceMs: nowMs - agoMs, changes } });
+      const { state } = step(watching({}, of), { kind: 'closed', cause }, context);
+      expect(state.kind).toBe(then);
+      if (state.kind === 'openingWatch') expect(state.known).toStrictEqual(of);
+    },
+  );
+
+  it('given a watch that is closed in a burst without a change of its own, then a new cycle begins after a pause', () => {
+    const of = known({ burst: { sinceMs: nowMs, changes: 1_000 } });
+    const { state } = step(watching({ openedAtMs: nowMs, events: 0 }, of), closed, context);
+    expect(state).toStrictEqual(waiting('cycle', of));
+  });
+
+  it('given changes in one second after the other, then those of the second before count half, and older ones not', () => {
+    const after = (agoMs: number): unknown => oneMore({ sinceMs: nowMs - agoMs, changes: 100 }, nowMs);
+    expect([999, 1_000, 1_999, 2_000].map(after)).toEqual([
+      { sinceMs: nowMs - 999, changes: 101 },
+      { sinceMs: nowMs, changes: 51 },
+      { sinceMs: nowMs, changes: 51 },
+      { sinceMs: nowMs, changes: 1 },
+    ]);
   });
 
   it('given a watch without an event, then it is very short within a second', () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The transitions of the reflector's machine; see `state.ts`. Pure. */
 import type { Change, WatchEvent } from '../decode/watch-event.ts';
-import { backOff, reopenPause, withHealth } from './backoff.ts';
+import { backOff, isInBurst, oneMore, reopenPause, withHealth } from './backoff.ts';
 import { refusalOf } from './refusal.ts';
 import type {
   Demand,
@@ -33,6 +33,7 @@ const nothingKnown: Knowledge = {
   streamingRefusedAtMs: undefined,
   failures: 0,
   serverFaults: 0,
+  burst: { sinceMs: 0, changes: 0 },
 };
 
 export function firstState(context: StepContext): State {
@@ -231,7 +232,7 @@ function watchOpened({ known }: State, input: Input, { nowMs }: StepContext): St
 function watched(state: WatchingState, event: WatchEvent, context: StepContext): Step {
   switch (event.kind) {
     case 'change':
-      return { state: moved(state, event.change), effect: { kind: 'apply', change: event.change } };
+      return { state: moved(state, event.change, context.nowMs), effect: { kind: 'apply', change: event.change } };
     case 'bookmark': {
       const { resourceVersion } = event;
       const known = withRv(state.known, resourceVersion);
@@ -247,10 +248,11 @@ function watched(state: WatchingState, event: WatchEvent, context: StepContext):
 }
 
 /** The hot path: one object per event. */
-function moved(state: WatchingState, { type, object }: Change): WatchingState {
+function moved(state: WatchingState, { type, object }: Change, nowMs: number): WatchingState {
   const ordered = state.ordered || type !== 'ADDED';
-  const known = ordered ? withRv(state.known, object.metadata.resourceVersion ?? '') : state.known;
   const { openedAtMs, sinceMs, events } = state;
+  const lastRv = (ordered ? object.metadata.resourceVersion : undefined) || state.known.lastRv;
+  const known = { ...state.known, lastRv, burst: oneMore(state.known.burst, nowMs) };
   return { kind: 'watching', known, openedAtMs, sinceMs, events: events + 1, ordered };
 }
 
@@ -275,6 +277,7 @@ function watchClosed(state: WatchingState, input: Input, context: StepContext): 
   if (input.kind !== 'closed') return unexpected('watching', input);
   const known = withHealth(state, context.nowMs);
   if (isVeryShort(state, context)) return backOff(known, 'cycle');
+  if (input.cause === 'end' && isInBurst(known.burst, context.nowMs)) return resume('watch', known, context);
   return { kind: 'waiting', known, pause: reopenPause(state, context.nowMs), then: 'watch' };
 }
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The controllers beside a simulated API server: the smallest limit in which a program starts from a cold page cache, reads all foreign
+ * objects of a cluster, leads, and is still there ten seconds later.
+ */
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  accountOf,
+  applyRbac,
+  kubeconfigOf,
+  rbacObjects,
+  startSimControlPlane,
+  subjects,
+  type ControllerName,
+  type ControlPlane,
+} from '@csi-sidecars/e2e';
+import { createApiClient, silentLogger, systemClock } from '@csi-sidecars/runtime';
+import { startTestDriver } from '@csi-sidecars/test-driver';
+import { createForeignObjects } from '../side-by-side/foreign-objects.ts';
+import { attempt, textOf, type AttemptResult, type LimitOptions } from './attempt.ts';
+
+const port = 29_892;
+const limitMs = 60_000;
+const names: readonly ControllerName[] = [
+  'csi-provisioner',
+  'csi-attacher',
+  'csi-resizer',
+  'csi-snapshotter',
+  'snapshot-controller',
+];
+
+export interface ControllerOptions extends LimitOptions {
+  /** Objects of each kind. */
+  readonly foreign: readonly number[];
+}
+
+export async function measureControllers({
+  folder,
+  images,
+  rounds,
+  limits,
+  foreign,
+}: ControllerOptions): Promise<string> {
+  const rows: string[] = [];
+  for (const count of foreign) {
+    const clock = systemClock();
+    const own = join(folder, `foreign-${count}`);
+    mkdirSync(own, { recursive: true });
+    await using controlPlane = await startSimControlPlane({ clock, folder: own });
+    const api = createApiClient(
+      { transport: controlPlane.admin, clock, logger: silentLogger },
+      { userAgent: 'bench', qps: -1, burst: 0 },
+    );
+    const patience = { clock, factor: 1, signal: new AbortController().signal };
+    await createForeignObjects(
+      { api, patience },
+      { kinds: ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment', 'Pod'], count },
+    );
+    await using driver = await startTestDriver({ folder: own });
+    chmodSync(driver.socket, 0o777);
+    for (const name of names) {
+      const kubeconfig = await kubeconfigFor(controlPlane, { name, folder: own, api });
+      const address = name === 'snapshot-controller' ? [] : [`--csi-address=${driver.socket}`];
+      const args = [`--kubeconfig=${kubeconfig}`, ...address, '--leader-election', `--http-endpoint=127.0.0.1:${port}`];
+      for (const memoryMib of limits.length > 0 ? limits : [48, 64, 80, 96, 128]) {
+        const results: AttemptResult[] = [];
+        for (let round = 0; round < rounds; round += 1) {
+          const image = images.get(name)!;
+          image.dropFromPageCache();
+          const container = { mounts: { [own]: own }, env: { POD_NAMESPACE: 'default' }, args, memoryMib };
+          results.push(
+            await attempt(image, { container, port, path: '/healthz/leader-election', limitMs, afterwardsMs: 10_000 }),
+          );
+        }
+        rows.push(`| ${name} | ${count} | ${memoryMib} MiB | ${textOf(results, limitMs)} |`);
+        console.error(rows.at(-1));
+      }
+    }
+  }
+  return [
+    '| Program | foreign objects of each kind | Limit | cold start to healthy |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n');
+}
+
+interface Account {
+  readonly name: ControllerName;
+  readonly folder: string;
+  readonly api: Parameters<typeof applyRbac>[0];
+}
+
+async function kubeconfigFor(controlPlane: ControlPlane, { name, folder, api }: Account): Promise<string> {
+  const objects = rbacObjects(
+    { profile: 'stock', subject: subjects[name] },
+    { namespace: 'default', driverName: 'bench' },
+  );
+  await applyRbac(api, objects);
+  return await kubeconfigOf(controlPlane, { account: accountOf(objects), name, folder });
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Control plane `kind`: a cluster of one node in a container, with our images loaded. Needs Linux, root (the suite looks into the
+ * node), a container engine and kind. The cluster and /var/lib/kubelet of this machine, which must be empty before, are removed at the end.
+ */
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { load } from 'js-yaml';
+import { writeImages } from '../../images/images.ts';
+import { whereIs } from '../../images/machine-programs.ts';
+import { forgetNodeBinaries } from '../../nodes/page-cache.ts';
+import { Refusal } from '../../refusal.ts';
+import { directTransport } from '../../suite-client/direct-transport.ts';
+import type { Environment } from '../../tools/locate.ts';
+import type { ControlPlane, RealNode } from '../control-plane.ts';
+import { writeKubeconfig } from '../kubeconfig.ts';
+import { checkConsent } from '../node/machine.ts';
+import { requestToken } from '../request-token.ts';
+import {
+  clusterConfiguration,
+  credentialsOf,
+  kubeletRoot,
+  nodeNameOf,
+  processesIn,
+  volumeMountsIn,
+} from './cluster.ts';
+
+export interface KindOptions {
+  /** Logs and certificates; they stay. */
+  readonly folder: string;
+  /** `KIND_NODE_IMAGE` chooses the version of Kubernetes. */
+  readonly env: Environment;
+}
+
+const run = promisify(execFile);
+
+export async function startKind({ folder, env }: KindOptions): Promise<ControlPlane> {
+  checkConsent(env);
+  const { kind, engine } = findPrograms();
+  await using opening = new AsyncDisposableStack();
+  const work = mkdtempSync(join(tmpdir(), 'csi-kind-'));
+  opening.defer(() => rmSync(work, { recursive: true, force: true }));
+  const podLogs = join(work, 'pods');
+  for (const path of [podLogs, kubeletRoot, folder]) mkdirSync(path, { recursive: true });
+  opening.defer(() => rmSync(kubeletRoot, { recursive: true, force: true }));
+
+  const cluster = `csi-e2e-${process.pid}`;
+  const config = join(work, 'kind.json');
+  const nodeImage = env['KIND_NODE_IMAGE'];
+  writeFileSync(config, clusterConfiguration({ podLogs, ...(nodeImage !== undefined && { nodeImage }) }));
+  opening.defer(async () => {
+    await run(kind, ['export', 'logs', join(folder, 'logs'), '--name', cluster]).catch(() => undefined);
+    await run(kind, ['delete', 'cluster', '--name', cluster]);
+  });
+  await run(kind, ['create', 'cluster', '--name', cluster, '--config', config, '--wait', '120s']);
+
+  const archive = join(work, 'images.tar');
+  await writeImages(archive, env);
+  await run(kind, ['load', 'image-archive', archive, '--name', cluster]);
+  rmSync(archive);
+
+  const { stdout: kubeconfig } = await run(kind, ['get', 'kubeconfig', '--name', cluster]);
+  const { server, ca, cert, key } = credentialsOf(load(kubeconfig));
+  const files = { ca: join(folder, 'ca.crt'), cert: join(folder, 'admin.crt'), key: join(folder, 'admin.key') };
+  for (const [path, content] of [
+    [files.ca, ca],
+    [files.cert, cert],
+    [files.key, key],
+  ] as const)
+    writeFileSync(path, content, { mode: 0o600 });
+  const client = { certFile: files.cert, keyFile: files.key };
+  const admin = directTransport({ server, caFile: files.ca, client });
+  opening.defer(() => admin[Symbol.dispose]());
+  const adminKubeconfig = writeKubeconfig(join(folder, 'admin.kubeconfig'), {
+    server,
+    caFile: files.ca,
+    credentials: { kind: 'certificate', ...client },
+  });
+
+  const node = await nodeIn(engine, nodeNameOf(cluster), podLogs);
+  const running = opening.move();
+  return {
+    name: 'kind',
+    has: new Set(['rbac', 'bound-tokens', 'admission', 'controller-manager', 'scheduler', 'kubelet'] as const),
+    server,
+    caFile: files.ca,
+    serverPair: undefined,
+    adminKubeconfig,
+    admin: admin.transport,
+    tokenFor: (account, options) => requestToken(admin.transport, account, options),
+    audit: undefined,
+    components: new Map(),
+    compact: () => Promise.reject(new Error('the store of a kind cluster is not at hand')),
+    node,
+    logFiles: [],
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+async function nodeIn(engine: string, name: string, podLogs: string): Promise<RealNode> {
+  const { stdout } = await run(engine, ['inspect', '--format', '{{.State.Pid}}', name]);
+  const inNode = `/proc/${stdout.trim()}`;
+  return {
+    name,
+    kubeletRoot,
+    podLogs,
+    pathOf: (path) => `${inNode}/root${path}`,
+    volumeMounts: () => volumeMountsIn(readFileSync(`${inNode}/mountinfo`, 'utf8')),
+    processesOf: (containerId) => processesIn(controlGroups(), containerId.replace('containerd://', '')),
+    forgetImages: () => forgetNodeBinaries(`${inNode}/root/var/lib/containerd`),
+  };
+}
+
+/** Everything is looked at before anything is touched. */
+function findPrograms(): { readonly kind: string; readonly engine: string } {
+  if (process.platform !== 'linux') throw new Refusal('control plane "kind" needs Linux');
+  if (process.getuid?.() !== 0) throw new Refusal('control plane "kind" needs root, to look into its node');
+  const kind = whereIs('kind');
+  const engine = ['docker', 'podman'].map(whereIs).find((path) => path !== undefined);
+  if (kind === undefined) throw new Refusal('control plane "kind" needs kind, and it is not in PATH');
+  if (engine === undefined) throw new Refusal('control plane "kind" needs docker or podman, and none is in PATH');
+  if (existsSync(kubeletRoot) && readdirSync(kubeletRoot).length > 0) {
+    throw new Refusal(`control plane "kind" needs an empty ${kubeletRoot}, which it removes at the end`);
+  }
+  return { kind, engine };
+}
+
+function controlGroups(): ReadonlyMap<number, string> {
+  return new Map(
+    globSync('/proc/[0-9]*').flatMap((path) => {
+      try {
+        return [[Number(path.slice('/proc/'.length)), readFileSync(`${path}/cgroup`, 'utf8')] as const];
+      } catch {
+        return []; // gone in between
+      }
+    }),
+  );
+}

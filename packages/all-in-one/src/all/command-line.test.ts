@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+import { parseFlags } from '@csi-sidecars/sidecar';
+import { describe, expect, it } from 'vitest';
+import { allFlags, isProcessFlag, namesOf, valuesOf } from './command-line.ts';
+import { ownFlags } from './own-flags.ts';
+import { type ControllerName, controllerNames, programs } from './programs.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+function parsed(args: readonly string[]): (program: ControllerName) => Values {
+  const result = parseFlags<Values>(allFlags, 'mixed', args);
+  if (result.kind !== 'parsed') throw new Error(JSON.stringify(result));
+  return (program) => valuesOf(program, result.values, result.given).values;
+}
+
+/** Every program with its value of a flag. */
+function all(args: readonly string[], flag: string): Readonly<Record<string, unknown>> {
+  const of = parsed(args);
+  const owners = controllerNames.filter((name) => Object.hasOwn(programs[name].flags, flag));
+  return Object.fromEntries(owners.map((name) => [name, of(name)[flag]]));
+}
+
+function refusal(args: readonly string[]): string {
+  const result = parseFlags<Values>(allFlags, 'mixed', args);
+  return result.kind === 'invalid' ? result.message : result.kind;
+}
+
+describe('values', () => {
+  it('given no flags, then each program has the defaults of its own table', () => {
+    const of = parsed([]);
+    for (const name of controllerNames) {
+      const own = Object.entries(programs[name].flags).map(([flag, { defaultValue }]) => [flag, defaultValue]);
+      expect(of(name)).toEqual(Object.fromEntries(own));
+    }
+  });
+
+  it('given a flag of any program, then a value that is given by its prefixed name arrives there and nowhere else', () => {
+    for (const program of controllerNames) {
+      for (const [flag, { type, defaultValue }] of Object.entries(programs[program].flags)) {
+        if (isProcessFlag(program, flag)) continue;
+        const text = { '': String(defaultValue !== true), duration: '77s', string: 'x' }[type] ?? '77';
+        const before = parsed([]);
+        const after = parsed([`--${program}-${flag}=${text}`]);
+        const changed = controllerNames.flatMap((name) =>
+          Object.keys(programs[name].flags)
+            .filter((each) => before(name)[each] !== after(name)[each])
+            .map((each) => `${name} ${each}`),
+        );
+        const followers = flag === 'timeout' && program === 'resizer' ? ['resize-timeout', 'modify-timeout'] : [];
+        expect([...changed].sort()).toEqual([flag, ...followers].map((each) => `${program} ${each}`).sort());
+      }
+    }
+  });
+
+  it('[all-in-one#7] given --attacher-timeout and no other, then the provisioner keeps its 10 s', () => {
+    expect(all(['--attacher-timeout=6m'], 'timeout')).toEqual({
+      attacher: 360_000,
+      'node-driver-registrar': 1_000,
+      provisioner: 10_000,
+      resizer: 10_000,
+      snapshotter: 60_000,
+    });
+  });
+
+  it.each([[['--provisioner-timeout=60s', '--timeout=30s']], [['--timeout=30s', '--provisioner-timeout=60s']]])(
+    '[all-in-one#8] given %j, then the provisioner has 60 s and all others 30 s',
+    (args) => {
+      expect(all(args, 'timeout')).toEqual({
+        attacher: 30_000,
+        'node-driver-registrar': 30_000,
+        provisioner: 60_000,
+        resizer: 30_000,
+        snapshotter: 30_000,
+      });
+    },
+  );
+
+  it('[all-in-one#9] given no flags about threads, then each program has its own number of workers', () => {
+    expect(all([], 'worker-threads')).toEqual({ attacher: 10, provisioner: 100, snapshotter: 10 });
+    expect(all([], 'workers')).toEqual({ resizer: 10 });
+    expect(all(['--worker-threads=7', '--workers=8'], 'worker-threads')).toEqual({
+      attacher: 7,
+      provisioner: 7,
+      snapshotter: 7,
+    });
+    expect(all(['--worker-threads=7', '--workers=8'], 'workers')).toEqual({ resizer: 8 });
+  });
+
+  it("[all-in-one#6] given the KEP's example, then it is accepted, and the attacher has 100 workers", () => {
+    const args = [
+      '--timeout=30s',
+      '--attacher-timeout=30s',
+      '--attacher-worker-thread=100',
+      '--provisioner-timeout=30s',
+    ];
+    expect(all(args, 'timeout')).toMatchObject({ snapshotter: 30_000, resizer: 30_000 });
+    expect(all(args, 'worker-threads')).toEqual({ attacher: 100, provisioner: 100, snapshotter: 10 });
+    expect(all([...args, '--attacher-worker-threads=5'], 'worker-threads')).toMatchObject({ attacher: 5 });
+  });
+
+  it.each([
+    [[], 10],
+    [['--timeout=30s'], 30],
+    [['--timeout=30s', '--resizer-timeout=40s'], 40],
+    [['--resizer-timeout=40s', '--resize-timeout=50s'], 50],
+    [['--resize-timeout=50s', '--resizer-resize-timeout=60s', '--timeout=30s'], 60],
+  ])('given %j, then an expansion may take %d s, and --timeout does not overrule it', (args, seconds) => {
+    const result = parseFlags<Values>(allFlags, 'mixed', args);
+    if (result.kind !== 'parsed') throw new Error(result.kind);
+    const { values, given } = valuesOf('resizer', result.values, result.given);
+    expect([values['resize-timeout'], given.has('timeout')]).toEqual([seconds * 1000, false]);
+  });
+
+  it('given --resync, then it is the default of all that resync, each under its own name', () => {
+    const of = parsed(['--resync=1m', '--snapshotter-resync-period=2m']);
+    expect([of('attacher')['resync'], of('resizer')['resync-period'], of('snapshotter')['resync-period']]).toEqual([
+      60_000, 60_000, 120_000,
+    ]);
+  });
+
+  it('given a flag that has one owner, then it is accepted with and without prefix, and the prefixed one counts', () => {
+    expect(parsed(['--strict-topology'])('provisioner')['strict-topology']).toBe(true);
+    expect(parsed(['--strict-topology', '--provisioner-strict-topology=false'])('provisioner')['strict-topology']).toBe(
+      false,
+    );
+    expect(parsed(['--kubelet-registration-path=/p'])('node-driver-registrar')['kubelet-registration-path']).toBe('/p');
+  });
+});
+
+describe('what is refused', () => {
+  it('[all-in-one#11] given --extra-create-metadata without a prefix, then it is refused, and both names are offered', () => {
+    expect(refusal(['--extra-create-metadata'])).toContain(
+      'use --provisioner-extra-create-metadata or --snapshotter-extra-create-metadata',
+    );
+  });
+
+  it.each(['node-deployment', 'enable-pprof', 'health-port=1', 'resync-period=1m'])(
+    'given --%s, which several controllers have, then the prefixed names are offered',
+    (flag) => {
+      expect(refusal([`--${flag}`])).toMatch(/several controllers have it: use --\S+ or --\S+$/);
+    },
+  );
+
+  it('given a flag of the process with a prefix, then the right name is offered', () => {
+    expect(refusal(['--attacher-leader-election'])).toContain('use --leader-election');
+    expect(refusal(['--snapshotter-csi-address=/x'])).toContain('use --csi-address');
+  });
+
+  it('given a flag that no program has, then it is unknown', () => {
+    expect(refusal(['--attacher-volume-name-prefix=x'])).toBe('unknown flag: --attacher-volume-name-prefix');
+  });
+});
+
+describe('the table', () => {
+  it('given all names, then none of them is made twice', () => {
+    const made = controllerNames.flatMap((program) =>
+      Object.keys(programs[program].flags)
+        .filter((flag) => !isProcessFlag(program, flag))
+        .map((flag) => namesOf(program, flag)[0]),
+    );
+    expect(new Set(made).size).toBe(made.length);
+    const unprefixed = controllerNames.flatMap((program) => Object.keys(programs[program].flags));
+    expect(made.filter((name) => unprefixed.includes(name ?? ''))).toEqual([]);
+    expect(Object.keys(ownFlags).filter((name) => unprefixed.includes(name) || made.includes(name))).toEqual([]);
+  });
+
+  it('given a single dash, then long names are accepted, and -v has the forms of pflag', () => {
+    const levels = [['-v=5'], ['-v5'], ['-v', '5'], ['--v=5']].map((args) => {
+      const result = parseFlags<Values>(allFlags, 'mixed', args);
+      return result.kind === 'parsed' ? result.values['v'] : result;
+    });
+    expect(levels).toEqual([5, 5, 5, 5]);
+    expect(parsed(['-attacher-timeout=6m', '-leader-election'])('attacher')).toMatchObject({
+      timeout: 360_000,
+      'leader-election': true,
+    });
+  });
+});

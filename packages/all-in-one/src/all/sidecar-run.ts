@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * One run of a controller that talks to the API server, in a session with the driver:
+ *
+ *   questions to driver and API server | what it will watch is announced | lease | work | drain, release
+ *
+ * It settles when nothing of the controller runs any more.
+ */
+import { type ApiClient, type LeadingWork, type Logger, type Metrics, OrderlyStop } from '@csi-sidecars/runtime';
+import {
+  ElectionConfigError,
+  type InformerHub,
+  openGate,
+  runUnderLease,
+  watchesOf,
+  withCaches,
+} from '@csi-sidecars/runtime/internal';
+import { ExitError, exitCodes, leaseOf, type ProgramHost } from '@csi-sidecars/sidecar';
+import type { Barrier } from './barrier.ts';
+import type { DriverSession } from './driver-session.ts';
+import { fenced } from './fence.ts';
+import type { PlannedSidecar, StartedAll } from './plan.ts';
+import type { States } from './states.ts';
+import type { RunEnd } from './supervision.ts';
+
+/** What does not change from run to run. */
+export interface SidecarParts {
+  readonly planned: PlannedSidecar;
+  readonly started: StartedAll;
+  readonly host: ProgramHost;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** With the controller's own rate limit. */
+  readonly client: ApiClient;
+  /** That of all leases. */
+  readonly leaseClient: ApiClient;
+  readonly states: States;
+  /** Set by the first run that led: a record of this process may then be another one's. */
+  readonly history: { hasLed: boolean };
+}
+
+/** What the controllers share until the driver is lost. */
+export interface SharedParts {
+  readonly session: DriverSession;
+  readonly hub: InformerHub;
+  /** All controllers announce what they will watch before the first one works. */
+  readonly barrier: Barrier;
+  readonly discovery: (client: ApiClient) => ApiClient;
+}
+
+/** Never rejects. */
+export async function runSidecarOnce(parts: SidecarParts, shared: SharedParts, stopping: AbortSignal): Promise<RunEnd> {
+  const { states, planned } = parts;
+  const { session } = shared;
+  const overdue = (): RunEnd | undefined => {
+    if (stopping.aborted) return { kind: 'stopped' };
+    return session.isLost() ? { kind: 'driverLost' } : undefined;
+  };
+  try {
+    const result = await work(parts, shared);
+    const end = overdue();
+    if (end !== undefined) return end;
+    if (result === 'lost') return { kind: 'leaseLost' };
+    return { kind: 'failed', error: new Error('the controller ended without a reason') };
+  } catch (error) {
+    return overdue() ?? endOf(error);
+  } finally {
+    states.setElector(planned.name, undefined);
+    shared.barrier.arrive(planned.name);
+  }
+}
+
+function endOf(error: unknown): RunEnd {
+  if (error instanceof ExitError && error.reason === 'driver') return { kind: 'lacking', error };
+  if (error instanceof ExitError && error.reason === 'commandLine') return { kind: 'refused', error };
+  if (error instanceof ElectionConfigError) {
+    const message = 'Invalid leader election configuration';
+    return { kind: 'refused', error: new ExitError(exitCodes.panic, message, { cause: error }) };
+  }
+  return { kind: 'failed', error };
+}
+
+async function work(parts: SidecarParts, shared: SharedParts): Promise<Awaited<ReturnType<typeof runUnderLease>>> {
+  const { planned, started, host, log, metrics, client, states } = parts;
+  const { session, hub, barrier, discovery } = shared;
+  const { name } = planned;
+  const { clock, random, env } = host;
+  const { signal } = session;
+  const channel = session.channelFor(log, planned.sidecar.driver(planned.values, env));
+  const ports = { client, clock, random };
+  states.set(name, 'starting');
+  const { lockName, assemble } = await planned.sidecar.prepare({
+    ...ports,
+    client: discovery(client),
+    started: { ...started, values: planned.values, given: planned.given, log },
+    log,
+    metrics,
+    host,
+    signal,
+    name: session.name,
+    channel,
+  });
+  hub.announce(watchesOf(ports, assemble));
+  barrier.arrive(name);
+  await barrier.pass(signal);
+
+  const fence = fenced(client);
+  const caches = {
+    ...ports,
+    client: fence.client,
+    logger: log,
+    metrics,
+    env,
+    createInformers: () => hub.factoryFor(name),
+  };
+  const leading = withCaches(caches, assemble);
+  const working: LeadingWork = async (stop, gate) => {
+    states.set(name, 'working');
+    const onStop = (): void => {
+      if (!(stop.reason instanceof OrderlyStop)) fence.close();
+    };
+    stop.addEventListener('abort', onStop, { once: true });
+    try {
+      await leading(stop, gate);
+    } finally {
+      stop.removeEventListener('abort', onStop);
+    }
+  };
+  if (!started.values['leader-election']) {
+    await working(signal, openGate);
+    return 'stopped';
+  }
+  return await underLease(parts, { lockName, working }, signal);
+}
+
+interface Candidate {
+  readonly lockName: string;
+  readonly working: LeadingWork;
+}
+
+async function underLease(
+  { started, host, log, metrics, leaseClient, states, planned, history }: SidecarParts,
+  { lockName, working }: Candidate,
+  signal: AbortSignal,
+): Promise<Awaited<ReturnType<typeof runUnderLease>>> {
+  const { name } = planned;
+  let running: Promise<void> = Promise.resolve();
+  const release = started.gates['ReleaseLeaderElectionOnExit'] === true ? 'onExit' : 'never';
+  const lease = leaseOf(host, { values: started.values, lockName, release });
+  states.set(name, 'standby');
+  const result = await runUnderLease(
+    {
+      ...host,
+      logger: log,
+      metrics,
+      connect: async () => ({ client: leaseClient, close: () => Promise.resolve() }),
+      onElector: (elector) => states.setElector(name, elector),
+    },
+    {
+      ...lease,
+      metricName: lease.name,
+      ownRecord: history.hasLed ? 'expire' : 'keep',
+      work: (stop, gate) => {
+        history.hasLed = true;
+        running = working(stop, gate);
+        return running;
+      },
+    },
+    signal,
+  );
+  // An election that is lost ends at once; its work has been cut off, and has to end before the next term.
+  await running.catch(() => undefined);
+  return result;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/** `csi-sidecars [all] --controllers=... [flags]`. */
+import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
+import { exitCodes, type ProgramDeps, runMain } from '@csi-sidecars/sidecar';
+import { allProgram, runAll } from './all/run.ts';
+
+const platform = process.platform === 'win32' ? 'windows' : 'unix';
+
+void runMain(allProgram.name, async (deps) => {
+  const { args } = deps.host;
+  const [command = ''] = args;
+  if (command !== 'all' && command !== '' && !command.startsWith('-')) return await explain(deps, command);
+  const host = { ...deps.host, args: command === 'all' ? args.slice(1) : args };
+  return await runAll({ ...deps, host, files: systemSocketFiles(), platform });
+});
+
+/** The answer to a command that does not exist. */
+async function explain({ host }: ProgramDeps, command: string): Promise<number> {
+  const isAsked = command === 'help';
+  const stderr = host.openStderr(() => '');
+  stderr.write(
+    `${isAsked ? '' : `unknown command: ${command}\n`}Usage of ${host.argv0}:\n  [all] --controllers=... [flags]\n    \tthe controllers of a driver: ${host.argv0} --help\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${host.argv0} node --help\n`,
+  );
+  await stderr.flush();
+  return isAsked ? exitCodes.success : exitCodes.usage;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import {
+  createFakeApiServer,
+  FakeClock,
+  ScriptedBody,
+  ScriptedCollection,
+  seededRandom,
+  settle,
+  until,
+} from '../../../testing/index.ts';
+import { createApiClient } from '../../api/create-client.ts';
+import type { PersistentVolume } from '../../api/objects.ts';
+import { nodes, persistentVolumes } from '../../api/resource.ts';
+import { silentLogger } from '../../log/logger.ts';
+import type { InformerOptions } from '../create-informer.ts';
+import type { Informer } from '../informer.ts';
+import { toObjectKey } from '../key.ts';
+import { identityOf } from '../transform.ts';
+import { createInformerHub } from './hub.ts';
+
+const key = (name: string) => toObjectKey(undefined, name);
+
+function setUp() {
+  const clock = new FakeClock();
+  const random = seededRandom(1);
+  const server = createFakeApiServer({ clock, random });
+  const client = createApiClient(
+    { transport: server.transport, clock, logger: silentLogger },
+    { qps: -1, burst: 1, userAgent: 'test' },
+  );
+  const hub = createInformerHub({ client, clock, random, logger: silentLogger, objects: 'plain' });
+  const watches = () => server.requests.filter(({ verb }) => verb === 'watch').map(({ resource }) => resource);
+  const relabel = (name: string, labels: Record<string, string | null>) =>
+    client.patch({ resource: persistentVolumes, ref: { name } }, { type: 'merge', body: { metadata: { labels } } });
+  return { clock, server, client, hub, watches, relabel };
+}
+
+function aVolume(name: string, driver: string, labels: Record<string, string> = {}): PersistentVolume {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name, uid: `uid-${name}`, labels },
+    spec: { csi: { driver, volumeHandle: `handle-${name}` }, capacity: { storage: '1Gi' } },
+  };
+}
+
+/** Keeps volumes of a driver, with this field. */
+function ofDriver(driver: string, field: 'capacity' | 'accessModes'): InformerOptions<PersistentVolume> {
+  return {
+    resource: persistentVolumes,
+    indexers: { handle: ({ spec }) => [spec?.csi?.volumeHandle ?? ''] },
+    transform: {
+      id: `${field} of ${driver}`,
+      apply: ({ metadata, spec }) =>
+        spec?.csi?.driver === driver
+          ? { metadata: identityOf(metadata), spec: { csi: spec.csi, [field]: spec[field] } }
+          : undefined,
+    },
+  };
+}
+
+/** Keeps labelled volumes, by their names. */
+const labelled: InformerOptions<PersistentVolume> = {
+  resource: persistentVolumes,
+  indexers: { handle: () => ['labelled'] },
+  transform: {
+    id: 'labelled',
+    apply: ({ metadata }) =>
+      metadata?.labels?.['mine'] === undefined
+        ? undefined
+        : { metadata: { ...identityOf(metadata), labels: metadata.labels } },
+  },
+};
+
+function recorded(informer: Informer<PersistentVolume>): readonly string[] {
+  const calls: string[] = [];
+  informer.addHandler({
+    add: ({ metadata }, { isInInitialList }) => calls.push(`add ${metadata?.name}${isInInitialList ? ' initial' : ''}`),
+    update: (_, { metadata }) => calls.push(`update ${metadata?.name}`),
+    delete: ({ object, observed }) =>
+      calls.push(`delete ${object.metadata?.name} ${observed ? 'observed' : 'inferred'}`),
+  });
+  return calls;
+}
+
+describe('several readers of one kind', () => {
+  it('given two readers, then there is one watch, and each sees its own objects with the fields of both', async () => {
+    const { server, hub, watches } = setUp();
+    server.seed(aVolume('a', 'd'));
+    server.seed(aVolume('b', 'other', { mine: 'yes' }));
+    server.seed(aVolume('c', 'd', { mine: 'yes' }));
+    const options = ofDriver('d', 'capacity');
+    hub.announce([options, labelled] as never);
+    const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+    const [byDriver, byLabel] = [one.informer(options), two.informer(labelled)];
+    const calls = [recorded(byDriver), recorded(byLabel)];
+    const signal = new AbortController().signal;
+    void one.start(signal);
+    void two.start(signal);
+    await until(() => byDriver.hasSynced && byLabel.hasSynced);
+    expect(watches()).toEqual(['persistentvolumes']);
+    expect(calls.map((list) => list.toSorted())).toEqual([
+      ['add a initial', 'add c initial'],
+      ['add b initial', 'add c initial'],
+    ]);
+    expect(
+      byDriver.lister
+        .list()
+        .map(({ metadata }) => String(metadata?.name))
+        .toSorted(),
+    ).toEqual(['a', 'c']);
+    expect([byDriver.lister.size, byLabel.lister.size, byDriver.lister.get(key('b'))]).toEqual([2, 2, undefined]);
+    // The indexes have one name and different values.
+    expect(
+      byDriver.lister.byIndex('handle', 'handle-c').length + byDriver.lister.byIndex('handle', 'labelled').length,
+    ).toBe(1);
+    expect(byLabel.lister.byIndex('handle', 'labelled')).toHaveLength(2);
+    expect(byLabel.lister.get(key('c'))).toMatchObject({
+      spec: { capacity: { storage: '1Gi' } },
+      metadata: { labels: { mine: 'yes' } },
+    });
+    expect(byLabel.lister.get(key('b'))?.spec).toBeUndefined();
+    await Promise.all([one.shutdown(), two.shutdown()]);
+    expect(server.openWatches()).toBe(0);
+  });
+
+  it('given an object that leaves one view, then it is deleted there, and updated in the other', async () => {
+    const { server, client, hub, relabel } = setUp();
+    server.seed(aVolume('c', 'd', { mine: 'yes' }));
+    const options = ofDriver('d', 'capacity');
+    hub.announce([options, labelled] as never);
+    const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+    const calls = [recorded(one.informer(options)), recorded(two.informer(labelled))];
+    void one.start(new AbortController().signal);
+    void two.start(new AbortController().signal);
+    await until(() => calls.every((list) => list.length === 1));
+    await relabel('c', { mine: null });
+    await relabel('c', { mine: 'again' });
+    await relabel('c', { mine: null, other: 'x' });
+    await client.delete(persistentVolumes, { name: 'c' });
+    await until(() => calls[0]?.length === 5);
+    expect(calls).toEqual([
+      ['add c initial', 'update c', 'update c', 'update c', 'delete c observed'],
+      ['add c initial', 'delete c observed', 'add c', 'delete c observed'],
+    ]);
+    await Promise.all([one.shutdown(), two.shutdown()]);
+  });
+
+  it('given an object whose last state is no longer of a reader, then that reader hears of its end', async () => {
+    const clock = new FakeClock();
+    const api = new ScriptedCollection(clock);
+    const hub = createInformerHub({ client: api, clock, random: seededRandom(1), logger: silentLogger });
+    const volume = (resourceVersion: string, labels: Record<string, string>) => {
+      const { metadata, ...rest } = aVolume('c', 'd', labels);
+      return { ...rest, metadata: { ...metadata, resourceVersion } };
+    };
+    const end = { metadata: { resourceVersion: '9', annotations: { 'k8s.io/initial-events-end': 'true' } } };
+    api.answers(
+      new ScriptedBody()
+        .event('ADDED', volume('1', { mine: 'yes' }))
+        .event('BOOKMARK', end)
+        .event('DELETED', volume('10', {})),
+    );
+    const options = ofDriver('d', 'capacity');
+    hub.announce([options, labelled] as never);
+    const factories = [hub.factoryFor('one'), hub.factoryFor('two')] as const;
+    const calls = [recorded(factories[0].informer(options)), recorded(factories[1].informer(labelled))];
+    for (const factory of factories) void factory.start(new AbortController().signal);
+    await until(() => calls[0]?.length === 2);
+    expect(calls).toEqual([
+      ['add c initial', 'delete c observed'],
+      ['add c initial', 'delete c observed'],
+    ]);
+    await Promise.all(factories.map((factory) => factory.shutdown()));
+  });
+});
+
+describe('the life of an informer', () => {
+  it('given a reader that comes later, then it gets what is there, without another list', async () => {
+    const { server, hub, watches } = setUp();
+    server.seed(aVolume('c', 'd', { mine: 'yes' }));
+    const options = ofDriver('d', 'capacity');
+    hub.announce([options, labelled] as never);
+    const one = hub.factoryFor('one');
+    const first = one.informer(options);
+    void one.start(new AbortController().signal);
+    await until(() => first.hasSynced);
+    const two = hub.factoryFor('two');
+    const late = two.informer(labelled);
+    const calls = recorded(late);
+    void two.start(new AbortController().signal);
+    expect(await late.whenSynced(new AbortController().signal)).toBe(true);
+    expect(calls).toEqual(['add c initial']);
+    expect(watches()).toEqual(['persistentvolumes']);
+    // The informer goes on for the other reader, and ends with it.
+    await two.shutdown();
+    expect(server.openWatches()).toBe(1);
+    await one.shutdown();
+    expect(server.openWatches()).toBe(0);
+    expect(() => one.informer(options)).toThrow('shut down');
+  });
+
+  it('given a reader that comes back, then it gets all objects again, and its indexes work', async () => {
+    const { server, hub, relabel } = setUp();
+    server.seed(aVolume('c', 'd', { mine: 'yes' }));
+    const options = ofDriver('d', 'capacity');
+    hub.announce([options, labelled] as never);
+    const other = hub.factoryFor('other');
+    const kept = other.informer(labelled);
+    void other.start(new AbortController().signal);
+    await until(() => kept.hasSynced);
+    for (const turn of [1, 2]) {
+      const factory = hub.factoryFor('one');
+      const view = factory.informer(options);
+      const calls = recorded(view);
+      void factory.start(new AbortController().signal);
+      await until(() => calls.length === 1);
+      expect(view.lister.byIndex('handle', 'handle-c')).toHaveLength(1);
+      await factory.shutdown();
+      await relabel('c', { turn: String(turn) });
+      await settle();
+      expect(calls).toHaveLength(1);
+    }
+    await other.shutdown();
+  });
+
+  it('given a reader that was not announced, then it gets an informer of its own', async () => {
+    const { hub, watches, server } = setUp();
+    server.seed(aVolume('a', 'd'));
+    hub.announce([ofDriver('d', 'capacity')] as never);
+    const one = hub.factoryFor('one');
+    const first = one.informer(ofDriver('d', 'capacity'));
+    void one.start(new AbortController().signal);
+    await until(() => first.hasSynced);
+    const two = hub.factoryFor('two');
+    const second = two.informer(labelled);
+    void two.start(new AbortController().signal);
+    await until(() => second.hasSynced);
+    expect(watches()).toEqual(['persistentvolumes', 'persistentvolumes']);
+    await Promise.all([one.shutdown(), two.shutdown()]);
+  });
+
+  it('given one reader of a kind, then nothing is filtered twice, and other kinds have their own watch', async () => {
+    const { hub, watches, server } = setUp();
+    server.seed(aVolume('a', 'd'));
+    const one = hub.factoryFor('one');
+    const volumes = one.informer(ofDriver('d', 'capacity'));
+    const machines = one.informer({ resource: nodes });
+    expect(one.informer(ofDriver('d', 'capacity'))).toBe(volumes);
+    void one.start(new AbortController().signal);
+    await until(() => volumes.hasSynced && machines.hasSynced);
+    expect(watches().toSorted()).toEqual(['nodes', 'persistentvolumes']);
+    expect(volumes.lister.size).toBe(1);
+    await one.shutdown();
+  });
+
+  it('given an index function that throws, then its reader fails alone, and gets an informer of its own next time', async () => {
+    const { hub, server, watches } = setUp();
+    server.seed(aVolume('a', 'd', { mine: 'yes' }));
+    const options = ofDriver('d', 'capacity');
+    const broken: InformerOptions<PersistentVolume> = {
+      ...options,
+      indexers: {
+        broken: () => {
+          throw new Error('wrong index');
+        },
+      },
+    };
+    hub.announce([options, labelled] as never);
+    const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+    one.informer(broken);
+    const other = two.informer(labelled);
+    const failing = one.start(new AbortController().signal);
+    const following = two.start(new AbortController().signal);
+    await expect(failing).rejects.toThrow('index function "one/broken" failed');
+    await until(() => other.hasSynced);
+    expect(other.lister.size).toBe(1);
+    await one.shutdown();
+    const again = hub.factoryFor('one');
+    const informer = again.informer(options);
+    void again.start(new AbortController().signal);
+    await until(() => informer.hasSynced);
+    expect([informer.lister.size, watches().length, server.openWatches()]).toEqual([1, 2, 2]);
+    await Promise.all([two.shutdown(), again.shutdown()]);
+    await following;
+    expect(server.openWatches()).toBe(0);
+  });
+});

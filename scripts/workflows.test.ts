@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The public workflows run where these tests do not; what they name must be here, and what they fetch must be pinned. */
+import { accessSync, constants, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const workflows = globSync('.github/workflows/*.yml', { cwd: root }).map((path) => ({
+  path,
+  text: readFileSync(join(root, path), 'utf8'),
+}));
+const scripts = globSync('.github/*.sh', { cwd: root });
+
+interface Job {
+  readonly permissions?: unknown;
+  readonly 'timeout-minutes'?: number;
+  readonly steps: readonly { readonly uses?: string; readonly run?: string }[];
+}
+const parsed = workflows.map(({ path, text }) => ({
+  path,
+  content: load(text) as { readonly permissions?: object; readonly jobs: Readonly<Record<string, Job>> },
+}));
+
+it('given an action, then it is pinned by the hash of a commit, and a comment names its version', () => {
+  const uses = workflows.flatMap(({ text }) => [...text.matchAll(/uses: (.*)$/gm)].map((match) => match[1]!));
+  expect(uses.length).toBeGreaterThan(5);
+  expect(uses.filter((text) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(text))).toEqual([]);
+});
+
+it('given an action in several places, then it is the same commit everywhere', () => {
+  const commits = new Map<string, Set<string>>();
+  for (const [, name = '', commit = ''] of workflows.flatMap(({ text }) => [
+    ...text.matchAll(/uses: ([^@\s]+)@(\S+)/g),
+  ])) {
+    commits.set(name, (commits.get(name) ?? new Set()).add(commit));
+  }
+  expect([...commits].filter(([, found]) => found.size > 1)).toEqual([]);
+});
+
+it('given a workflow, then it may only read the repository, unless a job says otherwise', () => {
+  for (const { path, content } of parsed) expect([path, content.permissions]).toEqual([path, { contents: 'read' }]);
+});
+
+it('given a command of a workflow, then its npm scripts and its own scripts are there', () => {
+  const { scripts: known } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const commands = parsed
+    .flatMap(({ content }) => Object.values(content.jobs).flatMap(({ steps }) => steps.map(({ run = '' }) => run)))
+    .join('\n');
+  const named = [...commands.matchAll(/npm run ([\w-]+)/g)].map((match) => match[1]!);
+  expect(named.length).toBeGreaterThan(3);
+  expect(named.filter((name) => known[name] === undefined)).toEqual([]);
+  const own = [...commands.matchAll(/\.github\/[\w-]+\.sh/g)].map(([path]) => path);
+  expect(new Set(own)).toEqual(new Set(scripts));
+  for (const path of scripts) expect(() => accessSync(join(root, path), constants.X_OK)).not.toThrow();
+});
