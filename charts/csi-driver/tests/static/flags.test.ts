@@ -15,12 +15,10 @@ const programOf: Readonly<Record<string, string>> = {
   'csi-snapshotter': 'csi-snapshotter',
   'node-driver-registrar': 'csi-node-driver-registrar',
   'liveness-probe': 'livenessprobe',
+  'csi-sidecars': 'csi-sidecars',
 };
-/** Those of the combined program that no single program has. */
-const combinedOnly = ['controllers', 'shutdown-timeout'];
-
 function tableOf(program: string): { readonly flags: ReadonlySet<string>; readonly gates: ReadonlySet<string> } {
-  const { flags } = manifests.find(({ name }) => name === program)!;
+  const { flags } = manifests.find(({ commandLine }) => commandLine === program)!;
   return { flags: new Set(Object.keys(flags.flags)), gates: new Set(Object.keys(flags.gates)) };
 }
 
@@ -39,35 +37,16 @@ function unknownTo(program: string, container: Container): readonly string[] {
   ];
 }
 
-function unknownToCombined(container: Container): readonly string[] {
-  const given = flagsOf(container);
-  const controllers = (given['controllers'] ?? '').split(',');
-  const tables = controllers.map((controller) => ({ controller, ...tableOf(`csi-${controller}`) }));
-  const isKnown = (flag: string): boolean =>
-    combinedOnly.includes(flag) ||
-    // Shared: every controller has it.
-    tables.every(({ flags }) => flags.has(flag)) ||
-    tables.some(
-      ({ controller, flags }) => flag.startsWith(`${controller}-`) && flags.has(flag.slice(controller.length + 1)),
-    );
-  return [
-    ...Object.keys(given).filter((flag) => !isKnown(flag)),
-    ...gatesOf(given).filter((gate) => !tables.some(({ gates }) => gates.has(gate))),
-  ];
-}
-
 describe.each(valuesFiles(chart))('containers of $name', ({ name }) => {
   const containers = toManifests(readFileSync(goldenPath(chart, `${name}.yaml`), 'utf8'))
     .filter(isWorkload)
     .flatMap((object) => (podOf(object).os?.name === 'windows' ? [] : containersOf(podOf(object))));
 
   it('given the arguments that the chart renders, then the programs know all flags and gates', () => {
-    const sidecars = containers.filter((each) => Object.hasOwn(programOf, each.name) || each.name === 'csi-sidecars');
+    const sidecars = containers.filter(({ name: container }) => Object.hasOwn(programOf, container));
     expect(sidecars.length).toBeGreaterThan(1);
     for (const container of sidecars) {
-      const program = programOf[container.name];
-      const unknown = program === undefined ? unknownToCombined(container) : unknownTo(program, container);
-      expect(unknown, container.name).toEqual([]);
+      expect(unknownTo(programOf[container.name]!, container), container.name).toEqual([]);
     }
   });
 });
