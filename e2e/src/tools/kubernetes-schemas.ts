@@ -19,7 +19,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { snapshotDefinitions } from '../snapshot-api/definitions.ts';
 import { withoutAddresses } from './ensure-tools.ts';
-import { cacheFolder, type Environment } from './locate.ts';
+import { cacheFolder, type Environment } from '../../../scripts/cache-folder.ts';
 import { type CustomKind, fromDefinitions } from './schemas/from-definitions.ts';
 import { fromSwagger, type Swagger } from './schemas/from-swagger.ts';
 import type { Schema } from './schemas/json-schema.ts';
