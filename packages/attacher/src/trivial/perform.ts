@@ -21,7 +21,9 @@ export async function saveAttached({
     const options = { signal, subresource: 'status' } as const;
     const stored = await client
       .patch(target, { type: 'merge', body }, options)
-      .catch((refusal: unknown) => ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }));
+      .catch((refusal: unknown) =>
+        ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+      );
     if (stored !== undefined) caches.attachments.remember(stored);
   });
   return { saved };
