@@ -148,6 +148,36 @@ describe.skipIf(!existsSync(join(chart, 'Chart.yaml')))('a release of a driver',
     expect(await exists('persistentvolume', 'volume')).toBe(true);
   });
 
+  it('I-13: given two drivers in one namespace, one of them in the network of its nodes, when both are installed, then no name and no port of a node is taken twice', async () => {
+    const namespace = await createNamespace('privileged');
+    await run(namespace);
+    const other = { ...driver, name: 'other.example.com' };
+    await run(namespace, {
+      release: 'other',
+      more: { driver: other, storageClasses: [], node: { hostNetwork: true } },
+    });
+    const workloads = await list('deployments,daemonsets', `--namespace=${namespace}`);
+    expect(workloads).toHaveLength(4);
+    const onHost = workloads.filter(({ spec }) => spec.template.spec.hostNetwork === true);
+    expect(onHost).toHaveLength(1);
+    const both = await refused(namespace, {
+      release: 'third',
+      more: {
+        driver: { ...driver, name: 'third.example.com' },
+        controller: { hostNetwork: true },
+        node: { hostNetwork: true },
+      },
+    });
+    expect(both).toMatch(/the port \d+ is used twice/);
+    const ports = onHost.flatMap(({ spec }) =>
+      (spec.template.spec.containers as readonly { ports?: readonly { containerPort: number }[] }[]).flatMap(
+        (container) => (container.ports ?? []).map(({ containerPort }) => containerPort),
+      ),
+    );
+    expect(ports.length).toBeGreaterThan(0);
+    expect(ports.filter((port, at) => ports.indexOf(port) !== at)).toEqual([]);
+  });
+
   it('[packaging#32] given a release of a driver, when another one of the same driver is installed, then helm refuses', async () => {
     const namespace = await createNamespace('privileged');
     await run(namespace);
