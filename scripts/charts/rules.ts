@@ -30,6 +30,7 @@ const featureOf: Readonly<Record<string, string | undefined>> = {
   'the driver has CREATE_DELETE_SNAPSHOT and --snapshot-orphan-sweep-interval is not 0': 'snapshots',
   '--feature-gates=CrossNamespaceVolumeDataSource=true': 'crossNamespaceDataSources',
   'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS': 'topology',
+  'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set': 'topology',
   'the driver has PUBLISH_UNPUBLISH_VOLUME': 'attach',
   'a volume names a controller publish secret': undefined,
   '`--handle-volume-inuse-error` is on': 'handleVolumeInUseError',
@@ -39,8 +40,6 @@ const featureOf: Readonly<Record<string, string | undefined>> = {
   'the gate CSIVolumeGroupSnapshot is on, and the cluster has its kinds': 'groupSnapshots',
   'a content or its class names a secret': undefined,
   '`--enable-distributed-snapshotting` is on': 'distributedSnapshotting',
-  '`--enable-capacity` is on': 'capacity',
-  '--enable-capacity': 'capacity',
 };
 
 /** The file with upstream's rules, by program. */
@@ -57,7 +56,7 @@ const rbacFolder = join(import.meta.dirname, '..', '..', 'e2e', 'rbac');
 export function profilesOf(program: string): Profiles<ChartRule> {
   const manifest = manifests.find(({ name }) => name === program);
   if (manifest === undefined) throw new Error(`there is no program ${program}`);
-  const minimal = manifest.rules.flatMap(toChartRule).filter(isClusterWide);
+  const minimal = manifest.rules.flatMap(toChartRule);
   const stock = stockRules(program, 'ClusterRole').map((rule) => toRule(rule, 'always'));
   return { minimal, compatible: [...stock, ...minimal.flatMap((rule) => beyond(stock, rule))] };
 }
@@ -95,9 +94,6 @@ const toRule = ({ apiGroups, resources, verbs }: PolicyRule, feature: string): C
   resources,
   verbs,
 });
-
-/** Rules for capacity are those of a Role, see `capacityProfiles`. */
-const isClusterWide = ({ feature }: ChartRule): boolean => feature !== 'capacity';
 
 /** What a rule grants that others do not. */
 function beyond(granted: readonly ChartRule[], rule: ChartRule): readonly ChartRule[] {

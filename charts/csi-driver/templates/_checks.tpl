@@ -135,8 +135,9 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What our programs cannot do yet, and what only they can do. */}}
+{{/* What our programs cannot do yet (files/not-built.yaml, generated from csi-provisioner's own check), and what only they can do. */}}
 {{- define "csi-driver.checkImages" -}}
+{{- $notBuilt := (.Files.Get "files/not-built.yaml" | fromYaml).provisioner -}}
 {{- $root := . -}}
 {{- $v := .Values -}}
 {{- $on := include "csi-driver.features" . | fromYaml -}}
@@ -146,9 +147,9 @@
 {{- if $v.sidecars.provisioner.provisioningProtection -}}
 {{- fail "sidecars.provisioner.provisioningProtection is a flag of our csi-provisioner, and the image is upstream's" -}}
 {{- end -}}
-{{- else if $on.distributed -}}
+{{- else if and $on.distributed (has "node-deployment" $notBuilt) -}}
 {{- fail "mode distributed needs --node-deployment, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
-{{- else if $on.capacity -}}
+{{- else if and $on.capacity (has "enable-capacity" $notBuilt) -}}
 {{- fail "features.capacity needs --enable-capacity, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
 {{- end -}}
 {{- end -}}

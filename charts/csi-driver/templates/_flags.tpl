@@ -54,7 +54,7 @@ true
 {{- end -}}
 {{- if and (eq $key "snapshotter") (not $on.groupSnapshots) }}{{ $_ := set $gates "CSIVolumeGroupSnapshot" false }}{{ end -}}
 {{- if not (kindIs "invalid" $root.Values.leaderElection.releaseOnExit) -}}
-{{- if has $key (include "csi-driver.electing" $root | fromYamlArray) }}{{ $_ := set $gates "ReleaseLeaderElectionOnExit" $root.Values.leaderElection.releaseOnExit }}{{ end -}}
+{{- if and (ne $key "healthMonitor") (has $key (include "csi-driver.electing" $root | fromYamlArray)) }}{{ $_ := set $gates "ReleaseLeaderElectionOnExit" $root.Values.leaderElection.releaseOnExit }}{{ end -}}
 {{- end -}}
 {{- toYaml (mergeOverwrite $gates (dig $key "featureGates" dict $root.Values.sidecars)) -}}
 {{- end -}}

@@ -23,7 +23,7 @@ import { cacheFolder, type Environment } from '../../../scripts/cache-folder.ts'
 import { type CustomKind, fromDefinitions } from './schemas/from-definitions.ts';
 import { fromSwagger, type Swagger } from './schemas/from-swagger.ts';
 import type { Schema } from './schemas/json-schema.ts';
-import { othersSchemas } from './schemas/others.ts';
+import { othersClusterSchemas, othersSchemas } from './schemas/others.ts';
 
 export interface KubernetesSchemas {
   /** For example `1.36`. */
@@ -106,7 +106,7 @@ function customKinds(): readonly CustomKind[] {
           .openAPIV3Schema,
       })),
   );
-  return [...ours, ...othersSchemas];
+  return [...ours, ...othersSchemas, ...othersClusterSchemas];
 }
 
 /** Of everything but the module that decides what is in the files. */

@@ -281,6 +281,37 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     expect(combined.args?.[0]).toBe('--controllers=provisioner,attacher,resizer,snapshotter');
   });
 
+  it('given snapshot metadata, then its service is announced under the name of the driver, and its certificate is mounted', async () => {
+    const values = {
+      features: { snapshotMetadata: true },
+      sidecars: { snapshotMetadata: { tlsSecretName: 'tls', audience: 'backup', caCert: 'Y2E=' } },
+    };
+    const objects = await renderWith(values);
+    const pod = podOf(one(objects, 'Deployment'));
+    const sidecar = container(pod, 'csi-snapshot-metadata');
+    expect(sidecar.image).toBe('registry.k8s.io/sig-storage/csi-snapshot-metadata:v1.1.0');
+    expect(flagsOf(sidecar)).toEqual({
+      'csi-address': '/csi/csi.sock',
+      v: '2',
+      'tls-cert': '/tmp/certificates/tls.crt',
+      'tls-key': '/tmp/certificates/tls.key',
+      port: '50051',
+      audience: 'backup',
+      'http-endpoint': ':9815',
+    });
+    expect(sidecar.readinessProbe?.httpGet).toEqual({ path: '/health', port: 'snapmeta-http' });
+    expect(pod.volumes?.find(({ name }) => name === 'snapshot-metadata-certificates')?.secret).toEqual({
+      secretName: 'tls',
+    });
+    expect(one(objects, 'Service', 'test-csi-driver-snapshot-metadata').spec).toMatchObject({
+      ports: [{ name: 'snapmeta-grpc', port: 6443, targetPort: 'snapmeta-grpc', protocol: 'TCP' }],
+    });
+    expect(one(objects, 'SnapshotMetadataService')).toMatchObject({
+      metadata: { name: 'minimal.csi.example.com' },
+      spec: { address: 'test-csi-driver-snapshot-metadata.storage:6443', audience: 'backup', caCert: 'Y2E=' },
+    });
+  });
+
   it('given a proxy, then the driver and the sidecars that use the API have its variables', async () => {
     const pod = await controllerPod({ proxy: { httpsProxy: 'http://proxy:3128' } });
     const proxied = pod.containers.filter(({ env = [] }) => env.some(({ name }) => name === 'HTTPS_PROXY'));

@@ -54,6 +54,19 @@ const ofPrometheus = (kind: string, spec: Schema): CustomKind => ({
   schema: object({ spec }, ['spec']),
 });
 
+/** Of external-snapshot-metadata. Not of a namespace. */
+export const othersClusterSchemas: readonly CustomKind[] = [
+  {
+    group: 'cbt.storage.k8s.io',
+    version: 'v1beta1',
+    kind: 'SnapshotMetadataService',
+    schema: object(
+      { spec: object({ address: string, audience: string, caCert: string }, ['address', 'audience', 'caCert']) },
+      ['spec'],
+    ),
+  },
+];
+
 export const othersSchemas: readonly CustomKind[] = [
   ofPrometheus('ServiceMonitor', object({ ...scraped, endpoints: list(endpoint) }, ['endpoints', 'selector'])),
   ofPrometheus('PodMonitor', object({ ...scraped, podMetricsEndpoints: list(endpoint) }, ['selector'])),
