@@ -158,6 +158,8 @@ it('given a comment that cites rows, then the page of its package has them', () 
     ...['provisioner', 'attacher', 'resizer', 'csi-snapshotter', 'snapshot-controller'].flatMap((program) => [
       ...tableRows(program),
     ]),
+    // The second page of csi-provisioner.
+    ...[...tableRows('provisioner-topology-capacity')].map((row) => row.replace('-topology-capacity', '')),
   ]);
   expect(cited.length).toBeGreaterThan(20);
   expect(cited.filter(({ row }) => !rows.has(row)).map(({ path, row }) => `${path}: ${row}`)).toEqual([]);

@@ -11,6 +11,10 @@ const benches: Readonly<Record<string, { readonly file: string; readonly what: s
     file: './attacher/main.ts',
     what: 'csi-attacher beside upstream’s, on a real control plane (UPSTREAM_BIN=<folder>)',
   },
+  capacity: {
+    file: './capacity/main.ts',
+    what: 'csi-provisioner beside upstream’s, publishing capacity (UPSTREAM_BIN=<folder>)',
+  },
   'memory-limits': {
     file: './memory-limits/main.ts',
     what: 'how the images start in small memory limits, warm and from a cold page cache (as root)',

@@ -42,6 +42,10 @@ export interface SidecarOptions {
   readonly workers?: number;
   /** Default: the first program of the subject. */
   readonly program?: BenchProgram;
+  /** Further flags. */
+  readonly args?: readonly string[];
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A program with controllers, or one that watches only the driver. */
@@ -128,20 +132,20 @@ export async function openTestBed(
     cluster,
     namespace,
     driver,
-    startSidecar: async ({ host, workers = 100, program } = {}) => {
+    startSidecar: async ({ host, workers = 100, program, args: more = [], env: own } = {}) => {
       const found = program === undefined ? setUps[0] : setUps.find(({ name }) => name === program);
       if (found === undefined) throw new Error(`the subject has no program ${program}`);
       const { name, connection, workersFlag, flags: additional = [], user } = found;
       const { command, args } = implementation.programs.get(name)!;
-      const own = [...connection, ...additional, ...(workersFlag === undefined ? [] : [`${workersFlag}=${workers}`])];
-      const line = [...(host === undefined ? [] : underHostName(host)), command, ...args, ...own];
+      const given = [...connection, ...additional, ...(workersFlag === undefined ? [] : [`${workersFlag}=${workers}`])];
+      const line = [...(host === undefined ? [] : underHostName(host)), command, ...args, ...given, ...more];
       const spawnedAtMs = clock.nowMs();
       const process = await startProcess(
         {
           name: `${implementation.name} ${name}`,
           command: line[0]!,
           args: line.slice(1),
-          env: { PATH: env['PATH'], POD_NAMESPACE: namespace },
+          env: { PATH: env['PATH'], POD_NAMESPACE: namespace, ...own },
           logFile: join(logs, `${name}-${host ?? namespace}.log`),
         },
         clock,

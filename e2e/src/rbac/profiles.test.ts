@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { clusterRules as attacherRules } from '@csi-sidecars/attacher';
-import { clusterRules as provisionerRules } from '@csi-sidecars/provisioner';
+import { clusterRules as provisionerRules, namespaceRules as provisionerRoleRules } from '@csi-sidecars/provisioner';
 import { clusterRules as resizerRules } from '@csi-sidecars/resizer';
 import { leaseRules, type UsedRule } from '@csi-sidecars/runtime';
 import { clusterRules as snapshotterRules } from '@csi-sidecars/snapshotter';
@@ -96,12 +96,7 @@ it.each<{ subject: RbacSubject; used: readonly UsedRule[]; inReserve: RegExp }>(
     used: snapshotControllerRules.filter(({ resources }) => !resources.includes('nodes')),
     inReserve: /^$/,
   },
-  // Not used yet: storage capacity.
-  {
-    subject: 'external-provisioner',
-    used: provisionerRules,
-    inReserve: /csistoragecapacities|pods|apps/,
-  },
+  { subject: 'external-provisioner', used: [...provisionerRules, ...provisionerRoleRules], inReserve: /^$/ },
 ])(
   'given profile minimal of $subject, then it grants what the program uses but what a scenario asks for, and no more',
   ({ subject, used, inReserve }) => {

@@ -29,6 +29,7 @@ import { nodeVolumes } from './node/volumes.ts';
 import { images } from './packaging/images.ts';
 import { observability } from './observability/observability.ts';
 import { basics } from './provisioner/basics.ts';
+import { capacity } from './provisioner/capacity.ts';
 import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
 import { load } from './provisioner/load.ts';
@@ -75,6 +76,7 @@ export const allScenarios: readonly Scenario[] = [
   ...data,
   ...sources,
   ...topology,
+  ...capacity,
   ...failures,
   ...requests,
   ...load,

@@ -25,6 +25,8 @@ export interface Flow {
   readonly clones?: 'volumes';
   /** How the driver expands volumes. Default: not at all. */
   readonly expands?: Expanding;
+  /** Whether the driver reports capacity. Default: not. */
+  readonly capacity?: 'reported';
   /** The preparation, which runs without faults and is not enumerated. */
   readonly prepare: (simulation: Simulation) => Promise<void> | void;
   readonly act: (simulation: Simulation) => Promise<void>;

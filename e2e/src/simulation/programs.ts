@@ -3,7 +3,7 @@
 import { createAttacher } from '@csi-sidecars/attacher';
 import { someSettings as someAttacherSettings } from '@csi-sidecars/attacher/testing';
 import { createProvisioner } from '@csi-sidecars/provisioner';
-import { someSettings as someProvisionerSettings } from '@csi-sidecars/provisioner/testing';
+import { capacitySettings, someSettings as someProvisionerSettings } from '@csi-sidecars/provisioner/testing';
 import { createResizer } from '@csi-sidecars/resizer';
 import { someSettings as someResizerSettings } from '@csi-sidecars/resizer/testing';
 import { createEventRecorder } from '@csi-sidecars/runtime';
@@ -15,6 +15,7 @@ import type { BuiltControllerName } from '../../../scripts/manifests.ts';
 import type { SidecarProgram } from './sidecar-process.ts';
 
 type ProvisionerSettings = Parameters<typeof createProvisioner>[1]['settings'];
+type CapacitySettings = NonNullable<Parameters<typeof createProvisioner>[0]['capacity']>['settings'];
 
 /** A controller of the manifests that is missing here does not compile. */
 export const programs: Readonly<Record<BuiltControllerName, SidecarProgram>> = {
@@ -54,13 +55,21 @@ export const programs: Readonly<Record<BuiltControllerName, SidecarProgram>> = {
   },
 };
 
-export function provisionerWith(settings: Partial<ProvisionerSettings>): SidecarProgram {
+export function provisionerWith(
+  settings: Partial<ProvisionerSettings>,
+  capacity?: Partial<CapacitySettings>,
+): SidecarProgram {
   return {
     name: 'csi-provisioner',
     create: (parts, driver) =>
       createProvisioner(
         {
           ...parts,
+          capacity: capacity && {
+            settings: capacitySettings(capacity),
+            client: parts.client,
+            gauges: { show: () => undefined },
+          },
           events: createEventRecorder(parts, { component: driver.name }),
           driverEvents: createEventRecorder(parts, { component: 'external-provisioner' }),
         },

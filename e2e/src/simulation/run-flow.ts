@@ -38,6 +38,7 @@ export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
     expands: flow.expands,
     snapshots: flow.snapshots,
     clones: flow.clones,
+    capacity: flow.capacity,
   });
   const operations: Operation[] = [];
   let isArmed = false;
@@ -45,7 +46,8 @@ export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
   const keeper = keepRunning(simulation, program, (operation, details) => {
     // This call is repeated for ever and changes nothing.
     if (operation.name === 'ListVolumes') return undefined;
-    steps += 1;
+    // So is this one, but a fault at it may matter.
+    if (operation.name !== 'GetCapacity') steps += 1;
     if (operation.name === 'DeleteVolume') simulation.checks.beforeDeleteVolume(String(details['volume_id']));
     if (!isArmed) return undefined;
     operations.push(operation);

@@ -4,6 +4,7 @@
  * Users act with `sim.client` and wait with `until`.
  */
 import {
+  csiStorageCapacities,
   persistentVolumeClaims,
   persistentVolumes,
   volumeAttachments,
@@ -45,6 +46,8 @@ export interface SimulationOptions {
   readonly clones?: 'volumes' | undefined;
   /** Default: the driver does not expand volumes. */
   readonly expands?: Expanding | undefined;
+  /** Default: the driver does not report capacity. */
+  readonly capacity?: 'reported' | undefined;
   readonly seed?: number;
 }
 
@@ -84,6 +87,7 @@ export function createSimulation({
   expands,
   snapshots,
   clones,
+  capacity,
   seed = 1,
 }: SimulationOptions = {}): Simulation {
   const clock = new FakeClock();
@@ -105,6 +109,7 @@ export function createSimulation({
     ...(attachTo.length > 0 ? attachCapabilities : []),
     ...(expands === undefined ? [] : ['EXPAND_VOLUME' as const]),
     ...(clones === undefined ? [] : ['CLONE_VOLUME' as const]),
+    ...(capacity === undefined ? [] : ['GET_CAPACITY' as const]),
     ...(snapshots === undefined ? [] : (['CREATE_DELETE_SNAPSHOT', 'LIST_SNAPSHOTS'] as const)),
   ];
   const node = allCapabilities.node.filter((type) => expands !== 'without node' || type !== 'EXPAND_VOLUME');
@@ -198,6 +203,15 @@ export function createSimulation({
           return { attachment: spec, finalizers, annotations: inOrder(annotations), status };
         }),
         ...snapshotState({ server, driver }),
+        // The name is the server's.
+        ...server.objects.list(csiStorageCapacities).map(({ metadata, storageClassName, nodeTopology, ...sizes }) => ({
+          capacity: sizes.capacity,
+          maximum: sizes.maximumVolumeSize,
+          class: storageClassName,
+          segment: nodeTopology?.matchLabels,
+          labels: inOrder(metadata?.labels),
+          owners: metadata?.ownerReferences?.map(({ name }) => name),
+        })),
         ...driver.volumes().map(({ name, phase, capacityBytes, mutableParameters, attachments }) => ({
           held: name,
           phase,

@@ -2,7 +2,7 @@
 export { createProvisioner } from './provisioner.ts';
 export { cloningProtection, snapshotSourceProtection } from './names.ts';
 export type { ProvisionerDeps, ProvisionerOptions } from './provisioner.ts';
-export { clusterRules } from './rbac.ts';
+export { clusterRules, namespaceRules } from './rbac.ts';
 export { referenceGrants } from './source/grants.ts';
 export type { ReferenceGrant } from './source/grants.ts';
 export type { ProvisionerSettings } from './settings.ts';

@@ -2,7 +2,7 @@
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { provisionerProgram } from './flags.ts';
 import { lockNameOf } from './names.ts';
-import { clusterRules } from './rbac.ts';
+import { clusterRules, namespaceRules } from './rbac.ts';
 
 const { syntax, flags, gates } = provisionerProgram;
 
@@ -13,6 +13,7 @@ export const provisionerManifest: ProgramManifest<'csi-provisioner', 'controller
   commandLine: 'csi-provisioner',
   flags: { syntax, flags: { ...flags }, gates },
   rules: clusterRules,
+  namespaceRules,
   lockName: lockNameOf,
   driverNeeds: [
     { capability: 'CONTROLLER_SERVICE', without: 'Each claim gets a Warning that names it; nothing is created.' },
@@ -20,6 +21,11 @@ export const provisionerManifest: ProgramManifest<'csi-provisioner', 'controller
     {
       capability: 'VOLUME_ACCESSIBILITY_CONSTRAINTS',
       without: 'No topology is sent, and PersistentVolumes have no node affinity.',
+    },
+    {
+      capability: 'GET_CAPACITY',
+      without:
+        'With `--enable-capacity` GetCapacity is called all the same, and a refusal is retried; no capacity is published.',
     },
     {
       capability: 'PUBLISH_UNPUBLISH_VOLUME',

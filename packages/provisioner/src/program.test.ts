@@ -2,10 +2,11 @@
 /** The whole program over a real driver socket, with an API server in memory and virtual time. */
 import { type Handlers, csiError } from '@csi-sidecars/csi/testing';
 import { type KubeObject, type Lease, leases, persistentVolumes } from '@csi-sidecars/runtime';
-import { settle } from '@csi-sidecars/runtime/testing';
+import { freePort, settle } from '@csi-sidecars/runtime/testing';
 import { type DrivenProgram, fakeHost, runOverDriver } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { aClaim, aClass, driverName } from '../testing/builders.ts';
+import { aClaim, aClass, aNode, driverName } from '../testing/builders.ts';
+import { aLateClass, anOwner, capacities, published } from '../testing/capacity-fixture.ts';
 import { runProvisioner } from './program.ts';
 
 const healthy: Handlers = {
@@ -63,7 +64,6 @@ describe('the start', () => {
 
   it.each([
     { args: ['--node-deployment'], code: 1, says: '--node-deployment is not supported' },
-    { args: ['--enable-capacity'], code: 1, says: '--enable-capacity is not supported' },
     { args: ['--worker-threads=0'], code: 1, says: '--worker-threads must be at least 1' },
     { args: ['--feature-gates=Nonsense=true'], code: 255, says: 'Nonsense' },
   ])('given $args, then one clear line and $code', async ({ code, says, ...options }) => {
@@ -71,6 +71,100 @@ describe('the start', () => {
     expect(await runProvisioner({ host, lifecycle: host.lifecycle })).toBe(code);
     expect(host.logged()).toContain(says);
     expect(host.connections()).toBe(0);
+  });
+});
+
+describe('published capacity', () => {
+  const args = ['--enable-capacity'];
+  const env = { NAMESPACE: 'csi', POD_NAME: 'pod' };
+  const pod: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'pod', namespace: 'csi', uid: 'uid-of-pod', ownerReferences: [anOwner] },
+  };
+  const handlers: Handlers = {
+    '/csi.v1.Controller/GetCapacity': () => ({ available_capacity: '1073741824' }),
+  };
+  const seed = [aLateClass(), ...aNode('n1', 'a')];
+  const gauges = [
+    'csistoragecapacities_desired_goal',
+    'csistoragecapacities_desired_current',
+    'csistoragecapacities_obsolete',
+  ];
+
+  it('given an owner level of 1, then the objects are in NAMESPACE and belong to the controller of the Pod', async () => {
+    await using provisioner = await run({ args, env, handlers, seed: [...seed, pod] });
+    const { server } = provisioner.host;
+    await vi.waitFor(() => expect(published({ server })).toEqual(['fast zone=a 1Gi of driver']));
+    expect(capacities({ server })[0]?.metadata?.namespace).toBe('csi');
+    expect(provisioner.host.logged()).toContain(
+      'using apps/v1/StatefulSet driver as owner of CSIStorageCapacity objects',
+    );
+    expect(server.writes()).toHaveLength(1);
+    expect(provisioner.host.logged()).toContain('the CSI driver does not report GET_CAPACITY');
+  });
+
+  it.each([
+    { what: 'NAMESPACE', given: { POD_NAME: 'pod' }, says: 'need NAMESPACE env variable' },
+    { what: 'POD_NAME', given: { NAMESPACE: 'csi' }, says: 'need POD_NAME env variable' },
+    { what: 'the Pod', given: env, says: 'look up owner(s) of pod' },
+  ])(
+    '[provisioner-topology-capacity#M4] given no $what, then one clear line and 255, and nothing is written',
+    async ({ given, says }) => {
+      await using provisioner = await run({ args, env: given, handlers, seed });
+      expect(await provisioner.code).toBe(255);
+      expect(provisioner.host.logged()).toContain(says);
+      expect(provisioner.host.server.writes()).toEqual([]);
+    },
+  );
+
+  it('[provisioner-topology-capacity#O10] given a negative level, then POD_NAME is not needed and no Pod is read', async () => {
+    await using provisioner = await run({
+      args: [...args, '--capacity-ownerref-level=-1'],
+      env: { NAMESPACE: 'csi' },
+      handlers,
+      seed,
+    });
+    const { server } = provisioner.host;
+    await vi.waitFor(() => expect(published({ server })).toEqual(['fast zone=a 1Gi']));
+    expect(server.requests.filter(({ resource }) => resource === 'pods')).toEqual([]);
+  });
+
+  it('[provisioner-topology-capacity#M7] given no flag, then no gauge and no request for nodes or capacity objects', async () => {
+    const free = await freePort();
+    await using provisioner = await run({
+      args: [`--http-endpoint=127.0.0.1:${free}`],
+      env,
+      handlers,
+      seed: [...seed, pod],
+    });
+    await vi.waitFor(() => expect(provisioner.host.server.openWatches()).toBe(3));
+    const page = await (await fetch(`http://127.0.0.1:${free}/metrics`)).text();
+    expect(gauges.filter((name) => page.includes(name))).toEqual([]);
+    const requested = new Set(provisioner.host.server.requests.map(({ resource }) => resource));
+    expect(['nodes', 'csinodes', 'csistoragecapacities', 'pods'].filter((resource) => requested.has(resource))).toEqual(
+      [],
+    );
+  });
+
+  it('[provisioner-topology-capacity#M9] given another leader, then the Pod is read, nothing is written or asked, and the gauges show 0', async () => {
+    const free = await freePort();
+    const spec: Lease['spec'] = {
+      holderIdentity: 'pod-2',
+      leaseDurationSeconds: 15,
+      acquireTime: '2026-01-01T00:00:00.000000Z',
+      renewTime: '2026-01-01T00:00:00.000000Z',
+    };
+    const metadata = { namespace: 'ns', name: 'test-csi-example-com' };
+    const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+    const election = ['--leader-election', '--leader-election-namespace=ns', `--http-endpoint=127.0.0.1:${free}`];
+    await using standby = await run({ args: [...args, ...election], env, handlers, seed: [...seed, pod, lease] });
+    const { server } = standby.host;
+    await vi.waitFor(() => expect(server.openWatches()).toBe(1));
+    expect([server.writes(), standby.calls()]).toEqual([[], started]);
+    const page = await (await fetch(`http://127.0.0.1:${free}/metrics`)).text();
+    expect(gauges.filter((name) => page.includes(`\n${name} 0\n`))).toEqual(gauges);
+    expect(page).toContain('# HELP csistoragecapacities_obsolete [ALPHA] Number of CSIStorageCapacity objects');
   });
 });
 

@@ -14,6 +14,11 @@ import {
   usesAttributesClasses,
 } from '@csi-sidecars/sidecar';
 import { replacesPlugin } from '@csi-sidecars/volume';
+import { createCapacityGauges } from './capacity/gauges.ts';
+import type { CapacityPorts } from './capacity/loops.ts';
+import { lookUpOwner, type OwnerQuestion } from './capacity/owner.ts';
+import { toWantedCapacity } from './capacity/read-settings.ts';
+import type { OwnerReference } from './capacity/settings.ts';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
 import { lockNameOf, refusedDriverName } from './names.ts';
 import { createProvisioner } from './provisioner.ts';
@@ -42,7 +47,8 @@ export const provisionerSidecar: SidecarProgram<ProvisionerValues, ProvisionerGa
     if (refused !== undefined) throw new ExitError(exitCodes.fatal, refused, { reason: 'driver' });
     const driver = await askDriver(context);
     const settings = toSettings(context.started.values, await featuresOf(context, driver), identityOf(context));
-    return { lockName: lockNameOf(driver.name), assemble: provisioning(context, driver, settings) };
+    const capacity = await capacityOf(context, driver);
+    return { lockName: lockNameOf(driver.name), assemble: provisioning(context, { driver, settings, capacity }) };
   },
 };
 
@@ -75,6 +81,31 @@ async function featuresOf(context: Context, driver: DriverInfo): Promise<Provisi
   };
 }
 
+/** Undefined if capacity is not published. Every replica looks for the owner, whether it leads or not. */
+async function capacityOf(context: Context, driver: DriverInfo): Promise<CapacityPorts | undefined> {
+  const { values } = context.started;
+  const wanted = toWantedCapacity(values, context.host.env);
+  if (wanted.kind === 'error') throw new ExitError(exitCodes.fatal, wanted.message);
+  if (wanted.value === undefined) return undefined;
+  const { settings, owner } = wanted.value;
+  // As upstream, it is asked all the same.
+  if (!driver.controllerCapabilities.has('GET_CAPACITY')) {
+    context.log.warn('Capacity is published only if GetCapacity succeeds: the CSI driver does not report GET_CAPACITY');
+  }
+  return {
+    settings: { ...settings, owner: owner && (await ownerOf(context, owner)) },
+    client: context.withLimit({ qps: values['kube-api-capacity-qps'], burst: values['kube-api-capacity-burst'] }),
+    // A standby shows them too.
+    gauges: createCapacityGauges(context.metrics),
+  };
+}
+
+async function ownerOf({ client, log, signal }: Context, question: OwnerQuestion): Promise<OwnerReference> {
+  const owner = await orExit('look up owner(s) of pod', () => lookUpOwner(client, question, signal), exitCodes.fatal);
+  log.info(0, `using ${owner.apiVersion}/${owner.kind} ${owner.name} as owner of CSIStorageCapacity objects`);
+  return owner;
+}
+
 /** Identifies this process in the attributes of every volume that it creates. */
 function identityOf({ clock, random, name }: Context): string {
   return `${Math.trunc(clock.nowMs())}-${Math.trunc(random.next() * 10_000)}-${name}`;
@@ -83,18 +114,20 @@ function identityOf({ clock, random, name }: Context): string {
 /** Events wait a moment, so that on a busy API server the PersistentVolume is written first. */
 const eventDelayMs = 40;
 
-function provisioning(
-  context: Context,
-  driver: DriverInfo,
-  settings: ProvisionerSettings,
-): PreparedController['assemble'] {
+interface Provisioning {
+  readonly driver: DriverInfo;
+  readonly settings: ProvisionerSettings;
+  readonly capacity: CapacityPorts | undefined;
+}
+
+function provisioning(context: Context, { driver, settings, capacity }: Provisioning): PreparedController['assemble'] {
   const { channel, host, name } = context;
   return (ports) => {
     const recorderOf = (component: string): EventRecorder =>
       createEventRecorder(ports, { component, delayMs: eventDelayMs });
     const events = recorderOf(`${name}_${host.hostName}_${ports.random.uuid()}`);
     const driverEvents = recorderOf('external-provisioner');
-    const provisioner = createProvisioner({ ...ports, channel, events, driverEvents }, { driver, settings });
+    const provisioner = createProvisioner({ ...ports, channel, events, driverEvents, capacity }, { driver, settings });
     return {
       run: (signal) => provisioner.run(signal),
       // Flush events before the lease is released.

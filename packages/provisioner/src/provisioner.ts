@@ -11,6 +11,8 @@ import {
   createWakeUps,
   type EventRecorder,
 } from '@csi-sidecars/runtime';
+import { noCapacity } from './capacity/change.ts';
+import { type CapacityPorts, createCapacityLoops } from './capacity/loops.ts';
 import { claimLoop } from './claim/loop.ts';
 import { createClaimMemory } from './claim/memory.ts';
 import type { ClaimDeps } from './claim/state.ts';
@@ -30,6 +32,8 @@ export interface ProvisionerDeps extends ControllerPorts {
   readonly events: EventRecorder;
   /** Source component `external-provisioner`. */
   readonly driverEvents: EventRecorder;
+  /** Default: capacity is not published. */
+  readonly capacity?: CapacityPorts | undefined;
 }
 
 export interface ProvisionerOptions {
@@ -38,12 +42,24 @@ export interface ProvisionerOptions {
 }
 
 export function createProvisioner(
-  { channel, events, driverEvents, ...ports }: ProvisionerDeps,
+  { channel, events, driverEvents, capacity: capacityPorts, ...ports }: ProvisionerDeps,
   { driver, settings }: ProvisionerOptions,
 ): Controller {
   const supportsTopology =
     settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
-  const watched = watchedBy(driver, { topology: supportsTopology ? 'on' : 'off', settings });
+  const watched = watchedBy(driver, {
+    topology: supportsTopology ? 'on' : 'off',
+    capacity: capacityPorts === undefined ? 'off' : 'on',
+    settings,
+  });
+  const capacity =
+    capacityPorts &&
+    createCapacityLoops(ports, capacityPorts, {
+      driverName: driver.name,
+      channel,
+      timeoutMs: settings.timeoutMs,
+      retries: settings,
+    });
   const sources = createWakeUps<SourceKey>();
   const holds = createSourceHolds(sources);
   const deps: ClaimDeps = {
@@ -58,8 +74,9 @@ export function createProvisioner(
     holds,
     saves: createWakeUps(),
     claims: createWakeUps(),
+    capacity: capacity?.changes ?? noCapacity,
   };
-  return createController(ports, [
+  const provisioning = createController(ports, [
     claimLoop(deps, watched, ports.clock),
     saveLoop(deps, watched, ports.clock),
     volumeLoop(deps, watched),
@@ -71,4 +88,10 @@ export function createProvisioner(
       liveClaims: createLiveClaims(),
     }),
   ]);
+  if (capacity === undefined) return provisioning;
+  // A controller of its own, so that a cluster that does not serve or permit capacity objects still gets volumes.
+  const publishing = createController(ports, capacity.loops);
+  return {
+    run: async (signal) => void (await Promise.all([provisioning.run(signal), publishing.run(signal)])),
+  };
 }

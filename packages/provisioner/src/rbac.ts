@@ -50,18 +50,40 @@ export const clusterRules: readonly UsedRule[] = [
     apiGroups: ['storage.k8s.io'],
     resources: ['csinodes'],
     verbs: ['list', 'watch'],
-    when: 'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS',
+    when: 'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set',
   },
   {
     apiGroups: [''],
     resources: ['nodes'],
     verbs: ['list', 'watch'],
-    when: 'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS',
+    when: 'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set',
   },
   {
     apiGroups: ['storage.k8s.io'],
     resources: ['volumeattachments'],
     verbs: ['list', 'watch'],
     when: 'the driver has PUBLISH_UNPUBLISH_VOLUME',
+  },
+];
+
+/** For a Role in the namespace of the environment variable NAMESPACE. */
+export const namespaceRules: readonly UsedRule[] = [
+  {
+    apiGroups: ['storage.k8s.io'],
+    resources: ['csistoragecapacities'],
+    verbs: ['list', 'watch', 'create', 'update', 'delete'],
+    when: '--enable-capacity is set',
+  },
+  {
+    apiGroups: [''],
+    resources: ['pods'],
+    verbs: ['get'],
+    when: '--enable-capacity is set and --capacity-ownerref-level is not negative',
+  },
+  {
+    apiGroups: ['apps'],
+    resources: ['replicasets'],
+    verbs: ['get'],
+    when: '--enable-capacity is set, --capacity-ownerref-level is 2, and a Deployment owns the Pod',
   },
 ];

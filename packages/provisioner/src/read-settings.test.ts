@@ -32,7 +32,13 @@ it.each(['always', 'ambiguous', 'off'] as const)('given --provisioning-protectio
 });
 
 it.each([
-  ['--enable-capacity', '--enable-capacity is not supported by this version'],
+  ['--capacity-threads=0', '--capacity-threads must be at least 1'],
+  ['--capacity-poll-interval=0s', '--capacity-poll-interval must be greater than 0'],
+])('given %s, when read, then it is refused only if capacity is published', (flag, line) => {
+  expect([refusedFlags(valuesOf(flag)), refusedFlags(valuesOf(flag, '--enable-capacity'))]).toEqual([undefined, line]);
+});
+
+it.each([
   ['--node-deployment', '--node-deployment is not supported by this version'],
   ['--worker-threads=0', '--worker-threads must be at least 1'],
   ['--timeout=0', '--timeout must be greater than 0'],

@@ -8,10 +8,13 @@ const uidDigits = 32;
 
 /** Why this command line cannot be run; undefined when it can. */
 export function refusedFlags(values: ProvisionerValues): string | undefined {
-  if (values['enable-capacity']) return '--enable-capacity is not supported by this version';
   if (values['node-deployment']) return '--node-deployment is not supported by this version';
   if (values['worker-threads'] <= 0) return '--worker-threads must be at least 1';
   if (values.timeout <= 0) return '--timeout must be greater than 0';
+  if (values['enable-capacity']) {
+    if (values['capacity-threads'] === 0) return '--capacity-threads must be at least 1';
+    if (values['capacity-poll-interval'] <= 0) return '--capacity-poll-interval must be greater than 0';
+  }
   const length = values['volume-name-uuid-length'];
   if (length < -1 || length > uidDigits) {
     return `--volume-name-uuid-length must be between -1 and ${uidDigits}, not ${length}`;

@@ -41,6 +41,15 @@ describe('what is kept', () => {
     expect(keep(watchedVolumes(driverName), aVolume(facts)) !== undefined).toBe(verdict === 'kept');
   });
 
+  it('given published capacity, when a volume is kept, then with its node affinity, and the same when kept again', () => {
+    const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions: [] }] } };
+    const watched = watchedVolumes(driverName, 'with affinity');
+    const trimmed = keep(watched, aVolume({ spec: { mountOptions: ['ro'], nodeAffinity } }));
+    expect(trimmed?.spec).toEqual({ ...keep(watchedVolumes(driverName), aVolume())?.spec, nodeAffinity });
+    expect(trimmed && keep(watched, trimmed)).toEqual(trimmed);
+    expect(watched.transform?.id).not.toBe(watchedVolumes(driverName).transform?.id);
+  });
+
   it('given a volume, when kept, then only with the fields that the loops read, and the same when kept again', () => {
     const large = aVolume({
       annotations: { [annotations.provisionedBy]: driverName, note: 'long' },

@@ -14,11 +14,14 @@
  * | CSINode | all | our driver's entry |
  * | StorageClass | all | it is |
  * | ReferenceGrant | all | what it permits |
+ * | CSIStorageCapacity | managed by this instance | it is: it is updated by PUT |
  */
 import type { DriverInfo } from '@csi-sidecars/csi';
 import {
   type CSINode,
   csiNodes,
+  type CSIStorageCapacity,
+  csiStorageCapacities,
   definedOnly,
   identityOf,
   type InformerOptions,
@@ -34,6 +37,7 @@ import {
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { driverOn, type NodeDriver, type VolumeSnapshot } from '@csi-sidecars/volume';
+import { type Management, objectItem, selectorOf } from './capacity/object.ts';
 import { isWorkedOn } from './claim/worked-on.ts';
 import { annotations } from './names.ts';
 import { annotationsOf } from './metadata.ts';
@@ -65,15 +69,17 @@ export interface Watched {
 
 export interface WatchOptions {
   readonly topology: 'on' | 'off';
+  /** `on`: the node affinity of a volume says which capacity its deletion changes. Default `off`. */
+  readonly capacity?: 'on' | 'off';
   readonly settings: Pick<ProvisionerSettings, 'features' | 'snapshotSweepIntervalMs'>;
 }
 
-export function watchedBy(driver: DriverInfo, { topology, settings }: WatchOptions): Watched {
+export function watchedBy(driver: DriverInfo, { topology, capacity = 'off', settings }: WatchOptions): Watched {
   const { controllerCapabilities } = driver;
   const hasSources = controllerCapabilities.has('CREATE_DELETE_SNAPSHOT') || controllerCapabilities.has('CLONE_VOLUME');
   return {
     claims: watchedClaims(driver.name, hasSources ? 'with sources' : 'ours'),
-    volumes: watchedVolumes(driver.name),
+    volumes: watchedVolumes(driver.name, capacity === 'on' ? 'with affinity' : 'without affinity'),
     classes: { resource: storageClasses },
     snapshots: settings.features.snapshotSweep ? watchedSnapshots(settings.snapshotSweepIntervalMs) : undefined,
     attachments: controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME') ? watchedAttachments() : undefined,
@@ -108,13 +114,51 @@ export function watchedClaims(
   };
 }
 
-export function watchedVolumes(driverName: string): InformerOptions<PersistentVolume> {
+export function watchedVolumes(
+  driverName: string,
+  which: 'with affinity' | 'without affinity' = 'without affinity',
+): InformerOptions<PersistentVolume> {
   return {
     resource: persistentVolumes,
     resyncMs,
     transform: {
-      id: `provisioner volumes of ${driverName}`,
-      apply: (volume) => (isOurVolume(volume, driverName) ? trimVolume(volume) : undefined),
+      id: `provisioner volumes of ${driverName}, ${which}`,
+      apply: (volume) => {
+        if (!isOurVolume(volume, driverName)) return undefined;
+        const trimmed = trimVolume(volume);
+        const nodeAffinity = volume.spec?.nodeAffinity;
+        if (which === 'without affinity' || nodeAffinity === undefined) return trimmed;
+        return { ...trimmed, spec: { ...trimmed.spec, nodeAffinity } };
+      },
+    },
+  };
+}
+
+export interface WatchedForCapacity {
+  readonly nodes: InformerOptions<Node>;
+  readonly csiNodes: InformerOptions<CSINode>;
+  readonly classes: InformerOptions<StorageClass>;
+  /** Indexes: `item` and `class`. */
+  readonly objects: InformerOptions<CSIStorageCapacity>;
+}
+
+/** Nodes are watched even if the driver has no topology: it then has one segment once it is registered on a node. */
+export function watchedForCapacity(
+  driverName: string,
+  management: Pick<Management, 'driverName' | 'managedBy' | 'namespace'>,
+): WatchedForCapacity {
+  return {
+    nodes: watchedNodes(),
+    csiNodes: watchedCsiNodes(driverName),
+    classes: { resource: storageClasses },
+    objects: {
+      resource: csiStorageCapacities,
+      namespace: management.namespace,
+      labelSelector: selectorOf(management),
+      indexers: {
+        item: (object) => [objectItem(object).key],
+        class: ({ storageClassName }) => [storageClassName],
+      },
     },
   };
 }

@@ -23,8 +23,10 @@ import {
   type TestCluster,
 } from '@csi-sidecars/test-driver/testing';
 import { snapshotTypes } from '@csi-sidecars/volume/testing';
+import { createCapacityGauges } from '../src/capacity/gauges.ts';
+import type { CapacitySettings } from '../src/capacity/settings.ts';
 import { createProvisioner } from '../src/provisioner.ts';
-import { clusterRules } from '../src/rbac.ts';
+import { clusterRules, namespaceRules } from '../src/rbac.ts';
 import type { ProvisionerSettings } from '../src/settings.ts';
 import { referenceGrants } from '../src/source/grants.ts';
 import { aClass, driverName, someSettings } from './builders.ts';
@@ -46,6 +48,8 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   readonly events?: 'lines' | 'written';
   /** The environment of an earlier process. */
   readonly cluster?: TestCluster;
+  /** Capacity is published, with these settings. Default: it is not. */
+  readonly capacity?: CapacitySettings;
 }
 
 export interface Fixture extends RunningController {
@@ -68,9 +72,15 @@ export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixtur
   const events = recordedEvents(death);
   const driverEvents = recordedEvents(death);
   const recorderOf = (component: string): EventRecorder => createEventRecorder(ports, { component });
+  const capacity = options.capacity && {
+    settings: options.capacity,
+    client: ports.client,
+    gauges: createCapacityGauges(ports.metrics),
+  };
   const provisioner = createProvisioner(
     {
       ...ports,
+      capacity,
       events: options.events === 'written' ? recorderOf('provisioner') : events.recorder,
       driverEvents: options.events === 'written' ? recorderOf('external-provisioner') : driverEvents.recorder,
     },
@@ -84,7 +94,8 @@ function clusterOf({
   controller,
   model,
   snapshotApi,
-  rules = clusterRules,
+  capacity,
+  rules = rulesFor(capacity),
 }: FixtureOptions): TestCluster {
   const plugin = allCapabilities.plugin.filter(
     (name) => topology === 'on' || name !== 'VOLUME_ACCESSIBILITY_CONSTRAINTS',
@@ -102,6 +113,12 @@ function clusterOf({
   if (snapshotApi !== 'absent') cluster.server.addTypes(...snapshotTypes);
   cluster.server.addTypes({ ...referenceGrants, custom: true, status: 'absent' });
   return cluster;
+}
+
+/** Exactly what `rbac.ts` says, the rules of the Role in the namespace of the capacity objects only. */
+export function rulesFor(capacity: CapacitySettings | undefined): readonly AccessRule[] {
+  if (capacity === undefined) return clusterRules;
+  return [...clusterRules, ...namespaceRules.map((rule) => ({ ...rule, namespace: capacity.namespace }))];
 }
 
 function toFixture(running: RunningController, events: Pick<Fixture, 'events' | 'driverEvents'>): Fixture {

@@ -4,6 +4,7 @@
  * measurements. Controllers use `index.ts` only. Anything here may change with any version.
  */
 // A process and its parts.
+export type { RateLimit } from './api/request-limiter.ts';
 export { connectApi } from './program/connect-api.ts';
 export type { ApiConnection, ClientLimits } from './program/connect-api.ts';
 export { serveDiagnostics } from './program/serve-diagnostics.ts';

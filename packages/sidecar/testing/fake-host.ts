@@ -87,7 +87,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
         clientWith: ({ logger, component, counted, ...limits }) =>
           createApiClient(
             { ...deps, logger, metrics: counted ? requestMetrics : undefined },
-            { ...limits, userAgent: `${program}/${component}` },
+            { ...limits, userAgent: [program, component].filter(Boolean).join('/') },
           ),
         close: async () => {
           connections -= 1;

@@ -2,55 +2,14 @@
 /** P-05 to P-07 and P-28: volumes where the pods are. Nodes are emulated; of the driver they know the API side. */
 import assert from 'node:assert/strict';
 import { csiNodes, nodes as nodeResource, persistentVolumeClaims, pods } from '@csi-sidecars/runtime';
-import type { NodeSettings } from '@csi-sidecars/test-driver';
-import { paperDriver } from '@csi-sidecars/sim';
 import { createCalls } from '../../driver/calls.ts';
-
 import type { ScenarioContext } from '../context.ts';
-import { addEmulatedNode } from '../../nodes/emulated-node.ts';
 import { aPod } from '../objects.ts';
 import type { Scenario } from '../scenario.ts';
 import { createClaim, createClass, untilBound, untilEvent } from './steps.ts';
+import { onNodes, twoZones, untilScheduled, waitForPod, zoneKey } from './zones.ts';
 
 const selectedNode = 'volume.kubernetes.io/selected-node';
-const zoneKey = 'topology.e2e.csi.test/zone';
-const waitForPod = { volumeBindingMode: 'WaitForFirstConsumer' } as const;
-
-interface TwoZones {
-  readonly a: string;
-  readonly b: string;
-  readonly nodes: readonly NodeSettings[];
-}
-
-/** One node in each of two zones, and a driver that knows them. Zones are the scenario's own, and so are nodes. */
-async function twoZones(ctx: ScenarioContext): Promise<TwoZones> {
-  const [a, b] = [ctx.nameOf('a'), ctx.nameOf('b')];
-  for (const name of [a, b]) {
-    const driver = paperDriver(ctx.driverName, { nodeId: name, topology: { [zoneKey]: name } });
-    await addEmulatedNode(ctx, { name, driver });
-  }
-  return { a, b, nodes: [a, b].map((id) => ({ id, segments: { [zoneKey]: id }, maxVolumes: 0 })) };
-}
-
-/** Restricts the claim to these nodes, because those of other scenarios are in the cluster too. */
-function onNodes(names: readonly string[]): object {
-  const expression = { key: 'kubernetes.io/hostname', operator: 'In', values: names };
-  return {
-    affinity: {
-      nodeAffinity: {
-        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [expression] }] },
-      },
-    },
-  };
-}
-
-async function untilScheduled(ctx: ScenarioContext, name: string): Promise<string> {
-  return await ctx.eventually(
-    `pod ${name} has a node`,
-    async () => (await ctx.api.get(pods, { namespace: ctx.namespace, name })).spec?.nodeName,
-    60_000,
-  );
-}
 
 async function setCordon(ctx: ScenarioContext, name: string, unschedulable: 'cordoned' | 'open'): Promise<void> {
   const body = { spec: { unschedulable: unschedulable === 'cordoned' } };

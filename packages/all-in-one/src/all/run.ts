@@ -22,6 +22,7 @@ import {
   leaderHealthRoute,
   listStreaming,
   profilingRoutes,
+  type RateLimit,
   serveDiagnostics,
 } from '@csi-sidecars/runtime/internal';
 import {
@@ -309,15 +310,11 @@ function partsOf(
 ): SidecarController {
   const { name, values, sidecar } = planned;
   const log = started.log.with({ controller: name });
-  const client = api.clientWith({
-    logger: log,
-    component: name,
-    counted: sidecar.requestMetrics,
-    qps: values['kube-api-qps'] as number,
-    burst: values['kube-api-burst'] as number,
-  });
+  const withLimit = (limit: RateLimit): ApiClient =>
+    api.clientWith({ ...limit, logger: log, component: name, counted: sidecar.requestMetrics });
+  const client = withLimit({ qps: values['kube-api-qps'] as number, burst: values['kube-api-burst'] as number });
   return {
-    parts: { planned, started, host, log, metrics, client, leaseClient, states, history: { hasLed: false } },
+    parts: { planned, started, host, log, metrics, client, withLimit, leaseClient, states, history: { hasLed: false } },
     supervised: { name, failures: 0 },
   };
 }

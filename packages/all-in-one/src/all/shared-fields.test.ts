@@ -37,6 +37,7 @@ async function watchesBy(name: SidecarName): Promise<readonly InformerOptions<Ku
   const { values } = valuesOf(name, defaults, new Set());
   const { assemble } = await sidecars[name].prepare({
     ...ports,
+    withLimit: () => client,
     started: {
       kind: 'started',
       values,

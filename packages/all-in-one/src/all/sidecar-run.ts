@@ -11,6 +11,7 @@ import {
   ElectionConfigError,
   type InformerHub,
   openGate,
+  type RateLimit,
   runUnderLease,
   watchesOf,
   withCaches,
@@ -32,6 +33,8 @@ export interface SidecarParts {
   readonly metrics: Metrics;
   /** With the controller's own rate limit. */
   readonly client: ApiClient;
+  /** Another client of the controller, with a rate limit of its own. */
+  readonly withLimit: (limit: RateLimit) => ApiClient;
   /** That of all leases. */
   readonly leaseClient: ApiClient;
   readonly states: States;
@@ -81,7 +84,7 @@ function endOf(error: unknown): RunEnd {
 }
 
 async function work(parts: SidecarParts, shared: SharedParts): Promise<Awaited<ReturnType<typeof runUnderLease>>> {
-  const { planned, started, host, log, metrics, client, states } = parts;
+  const { planned, started, host, log, metrics, client, withLimit, states } = parts;
   const { session, hub, barrier, discovery } = shared;
   const { name } = planned;
   const { clock, random, env } = host;
@@ -89,9 +92,15 @@ async function work(parts: SidecarParts, shared: SharedParts): Promise<Awaited<R
   const channel = session.channelFor(log, planned.sidecar.driver(planned.values, env));
   const ports = { client, clock, random };
   states.set(name, 'starting');
+  const fences = [fenced(client)];
   const { lockName, assemble } = await planned.sidecar.prepare({
     ...ports,
     client: discovery(client),
+    withLimit: (limit) => {
+      const fence = fenced(withLimit(limit));
+      fences.push(fence);
+      return fence.client;
+    },
     started: { ...started, values: planned.values, given: planned.given, log },
     log,
     metrics,
@@ -104,10 +113,9 @@ async function work(parts: SidecarParts, shared: SharedParts): Promise<Awaited<R
   barrier.arrive(name);
   await barrier.pass(signal);
 
-  const fence = fenced(client);
   const caches = {
     ...ports,
-    client: fence.client,
+    client: fences[0]!.client,
     logger: log,
     metrics,
     env,
@@ -117,7 +125,7 @@ async function work(parts: SidecarParts, shared: SharedParts): Promise<Awaited<R
   const working: LeadingWork = async (stop, gate) => {
     states.set(name, 'working');
     const onStop = (): void => {
-      if (!(stop.reason instanceof OrderlyStop)) fence.close();
+      if (!(stop.reason instanceof OrderlyStop)) for (const fence of fences) fence.close();
     };
     stop.addEventListener('abort', onStop, { once: true });
     try {

@@ -3,6 +3,7 @@
 import { done, requeueAfter, type StorageClass } from '@csi-sidecars/runtime';
 import type { CreateVolumeRequestInput, VolumeContentSourceInput } from '@csi-sidecars/csi';
 import { inTreePluginOf } from '@csi-sidecars/volume';
+import { type CapacityChange, changedByCreation, notCreated } from '../capacity/change.ts';
 import { isKnownProvisioner } from '../driver.ts';
 import { classNameOf } from '../metadata.ts';
 import { hasSelectedNode, isOurs, waitsForNode } from './claim.ts';
@@ -11,11 +12,25 @@ import { decideAnswer } from './decide-answer.ts';
 import { contentOf, decideSource } from './decide-source.ts';
 import type { Pinned } from './memory.ts';
 import * as messages from './messages.ts';
+import { affinityOf } from './persistent-volume.ts';
 import type { Plan, PlanAnswer } from './plan.ts';
 import { mayProtect } from './protection.ts';
 import type { Action, ClaimContext, ClaimState, Row } from './state.ts';
 
 export function decide(s: ClaimState, context: ClaimContext): Action {
+  const action = decideRow(s, context);
+  return action.kind === 'conclude' ? { ...action, capacity: capacityAfter(s, context) } : action;
+}
+
+/** H1 to H4 */
+function capacityAfter({ created, claim }: ClaimState, { supportsTopology }: ClaimContext): CapacityChange {
+  if (created === undefined) return notCreated;
+  if (created.kind !== 'made') return changedByCreation({ kind: 'failed' }, classNameOf(claim));
+  const affinity = affinityOf(created.volume, supportsTopology);
+  return changedByCreation({ kind: 'made', affinity }, classNameOf(claim));
+}
+
+function decideRow(s: ClaimState, context: ClaimContext): Action {
   if (s.givingUp !== 'untried') return givenUp(s, context); // C37, C38
   if (s.created !== undefined) return decideAnswer({ ...s, created: s.created }, context);
   if (s.rescheduling !== 'untried') return planned(s, context); // C17

@@ -88,15 +88,16 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
   });
 }
 
-function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger }: ConcludedRun<ClaimLoop>): void {
+function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger, caches }: ConcludedRun<ClaimLoop>): void {
   const { claim, deletion } = state;
-  const { events, driverEvents, counts, answer, givenUp } = conclusion;
+  const { events, driverEvents, counts, answer, givenUp, capacity } = conclusion;
   logEnd(logger, state, conclusion);
   for (const event of events) deps.events.record(claim, event);
   for (const event of driverEvents) deps.driverEvents.record(claim, event);
   if (counts === 'success') deps.metrics.provisioned(claim, durationMs);
   if (counts === 'failure') deps.metrics.provisionFailed(claim);
   if (givenUp === 'yes') deps.metrics.givenUp(claim);
+  if (capacity !== undefined) deps.capacity.changed(capacity, caches.classes.list(), logger);
   if (answer !== undefined && deletion !== undefined) deps.memory.answered(claim, deletion, answer);
 }
 

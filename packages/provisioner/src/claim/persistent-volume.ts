@@ -2,7 +2,7 @@
 /** The PersistentVolume that records a created volume: complete with its first write, because nothing is added later. */
 import type { DriverInfo, Volume } from '@csi-sidecars/csi';
 import { definedOnly, type PersistentVolume, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
-import { formatBytes, toNodeAffinity } from '@csi-sidecars/volume';
+import { formatBytes, toNodeAffinity, type VolumeNodeAffinity } from '@csi-sidecars/volume';
 import { annotations, identityAttribute, volumeFinalizer } from '../names.ts';
 import { classNameOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
@@ -25,7 +25,7 @@ type CsiSource = NonNullable<NonNullable<PersistentVolume['spec']>['csi']>;
 export function toPersistentVolume(facts: VolumeFacts): PersistentVolume {
   const { claim, plan, volume } = facts;
   const { storageClass } = plan;
-  const nodeAffinity = facts.supportsTopology ? toNodeAffinity(volume.accessible_topology) : undefined;
+  const nodeAffinity = affinityOf(volume, facts.supportsTopology);
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
@@ -61,6 +61,11 @@ export function toPersistentVolume(facts: VolumeFacts): PersistentVolume {
       }),
     },
   };
+}
+
+/** Undefined: the volume can be reached from everywhere. */
+export function affinityOf(volume: Volume, supportsTopology: boolean): VolumeNodeAffinity | undefined {
+  return supportsTopology ? toNodeAffinity(volume.accessible_topology) : undefined;
 }
 
 function toCsiSource({ claim, plan, volume, driver, settings }: VolumeFacts): CsiSource {

@@ -23,6 +23,7 @@ import type {
   WakeUps,
 } from '@csi-sidecars/runtime';
 import type { Result, SecretReference } from '@csi-sidecars/volume';
+import type { CapacityChange, CapacityChanges } from '../capacity/change.ts';
 import type { ProvisionerMetrics } from '../metrics.ts';
 import type { SaveOutcome } from '../saving/outcome.ts';
 import type { UnsavedKey } from '../saving/state.ts';
@@ -76,6 +77,8 @@ export interface ClaimDeps extends ClaimContext {
   readonly saves: WakeUps<UnsavedKey>;
   /** Called when the save loop returns a claim. */
   readonly claims: WakeUps<ClaimUid>;
+  /** Learns of the conclusions. */
+  readonly capacity: CapacityChanges;
 }
 
 export interface ClaimState extends Observed, Learned {}
@@ -194,6 +197,8 @@ export interface Ending {
   readonly answer?: Answer;
   /** The claim was given up while a volume may exist. */
   readonly givenUp?: 'yes';
+  /** What the attempt says about the capacity of the driver. `decide` adds it to every conclusion. */
+  readonly capacity?: CapacityChange;
 }
 
 export type Conclusion = { readonly row: Row } & Ending;

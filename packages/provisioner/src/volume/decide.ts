@@ -2,6 +2,7 @@
 /** The volume table. Pure; first match wins. */
 import { done, postpone, type RecordedEvent, retry } from '@csi-sidecars/runtime';
 import { inTreePluginOf } from '@csi-sidecars/volume';
+import { changedByDeletion } from '../capacity/change.ts';
 import { missingCapability } from '../driver.ts';
 import { toDeletionSecret } from './deletion-secret.ts';
 import * as messages from './messages.ts';
@@ -10,7 +11,14 @@ import { finalizerChange, hasFinalizer, isOurs, isToBeDeleted } from './volume.t
 
 type DecideContext = Pick<VolumeContext, 'driver'>;
 
-export function decide(s: VolumeState, { driver }: DecideContext): Action {
+export function decide(s: VolumeState, context: DecideContext): Action {
+  const action = decideRow(s, context);
+  if (action.kind !== 'conclude') return action;
+  const capacity = changedByDeletion(s.deletion === 'done' ? 'done' : 'failed', s.volume.spec?.nodeAffinity);
+  return { ...action, capacity };
+}
+
+function decideRow(s: VolumeState, { driver }: DecideContext): Action {
   if (s.deletion === 'done') return afterDeletion(s);
   if (!isOurs(s.volume, driver.name)) return finish('V1', 'no');
   if (s.finalizing === 'untried') {

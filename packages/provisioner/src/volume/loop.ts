@@ -40,8 +40,8 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
 }
 
 function conclude(
-  { events, metrics }: VolumeContext,
-  { key, state, conclusion, durationMs, logger }: ConcludedRun<VolumeLoop>,
+  { events, metrics, capacity }: VolumeContext,
+  { key, state, conclusion, durationMs, logger, caches }: ConcludedRun<VolumeLoop>,
 ): void {
   for (const event of conclusion.events) events.record(state.volume, event);
   if (conclusion.counts === 'success') {
@@ -49,4 +49,5 @@ function conclude(
     logger.info(4, 'PersistentVolume deleted succeeded', { PV: key });
   }
   if (conclusion.counts === 'failure') metrics.deleteFailed(state.volume);
+  if (conclusion.capacity !== undefined) capacity.changed(conclusion.capacity, caches.classes.list(), logger);
 }

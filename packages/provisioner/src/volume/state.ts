@@ -17,6 +17,7 @@ import type {
   VolumeAttachment,
 } from '@csi-sidecars/runtime';
 import type { SecretReference } from '@csi-sidecars/volume';
+import type { CapacityChange, CapacityChanges } from '../capacity/change.ts';
 import type { ProvisionerMetrics } from '../metrics.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 
@@ -39,6 +40,8 @@ export interface VolumeContext {
   readonly settings: ProvisionerSettings;
   readonly events: EventRecorder;
   readonly metrics: ProvisionerMetrics;
+  /** Learns of the conclusions. */
+  readonly capacity: CapacityChanges;
 }
 
 export interface VolumeState extends Observed, Learned {}
@@ -84,6 +87,8 @@ export interface Ending {
   readonly outcome: Outcome;
   readonly events: readonly RecordedEvent[];
   readonly counts: 'success' | 'failure' | 'no';
+  /** What the attempt says about the capacity of the driver. `decide` adds it to every conclusion. */
+  readonly capacity?: CapacityChange;
 }
 
 export type Conclusion = { readonly row: Row } & Ending;

@@ -5,11 +5,17 @@ import type { ControllerPorts } from '../controller/controller-ports.ts';
 import type { StartGate } from '../controller/start-gate.ts';
 import { definePeriodicLoop, type Pass } from './periodic-loop.ts';
 
-function aLoop(pass: (pass: Pass<object>) => Promise<void>, gate?: StartGate) {
+interface Options {
+  readonly gate?: StartGate;
+  readonly begin?: 'afterPause';
+}
+
+function aLoop(pass: (pass: Pass<object>) => Promise<void>, { gate, ...options }: Options = {}) {
   const clock = new FakeClock();
   const logger = recordingLogger();
   const stop = new AbortController();
-  const loop = definePeriodicLoop({ name: 'sweep', watches: {}, pauseMs: 60_000, pass, failed: 'A pass failed' });
+  const spec = { name: 'sweep', watches: {}, pauseMs: 60_000, pass, failed: 'A pass failed', ...options };
+  const loop = definePeriodicLoop(spec);
   const ports = { clock, logger, ...(gate === undefined ? {} : { gate }) } as unknown as ControllerPorts;
   return { clock, logger, stop, running: loop.assemble(ports).run(stop.signal) };
 }
@@ -44,11 +50,25 @@ it('given a pass that fails, then it is logged, and the next begins after the pa
   await running;
 });
 
+it('given a loop that begins after a pause, then its first pass does', async () => {
+  let passes = 0;
+  const { clock, stop, running } = aLoop(async () => void (passes += 1), { begin: 'afterPause' });
+  await clock.advance(59_999);
+  expect(passes).toBe(0);
+  await clock.advance(1);
+  expect(passes).toBe(1);
+  await clock.advance(60_000);
+  expect(passes).toBe(2);
+  stop.abort(new Error('stopped'));
+  await running;
+  expect(clock.pending).toBe(0);
+});
+
 it('given a gate that is closed, then no pass begins before it opens', async () => {
   const opened = Promise.withResolvers<void>();
   let passes = 0;
   const gate: StartGate = { open: false, whenOpen: () => opened.promise };
-  const { clock, stop, running } = aLoop(async () => void (passes += 1), gate);
+  const { clock, stop, running } = aLoop(async () => void (passes += 1), { gate });
   await clock.advance(120_000);
   expect(passes).toBe(0);
   opened.resolve();

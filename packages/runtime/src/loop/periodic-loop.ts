@@ -17,6 +17,8 @@ export interface PeriodicSpec<W extends object> {
   readonly watches: Watches<PassTypes<W>>;
   /** The time from the end of a pass to the beginning of the next. */
   readonly pauseMs: number;
+  /** `afterPause`: the first pass waits for a pause too. Default: it begins at once. */
+  readonly begin?: 'afterPause';
   /** One pass. An error that it throws is logged with the message `failed`, and the next pass begins after the pause. */
   readonly pass: (pass: Pass<W>) => Promise<void>;
   readonly failed: string;
@@ -32,6 +34,7 @@ export function definePeriodicLoop<W extends object>(spec: PeriodicSpec<W>): Loo
         informers: [...informers.values()],
         run: async (signal) => {
           try {
+            if (spec.begin === 'afterPause') await clock.sleep(spec.pauseMs, signal);
             for (;;) {
               await gate.whenOpen(signal);
               await spec.pass({ ...ports, signal }).catch((error: unknown) => {

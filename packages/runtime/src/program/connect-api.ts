@@ -43,8 +43,8 @@ export interface ApiConnection {
 
 export interface ClientLimits extends RateLimit {
   readonly logger: Logger;
-  /** Stands behind the user agent of the connection. */
-  readonly component: string;
+  /** Stands behind the user agent of the connection. Default: nothing does. */
+  readonly component?: string;
   /** Whether its requests are counted by `requestMetrics`. */
   readonly counted: boolean;
 }
@@ -62,7 +62,7 @@ export async function connectApi(
     clientWith: ({ logger, component, counted, qps, burst }) =>
       createClient(
         { ...deps, logger, transport, metrics: counted ? metrics : undefined },
-        { ...options, qps, burst, userAgent: `${options.userAgent}/${component}` },
+        { ...options, qps, burst, userAgent: [options.userAgent, component].filter(Boolean).join('/') },
       ),
     close,
   };

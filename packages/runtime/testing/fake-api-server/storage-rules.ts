@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Defaults and validation of the kinds of storage.k8s.io. */
 import { at, sameJson, textAt } from './json.ts';
-import { canonicalQuantity } from './quantities.ts';
+import { canonicalQuantity, parseQuantity } from './quantities.ts';
 import { forbiddenField, invalidValue, required, unsupported, type FieldCause } from './status.ts';
 import type { StoredObject } from './store.ts';
 
@@ -154,7 +154,12 @@ export function capacityDefaults(object: StoredObject): StoredObject {
 }
 
 export function capacityCauses(object: StoredObject): readonly FieldCause[] {
-  return textAt(object, 'storageClassName') === '' ? [required('storageClassName')] : [];
+  const capacity = object['capacity'];
+  const isNegative = (parseQuantity(capacity)?.nanos ?? 0n) < 0n;
+  return [
+    ...(textAt(object, 'storageClassName') === '' ? [required('storageClassName')] : []),
+    ...(isNegative ? [invalidValue('capacity', capacity, 'must be greater than or equal to 0')] : []),
+  ];
 }
 
 export function capacityUpdateCauses(...objects: Objects): readonly FieldCause[] {

@@ -22,6 +22,7 @@ import {
   type LeaderElector,
   type Lifecycle,
   profilingRoutes,
+  type RateLimit,
   serveDiagnostics,
 } from '@csi-sidecars/runtime/internal';
 import type { ProgramFlags } from '../programs/program.ts';
@@ -47,6 +48,8 @@ export interface ProgramDeps {
 export interface ControllerContext<V, G extends string> {
   readonly started: Started<V, G>;
   readonly client: ApiClient;
+  /** Another client over the same connection, with a rate limit of its own. */
+  readonly withLimit: (limit: RateLimit) => ApiClient;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly clock: Clock;
@@ -141,7 +144,10 @@ async function runStarted<V extends ControllerValues, G extends string, Opened>(
   );
   stack.defer(api.close);
 
-  const context = { started, client: api.client, log, metrics, clock, random, host, signal, cutShort };
+  const { client } = api;
+  const withLimit = (limit: RateLimit): ApiClient =>
+    api.clientWith({ ...limit, logger: log, counted: body.requestMetrics === true });
+  const context = { started, client, withLimit, log, metrics, clock, random, host, signal, cutShort };
   const opened = await body.open(context, stack);
 
   const diagnostics = scraped && stack.use(await listen(run, scraped, address));

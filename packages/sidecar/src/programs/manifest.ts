@@ -23,6 +23,8 @@ export interface ProgramManifest<Name extends string = string, Kind extends Prog
   readonly flags: AnyProgramFlags;
   /** The rules of its ClusterRole. Those of the election are in the runtime. */
   readonly rules: readonly UsedRule[];
+  /** The rules of a Role in the namespace of its Pod, beside those of the election. */
+  readonly namespaceRules?: readonly UsedRule[];
   /** The lock of the election, before it becomes the name of the Lease. Undefined: there is no election. */
   readonly lockName: ((driverName: string) => string) | undefined;
   readonly driverNeeds: readonly DriverNeed[];

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/** `npm run bench -- capacity`. */
+import { besideForeign } from '../provisioner/beside-foreign.ts';
+import { createClass } from '../provisioner/claims.ts';
+import { runSideBySide } from '../side-by-side/run.ts';
+import { measures, type MeasureId } from './measures.ts';
+import { driverFlags } from './objects.ts';
+import { measurePublishing } from './publish.ts';
+
+process.exitCode = await runSideBySide<MeasureId>({
+  name: 'capacity',
+  programs: [{ name: 'csi-provisioner', workersFlag: '--worker-threads' }],
+  load: { flag: 'items', title: 'items: ten classes in a tenth as many segments' },
+  driverFlags,
+  measures,
+  units: ['object'],
+  prepare: createClass,
+  parts: { publishing: measurePublishing },
+  foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim'],
+  besideForeign,
+});

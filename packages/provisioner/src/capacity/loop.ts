@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The capacity loop: its watches, and the changes that wake it. */
+import {
+  type Caches,
+  type Change,
+  type CSIStorageCapacity,
+  defineLoop,
+  type Loop,
+  type LoopSettings,
+  type StorageClass,
+  stringifyJson,
+  toObjectKey,
+} from '@csi-sidecars/runtime';
+import type { SegmentSource } from '../topology/segments.ts';
+import type { WatchedForCapacity } from '../watched.ts';
+import { decide } from './decide.ts';
+import { type CapacityTarget, counts, type ItemKey, itemsOf, splitItem } from './items.ts';
+import { objectItem } from './object.ts';
+import { observe } from './observe.ts';
+import { performers } from './perform.ts';
+import { type CapacityDeps, type CapacityLoop, nothingLearned } from './state.ts';
+
+export function capacityLoop(
+  deps: CapacityDeps,
+  { classes, objects }: WatchedForCapacity,
+  settings: LoopSettings,
+): Loop {
+  const { target, segments, items } = deps;
+  return defineLoop<CapacityLoop>({
+    name: 'csistoragecapacity',
+    settings,
+    watches: { classes, objects },
+    wakes: {
+      classes: (change, caches) => (matters(change, target) ? itemsOfClass(change, segments, caches) : undefined),
+      objects: (change, caches) => wokenBy(change, caches, { target, segments }),
+    },
+    sources: [items.source],
+    observe: (caches, key) => ({ ...observe(deps, caches, key), ...nothingLearned }),
+    // The item may have become superfluous while the driver was asked.
+    observeAgain: (caches, key) => observe(deps, caches, key),
+    decide: (state) => decide(state, deps),
+    perform: performers(deps),
+    retryMessage: 'Retrying syncing storage capacity',
+  });
+}
+
+/** Whether other objects are wanted, or the driver may answer differently. */
+function matters({ previous, current }: Change<StorageClass>, target: CapacityTarget): boolean {
+  const essence = (storageClass: StorageClass | undefined): string =>
+    storageClass !== undefined && counts(storageClass, target)
+      ? stringifyJson([storageClass.metadata?.uid, storageClass.parameters])
+      : '';
+  return essence(previous) !== essence(current);
+}
+
+/** Undefined before the first pass, which wakes every item: the driver would be asked twice. */
+function itemsOfClass(
+  { previous, current }: Change<StorageClass>,
+  segments: SegmentSource,
+  { objects }: Caches<CapacityLoop>,
+): readonly ItemKey[] | undefined {
+  const known = segments.current();
+  if (known === undefined) return undefined;
+  const name = (current ?? previous)?.metadata?.name ?? '';
+  return [...itemsOf(known.keys(), [name]), ...objects.byIndex('class', name).map((object) => objectItem(object).key)];
+}
+
+interface Wanting {
+  readonly target: CapacityTarget;
+  readonly segments: SegmentSource;
+}
+
+/**
+ * The last object of an item is gone, or an object is not the only one or not wanted. An own write wakes nothing: what it says was
+ * reported a moment ago.
+ */
+function wokenBy(
+  { previous, current }: Change<CSIStorageCapacity>,
+  caches: Caches<CapacityLoop>,
+  wanting: Wanting,
+): ItemKey | undefined {
+  const object = current ?? previous;
+  if (wanting.segments.current() === undefined) return undefined;
+  if (object === undefined || (previous !== undefined && current !== undefined)) return undefined;
+  const { key } = objectItem(object);
+  const others = caches.objects.byIndex('item', key).length;
+  if (current === undefined) return others === 0 ? key : undefined;
+  return others > 1 || !isWanted(key, caches, wanting) ? key : undefined;
+}
+
+function isWanted(key: ItemKey, { classes }: Caches<CapacityLoop>, { target, segments }: Wanting): boolean {
+  const { className, segment } = splitItem(key);
+  const storageClass = classes.get(toObjectKey(undefined, className));
+  return storageClass !== undefined && counts(storageClass, target) && segments.current()?.has(segment) === true;
+}

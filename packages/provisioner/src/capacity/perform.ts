@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The effects of the capacity loop's actions. All decisions are in `decide`. */
+import {
+  type ApiClient,
+  ask,
+  attempt,
+  type CSIStorageCapacity,
+  csiStorageCapacities,
+  ignoreNotFound,
+  type Performers,
+} from '@csi-sidecars/runtime';
+import type { CapacityDeps, CapacityLoop } from './state.ts';
+
+export function performers({ channel, client, timeoutMs }: CapacityDeps): Performers<CapacityLoop> {
+  return {
+    remove: async ({ action, signal }) => ({
+      removed: await attempt(async () => {
+        for (const object of action.objects) await remove(client, object, signal);
+      }),
+    }),
+    ask: async ({ action, signal }) => ({
+      reported: await ask(async () => {
+        const answer = await channel.call('/csi.v1.Controller/GetCapacity', action.request, { timeoutMs, signal });
+        const { available_capacity: available, maximum_volume_size: maximum } = answer;
+        return { available: BigInt(available), maximum: maximum === null ? undefined : BigInt(maximum.value) };
+      }),
+    }),
+    create: async ({ action, caches, signal, logger }) => ({
+      written: await attempt(async () => {
+        const created = await client.create(csiStorageCapacities, action.object, { signal });
+        // Until the watch brings it, the object must not be created a second time.
+        caches.objects.remember(created);
+        logger.info(5, 'Created CSIStorageCapacity', factsOf(created));
+      }),
+    }),
+    update: async ({ action, caches, signal, logger }) => ({
+      written: await attempt(async () => {
+        const updated = await client.update(csiStorageCapacities, action.object, { signal });
+        caches.objects.remember(updated);
+        logger.info(5, 'Updated CSIStorageCapacity', factsOf(updated));
+      }),
+    }),
+  };
+}
+
+/** On condition of the UID: an object that was created again under the name is another one. */
+async function remove(client: ApiClient, { metadata }: CSIStorageCapacity, signal: AbortSignal): Promise<void> {
+  const { namespace, name = '', uid } = metadata ?? {};
+  const preconditions = uid === undefined ? {} : { uid };
+  await client.delete(csiStorageCapacities, { namespace, name }, { preconditions, signal }).catch(ignoreNotFound);
+}
+
+function factsOf({ metadata, capacity, storageClassName }: CSIStorageCapacity): Readonly<Record<string, string>> {
+  return { object: metadata?.name ?? '', StorageClass: storageClassName, capacity: capacity ?? '' };
+}
