@@ -173,7 +173,7 @@ describe.skipIf(!hasHelm)('the permissions', () => {
   });
 
   it('given central capacity, then its role is in the namespace of the objects', async () => {
-    const objects = await renderWith({ ...upstream, features: { capacity: true } });
+    const objects = await renderWith({ features: { capacity: true } });
     expect(one(objects, 'Role', 'test-csi-driver-capacity').rules?.flatMap(({ resources }) => resources)).toEqual([
       'csistoragecapacities',
       'pods',
