@@ -110,12 +110,15 @@ export const gcpTrouble: readonly Scenario[] = [
         (await callsForShort()).some(({ outcome }) => outcome?.kind === 'answered'),
       );
       await endAll(ctx, cloud);
+      const volumeObjects = async () =>
+        (await ctx.api.list(persistentVolumes)).items.filter(({ spec }) => spec?.csi?.driver === ctx.driverName);
+      await ctx.eventually('no volume object is left', async () => (await volumeObjects()).length === 0);
+      // An operation may still be running, although its call has timed out.
       await ctx.consistently({
         forMs: 5_000,
         check: async () => {
           assert.deepEqual(await cloud.disks(), []);
-          const volumes = (await ctx.api.list(persistentVolumes)).items;
-          assert.ok(volumes.every(({ spec }) => spec?.csi?.driver !== ctx.driverName));
+          assert.deepEqual(await volumeObjects(), []);
         },
       });
     },
