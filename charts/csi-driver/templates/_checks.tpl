@@ -146,10 +146,8 @@
 {{- if $v.sidecars.provisioner.provisioningProtection -}}
 {{- fail "sidecars.provisioner.provisioningProtection is a flag of our csi-provisioner, and the image is upstream's" -}}
 {{- end -}}
-{{- else if $on.distributed -}}
-{{- fail "mode distributed needs --node-deployment, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
-{{- else if $on.capacity -}}
-{{- fail "features.capacity needs --enable-capacity, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
+{{- else if and $on.capacity $on.distributed -}}
+{{- fail "features.capacity in mode distributed needs capacity published by the instances of the nodes, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
 {{- end -}}
 {{- end -}}
 {{- if $on.combined -}}

@@ -144,14 +144,9 @@ const rows: readonly Row[] = [
     then: /storageClasses: a allows volume expansion, but features\.resize is false/,
   },
   {
-    given: 'capacity with our images',
-    values: { features: { capacity: true } },
-    then: /features\.capacity needs --enable-capacity, which our csi-provisioner does not have yet/,
-  },
-  {
-    given: 'distributed mode with our images',
-    values: distributed,
-    then: /mode distributed needs --node-deployment, which our csi-provisioner does not have yet/,
+    given: 'capacity in distributed mode with our images',
+    values: { ...distributed, features: { attach: false, resize: false, capacity: true } },
+    then: /features\.capacity in mode distributed needs capacity published by the instances of the nodes/,
   },
   {
     given: "the combined container with upstream's images",
