@@ -404,9 +404,9 @@ describe('the driver', () => {
     await using program = await runCombined({ handlers, args: [four], seed: workForAll() });
     await asked.promise;
     await pass(program, 3);
-    expect(linesOf(program, 'The controller failed')).toEqual([
-      expect.stringMatching(/context deadline exceeded.*controller="attacher"/),
-    ]);
+    const failures = linesOf(program, 'The controller failed');
+    expect(failures.length).toBeGreaterThan(0);
+    for (const line of failures) expect(line).toMatch(/context deadline exceeded.*controller="attacher"/);
     answer.resolve();
     await eventually(program, () => done(program).length === 4, 10);
     expect(times).toBe(1);
