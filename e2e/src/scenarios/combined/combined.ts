@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** C-01: the combined program with all controllers of a driver. */
+/** U-01: the combined program with all controllers of a driver. */
 import assert from 'node:assert/strict';
 import { leases } from '@csi-sidecars/runtime';
 import type { Scenario } from '../scenario.ts';
@@ -7,7 +7,7 @@ import { assertNothingIsLeft, live, quick, setStage } from './life.ts';
 
 export const combined: readonly Scenario[] = [
   {
-    id: 'C-01',
+    id: 'U-01',
     title:
       'one process with four controllers: claim, attach, grow, snapshot, delete; four leases, one watch of each kind',
     needs: ['driver-settings', 'driver-journal'],

@@ -3,7 +3,16 @@
  * The driver of the process from one connection to its loss. All controllers share the channel. What they all ask at their start (name,
  * capabilities) is asked once in a session, by whichever controller asks first; a failure is not remembered.
  */
-import { ConnectError, type CsiChannel, type CsiConnection, type Method } from '@csi-sidecars/csi';
+import {
+  ConnectError,
+  type CsiCallOptions,
+  type CsiChannel,
+  type CsiConnection,
+  CsiError,
+  type Method,
+  type RequestOf,
+  type ResponseOf,
+} from '@csi-sidecars/csi';
 import { type Clock, type Logger, type Metrics, linkSignals } from '@csi-sidecars/runtime';
 import { connectDriver, type DriverOptions, ExitError } from '@csi-sidecars/sidecar';
 
@@ -40,7 +49,7 @@ export async function openSession(
         { ...deps, onLost: lost, signal: linked.signal },
         { ...options, connectTimeoutMs: 0 },
       );
-      return session(name, channel, linked);
+      return session(clock, { name, connection: channel, linked, answerMs: options.nameTimeoutMs });
     } catch (error) {
       linked.release();
       if (signal.aborted) return undefined;
@@ -62,12 +71,21 @@ function isHopeless(error: unknown): boolean {
   return error.message === 'Failed to connect to CSI driver' && !(error.cause instanceof ConnectError);
 }
 
-function session(name: string, connection: CsiConnection, linked: ReturnType<typeof linkSignals>): DriverSession {
+interface Opened {
+  readonly name: string;
+  readonly connection: CsiConnection;
+  readonly linked: ReturnType<typeof linkSignals>;
+  /** The longest that any controller would wait for an answer. */
+  readonly answerMs: number;
+}
+
+function session(clock: Clock, { name, connection, linked, answerMs }: Opened): DriverSession {
   const answers = new Map<Method, Promise<unknown>>();
-  const ask = (method: Method, call: () => Promise<unknown>): Promise<unknown> => {
-    let answer = answers.get(method);
+  /** Neither with the time limit nor with the signal of the controller that asks first: others wait for the same answer. */
+  const ask = <M extends Method>(channel: CsiChannel, method: M, request: RequestOf<M>): Promise<ResponseOf<M>> => {
+    let answer = answers.get(method) as Promise<ResponseOf<M>> | undefined;
     if (answer === undefined) {
-      answer = call();
+      answer = channel.call(method, request, { timeoutMs: answerMs, signal: linked.signal });
       answers.set(method, answer);
       answer.catch(() => answers.delete(method));
     }
@@ -83,11 +101,10 @@ function session(name: string, connection: CsiConnection, linked: ReturnType<typ
         ...own,
         // The process closes the connection, no controller does.
         close: () => undefined,
-        call: ((method, request, options) =>
-          questions.has(method)
-            ? // Not with the caller's signal: others wait for the same answer.
-              ask(method, () => own.call(method, request, { ...options, signal: linked.signal }))
-            : own.call(method, request, options)) as CsiChannel['call'],
+        call: async (method, request, options) => {
+          if (!questions.has(method)) return await own.call(method, request, options);
+          return await within(clock, ask(own, method, request), { method, ...options });
+        },
       };
     },
     close: () => {
@@ -95,6 +112,18 @@ function session(name: string, connection: CsiConnection, linked: ReturnType<typ
       connection.close();
     },
   };
+}
+
+/** Waits no longer than the caller's own limit. */
+async function within<T>(
+  clock: Clock,
+  answer: Promise<T>,
+  { method, timeoutMs }: CsiCallOptions & { readonly method: Method },
+): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const detail = 'context deadline exceeded';
+  using _ = clock.timer(timeoutMs, () => late.reject(new CsiError({ code: 'DeadlineExceeded', method, detail })));
+  return await Promise.race([answer, late.promise]);
 }
 
 /** Calls without content whose answers do not change while a driver runs. */

@@ -389,6 +389,32 @@ describe('failures', () => {
 });
 
 describe('the driver', () => {
+  it('given capabilities that take longer than the attacher waits, then the others are not held up, and the attacher gets the answer next time', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    let times = 0;
+    const handlers: Handlers = {
+      '/csi.v1.Controller/ControllerGetCapabilities': async () => {
+        times += 1;
+        asked.resolve();
+        await answer.promise;
+        return capabilities(...allCapabilities);
+      },
+    };
+    await using program = await runCombined({ handlers, args: [four], seed: workForAll() });
+    await asked.promise;
+    await pass(program, 3);
+    const failures = linesOf(program, 'The controller failed');
+    expect(failures.length).toBeGreaterThan(0);
+    for (const line of failures) expect(line).toMatch(/context deadline exceeded.*controller="attacher"/);
+    answer.resolve();
+    await eventually(program, () => done(program).length === 4, 10);
+    expect(times).toBe(1);
+    expect(linesOf(program, 'The controller failed').every((line) => line.includes('controller="attacher"'))).toBe(
+      true,
+    );
+  });
+
   it('[all-in-one#22] given a socket that is gone for a minute while calls run, then there is one reconnect, each question is asked once, and all work is done', async () => {
     let isUp = false;
     const hang: Handlers = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Runs one controller repeatedly, as the table in supervision.ts says. */
 import type { Clock, Logger } from '@csi-sidecars/runtime';
+import { ExitError } from '@csi-sidecars/sidecar';
 import type { States } from './states.ts';
 import { decide, type RunEnd } from './supervision.ts';
 
@@ -66,7 +67,11 @@ export async function supervise(
         states.set(name, 'backoff');
         states.countRestart(name);
         const { error } = end as Extract<RunEnd, { kind: 'failed' }>;
-        log.error(error, 'The controller failed and starts again', { afterSeconds: sequel.afterMs / 1000 });
+        const isWrapped = error instanceof ExitError && error.cause !== undefined;
+        log.error(isWrapped ? error.cause : error, 'The controller failed and starts again', {
+          ...(isWrapped ? { what: error.message } : {}),
+          afterSeconds: sequel.afterMs / 1000,
+        });
         try {
           await clock.sleep(sequel.afterMs, signal);
         } catch {
