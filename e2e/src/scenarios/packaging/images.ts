@@ -13,7 +13,7 @@ import { claimed } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
 import { containerOf, endPod, startPod, untilReady } from '../pod-life.ts';
 import { startUser, untilSaid, writes } from '../node/user-steps.ts';
-import { createClaim, createClass } from '../provisioner/steps.ts';
+import { createClaim, createClass, deleteClaim, untilBound, untilVolumeGone } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 
 const controllers: readonly ControllerName[] = ['csi-provisioner', 'csi-attacher'];
@@ -51,6 +51,9 @@ export const images: readonly Scenario[] = [
       await deployAll(ctx);
       // Process 1 does not get a signal that it has no handler for, so nothing ends by itself before its program runs.
       await aPodWrites(ctx);
+      const { volume } = await untilBound(ctx);
+      await deleteClaim(ctx);
+      await untilVolumeGone(ctx, volume.metadata?.name ?? '');
       for (const name of [...controllers, nodePodName]) {
         const startedMs = ctx.testRun.clock.monotonicMs();
         await endPod(ctx, name);
