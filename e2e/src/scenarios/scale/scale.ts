@@ -24,7 +24,8 @@ const atOnce = 50;
 export const scale: readonly Scenario[] = [
   {
     id: 'L-01',
-    title: '1,000 claims (100 without --full) made, bound and deleted, three times: the last time needs no more memory than the one before',
+    title:
+      '1,000 claims (100 without --full) made, bound and deleted, three times: the last time needs no more memory than the one before',
     needs: ['time', 'driver-journal', 'audit'],
     serial: true,
     run: async (ctx) => {
