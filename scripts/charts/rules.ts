@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { leaseRules, type PolicyRule, type UsedRule } from '@csi-sidecars/runtime';
 import { loadAll } from 'js-yaml';
+import { namespaceRules } from '../../packages/provisioner/src/rbac.ts';
 import { manifests } from '../manifests.ts';
 
 export interface ChartRule extends PolicyRule {
@@ -51,7 +52,7 @@ const stockFiles: Readonly<Record<string, string>> = {
   'snapshot-controller': 'snapshot-controller',
 };
 
-const rbacFolder = join(import.meta.dirname, '..', '..', 'e2e', 'rbac');
+const rbacFolder = join(import.meta.dirname, '..', '..', 'e2e', 'rbac', 'stock');
 
 export function profilesOf(program: string): Profiles<ChartRule> {
   const manifest = manifests.find(({ name }) => name === program);
@@ -76,9 +77,9 @@ export function leaseProfiles(): Profiles<LeaseRule> {
 
 /** For a Role in the namespace of the CSIStorageCapacity objects. */
 export function capacityProfiles(): Profiles<PolicyRule> {
-  const ofRole = (profile: 'minimal' | 'stock'): readonly PolicyRule[] =>
-    rulesIn(profile, 'csi-provisioner', 'Role').filter(({ resources }) => !resources.includes('leases'));
-  return { minimal: ofRole('minimal'), compatible: ofRole('stock') };
+  const minimal = namespaceRules.map(({ apiGroups, resources, verbs }) => ({ apiGroups, resources, verbs }));
+  const compatible = stockRules('csi-provisioner', 'Role').filter(({ resources }) => !resources.includes('leases'));
+  return { minimal, compatible };
 }
 
 function toChartRule({ when, ...rule }: UsedRule): readonly ChartRule[] {
@@ -107,11 +108,8 @@ function beyond(granted: readonly ChartRule[], rule: ChartRule): readonly ChartR
   });
 }
 
-const stockRules = (program: string, kind: 'ClusterRole' | 'Role'): readonly PolicyRule[] =>
-  rulesIn('stock', program, kind);
-
-function rulesIn(profile: 'minimal' | 'stock', program: string, kind: 'ClusterRole' | 'Role'): readonly PolicyRule[] {
-  const text = readFileSync(join(rbacFolder, profile, `${stockFiles[program]}.yaml`), 'utf8');
+function stockRules(program: string, kind: 'ClusterRole' | 'Role'): readonly PolicyRule[] {
+  const text = readFileSync(join(rbacFolder, `${stockFiles[program]}.yaml`), 'utf8');
   const objects = loadAll(text) as readonly { readonly kind: string; readonly rules?: readonly PolicyRule[] }[];
   return objects.filter((object) => object.kind === kind).flatMap(({ rules = [] }) => rules);
 }

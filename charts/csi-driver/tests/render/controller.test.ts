@@ -218,7 +218,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     expect(ours.resources).toEqual({ requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '384Mi' } });
   });
 
-  it("given capacity with upstream's provisioner alone, then it renders what our provisioner cannot do yet", async () => {
+  it("given capacity and upstream's provisioner alone, then the provisioner publishes for the Deployment, and the others are ours", async () => {
     const pod = await controllerPod({
       features: { capacity: true },
       sidecars: { provisioner: { image: { registry: 'registry.k8s.io/sig-storage' } } },

@@ -4,7 +4,7 @@ import { leaseName } from '@csi-sidecars/runtime/internal';
 import { manifests } from '../../../../scripts/manifests.ts';
 import { hasHelm } from '../../../testing/helm.ts';
 import { container, flagsOf, ofKind, one, podOf, type Manifest, type Rule } from '../../../testing/manifest.ts';
-import { driverName, everyApi, notesWith, refusalWith, renderWith, upstream } from '../minimal.ts';
+import { driverName, everyApi, notesWith, refusalWith, renderWith } from '../minimal.ts';
 
 const rights = ({ rules = [] }: Manifest): ReadonlySet<string> =>
   new Set(
@@ -173,7 +173,7 @@ describe.skipIf(!hasHelm)('the permissions', () => {
   });
 
   it('given central capacity, then its role is in the namespace of the objects', async () => {
-    const objects = await renderWith({ ...upstream, features: { capacity: true } });
+    const objects = await renderWith({ features: { capacity: true } });
     expect(one(objects, 'Role', 'test-csi-driver-capacity').rules?.flatMap(({ resources }) => resources)).toEqual([
       'csistoragecapacities',
       'pods',
