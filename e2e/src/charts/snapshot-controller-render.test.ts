@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { unknownFlags } from './unknown-flags.ts';
 import { describe, expect, it } from 'vitest';
+import { digestOf, goldenPath } from '../../../charts/testing/matrix.ts';
 import { rbacObjects, rulesOf } from '../rbac/profiles.ts';
 import { ensureKubernetesSchemas } from '../tools/kubernetes-schemas.ts';
 import { type ApiObject, helm, parseObjects, parseYaml, tryHelm, type Untyped } from './commands.ts';
@@ -106,6 +107,12 @@ describe.each(matrix)('values %s', (name) => {
     expect(rules.length).toBeGreaterThan(name === 'crds-only' ? -1 : 5);
     expect(JSON.stringify(rules)).not.toMatch(/"\*"|secrets|escalate|impersonate|"bind"/);
   });
+});
+
+it('given templates, values and files of the chart, then the golden files are of them', async () => {
+  await expect(`${digestOf('snapshot-controller')}\n`).toMatchFileSnapshot(
+    goldenPath('snapshot-controller', 'digest.txt'),
+  );
 });
 
 it('given the files of the chart, then its version is that of the programs, and no image is called latest', () => {
