@@ -53,14 +53,16 @@ const about: Readonly<Record<SingleName, Required<Pick<ImageSpec, 'description' 
 
 const isSingle = (name: ProgramName): name is SingleName => name !== combined;
 
+/** A program with commands has a manifest for each. */
+const names = [...new Set(manifests.map(({ name }) => name))];
+
 export const imageSet: readonly ImageSpec[] = [
-  ...manifests
-    .map(({ name }) => name)
+  ...names
     .filter(isSingle)
     .map((name): ImageSpec => ({ name, programs: [name], entrypoint: `/${name}`, ...about[name] })),
   {
     name: combined,
-    programs: manifests.map(({ name }) => name),
+    programs: names,
     entrypoint: `/${combined}`,
     description: 'All CSI sidecars: several in one process, or each by its path',
   },

@@ -131,7 +131,13 @@ function startContainer({ folder, root, id }: Place, { config, options }: Start)
     signal: async (name) => void (await call('kill', id, name)),
     exec: async (command) => await call('exec', id, ...command),
     [Symbol.asyncDispose]: async () => {
-      while (!isOver) await Promise.race([call('kill', id, 'SIGKILL').then(() => pause(50)), ended]);
+      const over = ended.then(
+        () => true,
+        () => true,
+      );
+      // Again, because a container that is being created cannot be killed yet.
+      do await call('kill', id, 'SIGKILL');
+      while (!(await Promise.race([over, pause(50).then(() => false)])));
       await call('delete', '--force', id);
     },
   };

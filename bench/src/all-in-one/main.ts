@@ -15,7 +15,7 @@ import { show } from '../side-by-side/report.ts';
 import { openTestBed, type Sidecar, type TestBed } from '../side-by-side/test-bed.ts';
 import { findMakes, type Make, type MakeName } from './makes.ts';
 import { type MeasureId, measures } from './measures.ts';
-import { driverFlags, perform, prepare, works } from './work.ts';
+import { clear, driverFlags, perform, prepare, works } from './work.ts';
 
 const choice = {
   name: 'all-in-one',
@@ -46,7 +46,10 @@ async function run(): Promise<number> {
 }
 
 async function measureAll(options: Options): Promise<void> {
-  const makes = findMakes(process.env, driverFlags);
+  const { implementation } = options;
+  const makes = findMakes(process.env, driverFlags).filter(
+    ({ implementation: { name } }) => implementation === undefined || name === implementation,
+  );
   await using stack = new AsyncDisposableStack();
   const cluster = await openBenchCluster({ name: choice.name, env: process.env, signal: onInterrupt() }, stack);
   const values = new Map<string, number[]>();
@@ -70,6 +73,8 @@ async function measureAll(options: Options): Promise<void> {
     // Finished work proves that all caches are filled.
     for (const work of works) await perform(bed, work, { what: 'first', count: 1 });
     await part(bed, sidecars);
+    for (const { process } of sidecars) await process.stop();
+    await clear(bed);
     process.stderr.write(`${what} ${make.name}: ${((cluster.clock.monotonicMs() - startMs) / 1000).toFixed(1)} s\n`);
   };
 

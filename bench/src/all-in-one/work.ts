@@ -5,6 +5,7 @@
  */
 import { aStorageClass, aClaim, installSnapshotApi } from '@csi-sidecars/e2e';
 import {
+  ignoreNotFound,
   type KubeObject,
   persistentVolumeClaims,
   persistentVolumes,
@@ -152,4 +153,33 @@ export async function perform(
   await work.ask(bed, names);
   await watch.until(`${work.rate}: all ${count} are done`, () => doneAtMs.size === count);
   return (count / (Math.max(...doneAtMs.values()) - startMs)) * 1000;
+}
+
+/** Removes what a test bed has left, so that it is no load of the next one. Its programs have ended. */
+export async function clear({ cluster: { api }, namespace, driver }: TestBed): Promise<void> {
+  const isOurs = (object: KubeObject): boolean => {
+    const { spec, metadata } = object as KubeObject & {
+      readonly spec?: {
+        readonly attacher?: string;
+        readonly driver?: string;
+        readonly csi?: { readonly driver?: string };
+      };
+    };
+    const found = spec?.attacher ?? spec?.driver ?? spec?.csi?.driver;
+    return metadata?.namespace === namespace || found === driver.name;
+  };
+  const resources: readonly Resource[] = [
+    volumeAttachments,
+    volumeSnapshotContents,
+    persistentVolumeClaims,
+    persistentVolumes,
+  ];
+  for (const resource of resources) {
+    const { items } = await api.list(resource, resource.namespaced ? { namespace } : {});
+    await inParallel(items.filter(isOurs), concurrency, async ({ metadata }) => {
+      const ref = { name: metadata?.name ?? '', ...(resource.namespaced && { namespace }) };
+      await api.patch({ resource, ref }, { type: 'merge', body: { metadata: { finalizers: null } } });
+      await api.delete(resource, ref).catch(ignoreNotFound);
+    });
+  }
 }

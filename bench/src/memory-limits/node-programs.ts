@@ -6,7 +6,7 @@ import { startTestDriver } from '@csi-sidecars/test-driver';
 import { attempt, textOf, type AttemptResult, type LimitOptions } from './attempt.ts';
 
 const port = 29_891;
-const limitMs = 120_000;
+const limitMs = 60_000;
 const csi = ['--csi-address=/csi/csi.sock', `--http-endpoint=127.0.0.1:${port}`];
 const programs: Readonly<Record<string, readonly string[]>> = {
   livenessprobe: csi,

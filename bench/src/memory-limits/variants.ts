@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Other ways to start livenessprobe, each from a cold page cache, and what a start reads: to see what a smaller start would buy. */
-import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** Other ways to start livenessprobe, and a server of one line, each from a cold page cache, and what a start reads: to see what a smaller start would buy. */
+import { chmodSync, readFileSync } from 'node:fs';
 import { pause } from '@csi-sidecars/images/testing';
 import { startTestDriver } from '@csi-sidecars/test-driver';
-import { build } from 'esbuild';
-import { repositoryRoot } from '@csi-sidecars/e2e';
 import { attempt, isHealthy, textOf, type AttemptResult, type LimitOptions } from './attempt.ts';
 
 const port = 29_893;
-const limitMs = 60_000;
+const limitMs = 20_000;
 const node = '/nodejs/bin/node';
 const program = ['/livenessprobe', '--csi-address=/csi/csi.sock', `--http-endpoint=127.0.0.1:${port}`];
 const bareServer = `require('http').createServer((_, answer) => answer.end('ok')).listen(${port}, '127.0.0.1')`;
@@ -21,13 +17,11 @@ const variants: Readonly<Record<string, readonly string[]>> = {
   'without V8 compilers (--jitless)': [node, '--jitless', ...program],
   'without threads of V8 (--single-threaded)': [node, '--single-threaded', ...program],
   "without Node.js' own snapshot (--no-node-snapshot)": [node, '--no-node-snapshot', ...program],
-  'from a start-up snapshot of the program': [node, '--snapshot-blob=/csi/livenessprobe.blob', ...program.slice(1)],
 };
 
 export async function measureVariants({ folder, images, rounds, limits }: LimitOptions): Promise<string> {
   await using driver = await startTestDriver({ folder });
   chmodSync(driver.socket, 0o777);
-  await writeSnapshot(join(folder, 'livenessprobe.blob'), folder);
   const image = images.get('livenessprobe')!;
   const rows: string[] = [];
   for (const [name, command] of Object.entries(variants)) {
@@ -66,29 +60,4 @@ async function costOfStart(
   const [, read = ''] = /^read_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8')) ?? [];
   const of = (field: string): string => mib(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? '');
   return `${mib(String(Number(read) / 1024))}, ${of('RssFile')}, ${of('RssAnon')} MiB`;
-}
-
-/** The program up to the moment in which it would read its command line. */
-async function writeSnapshot(path: string, folder: string): Promise<void> {
-  const entry = join(folder, 'snapshot-entry.ts');
-  const source = join(repositoryRoot, 'packages/livenessprobe/src');
-  writeFileSync(
-    entry,
-    `import { startupSnapshot } from 'node:v8';
-import { runSmall } from '${join(repositoryRoot, 'packages/sidecar/src/index.ts')}';
-import { livenessprobeProgram } from '${source}/flags.ts';
-import { runLivenessprobeProgram } from '${source}/program.ts';
-startupSnapshot.setDeserializeMainFunction(() => void runSmall(livenessprobeProgram.name, runLivenessprobeProgram));
-`,
-  );
-  const bundle = join(folder, 'snapshot-entry.cjs');
-  await build({
-    entryPoints: [entry],
-    outfile: bundle,
-    bundle: true,
-    platform: 'node',
-    format: 'cjs',
-    logLevel: 'error',
-  });
-  execFileSync(process.execPath, ['--snapshot-blob', path, '--build-snapshot', bundle], { stdio: 'inherit' });
 }

@@ -24,7 +24,7 @@ export const repositoryRoot: string = join(import.meta.dirname, '..', '..', '..'
 
 /** Those that exist, without the one that runs others as parts. */
 export const programNames: readonly ProgramName[] = manifests
-  .filter(({ name, commandLine }) => commandLine === name)
+  .filter(({ name, kind, commandLine }) => commandLine === name && kind !== 'combined')
   .map(({ name }) => name);
 
 export function findProgram(name: ProgramName, env: Environment, root: string = repositoryRoot): Program {

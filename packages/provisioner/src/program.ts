@@ -85,7 +85,7 @@ async function featuresOf(context: Context, driver: DriverInfo): Promise<Provisi
 async function capacityOf(context: Context, driver: DriverInfo): Promise<CapacityPorts | undefined> {
   const { values } = context.started;
   const wanted = toWantedCapacity(values, context.host.env);
-  if (wanted.kind === 'error') throw new ExitError(exitCodes.fatal, wanted.message);
+  if (wanted.kind === 'error') throw new ExitError(exitCodes.fatal, wanted.message, { reason: 'commandLine' });
   if (wanted.value === undefined) return undefined;
   const { settings, owner } = wanted.value;
   // As upstream, it is asked all the same.

@@ -13,7 +13,7 @@ export const combined: readonly Scenario[] = [
     needs: ['driver-settings', 'driver-journal'],
     run: async (ctx) => {
       const stage = await setStage(ctx);
-      const process = await ctx.startSidecar('csi-sidecars', {
+      await ctx.startSidecar('csi-sidecars', {
         args: [
           '--controllers=provisioner,attacher,resizer,snapshotter',
           '--leader-election',
@@ -45,7 +45,6 @@ export const combined: readonly Scenario[] = [
         ctx.note(`watches: ${[...kinds].toSorted().join(', ')}`);
         assert.equal(watched.length, kinds.size, `more than one watch of a kind: ${watched.toSorted().join(', ')}`);
       }
-      await process.stop();
     },
   },
 ];

@@ -14,7 +14,18 @@ import { createSnapshotCalls } from '../snapshots/steps.ts';
 import { assertNothingIsLeft, live, quick, setStage } from './life.ts';
 
 const volumes = 300;
-const atOnce = 20;
+/** Few at a time, and slow calls: the lives last longer than the hand-overs. */
+const atOnceOf = (count: number): number => Math.max(4, Math.ceil(count / 15));
+const callMs = 400;
+const slowMethods = [
+  'CreateVolume',
+  'DeleteVolume',
+  'ControllerPublishVolume',
+  'ControllerUnpublishVolume',
+  'ControllerExpandVolume',
+  'CreateSnapshot',
+  'DeleteSnapshot',
+] as const;
 const programs = ['csi-provisioner', 'csi-attacher', 'csi-resizer', 'csi-snapshotter'] as const;
 type Program = (typeof programs)[number];
 const [theirs, ours] = ['upstream', 'combined'];
@@ -64,6 +75,9 @@ export const combinedRollOut: readonly Scenario[] = [
     run: async (ctx) => {
       const count = ctx.many(volumes);
       const stage = await setStage(ctx);
+      for (const method of slowMethods) {
+        await ctx.driver.control.addFault({ method, at: 'during', action: { kind: 'delay', ms: callMs } });
+      }
       const separate = new Map<Program, SupervisedProcess>();
       for (const program of programs) separate.set(program, await startTheirs(ctx, program));
       for (const program of programs) await untilHeld(ctx, program, theirs);
@@ -77,31 +91,33 @@ export const combinedRollOut: readonly Scenario[] = [
           ended += 1;
         }
       };
-      const lives = Promise.all(Array.from({ length: Math.min(atOnce, count) }, liveOn));
+      const lives = Promise.all(Array.from({ length: atOnceOf(count) }, liveOn));
       // Awaited below; a failure of a life ends the scenario there.
       lives.catch(() => undefined);
-      const untilEnded = (part: number): Promise<unknown> =>
-        Promise.race([
-          lives,
-          ctx.eventually(`${part} of the volumes are gone`, async () => ended >= count * part, 600_000),
-        ]);
+      const moreEnded = async (): Promise<void> => {
+        const wanted = ended + count / 6;
+        const enough = ctx.eventually(`${count / 6} more volumes are gone`, async () => ended >= wanted, 300_000);
+        await Promise.race([lives, enough]);
+      };
 
-      await untilEnded(1 / 6);
+      await moreEnded();
       const combined = await startOurs(ctx);
       for (const program of programs) {
         await separate.get(program)?.stop();
         await untilHeld(ctx, program, ours);
       }
-      const endedBeforeReturn = ended;
-      await untilEnded(3 / 6);
+      const rolledOut = ended;
+      await moreEnded();
+      const beforeReturn = ended;
       for (const program of programs) separate.set(program, await startTheirs(ctx, program));
       await combined.destroy();
       for (const program of programs) await untilHeld(ctx, program, theirs);
-      const endedAfterReturn = ended;
+      const rolledBack = ended;
       await lives;
 
       await assertNothingIsLeft(ctx);
-      assert.ok(endedBeforeReturn < ended, 'no volume lived under the combined program');
+      assert.ok(rolledOut < beforeReturn, 'no volume ended under the combined program');
+      assert.ok(rolledBack < count, 'no volume ended after the return');
       const volumeCalls = await createCalls(ctx.driver);
       const snapshotCalls = await createSnapshotCalls(ctx);
       const names = (calls: readonly { readonly request: { readonly name: string } }[]): ReadonlySet<string> =>
@@ -111,7 +127,7 @@ export const combinedRollOut: readonly Scenario[] = [
       assertRepeatable(volumeCalls, { names: names(volumeCalls), idOf: (response) => idOf(response, 'volume') });
       assertRepeatable(snapshotCalls, { names: names(snapshotCalls), idOf: (response) => idOf(response, 'snapshot') });
       ctx.note(
-        `${count} volumes: ${endedBeforeReturn} gone at the end of the roll-out, ${endedAfterReturn} at the end of the roll-back; ${volumeCalls.length} CreateVolume, ${snapshotCalls.length} CreateSnapshot`,
+        `${count} volumes: ${rolledOut} gone at the end of the roll-out, ${beforeReturn} at the begin of the return, ${rolledBack} at its end; ${volumeCalls.length} CreateVolume, ${snapshotCalls.length} CreateSnapshot`,
       );
     },
   },

@@ -20,6 +20,7 @@ import { ExitError, exitCodes, leaseOf, type ProgramHost } from '@csi-sidecars/s
 import type { Barrier } from './barrier.ts';
 import type { DriverSession } from './driver-session.ts';
 import { fenced } from './fence.ts';
+import { metricsOfRun } from './metrics-of-run.ts';
 import type { PlannedSidecar, StartedAll } from './plan.ts';
 import type { States } from './states.ts';
 import type { RunEnd } from './supervision.ts';
@@ -59,8 +60,9 @@ export async function runSidecarOnce(parts: SidecarParts, shared: SharedParts, s
     if (stopping.aborted) return { kind: 'stopped' };
     return session.isLost() ? { kind: 'driverLost' } : undefined;
   };
+  const run = metricsOfRun(parts.metrics);
   try {
-    const result = await work(parts, shared);
+    const result = await work(parts, shared, run.metrics);
     const end = overdue();
     if (end !== undefined) return end;
     if (result === 'lost') return { kind: 'leaseLost' };
@@ -68,6 +70,7 @@ export async function runSidecarOnce(parts: SidecarParts, shared: SharedParts, s
   } catch (error) {
     return overdue() ?? endOf(error);
   } finally {
+    run.end();
     states.setElector(planned.name, undefined);
     shared.barrier.arrive(planned.name);
   }
@@ -83,7 +86,11 @@ function endOf(error: unknown): RunEnd {
   return { kind: 'failed', error };
 }
 
-async function work(parts: SidecarParts, shared: SharedParts): Promise<Awaited<ReturnType<typeof runUnderLease>>> {
+async function work(
+  parts: SidecarParts,
+  shared: SharedParts,
+  metricsOfThisRun: Metrics,
+): Promise<Awaited<ReturnType<typeof runUnderLease>>> {
   const { planned, started, host, log, metrics, client, withLimit, states } = parts;
   const { session, hub, barrier, discovery } = shared;
   const { name } = planned;
@@ -103,7 +110,7 @@ async function work(parts: SidecarParts, shared: SharedParts): Promise<Awaited<R
     },
     started: { ...started, values: planned.values, given: planned.given, log },
     log,
-    metrics,
+    metrics: metricsOfThisRun,
     host,
     signal,
     name: session.name,
