@@ -52,6 +52,7 @@ const suites = [
     report: 'images-started',
     needs: 'system changes',
   },
+  { name: 'the demonstration on sim', command: 'node e2e/src/demo/main.ts' },
   { name: 'e2e on sim', command: 'npm run e2e --silent -- --control-plane=sim', report: 'e2e-sim' },
   { name: 'csi-sanity', command: 'npm run sanity --silent', report: 'sanity', needs: 'go' },
   { name: 'grpc conformance', command: 'npm run grpc-conformance --silent', report: 'grpc-conformance', needs: 'go' },

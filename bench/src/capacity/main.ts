@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** `npm run bench -- capacity`. */
-import { besideForeign } from '../provisioner/beside-foreign.ts';
-import { createClass } from '../provisioner/claims.ts';
 import { runSideBySide } from '../side-by-side/run.ts';
 import { measures, type MeasureId } from './measures.ts';
 import { driverFlags } from './objects.ts';
-import { measurePublishing } from './publish.ts';
+import { besideForeign, measurePublishing } from './publish.ts';
 
 process.exitCode = await runSideBySide<MeasureId>({
   name: 'capacity',
@@ -14,7 +12,7 @@ process.exitCode = await runSideBySide<MeasureId>({
   driverFlags,
   measures,
   units: ['object'],
-  prepare: createClass,
+  prepare: async () => undefined,
   parts: { publishing: measurePublishing },
   foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim'],
   besideForeign,

@@ -2,10 +2,11 @@
 /** Capacity from nothing, at rest, and while others change labels: time, requests, calls, CPU time, memory. */
 import { eventually } from '@csi-sidecars/e2e';
 import type { Recording } from '../side-by-side/measures.ts';
+import { measureBesideForeign } from '../side-by-side/idle-memory.ts';
 import type { Options } from '../side-by-side/options.ts';
 import { cpuSeconds, memoryOf } from '../side-by-side/process-cost.ts';
 import { isForVolumes, perUnit } from '../side-by-side/requests.ts';
-import type { Sidecar, TestBed } from '../side-by-side/test-bed.ts';
+import type { SidecarOptions, TestBed } from '../side-by-side/test-bed.ts';
 import type { CapacityMeasure } from './measures.ts';
 import { classCount, countObjects, createSegments, labelEverything, removeSegments } from './objects.ts';
 
@@ -18,9 +19,33 @@ const publishing = [
   '--kube-api-capacity-burst=10000',
 ];
 
-function start(bed: TestBed, pollInterval: string): Promise<Sidecar> {
-  const args = [...publishing, `--capacity-poll-interval=${pollInterval}`];
-  return bed.startSidecar({ args, env: { NAMESPACE: bed.namespace } });
+function terms({ namespace }: TestBed, pollInterval: string): SidecarOptions {
+  return { args: [...publishing, `--capacity-poll-interval=${pollInterval}`], env: { NAMESPACE: namespace } };
+}
+
+async function untilPublished(bed: TestBed, count: number): Promise<void> {
+  const { clock, patience } = bed.cluster;
+  await eventually(patience, {
+    what: 'all objects are there',
+    timeoutMs: 600_000,
+    check: async () => {
+      if ((await countObjects(bed)) === count) return true;
+      await clock.sleep(watchMs, patience.signal);
+      return undefined;
+    },
+  });
+}
+
+/** With one segment: objects of this program add nothing to the memory. */
+export async function besideForeign(
+  bed: TestBed,
+  options: Pick<Options, 'settleMs'>,
+  to: Recording<'rssForeign' | 'anonForeign'>,
+): Promise<void> {
+  await createSegments(bed, 1);
+  const proveSynced = (): Promise<void> => untilPublished(bed, classCount);
+  await measureBesideForeign(bed, { ...options, proveSynced, sidecar: terms(bed, '10s') }, to);
+  await removeSegments(bed, 1);
 }
 
 export async function measurePublishing(
@@ -33,16 +58,8 @@ export async function measurePublishing(
   const sleep = (ms: number): Promise<void> => clock.sleep(ms, patience.signal);
   await createSegments(bed, segments);
   const startMs = clock.monotonicMs();
-  const { process } = await start(bed, '10s');
-  await eventually(patience, {
-    what: 'all objects are there',
-    timeoutMs: 600_000,
-    check: async () => {
-      if ((await countObjects(bed)) === load) return true;
-      await sleep(watchMs);
-      return undefined;
-    },
-  });
+  const { process } = await bed.startSidecar(terms(bed, '10s'));
+  await untilPublished(bed, load);
   to.record('publishTime', (clock.monotonicMs() - startMs) / 1000);
   to.record('publishCpu', cpuSeconds(process.pid));
   to.recordRequests('object', perUnit(bed.requests(), load));
@@ -78,7 +95,7 @@ async function measureChanges(
 ): Promise<void> {
   const { patience } = bed.cluster;
   const before = await callCount(bed);
-  const { process } = await start(bed, '1h');
+  const { process } = await bed.startSidecar(terms(bed, '1h'));
   await eventually(patience, {
     what: 'the driver was asked for each item',
     timeoutMs: 120_000,

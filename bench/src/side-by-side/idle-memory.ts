@@ -3,20 +3,22 @@
 import type { Recording } from './measures.ts';
 import type { Options } from './options.ts';
 import { memoryOf } from './process-cost.ts';
-import type { TestBed } from './test-bed.ts';
+import type { SidecarOptions, TestBed } from './test-bed.ts';
 
 export interface BesideForeign extends Pick<Options, 'settleMs'> {
   /** Finished work proves that all caches are filled. */
   readonly proveSynced: () => Promise<unknown>;
+  /** Further flags and environment variables. */
+  readonly sidecar?: SidecarOptions;
 }
 
 export async function measureBesideForeign(
   bed: TestBed,
-  { settleMs, proveSynced }: BesideForeign,
+  { settleMs, proveSynced, sidecar }: BesideForeign,
   to: Recording<'rssForeign' | 'anonForeign'>,
 ): Promise<void> {
   const { clock, patience } = bed.cluster;
-  const { process } = await bed.startSidecar();
+  const { process } = await bed.startSidecar(sidecar);
   await proveSynced();
   await clock.sleep(settleMs, patience.signal);
   const { rssMib, anonMib } = memoryOf(process.pid);

@@ -17,6 +17,10 @@ export interface CommandOptions {
   readonly kubeconfig?: string;
 }
 
+/** What a test looks into without a type: objects of many kinds. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Untyped = any;
+
 export interface ApiObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -27,8 +31,7 @@ export interface ApiObject {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };
-  // Tests look at many kinds.
-  readonly [field: string]: any;
+  readonly [field: string]: Untyped;
 }
 
 /** Whatever the exit code is. */

@@ -34,25 +34,29 @@ const driver = {
 };
 const values = { driver, storageClasses: [{ name: 'fast', parameters: { tier: 'fast' } }] };
 
-async function run(
-  verb: 'install' | 'upgrade',
-  name: string,
-  namespace: string,
-  more: object = {},
-  source = chart,
-): Promise<string> {
-  const input = JSON.stringify({ ...values, ...more });
-  return await helm([verb, name, source, `--namespace=${namespace}`, '--values=-'], { input });
+interface Step {
+  readonly verb?: 'install' | 'upgrade';
+  readonly release?: string;
+  readonly chart?: string;
+  /** Beside those that each release has. */
+  readonly more?: object;
 }
 
-async function refused(
-  verb: 'install' | 'upgrade',
-  name: string,
-  namespace: string,
-  more: object = {},
-): Promise<string> {
+function attempt(namespace: string, step: Step): ReturnType<typeof tryHelm> {
+  const { verb = 'install', release = 'my', more = {} } = step;
   const input = JSON.stringify({ ...values, ...more });
-  const { code, stderr } = await tryHelm([verb, name, chart, `--namespace=${namespace}`, '--values=-'], { input });
+  return tryHelm([verb, release, step.chart ?? chart, `--namespace=${namespace}`, '--values=-'], { input });
+}
+
+/** Returns the notes. */
+async function run(namespace: string, step: Step = {}): Promise<string> {
+  const { code, stdout, stderr } = await attempt(namespace, step);
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  return stdout;
+}
+
+async function refused(namespace: string, step: Step): Promise<string> {
+  const { code, stderr } = await attempt(namespace, step);
   expect(code).not.toBe(0);
   return stderr;
 }
@@ -80,10 +84,10 @@ describe.skipIf(!existsSync(join(chart, 'Chart.yaml')))('a release of a driver',
   it('given an empty cluster, when the chart is installed, upgraded from an older release, changed, rolled back, uninstalled and installed again, then each step does what it says', async () => {
     const namespace = await createNamespace('privileged');
     const previous = copyChart('csi-driver', { version: '0.0.1' });
-    await run('install', 'my', namespace, {}, previous);
-    await run('upgrade', 'my', namespace);
+    await run(namespace, { chart: previous });
+    await run(namespace, { verb: 'upgrade' });
     const before = await argsOf('csi-attacher', namespace);
-    await run('upgrade', 'my', namespace, { sidecars: { attacher: { logLevel: 6 } } });
+    await run(namespace, { verb: 'upgrade', more: { sidecars: { attacher: { logLevel: 6 } } } });
     expect(await argsOf('csi-attacher', namespace)).toContain('--v=6');
     await helm(['rollback', 'my', '2', `--namespace=${namespace}`]);
     expect(await argsOf('csi-attacher', namespace)).toEqual(before);
@@ -96,7 +100,7 @@ describe.skipIf(!existsSync(join(chart, 'Chart.yaml')))('a release of a driver',
         '--selector=app.kubernetes.io/managed-by=Helm',
       ),
     ).toEqual([]);
-    await run('install', 'my', namespace);
+    await run(namespace);
     expect(await exists('csidriver', driver.name)).toBe(true);
   });
 
@@ -131,33 +135,65 @@ describe.skipIf(!existsSync(join(chart, 'Chart.yaml')))('a release of a driver',
 
   it('[packaging#33] given volumes of the driver, when the release is uninstalled, then they stay, and the notes have said so; a CSIDriver that is kept stays too', async () => {
     const namespace = await createNamespace('privileged');
-    const notes = await run('install', 'my', namespace, { csiDriver: { keep: true } });
+    const notes = await run(namespace, { more: { csiDriver: { keep: true } } });
     expect(notes).toMatch(/uninstall/);
     await apply(volume);
     await helm(['uninstall', 'my', `--namespace=${namespace}`]);
     const kept = await get('persistentvolume', 'volume');
     expect(kept.metadata).not.toHaveProperty('deletionTimestamp');
     expect(await exists('csidriver', driver.name)).toBe(true);
-    await run('install', 'my', namespace);
+    await run(namespace);
     await helm(['uninstall', 'my', `--namespace=${namespace}`]);
     expect(await exists('csidriver', driver.name)).toBe(false);
     expect(await exists('persistentvolume', 'volume')).toBe(true);
   });
 
+  it('I-13: given two drivers in one namespace, one of them in the network of its nodes, when both are installed, then no name and no port of a node is taken twice', async () => {
+    const namespace = await createNamespace('privileged');
+    await run(namespace);
+    const other = { ...driver, name: 'other.example.com' };
+    await run(namespace, {
+      release: 'other',
+      more: { driver: other, storageClasses: [], node: { hostNetwork: true } },
+    });
+    const workloads = await list('deployments,daemonsets', `--namespace=${namespace}`);
+    expect(workloads).toHaveLength(4);
+    const onHost = workloads.filter(({ spec }) => spec.template.spec.hostNetwork === true);
+    expect(onHost).toHaveLength(1);
+    const both = await refused(namespace, {
+      release: 'third',
+      more: {
+        driver: { ...driver, name: 'third.example.com' },
+        controller: { hostNetwork: true },
+        node: { hostNetwork: true },
+      },
+    });
+    expect(both).toMatch(/the port \d+ is used twice/);
+    const ports = onHost.flatMap(({ spec }) =>
+      (spec.template.spec.containers as readonly { ports?: readonly { containerPort: number }[] }[]).flatMap(
+        (container) => (container.ports ?? []).map(({ containerPort }) => containerPort),
+      ),
+    );
+    expect(ports.length).toBeGreaterThan(0);
+    expect(ports.filter((port, at) => ports.indexOf(port) !== at)).toEqual([]);
+  });
+
   it('[packaging#32] given a release of a driver, when another one of the same driver is installed, then helm refuses', async () => {
     const namespace = await createNamespace('privileged');
-    await run('install', 'my', namespace);
-    expect(await refused('install', 'other', namespace)).toMatch(/d\.example\.com|invalid ownership metadata/);
+    await run(namespace);
+    expect(await refused(namespace, { release: 'other' })).toMatch(/d\.example\.com|invalid ownership metadata/);
     expect(await list('deployments', `--namespace=${namespace}`)).toHaveLength(1);
   });
 
   it('[packaging#29] given another binding mode of a class, when the release is upgraded, then the API server refuses it; with a hash in its name it is a new class', async () => {
     const namespace = await createNamespace('privileged');
-    await run('install', 'my', namespace);
+    await run(namespace);
     const immediate = { name: 'fast', parameters: { tier: 'fast' }, volumeBindingMode: 'Immediate' };
-    expect(await refused('upgrade', 'my', namespace, { storageClasses: [immediate] })).toMatch(/immutable|forbidden/i);
+    expect(await refused(namespace, { verb: 'upgrade', more: { storageClasses: [immediate] } })).toMatch(
+      /immutable|forbidden/i,
+    );
     expect(await get('storageclass', 'fast')).toMatchObject({ volumeBindingMode: 'WaitForFirstConsumer' });
-    await run('upgrade', 'my', namespace, { storageClasses: [{ ...immediate, nameSuffixFromHash: true }] });
+    await run(namespace, { verb: 'upgrade', more: { storageClasses: [{ ...immediate, nameSuffixFromHash: true }] } });
     const [renamed] = await list('storageclasses');
     expect(renamed).toMatchObject({
       metadata: { name: expect.stringMatching(/^fast-[0-9a-f]+$/) },
@@ -167,10 +203,10 @@ describe.skipIf(!existsSync(join(chart, 'Chart.yaml')))('a release of a driver',
 
   it('[packaging#30] given another attachRequired, when the release is upgraded, then rendering fails with what to do', async () => {
     const namespace = await createNamespace('privileged');
-    await run('install', 'my', namespace);
-    const message = await refused('upgrade', 'my', namespace, {
-      csiDriver: { attachRequired: false },
-      features: { attach: false },
+    await run(namespace);
+    const message = await refused(namespace, {
+      verb: 'upgrade',
+      more: { csiDriver: { attachRequired: false }, features: { attach: false } },
     });
     expect(message).toMatch(/CSIDriver d\.example\.com/);
     expect(message).toMatch(/delete/);

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import type { Definition } from '../snapshot-api/definitions.ts';
-import { helm, kubectl } from './commands.ts';
+import { helm, kubectl, tryKubectl } from './commands.ts';
 
 export const definitionNames: readonly string[] = readdirSync(definitionFolder).map((file) =>
   file.replace('.yaml', ''),
@@ -44,7 +44,17 @@ export async function emptyCluster(): Promise<void> {
     'validatingadmissionpolicybinding,validatingadmissionpolicy',
     '--selector=app.kubernetes.io/part-of=csi-sidecars',
   ]);
-  await kubectl(['delete', 'customresourcedefinition', ...definitionNames, '--ignore-not-found']);
+  await deleteDefinitions();
+}
+
+/** An API server sometimes forgets to end a deletion until it is asked again. */
+async function deleteDefinitions(): Promise<void> {
+  const names = ['customresourcedefinition', ...definitionNames, '--ignore-not-found'];
+  for (let attempt = 1; ; attempt += 1) {
+    const { code, stderr } = await tryKubectl(['delete', ...names, '--timeout=15s']);
+    if (code === 0) return;
+    if (attempt === 6) throw new Error(`definitions stay: ${stderr}`);
+  }
 }
 
 /** Until kinds are served. */

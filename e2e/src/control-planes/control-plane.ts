@@ -23,6 +23,14 @@ export type Capability =
   | 'api-server-control'
   /** Stored revisions can be compacted away, so that old watches expire. */
   | 'compaction'
+  /** VolumeAttributesClasses in `storage.k8s.io/v1` (Kubernetes 1.34). */
+  | 'attributes-classes'
+  /** The status of a claim says how far its expansion is, so that a size that fails can be lowered (on by default since Kubernetes 1.32). */
+  | 'expansion-recovery'
+  /** An error in the status of a VolumeAttachment has a code (on by default since Kubernetes 1.34). */
+  | 'attachment-error-codes'
+  /** A watch can begin with all objects (on by default since Kubernetes 1.34); elsewhere it is refused once, and a list is sent. */
+  | 'streaming-lists'
   /** A real kubelet runs pods in containers on this machine and mounts their volumes (`ControlPlane.node`). */
   | 'kubelet'
   /** kubelet and containerd are processes that can be killed and started again (`ControlPlane.components`). */

@@ -37,7 +37,7 @@ import {
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { driverOn, type NodeDriver, type VolumeSnapshot } from '@csi-sidecars/volume';
-import { type Management, objectItem, selectorOf } from './capacity/object.ts';
+import { type Management, itemOfObject, selectorOf } from './capacity/object.ts';
 import { isWorkedOn } from './claim/worked-on.ts';
 import { annotations } from './names.ts';
 import { annotationsOf } from './metadata.ts';
@@ -156,7 +156,7 @@ export function watchedForCapacity(
       namespace: management.namespace,
       labelSelector: selectorOf(management),
       indexers: {
-        item: (object) => [objectItem(object).key],
+        item: (object) => [itemOfObject(object)],
         class: ({ storageClassName }) => [storageClassName],
       },
     },

@@ -39,6 +39,14 @@ const capabilities: readonly Capability[] = [
   'compaction',
 ];
 
+/** What the oldest release lacks. */
+const newer: readonly Capability[] = [
+  'attributes-classes',
+  'expansion-recovery',
+  'attachment-error-codes',
+  'streaming-lists',
+];
+
 export interface LocalControlPlane extends ControlPlane {
   /** For one more client with a certificate: a file whose content the API server trusts. */
   readonly kubeconfigFor: Layout['kubeconfigFor'];
@@ -77,7 +85,7 @@ export async function startLocal({
   });
   return {
     name: 'local',
-    has: new Set(capabilities),
+    has: new Set([...capabilities, ...(kubernetes === 'current' ? newer : [])]),
     server: serverUrl(layout),
     caFile: layout.caFile,
     serverPair: layout.server,

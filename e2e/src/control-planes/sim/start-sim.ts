@@ -19,7 +19,17 @@ export interface SimControlPlaneOptions {
   readonly folder: string;
 }
 
-const capabilities: readonly Capability[] = ['rbac', 'scheduler', 'audit', 'api-server-control', 'compaction'];
+const capabilities: readonly Capability[] = [
+  'rbac',
+  'scheduler',
+  'audit',
+  'api-server-control',
+  'compaction',
+  'attributes-classes',
+  'expansion-recovery',
+  'attachment-error-codes',
+  'streaming-lists',
+];
 
 export async function startSimControlPlane({ clock, folder }: SimControlPlaneOptions): Promise<ControlPlane> {
   await using opening = new AsyncDisposableStack();

@@ -33,7 +33,7 @@ export const failures: readonly Scenario[] = [
     id: 'A-04',
     title:
       'publishing fails three times, each time the status shows message and time, then the pod runs and no error is left',
-    needs: ['scheduler', ...needs],
+    needs: ['attachment-error-codes', 'scheduler', ...needs],
     run: async (ctx) => {
       const { driver, node } = await readyOnOneNode(ctx, { args: quickRetries });
       const fail = async (message: string): Promise<string> =>
@@ -153,7 +153,7 @@ export const failures: readonly Scenario[] = [
   {
     id: 'A-14',
     title: 'a node turns out to be full: the error has code 8, and the node updates its volume limit',
-    needs: ['scheduler', ...needs],
+    needs: ['attachment-error-codes', 'scheduler', ...needs],
     run: async (ctx) => {
       const name = ctx.nameOf('node');
       const id = nodeIdOf(name);

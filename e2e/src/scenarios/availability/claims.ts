@@ -6,13 +6,19 @@ import { createCalls } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
 import { createClaim } from '../provisioner/steps.ts';
 
-export async function createClaims(
+export async function createClaims(ctx: ScenarioContext, className: string, count: number): Promise<void> {
+  await createNamedClaims(
+    ctx,
+    className,
+    Array.from({ length: count }, (_, index) => `claim-${index}`),
+  );
+}
+
+export async function createNamedClaims(
   ctx: ScenarioContext,
   className: string,
-  count: number,
-  prefix = 'claim',
+  names: readonly string[],
 ): Promise<void> {
-  const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
   await Promise.all(names.map((name) => createClaim(ctx, className, { name })));
 }
 

@@ -99,22 +99,17 @@ export async function createDiskClass(
   return await createClass(ctx, { parameters, allowVolumeExpansion: true, ...waitForPod, ...parts }, what);
 }
 
-/** The nodes that have the disk, as the cloud lists them; undefined if it has no such disk. */
-export async function holdersOf(cloud: Cloud, id: string): Promise<readonly string[] | undefined> {
-  return (await cloud.disks()).find((disk) => disk.id === id)?.holders;
-}
-
-export async function untilHeldBy(
+/** Only these nodes have the disk. */
+export async function untilHeld(
   ctx: ScenarioContext,
   cloud: Cloud,
-  id: string,
-  nodes: readonly string[],
+  { id, by }: { readonly id: string; readonly by: readonly string[] },
 ): Promise<void> {
   await ctx.eventually(
-    `${id} is attached to ${nodes.length === 0 ? 'nothing' : nodes.join(', ')}`,
+    `${id} is attached to ${by.length === 0 ? 'nothing' : by.join(', ')}`,
     async () => {
-      const holders = await holdersOf(cloud, id);
-      return holders?.length === nodes.length && nodes.every((node) => holders.includes(node));
+      const holders = (await cloud.disks()).find((disk) => disk.id === id)?.holders;
+      return holders?.length === by.length && by.every((node) => holders.includes(node));
     },
     60_000,
   );

@@ -14,7 +14,7 @@ import { createClaim, deleteClaim, untilBound, untilEvent } from '../provisioner
 import { makeClass, untilStatus, wantClass } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { createSnapshot, createSnapshotClass, fromSnapshot, untilReady } from '../snapshots/steps.ts';
-import { createDiskClass, endAll, needs, size, startGcp, untilHeldBy, zoneKey } from './steps.ts';
+import { createDiskClass, endAll, needs, size, startGcp, untilHeld, zoneKey } from './steps.ts';
 
 const request = { resources: { requests: { storage: size } } };
 const serial = true;
@@ -72,7 +72,7 @@ export const gcpTrouble: readonly Scenario[] = [
         ),
       );
       await endPod(ctx, 'pod');
-      await untilHeldBy(ctx, cloud, volume.spec?.csi?.volumeHandle ?? '', []);
+      await untilHeld(ctx, cloud, { id: volume.spec?.csi?.volumeHandle ?? '', by: [] });
       await endAll(ctx, cloud);
     },
   },
@@ -94,7 +94,7 @@ export const gcpTrouble: readonly Scenario[] = [
       await createPod(ctx, { name: 'pod', node: second.node });
       await untilRunning(ctx, 'pod', 120_000);
       const { volume } = await untilBound(ctx);
-      await untilHeldBy(ctx, cloud, volume.spec?.csi?.volumeHandle ?? '', [second.id]);
+      await untilHeld(ctx, cloud, { id: volume.spec?.csi?.volumeHandle ?? '', by: [second.id] });
       for (const method of ['CreateVolume', 'ControllerPublishVolume']) {
         assert.ok((await refusalsOf(cloud, method)).has('Aborted'), `${method} was repeated while it ran`);
       }
@@ -110,12 +110,15 @@ export const gcpTrouble: readonly Scenario[] = [
         (await callsForShort()).some(({ outcome }) => outcome?.kind === 'answered'),
       );
       await endAll(ctx, cloud);
+      const volumeObjects = async () =>
+        (await ctx.api.list(persistentVolumes)).items.filter(({ spec }) => spec?.csi?.driver === ctx.driverName);
+      await ctx.eventually('no volume object is left', async () => (await volumeObjects()).length === 0);
+      // An operation may still be running, although its call has timed out.
       await ctx.consistently({
         forMs: 5_000,
         check: async () => {
           assert.deepEqual(await cloud.disks(), []);
-          const volumes = (await ctx.api.list(persistentVolumes)).items;
-          assert.ok(volumes.every(({ spec }) => spec?.csi?.driver !== ctx.driverName));
+          assert.deepEqual(await volumeObjects(), []);
         },
       });
     },
@@ -136,7 +139,7 @@ export const gcpTrouble: readonly Scenario[] = [
       for (const name of ['one', 'two']) await untilRunning(ctx, name, 60_000);
       const { volume } = await untilBound(ctx, 'two');
       const volume_id = volume.spec?.csi?.volumeHandle ?? '';
-      await untilHeldBy(ctx, cloud, volume_id, [second.id]);
+      await untilHeld(ctx, cloud, { id: volume_id, by: [second.id] });
       await ctx.consistently({ forMs: 5_000, check: () => undefined });
       const known = (await publishCalls(cloud)).length;
 
@@ -145,7 +148,7 @@ export const gcpTrouble: readonly Scenario[] = [
         { volume_id, node_id: second.id },
         { timeoutMs: 10_000, signal: ctx.signal },
       );
-      await untilHeldBy(ctx, cloud, volume_id, [second.id]);
+      await untilHeld(ctx, cloud, { id: volume_id, by: [second.id] });
       const newCalls = async () => (await publishCalls(cloud)).slice(known);
       const attachedAgain = (await newCalls()).length;
       assert.ok(attachedAgain > 0);

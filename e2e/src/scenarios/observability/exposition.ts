@@ -48,7 +48,7 @@ export function readExposition(text: string): readonly Family[] {
     const allowed = (suffixes[family?.type ?? ''] ?? ['']).map((suffix) => `${family?.name}${suffix}`);
     if (family === undefined || !allowed.includes(read.name))
       throw new Error(`a sample outside of its family: ${line}`);
-    const key = `${read.name} ${JSON.stringify([...read.labels].toSorted())}`;
+    const key = `${read.name} ${keyOf(read.labels)}`;
     if (series.has(key)) throw new Error(`a series twice: ${line}`);
     series.add(key);
     family.samples.push(read);
@@ -80,9 +80,7 @@ function numberOf(text: string): number | undefined {
 }
 
 function checkBuckets({ name, samples }: Family): void {
-  const bySeries = Map.groupBy(samples, ({ labels }) =>
-    JSON.stringify([...labels].filter(([key]) => key !== 'le').toSorted()),
-  );
+  const bySeries = Map.groupBy(samples, ({ labels }) => keyOf(new Map([...labels].filter(([key]) => key !== 'le'))));
   for (const [key, members] of bySeries) {
     const buckets = members.filter((each) => each.name === `${name}_bucket`);
     const counts = buckets.map(({ value }) => value);
@@ -94,4 +92,8 @@ function checkBuckets({ name, samples }: Family): void {
       throw new Error(`wrong buckets: ${name} ${key}`);
     }
   }
+}
+
+function keyOf(labels: ReadonlyMap<string, string>): string {
+  return JSON.stringify([...labels].map((pair) => pair.join('=')).sort());
 }

@@ -7,7 +7,7 @@ import { createCalls } from '../../driver/calls.ts';
 import type { ControllerName } from '../../processes/program.ts';
 import { request } from '../../suite-client/request.ts';
 import { startReplicas, untilLed } from '../availability/replicas.ts';
-import { createClaims } from '../availability/claims.ts';
+import { createClaims, createNamedClaims } from '../availability/claims.ts';
 import type { ScenarioContext } from '../context.ts';
 import { ownRequests } from '../own-requests.ts';
 import { createClass, untilBound } from '../provisioner/steps.ts';
@@ -76,7 +76,11 @@ export const observability: readonly Scenario[] = [
       const operations = before.get('snapshot-controller')!.map(({ name }) => name);
       assert.ok(operations.includes('snapshot_controller_operation_total_seconds'), operations.join(', '));
 
-      await createClaims(ctx, className, 10, 'more');
+      await createNamedClaims(
+        ctx,
+        className,
+        Array.from({ length: 10 }, (_, index) => `more-${index}`),
+      );
       await ctx.eventually('all claims are bound', async () => {
         const { items } = await ctx.api.list(persistentVolumeClaims, { namespace: ctx.namespace });
         return items.every(({ status }) => status?.phase === 'Bound');

@@ -18,7 +18,7 @@ export const requests: readonly Scenario[] = [
   {
     id: 'P-18',
     title: 'the parameters of a VolumeAttributesClass reach the driver, its name the volume object',
-    needs: ['driver-journal'],
+    needs: ['attributes-classes', 'driver-journal'],
     run: async (ctx) => {
       const driver = await ctx.startDriver();
       if (ctx.testRun.rbac === 'stock') await ctx.grant('csi-provisioner', 'attributes', [readAttributesClasses]);

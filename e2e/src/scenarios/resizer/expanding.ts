@@ -23,7 +23,7 @@ export const expanding: readonly Scenario[] = [
   {
     id: 'R-04',
     title: 'a claim grows without its node: it has its size, its node needs no expansion, and both events are written',
-    needs,
+    needs: ['expansion-recovery', ...needs],
     run: async (ctx) => {
       await readyToGrow(ctx, { driver: withoutNode });
       await ask(ctx, '2Gi');
@@ -41,7 +41,7 @@ export const expanding: readonly Scenario[] = [
     id: 'R-06',
     title:
       'a size that the driver refuses shows as infeasible; the user lowers the request, and the claim has that size',
-    needs: ['driver-faults', ...needs],
+    needs: ['expansion-recovery', 'driver-faults', ...needs],
     run: async (ctx) => {
       await readyToGrow(ctx, { driver: withoutNode });
       const rule = await ctx.driver.control.addFault({

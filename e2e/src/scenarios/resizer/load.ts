@@ -53,7 +53,7 @@ export const load: readonly Scenario[] = [
     title:
       'a thousand claims (a tenth without --full) grow and get another class: three writes and two events each time, one write more after the node, no conflict',
     upstream: 'its own writes conflict, so that there are more of them',
-    needs: [...needs, 'audit'],
+    needs: ['attributes-classes', 'expansion-recovery', ...needs, 'audit'],
     serial: true,
     run: async (ctx) => {
       const names = await boundClaims(ctx, 1_000, plainDriver);

@@ -29,7 +29,7 @@ export const modifying: readonly Scenario[] = [
   {
     id: 'R-10',
     title: 'a claim gets another class: one call with its parameters, both objects show it, both events are there',
-    needs,
+    needs: ['attributes-classes', ...needs],
     run: async (ctx) => {
       await readyToGrow(ctx);
       const gold = await makeClass(ctx, 'gold', { tier: 'gold' });
@@ -44,7 +44,7 @@ export const modifying: readonly Scenario[] = [
   {
     id: 'R-11',
     title: 'a class that the driver refuses shows as infeasible; back to the old one, and all of that is gone',
-    needs: ['driver-faults', ...needs],
+    needs: ['attributes-classes', 'driver-faults', ...needs],
     run: async (ctx) => {
       await readyToGrow(ctx, { args: ['--retry-interval-start=500ms', '--retry-interval-max=5m'] });
       const [silver, gold] = [
@@ -75,7 +75,7 @@ export const modifying: readonly Scenario[] = [
     id: 'R-12',
     title:
       'the resizer is killed during a modification and the user wants another class: the first one is finished before',
-    needs: ['driver-faults', ...needs],
+    needs: ['attributes-classes', 'driver-faults', ...needs],
     restarts: true,
     run: async (ctx) => {
       await readyToGrow(ctx);

@@ -37,7 +37,7 @@ export const nodeExpansion: readonly Scenario[] = [
   {
     id: 'R-02',
     title: 'a claim grows without a pod: it waits for its node, and has its size when a pod runs',
-    needs,
+    needs: ['expansion-recovery', ...needs],
     run: async (ctx) => {
       const { node, volume } = await readyOnNode(ctx);
       await ask(ctx, '2Gi');

@@ -7,7 +7,7 @@ import { createCalls, deletedIds, publishCalls } from '../../driver/calls.ts';
 import { memoryOf } from '../../processes/memory.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { attachAll, detachAll, openFleet, releaseAll } from '../attacher/fleet.ts';
-import { createClaims } from '../availability/claims.ts';
+import { createNamedClaims } from '../availability/claims.ts';
 import type { ScenarioContext } from '../context.ts';
 import { aVolume } from '../objects.ts';
 import { ownRequests } from '../own-requests.ts';
@@ -34,9 +34,10 @@ export const scale: readonly Scenario[] = [
       const className = await createClass(ctx);
       const anonymousKiB: number[] = [];
       for (const round of ['one', 'two', 'three']) {
-        await createClaims(ctx, className, claims, round);
+        const names = Array.from({ length: claims }, (_, index) => `${round}-${index}`);
+        await createNamedClaims(ctx, className, names);
         await untilClaims(ctx, 'bound', (phases) => phases.length === claims && phases.every((it) => it === 'Bound'));
-        await inParts(claims, (index) => ctx.remove(persistentVolumeClaims, `${round}-${index}`));
+        await inParts(claims, (index) => ctx.remove(persistentVolumeClaims, names[index]!));
         await untilClaims(ctx, 'gone', (phases) => phases.length === 0);
         await ctx.eventually(
           'the storage is empty',

@@ -93,12 +93,23 @@ function hostileObjects(
     resource,
     object: { ...object, metadata: { ...object.metadata, name: object.metadata?.name ?? '', annotations } },
   });
-  const snapshot = (what: string, source: object): KubeObject => ({
+  const snapshot = (what: string, source: object): KubeObject & { readonly spec: object } => ({
     apiVersion: snapshotApi,
     kind: 'VolumeSnapshot',
     metadata: { name: what },
-    ...{ spec: { source, volumeSnapshotClassName: name('no-such-class') } },
+    spec: { source, volumeSnapshotClassName: name('no-such-class') },
   });
+  const oddContent: KubeObject & { readonly spec: object } = {
+    apiVersion: snapshotApi,
+    kind: 'VolumeSnapshotContent',
+    metadata: { name: name('odd') },
+    spec: {
+      driver: driverName,
+      deletionPolicy: 'Retain',
+      source: { snapshotHandle: odd },
+      volumeSnapshotRef: { namespace: 'no-such-namespace', name: 'no-such-snapshot' },
+    },
+  };
   const provisioner = 'volume.kubernetes.io/storage-provisioner';
   return [
     of(storageClasses, aStorageClass(name('huge'), driverName, { parameters: { [odd]: long } })),
@@ -137,22 +148,6 @@ function hostileObjects(
     ),
     of(volumeSnapshots, snapshot('of-nothing', { persistentVolumeClaimName: 'no-such-claim' }), { noise: long }),
     of(volumeSnapshots, snapshot('of-no-content', { volumeSnapshotContentName: name('no-such-content') })),
-    of(
-      volumeSnapshotContents,
-      {
-        apiVersion: snapshotApi,
-        kind: 'VolumeSnapshotContent',
-        metadata: { name: name('odd') },
-        ...{
-          spec: {
-            driver: driverName,
-            deletionPolicy: 'Retain',
-            source: { snapshotHandle: odd },
-            volumeSnapshotRef: { namespace: 'no-such-namespace', name: 'no-such-snapshot' },
-          },
-        },
-      },
-      { 'snapshot.storage.kubernetes.io/deletion-secret-name': '../../secrets' },
-    ),
+    of(volumeSnapshotContents, oddContent, { 'snapshot.storage.kubernetes.io/deletion-secret-name': '../../secrets' }),
   ];
 }

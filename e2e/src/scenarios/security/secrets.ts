@@ -95,7 +95,7 @@ export const secrecy: readonly Scenario[] = [
       ];
       for (const resource of resources) {
         const { items } = await ctx.api.list(resource, resource.namespaced ? { namespace } : {});
-        places[resource.plural] = JSON.stringify(items);
+        places[resource.plural] = stringifyJson(items);
       }
       await deleteSnapshot(ctx);
       await untilNoSnapshots(ctx);
@@ -103,7 +103,7 @@ export const secrecy: readonly Scenario[] = [
         places[`metrics of ${name}`] = (await request({ url: `http://127.0.0.1:${ports[name]}/metrics` })).text;
         places[`log of ${name}`] = readFileSync(sidecars[index]!.logFile, 'utf8');
       }
-      places['later events'] = JSON.stringify((await ctx.api.list(events, { namespace })).items);
+      places['later events'] = stringifyJson((await ctx.api.list(events, { namespace })).items);
       for (const name of programs) {
         assert.ok(places[`log of ${name}`]!.length > 0 && places[`metrics of ${name}`]!.includes('csi_'));
       }

@@ -31,7 +31,7 @@ export const snapshotLoad: readonly Scenario[] = [
     id: 'S-21',
     title:
       'a hundred snapshots (a tenth without --full) of one claim: at most 3 and 11 requests each, 2 and 5 for the deletion; one call each',
-    needs: ['audit', 'driver-journal', 'driver-settings'],
+    needs: ['streaming-lists', 'audit', 'driver-journal', 'driver-settings'],
     serial: true,
     upstream: 'needs more requests',
     run: async (ctx) => {

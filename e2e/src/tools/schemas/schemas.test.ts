@@ -100,7 +100,9 @@ it('given a custom kind, then its schema has the metadata of the document, and w
     },
     definitions: { [objectMeta]: { additionalProperties: false } },
   });
-  expect((schema?.['properties'] as Record<string, object>)['spec']).not.toHaveProperty('additionalProperties');
+  const properties = schema?.['properties'] as Record<string, object> | undefined;
+  expect(properties?.['spec']).toBeDefined();
+  expect(properties?.['spec']).not.toHaveProperty('additionalProperties');
 });
 
 it('given kinds of the core and of named groups, then files are called as kubeconform asks for them', () => {

@@ -82,8 +82,11 @@ describe('the items that are asked for again', () => {
       affinity: {
         required: {
           nodeSelectorTerms: [
-            { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }] },
-            { matchExpressions: [{ key: 'layer0', operator: 'Exists' }] },
+            {
+              matchFields: [{ key: 'metadata.name', operator: 'In', values: ['n1'] }],
+              matchExpressions: [is('layer0', 'foo')],
+            },
+            { matchExpressions: [{ key: 'layer0', operator: 'NotIn', values: ['foo'] }] },
             { matchExpressions: [{ key: 'layer0', operator: 'In', values: ['foo', 'bar'] }] },
             { matchExpressions: [{ key: 'layer0', operator: 'In', values: ['bar'] }] },
           ],

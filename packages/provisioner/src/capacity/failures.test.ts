@@ -18,7 +18,7 @@ import {
   report,
   writes,
 } from '../../testing/capacity-fixture.ts';
-import { rulesFor } from '../../testing/provisioner-fixture.ts';
+import { type Fixture, rulesFor } from '../../testing/provisioner-fixture.ts';
 import { clusterRules } from '../rbac.ts';
 
 const zoneA = aNode('n1', 'a');
@@ -33,6 +33,15 @@ const withoutVerb = (verb: string) =>
       : rule,
   );
 
+/** From now on the watch of the objects brings nothing; the other watches are opened again. */
+async function silenceWatch(p: Fixture): Promise<void> {
+  const isOfObjects = ({ verb, resource }: { readonly verb: string; readonly resource: string }): boolean =>
+    verb === 'watch' && resource === 'csistoragecapacities';
+  p.faults.push({ when: isOfObjects, fault: { kind: 'hang', point: 'before' } });
+  p.server.endWatches('broken');
+  await p.clock.advance(2_000);
+}
+
 describe('the driver', () => {
   it('[provisioner-topology-capacity#C29] given a GetCapacity that hangs, then it ends after the timeout and is repeated; other items go on', async () => {
     const p = await aPublisher({ seed: [], capacity: { threads: 2 } });
@@ -40,10 +49,11 @@ describe('the driver', () => {
     for (const object of [aLateClass(), ...zones]) p.server.seed(object);
     await p.settle();
     expect(published(p)).toHaveLength(1);
-    await p.clock.advance(10_000);
-    p.driver.faults.remove(hang);
-    await p.clock.advance(1_100);
+    await p.clock.advance(9_999);
+    expect(published(p)).toHaveLength(1);
+    await p.clock.advance(1_101);
     expect(published(p)).toEqual([full, fullB]);
+    p.driver.faults.remove(hang);
   });
 
   it('[provisioner-topology-capacity#C30] given a driver without GetCapacity, then it is asked again with backoff, and the object keeps its value', async () => {
@@ -100,15 +110,34 @@ describe('the API server', () => {
   });
 
   it('[provisioner-topology-capacity#C34] given a watch that is behind, then an object that was just created is not created again', async () => {
-    const p = await aPublisher({ seed: [] });
-    p.faults.push({
-      when: ({ verb, resource }) => verb === 'watch' && resource === 'csistoragecapacities',
-      fault: { kind: 'status', point: 'before', code: 500 },
-    });
-    p.server.endWatches('broken');
+    const p = await aPublisher({ seed: [], capacity: { pollIntervalMs: 5_000 } });
+    await silenceWatch(p);
     for (const object of [aLateClass(), ...zoneA]) p.server.seed(object);
     await p.clock.advance(30_000);
     expect(writes(p)).toEqual(['create 201']);
+    expect(asked(p).length).toBeGreaterThan(3);
+  });
+
+  it('given a watch that is behind, then an object that was just updated is updated again without a conflict', async () => {
+    const p = await aPublisher({ seed: [aLateClass(), ...zoneA, aCapacity()], capacity: { pollIntervalMs: 5_000 } });
+    await silenceWatch(p);
+    const before = report(p, 1n << 30n);
+    await p.clock.advance(10_000);
+    before();
+    report(p, 2n << 30n);
+    await p.clock.advance(10_000);
+    expect([published(p), writes(p)]).toEqual([['fast zone=a 2Gi'], ['update 200', 'update 200']]);
+  });
+
+  it('given an object that is gone when it is to be deleted, then that is no failure', async () => {
+    const p = await aPublisher({ seed: [] });
+    p.faults.push(
+      faultOn('delete csistoragecapacities', { kind: 'status', point: 'before', code: 404, reason: 'NotFound' }),
+    );
+    p.server.seed(aCapacity());
+    await p.clock.advance(30_000);
+    expect(p.logger.lines.filter(({ kind }) => kind === 'error')).toEqual([]);
+    expect(p.faults).toHaveLength(1);
   });
 
   it('given a create that is committed and not answered, then one object is left', async () => {
@@ -154,7 +183,7 @@ describe('the API server', () => {
       capacity: long,
     });
     expect(writes(p)).toEqual(['delete 403', 'update 200']);
-    expect(published(p)).toEqual([full, full]);
+    expect([published(p), counted(p)]).toEqual([[full, full], '1/1/0']);
   });
 
   it('[provisioner-topology-capacity#M5] given no permission for the objects, then volumes are made and nothing is asked', async () => {

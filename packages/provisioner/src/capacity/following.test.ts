@@ -87,6 +87,21 @@ describe('objects that others write to', () => {
   });
 });
 
+it('given an older object that is being deleted and one that stays, then the one that stays is kept', async () => {
+  const object = aCapacity({ name: 'old', createdAt: '2025-01-01T00:00:00Z' });
+  const leaving = {
+    ...object,
+    metadata: {
+      ...object.metadata,
+      deletionTimestamp: '2026-01-01T00:00:00Z',
+      finalizers: ['example.com/mine'],
+    },
+  };
+  const p = await aPublisher({ seed: [aLateClass(), ...zoneA, leaving, aCapacity()] });
+  await p.clock.advance(pollMs);
+  expect(writes(p)).toEqual([]);
+});
+
 describe('what the driver reports', () => {
   it('[provisioner-topology-capacity#C21] given another capacity, then the next poll updates the object, and nothing else is written', async () => {
     const p = await start();
@@ -170,6 +185,16 @@ describe('classes and segments that come and go', () => {
     await p.settle();
     expect(p.requests('GetCapacity').at(-1)).toMatchObject({ parameters: { colour: 'red' } });
     expect(published(p)).toEqual([full]);
+  });
+
+  it('given a class that is created again while its watch is broken, then the driver is asked with its new parameters', async () => {
+    const p = await start({ seed: [aLateClass(), ...zoneA, aCapacity()], capacity: { pollIntervalMs: 3_600_000 } });
+    p.server.endWatches('broken');
+    p.server.objects.delete(storageClasses, { name: 'fast' });
+    p.server.seed(aLateClass('fast', { metadata: { name: 'fast', uid: 'second' }, parameters: { colour: 'red' } }));
+    p.server.compact();
+    await p.clock.advance(60_000);
+    expect(p.requests('GetCapacity').at(-1)).toMatchObject({ parameters: { colour: 'red' } });
   });
 
   it('given a class that is created again for another driver while its segment vanishes, then no object is left', async () => {

@@ -3,7 +3,7 @@
 import type { CSIStorageCapacity, Lister, Metrics, StorageClass } from '@csi-sidecars/runtime';
 import type { SegmentSource } from '../topology/segments.ts';
 import { type CapacityTarget, wantedItems } from './items.ts';
-import { objectItem } from './object.ts';
+import { itemOfObject } from './object.ts';
 
 export interface CapacityCounts {
   /** Items. */
@@ -55,7 +55,7 @@ export interface CountDeps {
 
 export function countCapacities({ target, segments, classes, objects }: CountDeps): CapacityCounts {
   const wanted = new Set(wantedItems(segments.current(), classes.list(), target));
-  const keys = objects.list().map((object) => objectItem(object).key);
+  const keys = objects.list().map(itemOfObject);
   const current = new Set(keys.filter((key) => wanted.has(key)));
   return { goal: wanted.size, current: current.size, obsolete: keys.filter((key) => !wanted.has(key)).length };
 }

@@ -15,7 +15,7 @@ import type { SegmentSource } from '../topology/segments.ts';
 import type { WatchedForCapacity } from '../watched.ts';
 import { decide } from './decide.ts';
 import { type CapacityTarget, counts, type ItemKey, itemsOf, splitItem } from './items.ts';
-import { objectItem } from './object.ts';
+import { itemOfObject } from './object.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
 import { type CapacityDeps, type CapacityLoop, nothingLearned } from './state.ts';
@@ -62,7 +62,7 @@ function itemsOfClass(
   const known = segments.current();
   if (known === undefined) return undefined;
   const name = (current ?? previous)?.metadata?.name ?? '';
-  return [...itemsOf(known.keys(), [name]), ...objects.byIndex('class', name).map((object) => objectItem(object).key)];
+  return [...itemsOf(known.keys(), [name]), ...objects.byIndex('class', name).map(itemOfObject)];
 }
 
 interface Wanting {
@@ -82,7 +82,7 @@ function wokenBy(
   const object = current ?? previous;
   if (wanting.segments.current() === undefined) return undefined;
   if (object === undefined || (previous !== undefined && current !== undefined)) return undefined;
-  const { key } = objectItem(object);
+  const key = itemOfObject(object);
   const others = caches.objects.byIndex('item', key).length;
   if (current === undefined) return others === 0 ? key : undefined;
   return others > 1 || !isWanted(key, caches, wanting) ? key : undefined;

@@ -2,7 +2,7 @@
 /** The CSIStorageCapacity object of an item: how it is recognised, built and compared. Pure. */
 import { type CSIStorageCapacity, definedOnly, type ObjectMeta } from '@csi-sidecars/runtime';
 import { formatBytes, parseQuantity, toBytes } from '@csi-sidecars/volume';
-import { segmentIdOf, type SegmentId } from '../topology/segments.ts';
+import { segmentIdOf } from '../topology/segments.ts';
 import { type Term, toTerm } from '../topology/terms.ts';
 import { type ItemKey, itemKeyOf, strayKeyOf } from './items.ts';
 import type { OwnerReference } from './settings.ts';
@@ -34,15 +34,11 @@ export function selectorOf({ driverName, managedBy }: Pick<Management, 'driverNa
   return `${labels.driverName}=${driverName},${labels.managedBy}=${managedBy}`;
 }
 
-/** The item to which an object belongs. Without a segment it belongs to none. */
-export function objectItem({ metadata, nodeTopology, storageClassName }: CSIStorageCapacity): {
-  readonly key: ItemKey;
-  readonly segment: SegmentId | undefined;
-} {
-  const isTerm = nodeTopology !== undefined && (nodeTopology.matchExpressions ?? []).length === 0;
-  if (!isTerm) return { key: strayKeyOf(storageClassName, metadata?.uid ?? ''), segment: undefined };
-  const segment = segmentIdOf(toTerm(Object.entries(nodeTopology.matchLabels ?? {})));
-  return { key: itemKeyOf(storageClassName, segment), segment };
+/** The item to which an object belongs: none that exists if its selector is no segment. */
+export function itemOfObject({ metadata, nodeTopology, storageClassName }: CSIStorageCapacity): ItemKey {
+  const isSegment = nodeTopology !== undefined && (nodeTopology.matchExpressions ?? []).length === 0;
+  if (!isSegment) return strayKeyOf(storageClassName, metadata?.uid ?? '');
+  return itemKeyOf(storageClassName, segmentIdOf(toTerm(Object.entries(nodeTopology.matchLabels ?? {}))));
 }
 
 export function isBeingDeleted({ metadata }: CSIStorageCapacity): boolean {

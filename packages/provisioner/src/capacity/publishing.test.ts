@@ -169,6 +169,7 @@ describe('from what is there', () => {
   it('[provisioner-topology-capacity#C11] given an object of a class that is gone, then it is deleted', async () => {
     const p = await aPublisher({ seed: [...zoneA, aCapacity()] });
     expect([published(p), writes(p), asked(p), counted(p)]).toEqual([[], ['delete 200'], [], '0/0/0']);
+    expect(p.server.writes()[0]?.body).toMatchObject({ preconditions: { uid: 'uid-of-csisc-1' } });
   });
 
   it('[provisioner-topology-capacity#C12] given an object of a segment that is gone, then it is deleted, even if there is no node', async () => {
@@ -226,8 +227,11 @@ describe('from what is there', () => {
     const odd = [
       aCapacity({ name: 'nowhere', nodeTopology: null }),
       aCapacity({
-        name: 'wide',
-        nodeTopology: { matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] },
+        name: 'narrow',
+        nodeTopology: {
+          matchLabels: { zone: 'a' },
+          matchExpressions: [{ key: 'rack', operator: 'In', values: ['k'] }],
+        },
       }),
     ];
     const p = await aPublisher({ seed: [aLateClass(), ...zoneA, ...odd] });

@@ -2,7 +2,7 @@
 /** The effect of the segment loop: memory, and wake-ups of the capacity loop. */
 import type { Performers } from '@csi-sidecars/runtime';
 import { countingClasses, itemKeyOf, type ItemKey } from '../capacity/items.ts';
-import { objectItem } from '../capacity/object.ts';
+import { itemOfObject } from '../capacity/object.ts';
 import type { SegmentDeps, SegmentLoop } from './state.ts';
 
 export function performers({ target, segments, items }: SegmentDeps): Performers<SegmentLoop> {
@@ -17,10 +17,8 @@ export function performers({ target, segments, items }: SegmentDeps): Performers
       for (const { metadata } of countingClasses(classes.list(), target)) {
         for (const id of ids) keys.add(itemKeyOf(metadata?.name ?? '', id));
       }
-      for (const object of objects.list()) {
-        const { key, segment } = objectItem(object);
-        if (changed === 'all' || (segment !== undefined && changed.has(segment))) keys.add(key);
-      }
+      // Objects of items that were never wanted. Later ones are woken when they appear.
+      if (changed === 'all') for (const object of objects.list()) keys.add(itemOfObject(object));
       for (const key of keys) items.wake(key);
       return { isPublished: true };
     },
