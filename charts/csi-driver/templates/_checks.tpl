@@ -151,6 +151,8 @@
 {{- fail "mode distributed needs --node-deployment, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
 {{- else if and $on.capacity (has "enable-capacity" $notBuilt) -}}
 {{- fail "features.capacity needs --enable-capacity, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
+{{- else if and $on.capacity $on.distributed -}}
+{{- fail "features.capacity in mode distributed needs capacity published by the instances of the nodes, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
 {{- end -}}
 {{- end -}}
 {{- if $on.combined -}}

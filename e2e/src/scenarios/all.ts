@@ -33,6 +33,8 @@ import { capacity } from './provisioner/capacity.ts';
 import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
 import { load } from './provisioner/load.ts';
+import { migration } from './provisioner/migration.ts';
+import { nodeDeployment } from './provisioner/node-deployment.ts';
 import { requests } from './provisioner/requests.ts';
 import { sources } from './provisioner/sources.ts';
 import { topology } from './provisioner/topology.ts';
@@ -77,6 +79,8 @@ export const allScenarios: readonly Scenario[] = [
   ...sources,
   ...topology,
   ...capacity,
+  ...migration,
+  ...nodeDeployment,
   ...failures,
   ...requests,
   ...load,

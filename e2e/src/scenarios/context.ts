@@ -30,6 +30,7 @@ import type { TestRun } from './test-run.ts';
 export interface ScenarioId {
   /** For example `P-01`. */
   readonly id: string;
+  readonly driverName?: string;
 }
 
 /** The namespace of a scenario. */
@@ -98,7 +99,7 @@ export async function openContext(
 ): Promise<ScenarioContext> {
   const { api, clock, timeFactor } = testRun;
   const namespace = namespaceOf(scenario);
-  const driverName = `${namespace}.e2e.csi.test`;
+  const { driverName = `${namespace}.e2e.csi.test` } = scenario;
   const folder = join(testRun.reports, scenario.id);
   const scratch = join(testRun.scratch, namespace);
   for (const path of [folder, scratch]) mkdirSync(path, { recursive: true });

@@ -11,9 +11,15 @@ import {
   pods,
   volumeAttachments,
   type KubeObject,
+  type PersistentVolume,
   type Resource,
 } from '@csi-sidecars/runtime';
-import { volumeGroupSnapshotContents, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import {
+  toCsiVolume,
+  volumeGroupSnapshotContents,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
 import { csiLabel } from '../deployment/manifests.ts';
 import { mountsBelow } from '../nodes/mounts-below.ts';
 import type { ScenarioContext } from './context.ts';
@@ -38,7 +44,7 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
     (await api.list(persistentVolumeClaims, { namespace })).items.map(nameOf),
   );
   await nothingLeft(ctx, 'volume objects', async () =>
-    (await api.list(persistentVolumes)).items.filter(({ spec }) => spec?.csi?.driver === driverName).map(nameOf),
+    (await api.list(persistentVolumes)).items.filter((volume) => isOf(volume, driverName)).map(nameOf),
   );
   if (ctx.sidecars.some(({ name }) => name === 'snapshot-controller')) await checkSnapshotLeaks(ctx);
   await nothingLeft(ctx, 'attachments', async () =>
@@ -51,6 +57,12 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
   if (control === undefined || !ctx.testRun.has.has('driver-journal')) return;
   await nothingLeft(ctx, 'volumes in the storage', async () => (await control.volumes()).map(({ id }) => id));
   await nothingLeft(ctx, 'snapshots in the storage', async () => (await control.snapshots()).map(({ id }) => id));
+}
+
+/** A CSI volume of the driver, or one of the in-tree plugin that it replaced. */
+function isOf(volume: PersistentVolume, driverName: string): boolean {
+  const translated = toCsiVolume(volume);
+  return translated.kind === 'ok' && translated.value.csi.driver === driverName;
 }
 
 async function checkSnapshotLeaks(ctx: ScenarioContext): Promise<void> {

@@ -28,6 +28,11 @@ export function provisioningFinalizer(driverName: string): string {
   return `provisioning-protection.provisioner.storage.kubernetes.io/${driverName}`;
 }
 
+/** On a claim with that finalizer, in node deployment: the node whose instance settles the claim. */
+export function instanceAnnotation(driverName: string): string {
+  return provisioningFinalizer(driverName);
+}
+
 /** The finalizer of version 0.1, which was the same for every driver. */
 export const unnamedProvisioningFinalizer = 'provisioner.storage.kubernetes.io/provisioning-protection';
 

@@ -63,7 +63,14 @@ describe('the start', () => {
   });
 
   it.each([
-    { args: ['--node-deployment'], code: 1, says: '--node-deployment is not supported' },
+    { args: ['--node-deployment'], code: 255, says: 'NODE_NAME' },
+    { args: ['--node-deployment', '--leader-election'], env: { NODE_NAME: 'n1' }, code: 1, says: 'exclude each other' },
+    {
+      args: ['--node-deployment', '--enable-capacity'],
+      env: { NODE_NAME: 'n1' },
+      code: 1,
+      says: '--enable-capacity with --node-deployment is not supported',
+    },
     { args: ['--worker-threads=0'], code: 1, says: '--worker-threads must be at least 1' },
     { args: ['--feature-gates=Nonsense=true'], code: 255, says: 'Nonsense' },
   ])('given $args, then one clear line and $code', async ({ code, says, ...options }) => {
@@ -165,6 +172,42 @@ describe('published capacity', () => {
     const page = await (await fetch(`http://127.0.0.1:${free}/metrics`)).text();
     expect(gauges.filter((name) => page.includes(`\n${name} 0\n`))).toEqual(gauges);
     expect(page).toContain('# HELP csistoragecapacities_obsolete [ALPHA] Number of CSIStorageCapacity objects');
+  });
+});
+
+describe('node deployment', () => {
+  const args = ['--node-deployment'];
+  const env = { NODE_NAME: 'n1' };
+  const segments = { node: 'n1' };
+  const topology: Handlers = {
+    '/csi.v1.Identity/GetPluginCapabilities': () => ({
+      capabilities: [
+        { service: { type: 'CONTROLLER_SERVICE' } },
+        { service: { type: 'VOLUME_ACCESSIBILITY_CONSTRAINTS' } },
+      ],
+    }),
+    '/csi.v1.Node/NodeGetInfo': () => ({ node_id: 'id-1', accessible_topology: { segments } }),
+  };
+
+  it('given a claim for this node, then the driver is asked for its node, and the volume is one of it; no node is watched', async () => {
+    await using provisioner = await run({ args, env, handlers: topology, seed: [aClass(), aClaim({ node: 'n1' })] });
+    const { server } = provisioner.host;
+    await vi.waitFor(() => expect(server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })).toBeDefined());
+    expect(provisioner.calls()).toEqual([...started, 'NodeGetInfo', 'CreateVolume']);
+    const attributes = server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })?.spec?.csi?.volumeAttributes;
+    expect(attributes?.['storage.kubernetes.io/csiProvisionerIdentity']).toMatch(/-test\.csi\.example\.com-n1$/);
+    expect(server.requests.some(({ resource }) => resource === 'nodes' || resource === 'csinodes')).toBe(false);
+  });
+
+  it('[provisioner-topology-capacity#M3] given --version without NODE_NAME, then the version is printed', async () => {
+    const host = fakeHost({ args: [...args, '--version'] });
+    expect(await runProvisioner({ host, lifecycle: host.lifecycle })).toBe(0);
+  });
+
+  it('[provisioner-topology-capacity#M6] given NodeGetInfo fails, then it ends with 255', async () => {
+    const handlers = { ...topology, '/csi.v1.Node/NodeGetInfo': () => csiError('Internal', 'no') };
+    await using provisioner = await run({ args, env, handlers });
+    expect(await provisioner.code).toBe(255);
   });
 });
 

@@ -22,8 +22,8 @@ import type { OwnerReference } from './capacity/settings.ts';
 import { type ProvisionerGate, provisionerProgram, type ProvisionerValues } from './flags.ts';
 import { lockNameOf, refusedDriverName } from './names.ts';
 import { createProvisioner } from './provisioner.ts';
-import { refusedFlags, toSettings } from './read-settings.ts';
-import type { ProvisionerSettings } from './settings.ts';
+import { nodeNameOf, refusedFlags, toNodeDeployment, toSettings } from './read-settings.ts';
+import type { NodeDeployment, ProvisionerSettings } from './settings.ts';
 import { sweepsSnapshots } from './source-protection/sweeps-snapshots.ts';
 
 type Context = StartContext<ProvisionerValues, ProvisionerGate>;
@@ -36,17 +36,24 @@ export const provisionerSidecar: SidecarProgram<ProvisionerValues, ProvisionerGa
   clientExitCode: exitCodes.fatal,
   refused: refusedFlags,
   kubeconfig: (values, env) => env['KUBECONFIG'] || values.kubeconfig,
-  driver: ({ timeout }) => ({
-    probeTimeoutMs: timeout,
-    nameTimeoutMs: timeout,
-    nameExitCode: exitCodes.fatal,
-    isMigrated: replacesPlugin,
-  }),
+  driver: (values, env) => {
+    const node = nodeNameOf(values, env);
+    if (node.kind === 'error') throw new ExitError(exitCodes.fatal, node.message);
+    return {
+      probeTimeoutMs: values.timeout,
+      nameTimeoutMs: values.timeout,
+      nameExitCode: exitCodes.fatal,
+      isMigrated: replacesPlugin,
+    };
+  },
   prepare: async (context) => {
     const refused = refusedDriverName(context.name);
     if (refused !== undefined) throw new ExitError(exitCodes.fatal, refused, { reason: 'driver' });
     const driver = await askDriver(context);
-    const settings = toSettings(context.started.values, await featuresOf(context, driver), identityOf(context));
+    const { values } = context.started;
+    const node = await nodeOf(context);
+    const features = await featuresOf(context, driver);
+    const settings = toSettings(values, { features, identity: identityOf(context, node), node });
     const capacity = await capacityOf(context, driver);
     return { lockName: lockNameOf(driver.name), assemble: provisioning(context, { driver, settings, capacity }) };
   },
@@ -81,6 +88,19 @@ async function featuresOf(context: Context, driver: DriverInfo): Promise<Provisi
   };
 }
 
+/** Undefined without `--node-deployment`. */
+async function nodeOf({ channel, host, random, started, signal }: Context): Promise<NodeDeployment | undefined> {
+  const { values } = started;
+  const name = nodeNameOf(values, host.env);
+  if (name.kind === 'error' || name.value === undefined) return undefined;
+  const { node_id: id, accessible_topology: topology } = await orExit(
+    'Failed to get node info from CSI driver',
+    () => channel.call('/csi.v1.Node/NodeGetInfo', {}, { timeoutMs: values.timeout, signal }),
+    exitCodes.fatal,
+  );
+  return toNodeDeployment(values, { name: name.value, id, segments: topology?.segments, random: random.next() });
+}
+
 /** Undefined if capacity is not published. Every replica looks for the owner, whether it leads or not. */
 async function capacityOf(context: Context, driver: DriverInfo): Promise<CapacityPorts | undefined> {
   const { values } = context.started;
@@ -107,8 +127,9 @@ async function ownerOf({ client, log, signal }: Context, question: OwnerQuestion
 }
 
 /** Identifies this process in the attributes of every volume that it creates. */
-function identityOf({ clock, random, name }: Context): string {
-  return `${Math.trunc(clock.nowMs())}-${Math.trunc(random.next() * 10_000)}-${name}`;
+function identityOf({ clock, random, name }: Context, node: NodeDeployment | undefined): string {
+  const identity = `${Math.trunc(clock.nowMs())}-${Math.trunc(random.next() * 10_000)}-${name}`;
+  return node === undefined ? identity : `${identity}-${node.name}`;
 }
 
 /** Events wait a moment, so that on a busy API server the PersistentVolume is written first. */

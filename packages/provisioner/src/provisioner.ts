@@ -15,6 +15,7 @@ import { noCapacity } from './capacity/change.ts';
 import { type CapacityPorts, createCapacityLoops } from './capacity/loops.ts';
 import { claimLoop } from './claim/loop.ts';
 import { createClaimMemory } from './claim/memory.ts';
+import { createOwnership } from './claim/ownership.ts';
 import type { ClaimDeps } from './claim/state.ts';
 import { createProvisionerMetrics } from './metrics.ts';
 import { saveLoop } from './saving/loop.ts';
@@ -23,6 +24,7 @@ import { createSourceHolds } from './source/holds.ts';
 import type { SourceKey } from './source/source.ts';
 import { createLiveClaims } from './source-protection/live-claims.ts';
 import { sourceLoops } from './source-protection/loop.ts';
+import { ownNodeTopology } from './topology/own-node.ts';
 import { volumeLoop } from './volume/loop.ts';
 import { watchedBy } from './watched.ts';
 
@@ -60,6 +62,7 @@ export function createProvisioner(
       timeoutMs: settings.timeoutMs,
       retries: settings,
     });
+  const { node } = settings;
   const sources = createWakeUps<SourceKey>();
   const holds = createSourceHolds(sources);
   const deps: ClaimDeps = {
@@ -72,6 +75,8 @@ export function createProvisioner(
     metrics: createProvisionerMetrics(ports.metrics),
     memory: createClaimMemory(),
     holds,
+    ...(node === undefined ? {} : { ownTopology: ownNodeTopology(node, driver.name) }),
+    ownership: node && createOwnership(ports, node),
     saves: createWakeUps(),
     claims: createWakeUps(),
     capacity: capacity?.changes ?? noCapacity,

@@ -59,6 +59,12 @@ export const clusterRules: readonly UsedRule[] = [
     when: 'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set',
   },
   {
+    apiGroups: [''],
+    resources: ['nodes'],
+    verbs: ['get'],
+    when: '--node-deployment, and a deleted claim has the provisioning finalizer of another node',
+  },
+  {
     apiGroups: ['storage.k8s.io'],
     resources: ['volumeattachments'],
     verbs: ['list', 'watch'],

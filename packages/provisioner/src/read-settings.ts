@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Turns flags into settings. A command line that is refused here ends the program before any connection. */
 import type { ProvisionerValues } from './flags.ts';
-import type { ProvisionerSettings, ProvisioningProtection } from './settings.ts';
+import { ok, refuse, type Result } from '@csi-sidecars/volume';
+import type { NodeDeployment, ProvisionerSettings, ProvisioningProtection } from './settings.ts';
 
 /** The length of a UID without its dashes. */
 const uidDigits = 32;
 
 /** Why this command line cannot be run; undefined when it can. */
 export function refusedFlags(values: ProvisionerValues): string | undefined {
-  if (values['node-deployment']) return '--node-deployment is not supported by this version';
+  if (values['node-deployment'] && values['enable-capacity']) {
+    return '--enable-capacity with --node-deployment is not supported by this version';
+  }
+  if (values['node-deployment'] && values['leader-election']) {
+    return '--node-deployment and --leader-election exclude each other: every node needs an instance that works';
+  }
   if (values['worker-threads'] <= 0) return '--worker-threads must be at least 1';
   if (values.timeout <= 0) return '--timeout must be greater than 0';
   if (values['enable-capacity']) {
@@ -32,11 +38,9 @@ function protectionOf(values: ProvisionerValues): ProvisioningProtection | undef
   return protections.find((protection) => protection === values['provisioning-protection']);
 }
 
-export function toSettings(
-  values: ProvisionerValues,
-  features: ProvisionerSettings['features'],
-  identity: string,
-): ProvisionerSettings {
+export interface StartFacts extends Pick<ProvisionerSettings, 'features' | 'identity' | 'node'> {}
+
+export function toSettings(values: ProvisionerValues, facts: StartFacts): ProvisionerSettings {
   const length = values['volume-name-uuid-length'];
   return {
     volumeNamePrefix: values['volume-name-prefix'],
@@ -54,7 +58,37 @@ export function toSettings(
     provisioningProtection: protectionOf(values) ?? 'ambiguous',
     cloningProtectionThreads: values['cloning-protection-threads'],
     snapshotSweepIntervalMs: values['snapshot-orphan-sweep-interval'],
-    identity,
-    features,
+    ...facts,
+  };
+}
+
+/** The node of this instance; undefined without `--node-deployment`, an error if the environment does not say which node it is. */
+export function nodeNameOf(
+  values: ProvisionerValues,
+  env: Readonly<Record<string, string | undefined>>,
+): Result<string | undefined> {
+  if (!values['node-deployment']) return ok(undefined);
+  const name = env['NODE_NAME'] ?? '';
+  return name === ''
+    ? refuse('The NODE_NAME environment variable must be set when using --node-deployment.')
+    : ok(name);
+}
+
+/** As the bound of a claim that is being deleted; the instances do not all look at once. */
+const patienceMs = 5 * 60_000;
+const patienceSpreadMs = 60_000;
+
+export interface NodeFacts extends Pick<NodeDeployment, 'name' | 'id' | 'segments'> {
+  /** Between 0 and 1. */
+  readonly random: number;
+}
+
+export function toNodeDeployment(values: ProvisionerValues, { random, ...node }: NodeFacts): NodeDeployment {
+  return {
+    ...node,
+    bindsImmediately: values['node-deployment-immediate-binding'],
+    baseDelayMs: values['node-deployment-base-delay'],
+    maxDelayMs: values['node-deployment-max-delay'],
+    patienceMs: patienceMs + random * patienceSpreadMs,
   };
 }

@@ -5,7 +5,24 @@ import type { LoopSettings } from '@csi-sidecars/runtime';
 /** When a claim gets the provisioning finalizer: before its first CreateVolume, after an ambiguous answer, or never. */
 export type ProvisioningProtection = 'always' | 'ambiguous' | 'off';
 
+/** One instance on each node, which makes and deletes the volumes of its node. */
+export interface NodeDeployment {
+  readonly name: string;
+  /** The topology of the node according to the driver. */
+  readonly segments: Readonly<Record<string, string>> | undefined;
+  /** The driver's id of the node. */
+  readonly id: string;
+  /** Instances compete for claims whose class binds at once. */
+  readonly bindsImmediately: boolean;
+  readonly baseDelayMs: number;
+  readonly maxDelayMs: number;
+  /** How old the deletion of a claim that another instance settles is before the Node of that instance is looked for. */
+  readonly patienceMs: number;
+}
+
 export interface ProvisionerSettings extends LoopSettings {
+  /** Undefined: one instance works for all nodes. */
+  readonly node: NodeDeployment | undefined;
   readonly volumeNamePrefix: string;
   /** Undefined means the claim's UID unchanged. */
   readonly volumeNameUuidLength: number | undefined;

@@ -36,13 +36,21 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
-import { driverOn, type NodeDriver, type VolumeSnapshot } from '@csi-sidecars/volume';
+import {
+  driverOn,
+  inTreeSourceOf,
+  isInTree,
+  isReachableFrom,
+  type NodeDriver,
+  toCsiNodeAffinity,
+  type VolumeSnapshot,
+} from '@csi-sidecars/volume';
 import { type Management, itemOfObject, selectorOf } from './capacity/object.ts';
 import { isWorkedOn } from './claim/worked-on.ts';
 import { annotations } from './names.ts';
 import { annotationsOf } from './metadata.ts';
 import { type ReferenceGrant, referenceGrants } from './source/grants.ts';
-import type { ProvisionerSettings } from './settings.ts';
+import type { NodeDeployment, ProvisionerSettings } from './settings.ts';
 import { referencedBy, sourceKey } from './source/source.ts';
 import { concernsSources, trimClaim, watchedSnapshots } from './source-protection/watched.ts';
 import { isOurs as isOurVolume } from './volume/volume.ts';
@@ -71,20 +79,25 @@ export interface WatchOptions {
   readonly topology: 'on' | 'off';
   /** `on`: the node affinity of a volume says which capacity its deletion changes. Default `off`. */
   readonly capacity?: 'on' | 'off';
-  readonly settings: Pick<ProvisionerSettings, 'features' | 'snapshotSweepIntervalMs'>;
+  readonly settings: Pick<ProvisionerSettings, 'features' | 'node' | 'snapshotSweepIntervalMs'>;
 }
 
 export function watchedBy(driver: DriverInfo, { topology, capacity = 'off', settings }: WatchOptions): Watched {
   const { controllerCapabilities } = driver;
   const hasSources = controllerCapabilities.has('CREATE_DELETE_SNAPSHOT') || controllerCapabilities.has('CLONE_VOLUME');
+  // An instance of a node knows its own node from the driver.
+  const watchesNodes = topology === 'on' && settings.node === undefined;
   return {
     claims: watchedClaims(driver.name, hasSources ? 'with sources' : 'ours'),
-    volumes: watchedVolumes(driver.name, capacity === 'on' ? 'with affinity' : 'without affinity'),
+    volumes: watchedVolumes(driver.name, {
+      affinity: capacity === 'on' ? 'kept' : 'dropped',
+      node: settings.node,
+    }),
     classes: { resource: storageClasses },
     snapshots: settings.features.snapshotSweep ? watchedSnapshots(settings.snapshotSweepIntervalMs) : undefined,
     attachments: controllerCapabilities.has('PUBLISH_UNPUBLISH_VOLUME') ? watchedAttachments() : undefined,
-    nodes: topology === 'on' ? watchedNodes() : undefined,
-    csiNodes: topology === 'on' ? watchedCsiNodes(driver.name) : undefined,
+    nodes: watchesNodes ? watchedNodes() : undefined,
+    csiNodes: watchesNodes ? watchedCsiNodes(driver.name) : undefined,
     grants: settings.features.crossNamespaceVolumeDataSource ? watchedGrants() : undefined,
   };
 }
@@ -114,20 +127,28 @@ export function watchedClaims(
   };
 }
 
+export interface WatchedVolumesOptions {
+  /** Default `dropped`. */
+  readonly affinity?: 'kept' | 'dropped';
+  /** Only volumes that can be reached from this node are kept. The instance of another node deletes the others. */
+  readonly node?: Pick<NodeDeployment, 'name' | 'segments'> | undefined;
+}
+
 export function watchedVolumes(
   driverName: string,
-  which: 'with affinity' | 'without affinity' = 'without affinity',
+  { affinity = 'dropped', node }: WatchedVolumesOptions = {},
 ): InformerOptions<PersistentVolume> {
   return {
     resource: persistentVolumes,
     resyncMs,
     transform: {
-      id: `provisioner volumes of ${driverName}, ${which}`,
+      id: `provisioner volumes of ${driverName}, affinity ${affinity}${node === undefined ? '' : `, on ${node.name}`}`,
       apply: (volume) => {
         if (!isOurVolume(volume, driverName)) return undefined;
+        if (node !== undefined && !isReachableFrom(toCsiNodeAffinity(volume), node.segments)) return undefined;
         const trimmed = trimVolume(volume);
         const nodeAffinity = volume.spec?.nodeAffinity;
-        if (which === 'without affinity' || nodeAffinity === undefined) return trimmed;
+        if (affinity === 'dropped' || nodeAffinity === undefined) return trimmed;
         return { ...trimmed, spec: { ...trimmed.spec, nodeAffinity } };
       },
     },
@@ -230,17 +251,14 @@ const keptAnnotations = [
 
 function trimVolume(volume: PersistentVolume): PersistentVolume {
   const { metadata, spec, status } = volume;
-  const found = annotationsOf(volume);
-  const kept: Record<string, string> = {};
-  for (const name of keptAnnotations) {
-    const value = found[name];
-    if (value !== undefined) kept[name] = value;
-  }
   const { claimRef, csi } = spec ?? {};
+  const inTree = isInTree(volume);
   return {
     metadata: {
       ...identityOf(metadata),
-      annotations: kept,
+      annotations: inTree ? annotationsOf(volume) : trimAnnotations(volume),
+      // The translation of a volume of an in-tree plugin reads them.
+      ...definedOnly({ labels: inTree ? metadata?.labels : undefined }),
       finalizers: metadata?.finalizers ?? [],
       ...definedOnly({ deletionTimestamp: metadata?.deletionTimestamp }),
     },
@@ -249,9 +267,20 @@ function trimVolume(volume: PersistentVolume): PersistentVolume {
       storageClassName: spec?.storageClassName,
       claimRef: claimRef && trimClaimRef(claimRef),
       csi: csi && { driver: csi.driver, volumeHandle: csi.volumeHandle },
+      ...inTreeSourceOf(volume),
     }),
     status: definedOnly({ phase: status?.phase }),
   };
+}
+
+function trimAnnotations(volume: PersistentVolume): Readonly<Record<string, string>> {
+  const found = annotationsOf(volume);
+  const kept: Record<string, string> = {};
+  for (const name of keptAnnotations) {
+    const value = found[name];
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
 }
 
 type ClaimRef = NonNullable<NonNullable<PersistentVolume['spec']>['claimRef']>;

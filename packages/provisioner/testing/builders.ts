@@ -5,12 +5,13 @@ import type { CSINode, Node, PersistentVolume, PersistentVolumeClaim, StorageCla
 import type { VolumeSnapshot, VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { annotations, provisioningFinalizer, volumeFinalizer } from '../src/names.ts';
 import type { ReferenceGrant } from '../src/source/grants.ts';
-import type { ProvisionerSettings } from '../src/settings.ts';
+import type { NodeDeployment, ProvisionerSettings } from '../src/settings.ts';
 
 export { aDriver, driverName };
 
 export function someSettings(settings: Partial<ProvisionerSettings> = {}): ProvisionerSettings {
   return {
+    node: undefined,
     volumeNamePrefix: 'pvc',
     volumeNameUuidLength: undefined,
     workerThreads: 100,
@@ -34,6 +35,20 @@ export function someSettings(settings: Partial<ProvisionerSettings> = {}): Provi
       snapshotSweep: false,
     },
     ...settings,
+  };
+}
+
+/** The instance of a node, in node deployment. It waits for one second at most. */
+export function aNodeDeployment(name: string, change: Partial<NodeDeployment> = {}): NodeDeployment {
+  return {
+    name,
+    id: `id-of-${name}`,
+    segments: { node: name },
+    bindsImmediately: true,
+    baseDelayMs: 1000,
+    maxDelayMs: 4000,
+    patienceMs: 300_000,
+    ...change,
   };
 }
 

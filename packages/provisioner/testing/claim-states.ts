@@ -40,6 +40,7 @@ export const plan: Plan = {
   attributesClass: '',
   secrets: noSecrets,
   storageClass,
+  isMigrated: false,
 };
 export const planned: PlanAnswer = { kind: 'planned', plan };
 export const withSecret: Plan = { ...plan, secrets: { ...noSecrets, provisioner: secret } };
@@ -59,9 +60,10 @@ export const full = { row: 'O2', kind: 'reschedule', message: 'full' } as const;
 export const ambiguous = { row: 'O1', kind: 'ambiguous', message: 'late', isAnswer: true } as const;
 export const unreached = { row: 'O1', kind: 'ambiguous', message: 'no connection', isAnswer: false } as const;
 export const malformed = { row: 'O6', kind: 'malformed', message: 'odd' } as const;
-export const unusable = { row: 'O8', kind: 'unusable', message: 'small', volumeId: 'v1' } as const;
+export const unusable = { row: 'O8', kind: 'unusable', message: 'small', volumeId: 'v1', attributes: {} } as const;
 
 const shape: Result<Shape> = ok({
+  driverClass: storageClass,
   volumeName: 'pvc-uid-data',
   requiredBytes: 100n,
   capabilities: [],
@@ -88,6 +90,9 @@ export function state(facts: StateFacts = {}, claim: ClaimFacts = {}): ClaimStat
     claim: aClaim(claim),
     presence,
     isProtected: claim.protection === 'on' && presence !== 'gone',
+    otherInstance: undefined,
+    waitMs: undefined,
+    isAllowedHere: () => true,
     memory: memoryOf(remembers ?? (sent === undefined ? 'none' : 'pinned'), sent ?? pinned),
     deletion,
     storageClass,
@@ -124,6 +129,8 @@ export function show(action: Action): string {
   if (action.kind === 'giveUp') return `giveUp, ${action.answer}`;
   if (action.kind === 'settle')
     return action.refusedBy === undefined ? 'settle' : `settle, refused by ${action.refusedBy}`;
+  if (action.kind === 'readNode') return `readNode ${action.name}`;
+  if (action.kind === 'selectNode') return `selectNode ${action.node}`;
   if (action.kind === 'createVolume') return action.isFirst ? 'createVolume, first' : 'createVolume';
   if (action.kind !== 'conclude') return action.kind;
   const { outcome, events, driverEvents, counts, answer, givenUp } = action;

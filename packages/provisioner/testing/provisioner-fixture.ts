@@ -46,6 +46,8 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   readonly rules?: readonly AccessRule[];
   /** `written` to the API server by the real recorder. Default `lines`. */
   readonly events?: 'lines' | 'written';
+  /** Of its random decisions. Instances beside each other have different ones. */
+  readonly randomSeed?: number;
   /** The environment of an earlier process. */
   readonly cluster?: TestCluster;
   /** Capacity is published, with these settings. Default: it is not. */
@@ -67,7 +69,11 @@ export interface Fixture extends RunningController {
 export async function aProvisioner(options: FixtureOptions = {}): Promise<Fixture> {
   const cluster = options.cluster ?? clusterOf(options);
   for (const object of options.seed ?? [aClass()]) cluster.server.seed(object);
-  const process = createProcess(cluster, { name: 'csi-provisioner', interrupt: options.interrupt });
+  const process = createProcess(cluster, {
+    name: 'csi-provisioner',
+    interrupt: options.interrupt,
+    seed: options.randomSeed,
+  });
   const { ports, death } = process;
   const events = recordedEvents(death);
   const driverEvents = recordedEvents(death);

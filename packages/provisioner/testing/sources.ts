@@ -51,7 +51,8 @@ export async function prepareSources(
   server.seed(anOrigin({ namespace, finalizers: ['kubernetes.io/pvc-protection'], ...origin }));
   server.seed(aBoundVolume({ namespace, finalizers: [volumeFinalizer], spec: { csi } }));
   server.seed(aSnapshot({ namespace, ...snapshot }));
-  server.seed(aContent({ namespace, status: { readyToUse: true, snapshotHandle: snapshotId } }));
+  const spec = { driver: driver.settings.name };
+  server.seed(aContent({ namespace, spec, status: { readyToUse: true, snapshotHandle: snapshotId } }));
   return { volumeId, snapshotId };
 }
 

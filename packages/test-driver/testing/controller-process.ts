@@ -32,6 +32,8 @@ export interface ProcessOptions {
   readonly interrupt: ((operation: string, moment: 'before' | 'after') => 'crash' | undefined) | undefined;
   /** What a run that throws does to the test. Default `fail`. */
   readonly defects?: 'fail' | 'expected' | undefined;
+  /** Of its random decisions. Processes beside each other have different ones. Default 2. */
+  readonly seed?: number | undefined;
 }
 
 export interface ControllerProcess {
@@ -62,10 +64,10 @@ export interface RunningController extends TestCluster {
 
 export function createProcess(
   cluster: TestCluster,
-  { name, interrupt, defects = 'fail' }: ProcessOptions,
+  { name, interrupt, defects = 'fail', seed = 2 }: ProcessOptions,
 ): ControllerProcess {
   const { clock, server, driver, faults } = cluster;
-  const random = seededRandom(2);
+  const random = seededRandom(seed);
   const logger = recordingLogger();
   const metrics = recordingMetrics();
   const crashable = createCrashableProcess(interrupt);

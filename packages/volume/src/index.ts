@@ -6,16 +6,22 @@ export type { NodeDriver } from './csi-node.ts';
 export { isDnsLabel, isDnsSubdomain } from './dns-names.ts';
 export {
   inTreePluginOf,
+  inTreeSourceOf,
   isInTree,
+  isSameVolume,
+  mayRecord,
   repairVolumeHandle,
   replacesPlugin,
+  toCsiNodeAffinity,
   toCsiVolume,
+  toDriverClass,
   toInlineCsiVolume,
+  toInTreeVolume,
   translateInTree,
 } from './in-tree/translate.ts';
 export type { CsiVolume } from './in-tree/translate.ts';
 export type { CsiSource } from './in-tree/provider.ts';
-export { toNodeAffinity } from './node-affinity.ts';
+export { isReachableFrom, toNodeAffinity } from './node-affinity.ts';
 export type { Topology, VolumeNodeAffinity } from './node-affinity.ts';
 export { compareQuantities, formatBytes, formatQuantity, parseQuantity, toBytes } from './quantity.ts';
 export type { Quantity, QuantityFormat } from './quantity.ts';

@@ -145,6 +145,11 @@ const rows: readonly Row[] = [
     then: /storageClasses: a allows volume expansion, but features\.resize is false/,
   },
   {
+    given: 'capacity in distributed mode with our images',
+    values: { ...distributed, features: { attach: false, resize: false, capacity: true } },
+    then: /features\.capacity in mode distributed needs capacity published by the instances of the nodes/,
+  },
+  {
     given: "the combined container with upstream's images",
     values: { sidecars: { ...upstream.sidecars, combined: { enabled: true } } },
     then: /sidecars\.combined\.enabled runs our provisioner, but sidecars\.provisioner selects upstream's image/,

@@ -39,10 +39,14 @@ export function selectedNodeOf(claim: PersistentVolumeClaim): string {
   return all[annotations.selectedNode] ?? all[annotations.alphaSelectedNode] ?? '';
 }
 
+/** By the scheduler, or by an instance of the node. Empty: none. */
+export function chosenNodeOf(claim: PersistentVolumeClaim): string {
+  return annotationsOf(claim)[annotations.selectedNode] ?? '';
+}
+
 /** A class that binds late gets a node before provisioning begins; the alpha annotation is ignored here. */
 export function waitsForNode(claim: PersistentVolumeClaim, storageClass: StorageClass): boolean {
-  const hasNode = (annotationsOf(claim)[annotations.selectedNode] ?? '') !== '';
-  return storageClass.volumeBindingMode === 'WaitForFirstConsumer' && !hasNode;
+  return storageClass.volumeBindingMode === 'WaitForFirstConsumer' && chosenNodeOf(claim) === '';
 }
 
 /** True for an empty annotation as well: it can be removed. */

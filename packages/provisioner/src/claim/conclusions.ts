@@ -65,12 +65,17 @@ export function isOverdue(s: ClaimState, { settings }: ClaimContext): boolean {
 /** The claim has waited long enough, although its backoff may be minutes. */
 const writeAgainMs = 10_000;
 
-/** C37, C38: the finalizer of a claim that is given up was removed, or could not be. */
+/** C37, C38, C50: the finalizer of a claim that is given up was removed, or could not be. */
 export function givenUp(s: ClaimState, context: ClaimContext): Conclusion {
   if (s.givingUp !== 'done') {
     return { ...retryWrite('C38', s, 'remove'), outcome: retryWithin(writeAgainMs, notWritten(s, 'remove')) };
   }
-  const message = messages.givenUp(finalizerFacts(s, context));
+  const facts = finalizerFacts(s, context);
+  if (s.otherInstance !== undefined) {
+    const event = messages.givenUpEvent(messages.instanceGone(facts, s.otherInstance));
+    return { ...conclude('C50', done), events: [event], counts: 'failure', givenUp: 'yes' };
+  }
+  const message = messages.givenUp(facts);
   const goesOn = s.memory.kind === 'pinned' || s.memory.kind === 'open';
   const outcome = goesOn ? retry(new Error(message)) : done;
   return { ...conclude('C37', outcome), events: [messages.givenUpEvent(message)], counts: 'failure', givenUp: 'yes' };

@@ -5,7 +5,7 @@ import { hasSelectedNode } from './claim.ts';
 import { conclude, fail, type Failure, finishSettled, stop } from './conclusions.ts';
 import * as messages from './messages.ts';
 import type { CreateOutcome, Unusable } from './outcome.ts';
-import { toPersistentVolume } from './persistent-volume.ts';
+import { toRecord } from './persistent-volume.ts';
 import { mayProtect } from './protection.ts';
 import type { Action, ClaimContext, ClaimState, Conclusion, Row } from './state.ts';
 
@@ -76,14 +76,17 @@ function unusable(s: ClaimState, context: ClaimContext, volume: Unusable): Actio
 
 type Made = Extract<CreateOutcome, { kind: 'made' }>;
 
-/** C31 to C35 */
+/** C28, C31 to C35 */
 function made(s: ClaimState, context: ClaimContext, { volume, bytes }: Made): Action {
   const { saved, memory } = s;
   if (saved === undefined) {
     if (memory.kind !== 'pinned') throw new Error('a volume was made without a pinned request');
     const { claim } = memory;
     const { plan } = memory.pinned;
-    return { row: 'C31', kind: 'save', volume: toPersistentVolume({ ...context, claim, plan, volume, bytes }) };
+    const record = toRecord({ ...context, claim, plan, volume, bytes });
+    if (record.kind === 'ok') return { row: 'C31', kind: 'save', volume: record.value };
+    const { volume_id: volumeId, volume_context: attributes } = volume;
+    return unusable(s, context, { row: 'O11', kind: 'unusable', message: record.message, volumeId, attributes });
   }
   switch (saved.kind) {
     case 'saved': {

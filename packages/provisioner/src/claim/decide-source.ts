@@ -43,7 +43,7 @@ export function contentOf(
 /** Undefined if the source has not been read. */
 function answerOf(
   { claim, dataSource, source }: ClaimState,
-  { settings: { preventsModeConversion } }: ClaimContext,
+  { driver: { name: driverName }, settings: { preventsModeConversion } }: ClaimContext,
   storageClass: StorageClass,
 ): SourceAnswer | undefined {
   if (dataSource.kind !== 'source') return undefined;
@@ -52,8 +52,8 @@ function answerOf(
     case 'unread':
       return undefined;
     case 'snapshot':
-      return decideSnapshot({ claim, storageClass, name, preventsModeConversion, ...source });
+      return decideSnapshot({ claim, storageClass, driverName, name, preventsModeConversion, ...source });
     case 'claim':
-      return decideClone({ claim, storageClass, name, ...source });
+      return decideClone({ claim, storageClass, driverName, name, ...source });
   }
 }

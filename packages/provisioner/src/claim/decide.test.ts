@@ -591,11 +591,7 @@ it('given a run that reschedules a claim whose class is gone, when decided, then
 });
 
 it.each([
-  {
-    driver: 'pd.csi.storage.gke.io',
-    provisioner: 'kubernetes.io/gce-pd',
-    next: /^C14 done, Warning: .*kubernetes\.io\/gce-pd/,
-  },
+  { driver: 'pd.csi.storage.gke.io', provisioner: 'kubernetes.io/gce-pd', next: /^C22 createVolume, first$/ },
   { driver: 'pd.csi.storage.gke.io', provisioner: 'pd.csi.storage.gke.io', next: /^C22 createVolume, first$/ },
 ])(
   'given the driver $driver and a class of $provisioner, when decided, then $next',

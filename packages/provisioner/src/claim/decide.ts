@@ -2,13 +2,14 @@
 /** The claim table up to CreateVolume. Pure; first match wins. The rows of the answer are in `decide-answer.ts`. */
 import { done, requeueAfter, type StorageClass } from '@csi-sidecars/runtime';
 import type { CreateVolumeRequestInput, VolumeContentSourceInput } from '@csi-sidecars/csi';
-import { inTreePluginOf } from '@csi-sidecars/volume';
+import { toDriverClass } from '@csi-sidecars/volume';
 import { type CapacityChange, changedByCreation, notCreated } from '../capacity/change.ts';
 import { isKnownProvisioner } from '../driver.ts';
 import { classNameOf } from '../metadata.ts';
 import { hasSelectedNode, isOurs, waitsForNode } from './claim.ts';
 import { conclude, fail, finishSettled, givenUp, isOutstanding, isOverdue, retryWrite, stop } from './conclusions.ts';
 import { decideAnswer } from './decide-answer.ts';
+import { decideNode, isElsewhere, whileOtherSettles } from './decide-node.ts';
 import { contentOf, decideSource } from './decide-source.ts';
 import type { Pinned } from './memory.ts';
 import * as messages from './messages.ts';
@@ -49,6 +50,8 @@ function beforeAttempt(s: ClaimState, context: ClaimContext): Action | undefined
   } else if (s.presence === 'gone') return conclude('C5', done);
   if (isOverdue(s, context)) return { row: 'C37', kind: 'giveUp', answer: s.deletion?.answers.at(-1) ?? 'open' };
   if (memory.kind === 'pinned') return undefined;
+  const ofOther = whileOtherSettles(s, context);
+  if (ofOther !== undefined) return ofOther;
   if (s.isProtected && s.volumeName !== '' && s.claim.spec?.volumeName === s.volumeName) {
     return finishSettled(s, conclude('C4', done));
   }
@@ -69,17 +72,19 @@ function whileSaving(s: ClaimState, context: ClaimContext): Action {
 }
 
 /** A volume may exist, no request is pinned, and a volume is no longer wanted. */
-function mustSettle(s: ClaimState, { driver }: ClaimContext): boolean {
+function mustSettle(s: ClaimState, { driver, settings }: ClaimContext): boolean {
   if (!isOutstanding(s) || s.memory.kind === 'pinned') return false;
-  return s.presence !== 'live' || !isOurs(s.claim, driver.name) || (s.claim.spec?.volumeName ?? '') !== '';
+  const isWanted = isOurs(s.claim, driver.name) && (s.claim.spec?.volumeName ?? '') === '';
+  return s.presence !== 'live' || !isWanted || isElsewhere(s, settings);
 }
 
-function needsNothing(s: ClaimState, { driver, settings }: ClaimContext): Action | undefined {
+function needsNothing(s: ClaimState, context: ClaimContext): Action | undefined {
+  const { driver, settings } = context;
   if (s.infeasibleForMs > 0) return conclude('C6', requeueAfter(s.infeasibleForMs));
   if ((s.claim.spec?.volumeName ?? '') !== '' || !isOurs(s.claim, driver.name)) return conclude('C7', done);
   if (s.storageClass !== undefined && waitsForNode(s.claim, s.storageClass)) return conclude('C9', done);
   if (settings.provisioningProtection === 'always' && s.presence === 'deleting') return conclude('C40', done);
-  return undefined;
+  return decideNode(s, context);
 }
 
 function towardsCall(s: ClaimState, context: ClaimContext): Action {
@@ -104,10 +109,8 @@ function canPlan(s: ClaimState, context: ClaimContext): Action | undefined {
     return isOutstanding(s) ? refuse('C12', messages.classForeign(className, storageClass.provisioner)) : stop('C12');
   }
   if (s.announced === 'no' && s.presence !== 'gone') return { row: 'C13', kind: 'announce' };
-  const plugin = inTreePluginOf(context.driver.name);
-  if (plugin !== undefined && storageClass.provisioner === plugin) {
-    return untilChanged(s, refuse('C14', messages.unsupportedMigration(plugin)));
-  }
+  const translated = toDriverClass(storageClass, context.driver.name);
+  if (translated.kind === 'error') return refuse('C14', messages.untranslatableClass(translated.message));
   switch (s.dataSource.kind) {
     case 'refused':
       return refuse('C18', s.dataSource.message);
@@ -118,11 +121,6 @@ function canPlan(s: ClaimState, context: ClaimContext): Action | undefined {
     case 'source':
       return undefined;
   }
-}
-
-/** A retry would fail in the same way, so the claim waits for a change. A claim that may have a volume is still retried. */
-function untilChanged(s: ClaimState, failure: Action): Action {
-  return failure.kind === 'conclude' && !isOutstanding(s) ? { ...failure, outcome: done } : failure;
 }
 
 /** C16 to C22, C36, C42 to C46: a call with a request from the caches. */

@@ -34,9 +34,10 @@ export function logSource(logger: Logger, { claim, dataSource, source }: ClaimSt
 }
 
 /** Upstream's text, values included. */
-export function logCreated(logger: Logger, { claim }: ClaimState, { metadata, spec }: PersistentVolume): void {
+export function logCreated(logger: Logger, { claim, created }: ClaimState, { metadata }: PersistentVolume): void {
   const names = `PV ${metadata?.name ?? ''} for PVC ${claim.metadata?.name ?? ''}`;
-  logger.info(2, `successfully created ${names} and csi volume name ${spec?.csi?.volumeHandle ?? ''}`);
+  const volumeId = created?.kind === 'made' ? created.volume.volume_id : '';
+  logger.info(2, `successfully created ${names} and csi volume name ${volumeId}`);
 }
 
 export function logEnd(logger: Logger, state: ClaimState, { row, outcome, counts, givenUp, events }: Conclusion): void {

@@ -21,10 +21,12 @@ import { logEnd } from './log-lines.ts';
 import { observe } from './observe.ts';
 import { performers } from './perform.ts';
 import type { ClaimDeps, ClaimLoop } from './state.ts';
+import { instanceAnnotation } from '../names.ts';
+import { settlerOf } from './protection.ts';
 import { isWorkedOn } from './worked-on.ts';
 
 export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
-  const { memory, settings, holds, driver } = deps;
+  const { memory, settings, holds, driver, ownership } = deps;
   const { claims, volumes, classes, nodes, csiNodes, grants } = watched;
   return defineLoop<ClaimLoop>({
     name: 'claims',
@@ -35,6 +37,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       keyOf: uidOf,
       forget: (uid) => {
         if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
+        ownership?.forget(uid);
         holds.forget(uid);
         // No run of the claim may be left to end the hold.
         if (memory.get(uid) === undefined && holds.stanceOf(uid) === 'holds') deps.claims.wake(uid);
@@ -46,7 +49,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       claims: (change) => {
         const { current } = change;
         const isOn = current !== undefined && isWorkedOn(current, driver.name);
-        return isOn && matters(change) ? uidOf(current) : undefined;
+        return isOn && matters(deps, change) ? uidOf(current) : undefined;
       },
       // Claims that name a new class waited for it, or were refused with the earlier class of that name. Upstream's claims find
       // it with their next retry, up to five minutes later.
@@ -66,7 +69,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
     },
     sources: [deps.claims.source],
     observe: (caches, uid) => {
-      const state = observe({ context: deps, memory, clock }, caches, uid);
+      const state = observe({ context: deps, memory, ownership, clock }, caches, uid);
       if (state === undefined) {
         holds.end(uid, 'other');
         holds.forget(uid);
@@ -90,7 +93,7 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
 
 function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger, caches }: ConcludedRun<ClaimLoop>): void {
   const { claim, deletion } = state;
-  const { events, driverEvents, counts, answer, givenUp, capacity } = conclusion;
+  const { row, events, driverEvents, counts, answer, givenUp, capacity } = conclusion;
   logEnd(logger, state, conclusion);
   for (const event of events) deps.events.record(claim, event);
   for (const event of driverEvents) deps.driverEvents.record(claim, event);
@@ -99,6 +102,8 @@ function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger, cach
   if (givenUp === 'yes') deps.metrics.givenUp(claim);
   if (capacity !== undefined) deps.capacity.changed(capacity, caches.classes.list(), logger);
   if (answer !== undefined && deletion !== undefined) deps.memory.answered(claim, deletion, answer);
+  if (row === 'C51') deps.ownership?.forget(uidOf(claim));
+  if (row === 'C55') deps.ownership?.end(uidOf(claim));
 }
 
 /** Ends the claim's hold on its source unless a volume may exist for the claim, or was made and is not recorded. */
@@ -120,14 +125,18 @@ function endHold({ holds, memory }: ClaimDeps, { key, concluded }: EndedRun<Clai
  * Enqueues new claims, relevant changes and the resync. Changes of our own finalizer and of the binding are ignored: they
  * would start the next attempt at once, whatever the backoff.
  */
-function matters(change: Change<PersistentVolumeClaim>): boolean {
+function matters(context: ClaimDeps, change: Change<PersistentVolumeClaim>): boolean {
   const { previous, current } = change;
   if (previous === undefined || current === undefined || isResync(change)) return true;
-  return relevant(previous) !== relevant(current);
+  return relevant(context, previous) !== relevant(context, current);
 }
 
-function relevant({ metadata, spec }: PersistentVolumeClaim): string {
-  return stringifyJson([metadata?.deletionTimestamp, metadata?.annotations, spec]);
+/** The finalizer of another instance counts: this one may have waited for its removal. */
+function relevant(context: ClaimDeps, claim: PersistentVolumeClaim): string {
+  const { metadata, spec } = claim;
+  const { [instanceAnnotation(context.driver.name)]: _instance, ...annotations } = metadata?.annotations ?? {};
+  const settler = settlerOf(claim, context);
+  return stringifyJson([metadata?.deletionTimestamp, annotations, spec, typeof settler === 'object']);
 }
 
 function isNewlyDeleted({ previous, current }: Change<PersistentVolumeClaim>): boolean {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts that users see on claims. Upstream's texts keep upstream's spelling. */
-import type { RecordedEvent } from '@csi-sidecars/runtime';
+import type { PersistentVolumeClaim, RecordedEvent } from '@csi-sidecars/runtime';
 import { provisioningFinalizer } from '../names.ts';
 import type { SourceRef } from '../source/source.ts';
 import type { Unusable } from './outcome.ts';
@@ -48,8 +48,7 @@ export const unsupportedPopulator = 'creating a volume from a populator is not s
 export const unusableSource = ({ kind, name }: SourceRef, why: string): string =>
   `error getting handle for DataSource Type ${kind === 'snapshot' ? 'VolumeSnapshot' : 'PersistentVolumeClaim'} by Name ${name}: ${why}`; // C44
 
-export const unsupportedMigration = (plugin: string): string =>
-  `in-tree migration is not supported by this provisioner: StorageClass with provisioner ${plugin}`; // C14
+export const untranslatableClass = (why: string): string => `failed to translate storage class: ${why}`; // C14
 
 export interface FinalizerFacts {
   readonly driverName: string;
@@ -65,6 +64,16 @@ export const whileSettling = (message: string, { driverName, volumeName, isEndle
 
 export const givenUp = ({ driverName, volumeName }: FinalizerFacts): string =>
   `volume ${volumeName} may exist: CSI driver ${driverName} gave no conclusive answer after the claim was deleted, so the claim was released; delete the volume in the storage system if it is there`; // C37
+
+/** `node` is empty if no instance is known. */
+export const instanceGone = ({ driverName, volumeName }: FinalizerFacts, node: string): string => {
+  const why =
+    node === '' ? 'no instance works on the claim' : `node ${node}, whose instance worked on the claim, is gone`;
+  return `volume ${volumeName} of CSI driver ${driverName} may exist: ${why}, so the claim was released; delete the volume in the storage system if it is there`;
+}; // C50
+
+export const notSelected = ({ metadata }: PersistentVolumeClaim, node: string, why: string): string =>
+  `node check failed: PVC ${metadata?.namespace ?? ''}/${metadata?.name ?? ''}: selecting node ${JSON.stringify(node)} for PVC failed: ${why}`; // C56
 
 export const givenUpEvent = (message: string): RecordedEvent => ({
   type: 'Warning',
@@ -87,7 +96,7 @@ export const saveRefused = (volumeName: string, message: string): string =>
 export const recorded = (volumeId: string, volumeName: string): string =>
   `volume ${volumeId} is not deleted, because PersistentVolume ${volumeName} has it`; // C30
 
-/** Upstream begins the second sentence with a small letter if the content source is missing. */
+/** Upstream begins the second sentence with a small letter if the content source is missing. It has no such text for O11. */
 export const orphaned = (
   { row, message }: Pick<Unusable, 'row' | 'message'>,
   { volumeName, cause }: { readonly volumeName: string; readonly cause: string },

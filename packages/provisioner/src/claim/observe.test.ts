@@ -38,7 +38,11 @@ function observed({ claim = aClaim(), entry, volumes = [], storageClass = aClass
     csiNodes: byName([]),
   } as unknown as Caches<ClaimLoop>;
   const settings = someSettings({ volumeNamePrefix });
-  return observe({ context: { ...context, settings, supportsTopology: false }, memory, clock }, caches, uid);
+  return observe(
+    { context: { ...context, settings, supportsTopology: false }, memory, ownership: undefined, clock },
+    caches,
+    uid,
+  );
 }
 
 const refused = (untilMs: number, classUid = 'class-uid'): Entry => ({
@@ -116,7 +120,7 @@ it('given a run that plans twice, then both plans for one purpose are the same, 
 });
 
 it('given a request whose volume is still being deleted, then the run continues with that deletion', () => {
-  const deleting = { row: 'O8', kind: 'unusable', message: 'small', volumeId: 'v1' } as const;
+  const deleting = { row: 'O8', kind: 'unusable', message: 'small', volumeId: 'v1', attributes: {} } as const;
   const entry: Entry = { kind: 'pinned', claim: aClaim(), pinned: { ...pinned, deleting }, deletion: undefined };
   expect(observed({ entry })?.created).toEqual(deleting);
 });

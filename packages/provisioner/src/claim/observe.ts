@@ -5,35 +5,36 @@ import {
   type Clock,
   type Lister,
   type PersistentVolume,
-  type PersistentVolumeClaim,
   type StorageClass,
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import { classNameOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
-import { type DataSource, toDataSource } from '../source/data-source.ts';
+import { toDataSource } from '../source/data-source.ts';
 import { isGranted } from '../source/grants.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
 import { type ClaimUid, volumeNameFor } from './claim.ts';
 import { type Deletion, deletionOf } from './deletion.ts';
 import type { ClaimMemory, Entry } from './memory.ts';
-import { toPlan, toShape } from './plan.ts';
-import { isProtected } from './protection.ts';
+import type { Ownership } from './ownership.ts';
+import { isAllowedHere, type PlanFacts, toPlan, toShape } from './plan.ts';
+import { settlerOf } from './protection.ts';
 import { type ClaimContext, type ClaimLoop, type ClaimState, nothingLearned, type Observed } from './state.ts';
 
 export interface ObserveDeps {
   readonly context: ClaimContext;
   readonly memory: Pick<ClaimMemory, 'get'>;
+  readonly ownership: Pick<Ownership, 'leftMs'> | undefined;
   readonly clock: Clock;
 }
 
 /** Undefined if neither the cache nor memory has the claim. */
 export function observe(
-  { context, memory, clock }: ObserveDeps,
+  { context, memory, ownership, clock }: ObserveDeps,
   caches: Caches<ClaimLoop>,
   uid: ClaimUid,
 ): ClaimState | undefined {
-  const { driver, settings } = context;
+  const { settings } = context;
   const entry = memory.get(uid);
   const cached = caches.claims.byIndex('uid', uid)[0];
   const claim = cached ?? entry?.claim;
@@ -46,13 +47,25 @@ export function observe(
   });
   const presence =
     cached === undefined ? 'gone' : cached.metadata?.deletionTimestamp === undefined ? 'live' : 'deleting';
-  const hasFinalizer = cached !== undefined && isProtected(cached, driver.name);
+  const settler = cached === undefined ? 'none' : settlerOf(cached, context);
+  const hasFinalizer = settler === 'us';
   const infeasibleForMs = refusedForMs(clock, entry, storageClass);
   const isOver = entry?.kind === 'settled' && !hasFinalizer && infeasibleForMs === 0;
+  const cluster = clusterOf(context, caches);
+  const planFacts = (withClass: StorageClass): Omit<PlanFacts, 'purpose'> => ({
+    ...context,
+    claim,
+    storageClass: withClass,
+    source: dataSource,
+    cluster,
+  });
   return {
     claim,
     presence,
     isProtected: hasFinalizer,
+    otherInstance: typeof settler === 'object' ? settler.node : undefined,
+    waitMs: ownership?.leftMs(uid),
+    isAllowedHere: (withClass) => isAllowedHere(planFacts(withClass)),
     memory: entry === undefined || isOver ? { kind: 'none' } : entry,
     deletion: presence === 'live' ? undefined : deletionOf(clock, claim, rememberedDeletion(entry)),
     storageClass,
@@ -61,7 +74,7 @@ export function observe(
     infeasibleForMs,
     dataSource,
     shape: (withClass) => toShape({ ...context, claim, storageClass: withClass, source: dataSource }),
-    plan: planning(context, { claim, source: dataSource }, clusterOf(context, caches)),
+    plan: planning(planFacts),
     ...nothingLearned,
     // A run with an unfinished deletion continues where the previous run ended.
     created: entry?.kind === 'pinned' ? entry.pinned.deleting : undefined,
@@ -80,16 +93,12 @@ function rememberedDeletion(entry: Entry | undefined): Deletion | undefined {
 }
 
 /** Planned once for each purpose, so that everything read in the run belongs to the request that is sent. */
-function planning(
-  context: ClaimContext,
-  facts: { readonly claim: PersistentVolumeClaim; readonly source: DataSource },
-  cluster: ClusterTopology | undefined,
-): Observed['plan'] {
+function planning(factsOf: (storageClass: StorageClass) => Omit<PlanFacts, 'purpose'>): Observed['plan'] {
   const plans = new Map<string, ReturnType<typeof toPlan>>();
   return (storageClass, purpose) => {
     const known = plans.get(purpose);
     if (known !== undefined) return known;
-    const plan = toPlan({ ...context, ...facts, storageClass, cluster, purpose });
+    const plan = toPlan({ ...factsOf(storageClass), purpose });
     plans.set(purpose, plan);
     return plan;
   };
@@ -97,10 +106,11 @@ function planning(
 
 /** Undefined if topology is not supported. */
 function clusterOf(
-  { supportsTopology }: ClaimContext,
+  { supportsTopology, ownTopology }: ClaimContext,
   { nodes, csiNodes }: Caches<ClaimLoop>,
 ): ClusterTopology | undefined {
   if (!supportsTopology) return undefined;
+  if (ownTopology !== undefined) return ownTopology;
   return {
     csiNode: (name) => csiNodes.get(toObjectKey(undefined, name)),
     csiNodes: () => csiNodes.list(),

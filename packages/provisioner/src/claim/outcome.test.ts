@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Code, codeNames } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
-import { pinned as sent } from '../../testing/claim-states.ts';
+import { context, pinned } from '../../testing/claim-states.ts';
 import { type ErrorFacts, toErrorOutcome, toResponseOutcome } from './outcome.ts';
+
+const sent = { ...pinned, driverName: context.driver.name };
 
 type ErrorCode = Exclude<Code, 'OK'>;
 const outcome = (
@@ -123,11 +125,27 @@ describe('responses of CreateVolume', () => {
     const copy = { ...volume, capacity_bytes: '0' };
     const named = { ...copy, content_source: { volume: { volume_id: 'other' } } };
     const asked = { ...sent, isConfirmed: true };
-    const missing = { row: 'O10', kind: 'unusable', message: 'volume content source missing', volumeId: 'v' };
+    const message = 'volume content source missing';
+    const missing = { row: 'O10', kind: 'unusable', message, volumeId: 'v', attributes: {} };
     expect(toResponseOutcome(copy, asked)).toEqual(missing);
     expect([toResponseOutcome(named, asked).row, toResponseOutcome(copy, sent).row]).toEqual(['O7', 'O7']);
     expect(toResponseOutcome({ ...copy, capacity_bytes: '1' }, asked).row).toBe('O8');
   });
+
+  it.each([
+    { driverName: 'pd.csi.storage.gke.io', id: 'projects/p/zones/z/disks/d', row: 'O6' },
+    { driverName: 'pd.csi.storage.gke.io', id: 'projects/p/zones/z/disks/e', row: 'O7' },
+    { driverName: 'pd.csi.storage.gke.io', id: 'odd', row: 'O7' },
+    { driverName: 'other.example.com', id: 'projects/p/zones/z/disks/d', row: 'O7' },
+  ])(
+    '[O6] given a clone of an in-tree volume, when $driverName answers $id, then $row: its own source is no answer',
+    ({ driverName, id, row }) => {
+      const source = { volume: { volume_id: 'projects/UNSPECIFIED/zones/z/disks/d' } };
+      const request = { ...sent.request, volume_content_source: source };
+      const answer = { ...volume, volume_id: id, capacity_bytes: '0' };
+      expect(toResponseOutcome(answer, { ...sent, request, driverName }).row).toBe(row);
+    },
+  );
 
   it.each(['80', '-1'])('given %s of 100 bytes, when judged, then it is too small', (bytes) => {
     expect(judge(bytes)).toBe(`unusable: created volume capacity ${bytes} less than requested capacity 100`);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The meaning of CreateVolume's answer: rows O1 to O10 of the provisioner's page. Not here: the reaction to it.
+ * The meaning of CreateVolume's answer: rows O1 to O11 of the provisioner's page. Not here: the reaction to it.
  *
  * `isSettled`: according to this answer, no unrecorded volume of our name exists or will exist.
  */
 import type { Code, Volume } from '@csi-sidecars/csi';
+import { repairVolumeHandle } from '@csi-sidecars/volume';
 import type { Pinned } from './memory.ts';
 
 export type CreateOutcome = { readonly row: OutcomeRow } & (
@@ -19,11 +20,12 @@ export type OutcomeRow = `O${number}`;
 
 /** A volume that has to be deleted again. */
 export interface Unusable {
-  /** O8: too small. O10: without the data of its source. */
-  readonly row: 'O8' | 'O10';
+  /** O8: too small. O10: without the data of its source. O11: it cannot be recorded as a volume of the in-tree plugin. */
+  readonly row: 'O8' | 'O10' | 'O11';
   readonly kind: 'unusable';
   readonly message: string;
   readonly volumeId: string;
+  readonly attributes: Readonly<Record<string, string>>;
 }
 
 /**
@@ -95,9 +97,13 @@ function verdictOf(code: Exclude<Code, 'OK'>): Verdict {
 /** Far above the limit of the protocol (128 bytes) and the ids of drivers, far below the limit of the API server. */
 const maxVolumeIdBytes = 16_384;
 
+export interface ResponseFacts extends Pick<Pinned, 'plan' | 'request' | 'isConfirmed'> {
+  readonly driverName: string;
+}
+
 export function toResponseOutcome(
   volume: Volume | null,
-  { plan, request, isConfirmed }: Pick<Pinned, 'plan' | 'request' | 'isConfirmed'>,
+  { plan, request, isConfirmed, driverName }: ResponseFacts,
 ): CreateOutcome {
   if (volume === null) return { row: 'O6', kind: 'malformed', message: 'CreateVolume response has no volume' };
   const id = volume.volume_id;
@@ -107,22 +113,27 @@ export function toResponseOutcome(
     return { row: 'O6', kind: 'malformed', message };
   }
   // A PersistentVolume of it, or its deletion as a volume that is not usable, would destroy the data of the source.
-  if (id === sourceVolumeOf(request)) {
+  if (isSourceOf(request, id, driverName)) {
     return { row: 'O6', kind: 'malformed', message: 'CreateVolume response has the volume_id of the source' };
   }
   const reported = BigInt(volume.capacity_bytes);
   const requested = plan.requiredBytes;
   if (reported !== 0n && reported < requested) {
     const message = `created volume capacity ${reported} less than requested capacity ${requested}`;
-    return { row: 'O8', kind: 'unusable', message, volumeId: id };
+    return { row: 'O8', kind: 'unusable', message, volumeId: id, attributes: volume.volume_context };
   }
   if (isConfirmed && volume.content_source === null) {
-    return { row: 'O10', kind: 'unusable', message: 'volume content source missing', volumeId: id };
+    const message = 'volume content source missing';
+    return { row: 'O10', kind: 'unusable', message, volumeId: id, attributes: volume.volume_context };
   }
   if (reported === 0n) return { row: 'O7', kind: 'made', volume, bytes: requested };
   return { row: 'O9', kind: 'made', volume, bytes: reported };
 }
 
-function sourceVolumeOf({ volume_content_source: source }: Pinned['request']): string | undefined {
-  return source?.volume?.volume_id ?? undefined;
+/** The handle of a source that an in-tree PersistentVolume records may have gaps. */
+function isSourceOf({ volume_content_source: source }: Pinned['request'], id: string, driver: string): boolean {
+  const volumeHandle = source?.volume?.volume_id ?? '';
+  if (volumeHandle === '') return false;
+  const repaired = repairVolumeHandle({ driver, volumeHandle }, id);
+  return volumeHandle === id || (repaired.kind === 'ok' && repaired.value === id);
 }

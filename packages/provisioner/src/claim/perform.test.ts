@@ -10,7 +10,7 @@ import {
 import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aVolume, driverName } from '../../testing/builders.ts';
-import { context, pinned, plan, state, type StateFacts } from '../../testing/claim-states.ts';
+import { context, made, pinned, plan, state, type StateFacts } from '../../testing/claim-states.ts';
 import type { ClaimFacts } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
 import { uidOf } from './claim.ts';
@@ -310,7 +310,7 @@ describe('save', () => {
   it('given a save that fails, then the volume is remembered, the save loop is woken after its delay, and the failure is logged', async () => {
     const { learned, entry, woken, logger, before } = await perform({
       action,
-      state: { pinned, presence: 'deleting' },
+      state: { pinned, presence: 'deleting', created: made },
       answers: [refusal(500)],
     });
     expect(learned.saved).toMatchObject({ kind: 'later' });
@@ -321,7 +321,7 @@ describe('save', () => {
       {
         kind: 'info',
         level: 2,
-        message: 'successfully created PV pvc-uid-data for PVC data and csi volume name handle-of-pvc-uid-data',
+        message: 'successfully created PV pvc-uid-data for PVC data and csi volume name v1',
       },
       { kind: 'error', message: 'Failed to save volume', facts: { PVC: 'team/data' } },
     ]);

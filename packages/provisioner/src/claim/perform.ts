@@ -2,24 +2,35 @@
 /** The effects of the claim loop's actions. All decisions are in `decide`. */
 import {
   type ApiClient,
+  isNotFound,
+  nodes,
   type Performers,
   type PersistentVolume,
   type Step,
   toError,
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
+import { toDriverClass } from '@csi-sidecars/volume';
 import { deprecationWarnings } from '../parameters/class-parameters.ts';
 import { saveVolume } from '../saving/perform.ts';
 import { readSecret } from '../secret-values.ts';
-import { uidOf } from './claim.ts';
+import { chosenNodeOf, uidOf } from './claim.ts';
 import type { Answer } from './deletion.ts';
 import { claimFacts, logCreated, logSource, logStart } from './log-lines.ts';
 import type { Entry } from './memory.ts';
 import * as messages from './messages.ts';
 import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
 import { protectSource, readBacking, readSource } from './source-reads.ts';
-import { addProtection, type ClaimUpdate, removeProtection, removeSelectedNode, updateClaim } from './update-claim.ts';
-import { cleanUp, createVolume } from './volume-calls.ts';
+import {
+  addProtection,
+  type ClaimUpdate,
+  removeOtherProtection,
+  removeProtection,
+  removeSelectedNode,
+  selectNode,
+  updateClaim,
+} from './update-claim.ts';
+import { checkSpace, cleanUp, createVolume } from './volume-calls.ts';
 
 type ClaimStep = Pick<Step<ClaimLoop>, 'client' | 'clock' | 'logger' | 'caches' | 'state'>;
 
@@ -42,7 +53,7 @@ export function performers(deps: ClaimDeps): Performers<ClaimLoop> {
       attributes: await readAttributesClass(client, action.name, signal),
     }),
     protect: async (step) => {
-      const { write, ...learned } = await update(step, addProtection(driverName));
+      const { write, ...learned } = await update(step, addProtection(driverName, deps.settings.node?.name));
       if (write === 'refused' && learned.presence === undefined) {
         step.logger.warn('Cannot put the provisioning finalizer on a claim', claimFacts(step.state));
       }
@@ -68,15 +79,51 @@ export function performers(deps: ClaimDeps): Performers<ClaimLoop> {
     cleanUp: (step) => cleanUp(deps, step),
     save: (step) => save(deps, step, step.action.volume),
     giveUp: (step) => giveUp(deps, step, step.action.answer),
+    giveUpOther: async (step) => {
+      const { write, ...learned } = await update(step, removeOtherProtection(driverName));
+      return { givingUp: write === 'done' ? 'done' : 'failed', ...learned };
+    },
+    readNode: async ({ client, action, signal }) => ({ otherNode: await readNode(client, action.name, signal) }),
+    startWait: ({ key }) => {
+      deps.ownership?.begin(key);
+      return { waitMs: deps.ownership?.leftMs(key) };
+    },
+    checkSpace: async ({ key, logger, action, signal }) => {
+      const space = await checkSpace(deps, action, signal);
+      if (typeof space === 'object') {
+        const reason = space.failure;
+        logger.info(3, 'proceeding with becoming owner although the capacity check failed', { claim: key, reason });
+      }
+      return { space };
+    },
+    selectNode: async ({ key, client, caches: { claims }, action: { node } }) => {
+      const latest = claims.byIndex('uid', key)[0];
+      if (latest === undefined) return { selecting: 'gone' };
+      const selecting = chosenNodeOf(latest) === '' ? await selectNode({ client, claims }, latest, node) : 'conflict';
+      if (selecting === 'done') deps.ownership?.forget(key);
+      else deps.ownership?.end(key);
+      return { selecting, waitMs: undefined };
+    },
   };
 }
 
-function announce({ events }: ClaimDeps, { logger, state }: ClaimStep): Partial<ClaimState> {
+function announce({ events, driver }: ClaimDeps, { logger, state }: ClaimStep): Partial<ClaimState> {
   const { claim, storageClass } = state;
   logStart(logger, state);
-  for (const warning of deprecationWarnings(storageClass?.parameters ?? {})) logger.warn(warning);
+  const translated = storageClass && toDriverClass(storageClass, driver.name);
+  const { parameters = {} } = translated?.kind === 'ok' ? translated.value : {};
+  for (const warning of deprecationWarnings(parameters)) logger.warn(warning);
   events.record(claim, messages.provisioning(claim.metadata?.namespace ?? '', claim.metadata?.name ?? ''));
   return { announced: 'yes' };
+}
+
+async function readNode(client: ApiClient, name: string, signal: AbortSignal): Promise<ClaimState['otherNode']> {
+  try {
+    await client.get(nodes, { name }, { signal });
+    return 'there';
+  } catch (error) {
+    return isNotFound(error) ? 'gone' : { failure: toError(error).message };
+  }
 }
 
 async function readAttributesClass(

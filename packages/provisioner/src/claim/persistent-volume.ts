@@ -2,7 +2,14 @@
 /** The PersistentVolume that records a created volume: complete with its first write, because nothing is added later. */
 import type { DriverInfo, Volume } from '@csi-sidecars/csi';
 import { definedOnly, type PersistentVolume, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
-import { formatBytes, toNodeAffinity, type VolumeNodeAffinity } from '@csi-sidecars/volume';
+import {
+  formatBytes,
+  ok,
+  type Result,
+  toInTreeVolume,
+  toNodeAffinity,
+  type VolumeNodeAffinity,
+} from '@csi-sidecars/volume';
 import { annotations, identityAttribute, volumeFinalizer } from '../names.ts';
 import { classNameOf } from '../metadata.ts';
 import type { ProvisionerSettings } from '../settings.ts';
@@ -22,6 +29,13 @@ export interface VolumeFacts {
 
 type CsiSource = NonNullable<NonNullable<PersistentVolume['spec']>['csi']>;
 
+/** A volume for a class of the in-tree plugin is recorded as one of that plugin, so that older components understand it. */
+export function toRecord(facts: VolumeFacts): Result<PersistentVolume> {
+  const volume = toPersistentVolume(facts);
+  return facts.plan.isMigrated ? toInTreeVolume(volume) : ok(volume);
+}
+
+/** As a CSI volume. */
 export function toPersistentVolume(facts: VolumeFacts): PersistentVolume {
   const { claim, plan, volume } = facts;
   const { storageClass } = plan;

@@ -13,6 +13,7 @@ import {
   type Result,
   type SecretReference,
   toBytes,
+  toDriverClass,
   toVolumeCapability,
 } from '@csi-sidecars/volume';
 import { missingCapability, missingForSource } from '../driver.ts';
@@ -23,6 +24,7 @@ import type { ProvisionerSettings } from '../settings.ts';
 import type { DataSource } from '../source/data-source.ts';
 import { type ClusterTopology, type TopologyRequirement, toTopologyRequirement } from '../topology/requirement.ts';
 import { selectedNodeOf, uidOf, volumeNameFor } from './claim.ts';
+import { untranslatableClass } from './messages.ts';
 
 export interface Plan {
   /** The name of the volume and of the PersistentVolume. */
@@ -35,7 +37,10 @@ export interface Plan {
   /** Empty means none. */
   readonly attributesClass: string;
   readonly secrets: Readonly<Record<SecretPurpose, SecretReference | undefined>>;
+  /** As the API server has it, also if it is one of the in-tree plugin. */
   readonly storageClass: StorageClass;
+  /** The class is one of the in-tree plugin that the driver replaced: so is the record of the volume. */
+  readonly isMigrated: boolean;
 }
 
 export type PlanAnswer =
@@ -58,9 +63,11 @@ export interface PlanFacts {
 
 const maxInt64 = (1n << 63n) - 1n;
 
-export function toPlan(facts: PlanFacts): PlanAnswer {
-  const shape = toShape(facts);
+export function toPlan(given: PlanFacts): PlanAnswer {
+  const shape = toShape(given);
   if (shape.kind === 'error') return { kind: 'refused', message: shape.message };
+  const { driverClass } = shape.value;
+  const facts = { ...given, storageClass: driverClass };
   const topology = toTopology(facts);
   if (topology.kind !== 'ok') return topology;
   const references = toReferences(facts, shape.value.volumeName);
@@ -77,7 +84,8 @@ export function toPlan(facts: PlanFacts): PlanAnswer {
       attributesClass,
       selectedNode: topology.selectedNode,
       secrets: references.value,
-      storageClass: facts.storageClass,
+      storageClass: given.storageClass,
+      isMigrated: driverClass !== given.storageClass,
       request: {
         name: volumeName,
         capacity_range: { required_bytes: String(requiredBytes) },
@@ -91,6 +99,8 @@ export function toPlan(facts: PlanFacts): PlanAnswer {
 
 /** The part of a request that needs no read, not even of the source. */
 export interface Shape {
+  /** The class as the driver has to see it. */
+  readonly driverClass: StorageClass;
   readonly volumeName: string;
   readonly requiredBytes: bigint;
   readonly capabilities: readonly VolumeCapabilityInput[];
@@ -100,11 +110,14 @@ export interface Shape {
 
 export function toShape({
   claim,
-  storageClass,
+  storageClass: given,
   driver,
   settings,
   source,
 }: Omit<PlanFacts, 'cluster' | 'purpose'>): Result<Shape> {
+  const translated = toDriverClass(given, driver.name);
+  if (translated.kind === 'error') return refuse(untranslatableClass(translated.message));
+  const storageClass = translated.value;
   const attributesClass = settings.features.volumeAttributesClass ? (claim.spec?.volumeAttributesClassName ?? '') : '';
   const missing = missingCapability(driver);
   if (missing !== undefined) return refuse(missing);
@@ -125,6 +138,7 @@ export function toShape({
   const capabilities = toCapabilities(claim, { storageClass, driver, fsType: fsType.value });
   if (capabilities.kind === 'error') return capabilities;
   return ok({
+    driverClass: storageClass,
     volumeName: volumeName.value,
     requiredBytes: requiredBytes.value,
     capabilities: capabilities.value,
@@ -165,13 +179,21 @@ function toCapabilities(
   return ok(capabilities);
 }
 
+/** In node deployment: the allowed topologies of the class permit volumes on this node. What else is wrong is reported by the instance that takes the claim. */
+export function isAllowedHere(facts: Omit<PlanFacts, 'purpose'>): boolean {
+  const translated = toDriverClass(facts.storageClass, facts.driver.name);
+  if (translated.kind === 'error' || (translated.value.allowedTopologies ?? []).length === 0) return true;
+  return toTopology({ ...facts, storageClass: translated.value, purpose: 'provision' }).kind === 'ok';
+}
+
 type PlannedTopology =
   | { readonly kind: 'ok'; readonly selectedNode: string; readonly requirement: TopologyRequirement | undefined }
   | { readonly kind: 'nodeGone' | 'refused'; readonly message: string };
 
 function toTopology(facts: PlanFacts): PlannedTopology {
   const { claim, storageClass, settings, cluster, driver } = facts;
-  const wanted = selectedNodeOf(claim);
+  // An instance of a node makes volumes for no other, also for a claim whose node has changed since its first call.
+  const wanted = settings.node?.name ?? selectedNodeOf(claim);
   if (cluster === undefined) return { kind: 'ok', selectedNode: wanted, requirement: undefined };
   const ask = (selectedNode: string): ReturnType<typeof toTopologyRequirement> =>
     toTopologyRequirement(

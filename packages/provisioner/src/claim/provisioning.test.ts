@@ -206,23 +206,6 @@ describe('late binding', () => {
 });
 
 describe('what is not provisioned yet', () => {
-  it('given an in-tree class of a migrated driver, when synced, then a Warning says so, without call', async () => {
-    const name = 'ebs.csi.aws.com';
-    const p = await aProvisioner({
-      model: { name },
-      seed: [
-        aClass({ provisioner: 'kubernetes.io/aws-ebs' }),
-        aClaim({
-          annotations: { [annotations.storageProvisioner]: 'kubernetes.io/aws-ebs', [annotations.migratedTo]: name },
-        }),
-      ],
-    });
-    expect(p.events.slice(1)).toEqual([
-      'Warning ProvisioningFailed team/data: in-tree migration is not supported by this provisioner: StorageClass with provisioner kubernetes.io/aws-ebs',
-    ]);
-    expect(p.calls()).toEqual([]);
-  });
-
   it('[provisioner#158] given a source of an unknown kind, when synced, then two Normal events, no call, no retry', async () => {
     const p = await withClaim({ spec: { dataSource: { kind: 'Book', apiGroup: 'library', name: 'b' } } });
     await p.clock.advance(60_000);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The claim loop: from a claim that waits for a volume of this driver to a saved PersistentVolume. No claim is forgotten
- * while a volume may exist for it. Rows C1 to C46 of the provisioner's page.
+ * while a volume may exist for it. Rows C1 to C56 of the provisioner's page.
  *
  * One run is: observe, then decide, perform, learn, until a conclusion. Data from the caches and from memory is at
  * the top of the state, results of this run are below. The order of writes follows from `decide` alone.
  *
  * Not here: saving a PersistentVolume that could not be saved at once (`saving/`), deleting volumes (`volume/`), the rules for sources of
- * data (`source/`), in-tree migration.
+ * data (`source/`).
  */
-import type { CreateVolumeRequestInput, CsiChannel, DriverInfo } from '@csi-sidecars/csi';
+import type { CreateVolumeRequestInput, CsiChannel, DriverInfo, GetCapacityRequestInput } from '@csi-sidecars/csi';
 import type {
   CSINode,
   EventRecorder,
@@ -36,9 +36,12 @@ import type { SourceRef } from '../source/source.ts';
 import type { SourceRead } from './source-reads.ts';
 import type { Answer, Deletion } from './deletion.ts';
 import type { ClaimUid } from './claim.ts';
+import type { ClusterTopology } from '../topology/requirement.ts';
 import type { ClaimMemory, Entry, Pinned } from './memory.ts';
+import type { Ownership } from './ownership.ts';
 import type { CreateOutcome, Unusable } from './outcome.ts';
 import type { PlanAnswer, Shape } from './plan.ts';
+import type { Selection } from './update-claim.ts';
 
 export interface ClaimLoop extends LoopTypes {
   readonly key: ClaimUid;
@@ -62,6 +65,8 @@ export interface ClaimContext {
   readonly driver: DriverInfo;
   readonly settings: ProvisionerSettings;
   readonly supportsTopology: boolean;
+  /** In node deployment: the cluster as it is planned for. */
+  readonly ownTopology?: ClusterTopology;
 }
 
 /** Further ports and settings for the effects. */
@@ -73,6 +78,8 @@ export interface ClaimDeps extends ClaimContext {
   readonly metrics: ProvisionerMetrics;
   readonly memory: ClaimMemory;
   readonly holds: SourceHolds;
+  /** Undefined unless in node deployment. */
+  readonly ownership: Ownership | undefined;
   /** Hands a PersistentVolume that could not be saved to the save loop. */
   readonly saves: WakeUps<UnsavedKey>;
   /** Called when the save loop returns a claim. */
@@ -86,8 +93,14 @@ export interface ClaimState extends Observed, Learned {}
 export interface Observed {
   readonly claim: PersistentVolumeClaim;
   readonly presence: 'live' | 'deleting' | 'gone';
-  /** The claim has this driver's provisioning finalizer. */
+  /** The claim has this driver's provisioning finalizer, and this instance settles it. */
   readonly isProtected: boolean;
+  /** In node deployment: the node whose instance settles the claim, if that is another one. Empty: no instance is known. */
+  readonly otherInstance: string | undefined;
+  /** In node deployment: the rest of the wait before this instance takes the claim; undefined if no wait has begun. */
+  readonly waitMs: number | undefined;
+  /** In node deployment: the class permits volumes on this node. */
+  readonly isAllowedHere: (storageClass: StorageClass) => boolean;
   readonly memory: Entry | { readonly kind: 'none' };
   /** Undefined if the claim is live. */
   readonly deletion: (Deletion & { readonly forMs: number }) | undefined;
@@ -120,6 +133,10 @@ export interface Learned {
   readonly unprotecting: Write;
   readonly rescheduling: Write;
   readonly givingUp: Write;
+  /** In node deployment: the Node of the other instance, the space on this node, and the attempt to take the claim. */
+  readonly otherNode: 'unread' | 'there' | 'gone' | { readonly failure: string };
+  readonly space: 'unknown' | 'enough' | 'short' | { readonly failure: string };
+  readonly selecting: 'untried' | Selection;
   readonly created: CreateOutcome | undefined;
   readonly cleanedUp: 'no' | 'yes' | { readonly failure: string; readonly isOpen: boolean };
   readonly saved: SaveOutcome | undefined;
@@ -147,6 +164,9 @@ export const nothingLearned: Learned = {
   unprotecting: 'untried',
   rescheduling: 'untried',
   givingUp: 'untried',
+  otherNode: 'unread',
+  space: 'unknown',
+  selecting: 'untried',
   created: undefined,
   cleanedUp: 'no',
   saved: undefined,
@@ -183,7 +203,16 @@ export type Step =
   | { readonly kind: 'cleanUp'; readonly volume: Unusable; readonly secrets: Readonly<Record<string, string>> }
   | { readonly kind: 'save'; readonly volume: PersistentVolume }
   /** Removes the finalizer although a volume may exist. */
-  | { readonly kind: 'giveUp'; readonly answer: Answer };
+  | { readonly kind: 'giveUp'; readonly answer: Answer }
+  /** The same for a claim that the instance of a node that is gone was to settle. */
+  | { readonly kind: 'giveUpOther' }
+  | { readonly kind: 'readNode'; readonly name: string }
+  /** Memory only: the wait before this instance takes the claim. */
+  | { readonly kind: 'startWait' }
+  /** Enough space for so many bytes in one of these places? */
+  | { readonly kind: 'checkSpace'; readonly requests: readonly GetCapacityRequestInput[]; readonly bytes: bigint }
+  /** Takes the claim for this node. */
+  | { readonly kind: 'selectNode'; readonly node: string };
 
 export interface Ending {
   readonly kind: 'conclude';

@@ -15,7 +15,11 @@ interface Server {
   /** The answer to a read. Default: the claim, one version later. */
   readonly live?: PersistentVolumeClaim | Error;
 }
-async function run({ answers = [], live = aClaim() }: Server, update = addProtection(driverName), claim = aClaim()) {
+async function run(
+  { answers = [], live = aClaim() }: Server,
+  update = addProtection(driverName, undefined),
+  claim = aClaim(),
+) {
   const left = [...answers];
   const requests: string[] = [];
   const remembered: PersistentVolumeClaim[] = [];
@@ -104,6 +108,6 @@ describe('an update of a claim', () => {
 
   it('given the finalizer is there, when protected, then nothing is written', async () => {
     const claim = aClaim({ protection: 'on' });
-    expect(await run({}, addProtection(driverName), claim)).toMatchObject({ write: 'done', requests: [] });
+    expect(await run({}, addProtection(driverName, undefined), claim)).toMatchObject({ write: 'done', requests: [] });
   });
 });

@@ -11,6 +11,7 @@ import {
   isNotFound,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
+  toError,
 } from '@csi-sidecars/runtime';
 import { annotations } from '../names.ts';
 import { withoutProtection, withProtection } from './protection.ts';
@@ -84,12 +85,39 @@ function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 400 || error.status === 403 || error.status === 422);
 }
 
-export function addProtection(driverName: string): ClaimUpdate {
-  return { onConflict: 'reread', change: (claim) => withProtection(claim, driverName) };
+/** `node`: whose instance settles the claim, in node deployment. */
+export function addProtection(driverName: string, node: string | undefined): ClaimUpdate {
+  return { onConflict: 'reread', change: (claim) => withProtection(claim, driverName, node) };
 }
 
 export function removeProtection(driverName: string): ClaimUpdate {
   return { onConflict: 'reread', change: (claim) => withoutProtection(claim, driverName) };
+}
+
+/** That of another instance. After a conflict it is decided again whether that one is gone. */
+export function removeOtherProtection(driverName: string): ClaimUpdate {
+  return { onConflict: 'fail', change: (claim) => withoutProtection(claim, driverName) };
+}
+
+export type Selection = 'done' | 'conflict' | 'gone' | { readonly failure: string };
+
+/** Writes the node into the version of the claim that was looked at: of several instances one succeeds. */
+export async function selectNode(
+  { client, claims }: UpdateDeps,
+  claim: PersistentVolumeClaim,
+  node: string,
+): Promise<Selection> {
+  const metadata = {
+    ...claim.metadata,
+    annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: node },
+  };
+  try {
+    claims.remember(await client.update(persistentVolumeClaims, { ...claim, metadata }, { timeoutMs: writeTimeoutMs }));
+    return 'done';
+  } catch (error) {
+    if (isNotFound(error)) return 'gone';
+    return isConflict(error) ? 'conflict' : { failure: toError(error).message };
+  }
 }
 
 /** A conflict is not resolved here: another node may have been selected meanwhile, and that choice must not be undone. */

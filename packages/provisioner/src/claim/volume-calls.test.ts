@@ -63,6 +63,34 @@ describe('an error of CreateVolume', () => {
   });
 });
 
+describe('[provisioner#I7] the metric label of calls', () => {
+  it.each([true, false])(
+    'given a plan that is migrated: %s, when calls are made, then they say so',
+    async (migrated) => {
+      const said: unknown[] = [];
+      const deps = depsWith(internal);
+      const call: CsiChannel['call'] = async (_method, _request, options) => {
+        said.push(options.migrated);
+        throw internal;
+      };
+      const of = { ...pinned, plan: { ...pinned.plan, isMigrated: migrated } };
+      const channel = { ...deps.channel, call };
+      await createVolume({ ...deps, channel }, { ...first, action: { ...action, pinned: of } });
+      await cleanUp(
+        { ...deps, channel },
+        {
+          clock: new FakeClock(),
+          caches: { volumes: { list: () => [] } },
+          state: state({ pinned: of }),
+          action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
+          signal,
+        },
+      );
+      expect(said).toEqual(Array(6).fill(migrated));
+    },
+  );
+});
+
 describe('an error of the DeleteVolume that cleans up', () => {
   const step = {
     clock: new FakeClock(),

@@ -2,12 +2,13 @@
 /** The calls to the driver that the claim loop makes, and the translation of their results for `decide`. */
 import { CsiError } from '@csi-sidecars/csi';
 import { type Lister, type PersistentVolume, type Step, toError } from '@csi-sidecars/runtime';
+import { mayRecord } from '@csi-sidecars/volume';
 import { isOpen, toErrorOutcome, toResponseOutcome, type Unusable } from './outcome.ts';
 import type { Entry } from './memory.ts';
 import * as messages from './messages.ts';
 import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
 
-type CallDeps = Pick<ClaimDeps, 'channel' | 'memory' | 'settings' | 'supportsTopology'>;
+type CallDeps = Pick<ClaimDeps, 'channel' | 'driver' | 'memory' | 'settings' | 'supportsTopology'>;
 
 export async function createVolume(
   deps: CallDeps,
@@ -21,9 +22,10 @@ export async function createVolume(
   // Pinned before the call: whatever happens from here on, a retry sends exactly this request.
   deps.memory.set(memory);
   const { timeoutMs } = deps.settings;
+  const options = { timeoutMs, signal, migrated: pinned.plan.isMigrated };
   try {
-    const response = await deps.channel.call('/csi.v1.Controller/CreateVolume', request, { timeoutMs, signal });
-    return { memory, created: toResponseOutcome(response.volume, pinned) };
+    const response = await deps.channel.call('/csi.v1.Controller/CreateVolume', request, options);
+    return { memory, created: toResponseOutcome(response.volume, { ...pinned, driverName: deps.driver.name }) };
   } catch (error) {
     const created = toErrorOutcome({
       code: codeOf(error),
@@ -36,6 +38,25 @@ export async function createVolume(
   }
 }
 
+/** Enough in one of the places is enough. A volume has to fit into one piece of the space, too. */
+export async function checkSpace(
+  { channel, settings: { timeoutMs } }: Pick<CallDeps, 'channel' | 'settings'>,
+  { requests, bytes }: Pick<Step<ClaimLoop, 'checkSpace'>['action'], 'requests' | 'bytes'>,
+  signal: AbortSignal,
+): Promise<ClaimState['space']> {
+  for (const request of requests) {
+    try {
+      const answer = await channel.call('/csi.v1.Controller/GetCapacity', request, { timeoutMs, signal });
+      const { available_capacity: available, maximum_volume_size: maximum } = answer;
+      const fits = maximum === null || BigInt(maximum.value) >= bytes;
+      if (fits && BigInt(available) >= bytes) return 'enough';
+    } catch (error) {
+      return { failure: `GetCapacity: ${toError(error).message}` };
+    }
+  }
+  return 'short';
+}
+
 const cleanUpAttempts = 5;
 
 interface CleanUpStep extends Pick<Step<ClaimLoop, 'cleanUp'>, 'clock' | 'state' | 'action' | 'signal'> {
@@ -44,32 +65,35 @@ interface CleanUpStep extends Pick<Step<ClaimLoop, 'cleanUp'>, 'clock' | 'state'
 
 /** Attempts follow each other without pause within one timeout, because the claim waits. */
 export async function cleanUp(
-  { channel, settings, memory }: CallDeps,
+  { channel, driver, settings, memory }: CallDeps,
   { clock, caches, state: { memory: entry }, action: { volume, secrets }, signal }: CleanUpStep,
-): Promise<Pick<Partial<ClaimState>, 'cleanedUp' | 'memory'>> {
-  const record = recordOf(caches.volumes, volume.volumeId);
+): Promise<Pick<Partial<ClaimState>, 'cleanedUp' | 'created' | 'memory'>> {
+  const record = recordOf(caches.volumes, volume, driver.name);
+  const migrated = entry.kind === 'pinned' && entry.pinned.plan.isMigrated;
+  const endMs = clock.monotonicMs() + settings.timeoutMs;
   const cleanedUp =
     record === undefined
-      ? await deleteVolume(channel, { clock, endMs: clock.monotonicMs() + settings.timeoutMs, volume, secrets, signal })
+      ? await deleteVolume(channel, { clock, endMs, volume, secrets, migrated, signal })
       : // A driver that answers with a volume in use must not have it deleted. It was not made for this claim.
         ({ failure: messages.recorded(volume.volumeId, record), isOpen: false } as const);
-  if (entry.kind !== 'pinned') return { cleanedUp };
+  if (entry.kind !== 'pinned') return { cleanedUp, created: volume };
   const { deleting: _before, ...rest } = entry.pinned;
   const isGoingOn = typeof cleanedUp === 'object' && cleanedUp.isOpen;
   const pinned = { ...rest, ...(isGoingOn ? { deleting: volume } : {}) };
   memory.set({ ...entry, pinned });
-  return { cleanedUp, memory: { ...entry, pinned } };
+  return { cleanedUp, created: volume, memory: { ...entry, pinned } };
 }
 
 interface Deletion extends Pick<Step<ClaimLoop, 'cleanUp'>, 'clock' | 'signal'> {
   readonly volume: Unusable;
   readonly secrets: Readonly<Record<string, string>>;
+  readonly migrated: boolean;
   readonly endMs: number;
 }
 
 async function deleteVolume(
   channel: CallDeps['channel'],
-  { clock, endMs, volume, secrets, signal }: Deletion,
+  { clock, endMs, volume, secrets, migrated, signal }: Deletion,
 ): Promise<Exclude<ClaimState['cleanedUp'], 'no'>> {
   const request = { volume_id: volume.volumeId, secrets };
   let last = { failure: 'context deadline exceeded', isOpen: true };
@@ -77,7 +101,7 @@ async function deleteVolume(
     const timeoutMs = endMs - clock.monotonicMs();
     if (timeoutMs <= 0) break;
     try {
-      await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal });
+      await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal, migrated });
       return 'yes';
     } catch (error) {
       last = { failure: toError(error).message, isOpen: isOpen(codeOf(error)) };
@@ -87,8 +111,13 @@ async function deleteVolume(
 }
 
 /** The name of the PersistentVolume that has this volume. */
-function recordOf(volumes: Pick<Lister<PersistentVolume>, 'list'>, volumeId: string): string | undefined {
-  return volumes.list().find(({ spec }) => spec?.csi?.volumeHandle === volumeId)?.metadata?.name;
+function recordOf(
+  volumes: Pick<Lister<PersistentVolume>, 'list'>,
+  { volumeId, attributes }: Unusable,
+  driver: string,
+): string | undefined {
+  const csi = { driver, volumeHandle: volumeId, volumeAttributes: attributes };
+  return volumes.list().find((volume) => mayRecord(volume, csi))?.metadata?.name;
 }
 
 /** The driver did answer, so the code of an undecodable answer says nothing about its effect. */

@@ -2,8 +2,8 @@
 /** One line per row of the save table: the answer of the API server, and the conclusion of the run. */
 import { describe, expect, it } from 'vitest';
 import type { Lister, PersistentVolumeClaim } from '@csi-sidecars/runtime';
-import { aClaim, driverName } from '../../testing/builders.ts';
-import { pinned } from '../../testing/claim-states.ts';
+import { aClaim } from '../../testing/builders.ts';
+import { context, pinned } from '../../testing/claim-states.ts';
 import { createClaimMemory } from '../claim/memory.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
@@ -40,7 +40,7 @@ describe('what is observed', () => {
     const memory = createClaimMemory();
     memory.set(saved);
     const claims = { byIndex: () => cached } as unknown as Lister<PersistentVolumeClaim>;
-    return observe({ memory, claims, driverName }, 'pvc-uid-data')?.isProtected;
+    return observe({ memory, claims, ...context }, 'pvc-uid-data')?.isProtected;
   };
 
   it('given a claim that is gone, when its volume is saved, then there is no finalizer to remove, whatever memory contains', () => {

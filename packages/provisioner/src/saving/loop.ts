@@ -21,7 +21,7 @@ export function saveLoop(deps: ClaimDeps, { claims, volumes }: Watched, clock: C
     watches: { claims, volumes },
     wakes: {},
     sources: [saves.source],
-    observe: (caches, volumeName) => observe({ memory, claims: caches.claims, driverName: driver.name }, volumeName),
+    observe: (caches, volumeName) => observe({ memory, claims: caches.claims, driver, settings }, volumeName),
     decide,
     perform: {
       save: async ({ client, caches, state }) => ({

@@ -4,6 +4,7 @@
  * the background saves use the same rows.
  */
 import { ApiError, isAlreadyExists, type PersistentVolume, toError } from '@csi-sidecars/runtime';
+import { isSameVolume, toCsiVolume } from '@csi-sidecars/volume';
 import { nameConflict, nameTaken, saveRefused } from '../claim/messages.ts';
 
 export type SaveRow = `S${number}`;
@@ -40,11 +41,16 @@ export function compareExisting(
   existing: PersistentVolume,
   wanted: PersistentVolume,
 ): { readonly row: 'S3'; readonly kind: 'same' } | Extract<SaveOutcome, { kind: 'taken' | 'refused' }> {
-  const [found, ours] = [existing.spec, wanted.spec];
   const name = wanted.metadata?.name ?? '';
-  const isSameVolume = found?.csi?.driver === ours?.csi?.driver && found?.csi?.volumeHandle === ours?.csi?.volumeHandle;
-  if (isSameVolume && found?.claimRef?.uid === ours?.claimRef?.uid) return { row: 'S3', kind: 'same' };
-  const owner = `${found?.claimRef?.namespace ?? ''}/${found?.claimRef?.name ?? ''}`;
-  if (isSameVolume) return { row: 'S4', kind: 'taken', message: nameTaken(name, owner) };
-  return { row: 'S5', kind: 'refused', message: nameConflict(name, ours?.csi?.volumeHandle ?? '') };
+  const isSame = isSameVolume(existing, wanted);
+  const { claimRef } = existing.spec ?? {};
+  if (isSame && claimRef?.uid === wanted.spec?.claimRef?.uid) return { row: 'S3', kind: 'same' };
+  const owner = `${claimRef?.namespace ?? ''}/${claimRef?.name ?? ''}`;
+  if (isSame) return { row: 'S4', kind: 'taken', message: nameTaken(name, owner) };
+  const volume = toCsiVolume(wanted);
+  return {
+    row: 'S5',
+    kind: 'refused',
+    message: nameConflict(name, volume.kind === 'ok' ? volume.value.csi.volumeHandle : ''),
+  };
 }

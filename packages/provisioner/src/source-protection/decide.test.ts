@@ -31,6 +31,7 @@ function snapshot(facts: Partial<SourceState> = {}): SourceState {
     cached: undefined,
     origin: 'ours',
     conflicts: 0,
+    instances: 'one',
     ...nothingLearned,
     ...facts,
   };
@@ -85,6 +86,7 @@ const table: readonly (readonly [string, string, SourceState, string])[] = [
   ['N5', 'only a failed claim names it, and the cache has it alive', snapshot({ need: weak, cached: live }), 'done'],
   ['N5', 'only a failed claim names it, and it is alive', snapshot({ need: weak, ...read }), 'done'],
   ['N5', 'the live list has a failed claim', snapshot({ ...found, ...read, proof: weak }), 'done'],
+  ['N7', 'ours, one of many instances', snapshot({ instances: 'many', ...read }), 'listClaims'],
   ['N6', 'found on a snapshot with a content', snapshot({ origin: 'found', ...read }), 'readOwner'],
   ['N6', 'found, of another driver', snapshot({ origin: 'found', ...read, owner: 'other' }), 'done'],
   ['N7', 'found, of our driver', snapshot({ ...found, ...read }), 'listClaims'],

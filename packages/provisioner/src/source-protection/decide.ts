@@ -36,9 +36,10 @@ export function decide(s: SourceState): Action {
 
 function towardsRelease(s: SourceState, object: KubeObject): Action {
   const isSnapshot = s.source.kind === 'snapshot';
+  const isOurSnapshot = isSnapshot && s.origin === 'ours';
   // Memory knows every claim that could be using it, and a claim that is not cached yet protects it before its call.
-  if (isSnapshot && s.origin === 'ours') return { row: 'N9', kind: 'release', object };
-  const contentName = isSnapshot ? contentNameOf(object) : '';
+  if (isOurSnapshot && s.instances === 'one') return { row: 'N9', kind: 'release', object };
+  const contentName = isSnapshot && !isOurSnapshot ? contentNameOf(object) : '';
   if (contentName !== '') {
     if (s.owner === 'unread') return { row: 'N6', kind: 'readOwner', contentName };
     if (s.owner === 'other') return finish('N6');

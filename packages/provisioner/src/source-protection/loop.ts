@@ -15,7 +15,7 @@ import {
   type PersistentVolumeClaim,
 } from '@csi-sidecars/runtime';
 import type { VolumeSnapshot } from '@csi-sidecars/volume';
-import { isOurs } from '../claim/claim.ts';
+import { chosenNodeOf, isOurs } from '../claim/claim.ts';
 import { referencedBy, sourceKey, type SourceRef } from '../source/source.ts';
 import type { Watched } from '../watched.ts';
 import { decide } from './decide.ts';
@@ -79,10 +79,11 @@ export function cloneSourceLoop(deps: SourceDeps, watched: Watched): Loop {
     ...common('claim', deps, { watched, released: new Set(), foreign: new Map(), conflicts: new Map() }),
     name: 'clonesources',
     wakes: {
-      claims: (change) => {
+      claims: (change, { claims }) => {
         const ended = endedWaiting(change);
-        const clone = ended && keyOfSource(ended, 'claim');
-        return [dyingNow(change), clone].filter((key) => key !== undefined);
+        const keys = [dyingNow(change), ended && keyOfSource(ended, 'claim')].filter((key) => key !== undefined);
+        // The resync is for sources whose instance is gone.
+        return isResync(change) ? keys : keys.filter((key) => isOfThisNode(claims.get(key), deps.settings));
       },
     },
     workers: deps.settings.cloningProtectionThreads,
@@ -126,6 +127,7 @@ function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Com
       need: needOf(needing, { driverName, settings, holds, volumes: caches.volumes, origin }),
       origin,
       conflicts: conflicts.get(key) ?? 0,
+      instances: settings.node === undefined ? 'one' : 'many',
     };
   };
 
@@ -171,6 +173,12 @@ function knownOwner(foreign: CommonOptions['foreign'], key: ObjectKey, { cached 
   if (cached === undefined || isDeleted(cached)) return 'unread';
   const uid = foreign.get(key);
   return uid !== undefined && uid === cached.metadata?.uid ? 'other' : 'unread';
+}
+
+/** In node deployment: of the instances, that of the source's node takes the finalizer off; all if the source has no node. */
+function isOfThisNode(source: PersistentVolumeClaim | undefined, { node }: SourceDeps['settings']): boolean {
+  const chosen = source === undefined ? '' : chosenNodeOf(source);
+  return node === undefined || chosen === '' || chosen === node.name;
 }
 
 function dyingSource({ claims }: Caches<SourceLoop>, key: ObjectKey): PersistentVolumeClaim | undefined {

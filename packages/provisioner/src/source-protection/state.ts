@@ -65,6 +65,8 @@ export interface Observed {
   readonly origin: 'ours' | 'found';
   /** How many runs before this one, one after the other, lost to another writer. */
   readonly conflicts: number;
+  /** `many`: an instance of each node uses sources, and this one does not know what the others do. */
+  readonly instances: 'one' | 'many';
 }
 
 export interface Failed {

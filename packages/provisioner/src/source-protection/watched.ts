@@ -16,7 +16,12 @@ export function isDyingSource({ metadata }: PersistentVolumeClaim): boolean {
   return metadata?.deletionTimestamp !== undefined && metadata.finalizers?.includes(cloningProtection) === true;
 }
 
-const keptAnnotations = [annotations.storageProvisioner, annotations.betaStorageProvisioner, annotations.migratedTo];
+const keptAnnotations = [
+  annotations.storageProvisioner,
+  annotations.betaStorageProvisioner,
+  annotations.migratedTo,
+  annotations.selectedNode,
+];
 
 /** For claims that nothing is written to from the cache. */
 export function trimClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {

@@ -2,7 +2,7 @@
 /** One line per row of the table of claims as source. */
 import type { PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { aBoundVolume, aClaim, aClass, type ClaimFacts, anOrigin } from '../../testing/builders.ts';
+import { aBoundVolume, aClaim, aClass, type ClaimFacts, anOrigin, driverName } from '../../testing/builders.ts';
 import { cloningProtection } from '../names.ts';
 import { type CloneFacts, decideClone } from './claim-source.ts';
 import type { SourceAnswer } from './source-answer.ts';
@@ -18,6 +18,7 @@ function judge({ origin = anOrigin(), volume = aBoundVolume(), claim = {}, facts
   return decideClone({
     claim: aClaim(claim),
     storageClass: aClass(),
+    driverName,
     name: 'origin',
     source: { kind: 'found', object: origin },
     volume: { kind: 'found', object: volume },

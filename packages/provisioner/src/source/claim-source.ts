@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Whether a claim can be cloned from another one: rows D1 to D10 of the provisioner's page. Pure. */
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import { toCsiVolume } from '@csi-sidecars/volume';
 import { cloningProtection } from '../names.ts';
 import { bytesOf, type Read, refused, type SourceAnswer } from './source-answer.ts';
 
@@ -8,6 +9,7 @@ export interface CloneFacts {
   /** The claim to provision. */
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
+  readonly driverName: string;
   readonly name: string;
   readonly source: Read<PersistentVolumeClaim>;
   readonly volume: Read<PersistentVolume> | 'unread';
@@ -51,7 +53,7 @@ export function decideClone(facts: CloneFacts): SourceAnswer {
     otherMode(claim, volume.object) ?? {
       row: 'D10',
       kind: 'usable',
-      content: { volume: { volume_id: volume.object.spec?.csi?.volumeHandle ?? '' } },
+      content: { volume: { volume_id: csiOf(volume.object).volumeHandle } },
       isProtected,
     }
   );
@@ -66,18 +68,25 @@ interface Backed {
   readonly volume: Read<PersistentVolume>;
 }
 
+/** Of an in-tree volume, as the driver that replaced its plugin knows it. Empty if it is no volume of a CSI driver. */
+function csiOf(volume: PersistentVolume): { readonly driver: string; readonly volumeHandle: string } {
+  const translated = toCsiVolume(volume);
+  return translated.kind === 'ok' ? translated.value.csi : { driver: '', volumeHandle: '' };
+}
+
 /** Upstream's event ends before the colon, and only its log says which of these it was. */
-function whyInvalid({ storageClass }: CloneFacts, { source, volume }: Backed): string | undefined {
+function whyInvalid({ storageClass, driverName }: CloneFacts, { source, volume }: Backed): string | undefined {
   const { namespace = '', name = '', uid } = source.metadata ?? {};
   const its = `volume ${source.spec?.volumeName ?? ''} for PVC ${namespace}/${name}`;
   if (volume.kind === 'failed') return `error getting ${its}: ${volume.message}`;
   const { spec, status } = volume.object;
-  if ((spec?.csi?.volumeHandle ?? '') === '') return `the source ${its} is not a CSI volume`;
-  if (spec?.csi?.driver !== storageClass.provisioner) {
+  const csi = csiOf(volume.object);
+  if (csi.volumeHandle === '') return `the source ${its} is not a CSI volume`;
+  if (csi.driver !== driverName) {
     const className = storageClass.metadata?.name ?? '';
     return `the source ${its} is handled by a different CSI driver than requested by StorageClass ${className}`;
   }
-  const owner = spec.claimRef;
+  const owner = spec?.claimRef;
   if (owner === undefined) return `the source ${its} is not bound`;
   if (uid === undefined || owner.uid !== uid || owner.namespace !== namespace || owner.name !== name) {
     return `the source ${its} is bound to a different PVC than requested`;

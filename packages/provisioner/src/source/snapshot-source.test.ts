@@ -2,7 +2,7 @@
 /** One line per row of the table of snapshots as source. */
 import type { VolumeSnapshot, VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
-import { aClaim, aClass, aContent, type ClaimFacts, aSnapshot } from '../../testing/builders.ts';
+import { aClaim, aClass, aContent, type ClaimFacts, aSnapshot, driverName } from '../../testing/builders.ts';
 import { snapshotSourceProtection } from '../names.ts';
 import { decideSnapshot, type SnapshotFacts } from './snapshot-source.ts';
 import type { SourceAnswer } from './source-answer.ts';
@@ -18,6 +18,7 @@ function judge({ snapshot = aSnapshot(), content = aContent(), claim = {}, facts
   return decideSnapshot({
     claim: aClaim(claim),
     storageClass: aClass(),
+    driverName,
     name: 'daily',
     snapshot: { kind: 'found', object: snapshot },
     content: { kind: 'found', object: content },

@@ -10,6 +10,7 @@ export interface SnapshotFacts {
   /** The claim to restore. */
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
+  readonly driverName: string;
   readonly name: string;
   readonly snapshot: Read<VolumeSnapshot>;
   readonly content: Read<VolumeSnapshotContent> | 'unread';
@@ -46,12 +47,13 @@ function mismatch(
   snapshot: VolumeSnapshot,
   content: VolumeSnapshotContent,
 ): SourceAnswer | undefined {
-  const { name, storageClass } = facts;
+  const { name, storageClass, driverName } = facts;
   const its = `snapshotcontent ${snapshot.status?.boundVolumeSnapshotContentName ?? ''} for snapshot ${name}`;
   if (!isBoundTo(content.spec?.volumeSnapshotRef, snapshot)) {
     return refused('R5', `${its} is bound to a different snapshot`);
   }
-  if (content.spec?.driver !== storageClass.provisioner) {
+  // A class of the in-tree plugin names the plugin.
+  if (content.spec?.driver !== driverName) {
     const className = storageClass.metadata?.name ?? '';
     return refused('R6', `${its} is not handled by CSI driver of StorageClass ${className}`);
   }

@@ -231,12 +231,34 @@ describe('the volume table', () => {
     );
   });
 
-  it('V1, V6: given an in-tree volume migrated to us, when decided, then it is refused with a clear text', () => {
+  const noCsi = { csi: undefined as never };
+  it.each([
+    [
+      'of the plugin',
+      { awsElasticBlockStore: { volumeID: 'aws://us-east-1a/vol-1' } },
+      'V11 deleteVolume vol-1 migrated',
+    ],
+    [
+      'that cannot be translated',
+      { awsElasticBlockStore: { volumeID: 'aws://us-east-1a/disk-1' } },
+      'V6 retry, Warning VolumeFailedDelete: failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://us-east-1a/disk-1), failure',
+    ],
+    [
+      'of the plugin of another driver',
+      { cinder: { volumeID: 'v' } },
+      'V6 retry, Warning VolumeFailedDelete: invalid CSI PV: its volume is one of CSI driver cinder.csi.openstack.org, failure',
+    ],
+    ['of no driver', { hostPath: { path: '/x' } }, 'V6 retry, Warning VolumeFailedDelete: invalid CSI PV, failure'],
+  ])('[provisioner#I5] given a released volume %s, when decided, then V6 or V11 holds', (_what, source, next) => {
     const driver = { ...aDriver(), name: 'ebs.csi.aws.com' };
-    const volume = aVolume({ ...notCsi, annotations: { [annotations.provisionedBy]: 'kubernetes.io/aws-ebs' } });
-    expect(show(decide({ ...state(), volume }, { driver }))).toBe(
-      'retry, Warning VolumeFailedDelete: in-tree migration is not supported by this provisioner: PersistentVolume of kubernetes.io/aws-ebs, failure',
-    );
+    const provisionedBy = { [annotations.provisionedBy]: 'kubernetes.io/aws-ebs' };
+    const given = { ...state(), volume: aVolume({ annotations: provisionedBy, spec: { ...noCsi, ...source } }) };
+    const action = decide(given, { driver });
+    const shown =
+      action.kind === 'deleteVolume'
+        ? `deleteVolume ${action.volumeId}${action.migrated ? ' migrated' : ''}`
+        : show(action);
+    expect(`${action.row} ${shown}`).toBe(next);
   });
 
   it('given our finalizer among others, when the object remains, then it only matters whether ours is there', () => {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The volume table. Pure; first match wins. */
 import { done, postpone, type RecordedEvent, retry } from '@csi-sidecars/runtime';
-import { inTreePluginOf } from '@csi-sidecars/volume';
 import { changedByDeletion } from '../capacity/change.ts';
 import { missingCapability } from '../driver.ts';
 import { toDeletionSecret } from './deletion-secret.ts';
 import * as messages from './messages.ts';
 import type { Action, Conclusion, Row, VolumeContext, VolumeState } from './state.ts';
-import { finalizerChange, hasFinalizer, isOurs, isToBeDeleted } from './volume.ts';
+import { finalizerChange, hasFinalizer, isOurs, isToBeDeleted, toDriverVolume } from './volume.ts';
 
 type DecideContext = Pick<VolumeContext, 'driver'>;
 
@@ -32,13 +31,11 @@ function decideRow(s: VolumeState, { driver }: DecideContext): Action {
 }
 
 function towardsDeletion(s: VolumeState, { driver }: DecideContext): Action {
-  if (s.volume.spec?.csi === undefined) {
-    const plugin = inTreePluginOf(driver.name);
-    return refuse('V6', plugin === undefined ? messages.notCsi : messages.migrated(plugin));
-  }
+  const volume = toDriverVolume(s.volume, driver.name);
+  if (volume.kind === 'error') return refuse('V6', volume.message);
   const missing = missingCapability(driver);
   if (missing !== undefined) return refuse('V7', missing);
-  const secret = toDeletionSecret(s.volume, s.storageClass);
+  const secret = toDeletionSecret(s, driver.name);
   if (secret.kind === 'error') return refuse('V8', secret.message);
   if (secret.value !== undefined && s.secrets === 'unread') {
     return { row: 'V9', kind: 'readSecret', reference: secret.value };
@@ -51,7 +48,9 @@ function towardsDeletion(s: VolumeState, { driver }: DecideContext): Action {
   if (typeof s.deletion === 'object') {
     return failWith('V11', messages.deleteFailed(s.deletion.failure.message), s.deletion.failure);
   }
-  return { row: 'V11', kind: 'deleteVolume', secrets: s.secrets === 'unread' ? undefined : s.secrets.values };
+  const { csi, migrated } = volume.value;
+  const secrets = s.secrets === 'unread' ? undefined : s.secrets.values;
+  return { row: 'V11', kind: 'deleteVolume', volumeId: csi.volumeHandle, migrated, secrets };
 }
 
 /** The volume is gone: next the object is deleted, then the finalizer removed, so that every crash leaves work that the next run finishes. */

@@ -4,25 +4,33 @@
  * whose class is gone is deleted without a secret; a volume whose class is invalid is not deleted.
  */
 import type { PersistentVolume, StorageClass } from '@csi-sidecars/runtime';
-import { ok, refuse, type Result, type SecretReference } from '@csi-sidecars/volume';
+import { isInTree, ok, refuse, type Result, type SecretReference, toDriverClass } from '@csi-sidecars/volume';
 import { annotations } from '../names.ts';
 import { annotationsOf } from '../metadata.ts';
 import { toSecretReference } from '../parameters/secrets.ts';
 import { noSecretReference } from './messages.ts';
 
+export interface DeletionFacts {
+  readonly volume: PersistentVolume;
+  readonly storageClass: StorageClass | undefined;
+}
+
 export function toDeletionSecret(
-  volume: PersistentVolume,
-  storageClass: StorageClass | undefined,
+  { volume, storageClass: given }: DeletionFacts,
+  driverName: string,
 ): Result<SecretReference | undefined> {
   const all = annotationsOf(volume);
   const [name, namespace] = [all[annotations.deletionSecretName], all[annotations.deletionSecretNamespace]];
   if (name !== undefined && namespace !== undefined) {
     return ok(name === '' || namespace === '' ? undefined : { name, namespace });
   }
+  if (given === undefined) return ok(undefined);
+  const storageClass = isInTree(volume) ? toDriverClass(given, driverName) : ok(given);
+  if (storageClass.kind === 'error') return storageClass;
   const claim = volume.spec?.claimRef;
-  if (storageClass === undefined || claim === undefined) return ok(undefined);
+  if (claim === undefined) return ok(undefined);
   const volumeName = volume.metadata?.name ?? '';
-  const reference = toSecretReference(storageClass.parameters ?? {}, 'provisioner', {
+  const reference = toSecretReference(storageClass.value.parameters ?? {}, 'provisioner', {
     volumeName,
     claimName: claim.name ?? '',
     claimNamespace: claim.namespace ?? '',

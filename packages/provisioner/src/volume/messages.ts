@@ -18,8 +18,7 @@ export const postponed = (message: string): RecordedEvent => ({
 
 export const notCsi = 'invalid CSI PV'; // V6
 
-export const migrated = (plugin: string): string =>
-  `in-tree migration is not supported by this provisioner: PersistentVolume of ${plugin}`; // V6
+export const ofOtherDriver = (driverName: string): string => `${notCsi}: its volume is one of CSI driver ${driverName}`; // V6
 
 export const stillAttached = (volumeName: string, nodeName: string): string =>
   `persistentvolume ${volumeName} is still attached to node ${nodeName}, waiting for detach`; // V10

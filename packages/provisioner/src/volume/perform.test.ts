@@ -56,6 +56,13 @@ const removed = { metadata: { uid, '$deleteFromPrimitiveList/finalizers': [volum
 const add: StepAction = { row: 'V2', kind: 'setFinalizer', change: 'add' };
 const remove: StepAction = { row: 'V3', kind: 'setFinalizer', change: 'remove' };
 const release: StepAction = { row: 'V13', kind: 'release' };
+const deleteVolume = {
+  row: 'V11',
+  kind: 'deleteVolume',
+  volumeId: 'handle-of-pvc-uid-data',
+  migrated: true,
+  secrets: undefined,
+} as const;
 const removeObject: StepAction = { row: 'V12', kind: 'removeObject' };
 
 describe('the finalizer', () => {
@@ -143,7 +150,7 @@ describe('the driver and its secret', () => {
     'call',
     '/csi.v1.Controller/DeleteVolume',
     request,
-    { timeoutMs: 1234, signal },
+    { timeoutMs: 1234, signal, migrated: true },
   ];
 
   it.each([
@@ -152,7 +159,7 @@ describe('the driver and its secret', () => {
   ])(
     'given the secrets $secrets, when the volume is deleted, then the call has them, the timeout and the signal',
     async ({ secrets, request }) => {
-      const { learned, requests, lines } = await performed({ row: 'V11', kind: 'deleteVolume', secrets }, {});
+      const { learned, requests, lines } = await performed({ ...deleteVolume, secrets }, {});
       expect([learned, requests]).toStrictEqual([{ deletion: 'done' }, [call(request)]]);
       expect(lines).toEqual(
         ['Started', 'Volume deleted'].map((message) => ({
@@ -166,8 +173,7 @@ describe('the driver and its secret', () => {
   );
 
   it('given the driver fails, when the volume is deleted, then the failure is learned, and no success is logged', async () => {
-    const action: StepAction = { row: 'V11', kind: 'deleteVolume', secrets: undefined };
-    const { learned, lines } = await performed(action, refused);
+    const { learned, lines } = await performed(deleteVolume, refused);
     expect([learned, lines]).toEqual([
       { deletion: { failure: refused } },
       [expect.objectContaining({ message: 'Started' })],

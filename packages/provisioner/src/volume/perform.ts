@@ -28,12 +28,11 @@ export function performers({ channel, settings: { timeoutMs } }: VolumeContext):
       logger.warn('Deleting a volume without its secret', { PV: key, reason: secrets.message });
       return { secrets: { values: undefined } };
     },
-    deleteVolume: async ({ logger, key, state, action: { secrets }, signal }) => {
+    deleteVolume: async ({ logger, key, action: { volumeId, migrated, secrets }, signal }) => {
       logger.info(4, 'Started', { PV: key });
-      const volumeId = state.volume.spec?.csi?.volumeHandle ?? '';
       const request = { volume_id: volumeId, ...(secrets === undefined ? {} : { secrets }) };
       const deletion = await attempt(() =>
-        channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal }),
+        channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs, signal, migrated }),
       );
       if (deletion === 'done') logger.info(4, 'Volume deleted', { PV: key });
       return { deletion };

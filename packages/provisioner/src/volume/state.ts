@@ -3,7 +3,7 @@
  * The volume loop: keeps our finalizer on PersistentVolumes whose volume must be deleted with them, and deletes released
  * volumes. Rows V1 to V13 of the provisioner's page.
  *
- * Not here: creating volumes (`claim/`), releasing them (the PV controller does), in-tree volumes.
+ * Not here: creating volumes (`claim/`), releasing them (the PV controller does).
  */
 import type { CsiChannel, DriverInfo } from '@csi-sidecars/csi';
 import type {
@@ -77,7 +77,13 @@ export type Row = `V${number}`;
 export type Step =
   | { readonly kind: 'setFinalizer'; readonly change: 'add' | 'remove' }
   | { readonly kind: 'readSecret'; readonly reference: SecretReference }
-  | { readonly kind: 'deleteVolume'; readonly secrets: Readonly<Record<string, string>> | undefined }
+  | {
+      readonly kind: 'deleteVolume';
+      readonly volumeId: string;
+      /** The volume is one of an in-tree plugin. */
+      readonly migrated: boolean;
+      readonly secrets: Readonly<Record<string, string>> | undefined;
+    }
   | { readonly kind: 'removeObject' }
   /** Removes our finalizer after the volume is gone. */
   | { readonly kind: 'release' };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The meaning of single fields of a PersistentVolume, for the loop, its queue and the cache's filter. */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
+import { type CsiVolume, ok, refuse, type Result, translateInTree } from '@csi-sidecars/volume';
 import { isKnownProvisioner } from '../driver.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
 import { annotationsOf } from '../metadata.ts';
+import * as messages from './messages.ts';
 
 /** Dynamically provisioned by us, or a static volume of our driver, or migrated to it. */
 export function isOurs(volume: PersistentVolume, driverName: string): boolean {
@@ -15,6 +17,18 @@ export function isOurs(volume: PersistentVolume, driverName: string): boolean {
   }
   const csi = volume.spec?.csi;
   return isKnownProvisioner(driverName, csi === undefined ? migratedTo : csi.driver);
+}
+
+/** V6: the volume as the driver knows it. */
+export function toDriverVolume(volume: PersistentVolume, driverName: string): Result<CsiVolume> {
+  const translated = translateInTree(volume);
+  if (translated?.kind === 'ok') {
+    const { driver } = translated.value.csi;
+    return driver === driverName ? translated : refuse(messages.ofOtherDriver(driver));
+  }
+  if (translated !== undefined) return translated;
+  const { csi, accessModes = [] } = volume.spec ?? {};
+  return csi === undefined ? refuse(messages.notCsi) : ok({ csi, accessModes, migrated: false });
 }
 
 export function hasFinalizer(volume: PersistentVolume): boolean {

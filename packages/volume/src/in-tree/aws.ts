@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** AWS elastic block stores. The plugin knew volumes as `aws://zone/vol-1`, `aws:///vol-1` or `vol-1`; the driver, as `vol-1`. */
 import { ok, refuse, type Result } from '../result.ts';
+import { nonZero, toPartition, withCsiFsType } from './parameters.ts';
 import type { InTreeProvider } from './provider.ts';
+import { regionOf } from './regions.ts';
+
+const zoneKey = 'topology.ebs.csi.aws.com/zone';
 
 export const awsElasticBlockStore: InTreeProvider<'awsElasticBlockStore'> = {
   driver: 'ebs.csi.aws.com',
@@ -18,6 +22,26 @@ export const awsElasticBlockStore: InTreeProvider<'awsElasticBlockStore'> = {
       volumeAttributes: { partition: String(partition) },
     });
   },
+  toInTree: ({ volumeHandle, volumeAttributes = {}, readOnly = false, fsType = '' }) => {
+    const text = volumeAttributes['partition'];
+    const partition = text === undefined ? ok(0) : toPartition(text, 'failed');
+    if (partition.kind === 'error') return partition;
+    return ok({ source: { volumeID: volumeHandle, ...nonZero({ fsType, readOnly, partition: partition.value }) } });
+  },
+  identityOf: ({ volumeID }) => {
+    const handle = toVolumeHandle(volumeID);
+    return handle.kind === 'ok' ? handle.value : volumeID;
+  },
+  storageClass: {
+    zoneKey,
+    zoneParameters: 'translated',
+    // The plugin raised IOPS that were too low for the size of the volume, and the driver does so only on request.
+    toParameters: (parameter) =>
+      parameter.name === 'iopspergb'
+        ? { [parameter.key]: parameter.value, allowautoiopspergbincrease: 'true' }
+        : withCsiFsType(parameter),
+  },
+  topology: { zoneKey, toRegion: (zones) => regionOf(zones, toRegion) },
 };
 
 function toVolumeHandle(volumeId: string): Result<string> {
@@ -26,4 +50,15 @@ function toVolumeHandle(volumeId: string): Result<string> {
   if (url === null) return refuse(`Invalid disk name (${volumeId}): not a URL`);
   const id = url.pathname.replace(/^\/+|\/+$/g, '');
   return /^vol-[^/]*$/.test(id) ? ok(id) : refuse(`Invalid format for AWS volume (${volumeId})`);
+}
+
+/** `us-west-2a`, `us-gov-east-1a`, a local zone `us-west-2-lax-1a`, a wavelength zone `us-east-1-wl1-bos-wlz-1`. */
+function toRegion(zone: string): Result<string> {
+  const parts = zone.split('-');
+  const last = parts.at(-1) ?? '';
+  if ((parts.length === 3 || parts.length === 4) && last.length === 2) {
+    return ok([...parts.slice(0, -1), last.slice(0, 1)].join('-'));
+  }
+  if (parts.length === 5 || parts.length === 7) return ok(parts.slice(0, 3).join('-'));
+  return refuse(`Unexpected zone format: ${zone} is not a valid AWS zone`);
 }

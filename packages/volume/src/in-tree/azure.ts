@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Azure disks and file shares. */
-import { ok, refuse } from '../result.ts';
+import { ok, refuse, type Result } from '../result.ts';
+import { nonZero } from './parameters.ts';
 import type { InTreeProvider } from './provider.ts';
 
 const managed = 'Managed';
@@ -21,7 +22,55 @@ export const azureDisk: InTreeProvider<'azureDisk'> = {
       },
     });
   },
+  toInTree: ({ volumeHandle, volumeAttributes = {}, readOnly = false, fsType = '' }) => {
+    const diskName = diskNameOf(volumeHandle);
+    if (diskName.kind === 'error') return diskName;
+    const given = lowerCased(volumeAttributes);
+    return ok({
+      source: {
+        diskName: diskName.value,
+        diskURI: volumeHandle,
+        // Empty and false are written: without them the API server would put its own defaults there.
+        fsType: given['fstype'] || fsType,
+        readOnly,
+        kind: managed,
+        ...(given['cachingmode'] ? { cachingMode: given['cachingmode'] } : {}),
+      },
+    });
+  },
+  identityOf: ({ diskURI }) => diskURI,
+  storageClass: {
+    zoneKey: 'topology.disk.csi.azure.com/zone',
+    zoneParameters: 'translated',
+    // In a region without zones nodes have the fault domains `0`, `1` and so on as zones, and the driver calls them all empty.
+    toAllowedZone: (zone) => (/^[0-9]+$/.test(zone) ? '' : zone),
+  },
 };
+
+const managedPath = '.*/subscriptions/(?:.*)/resourceGroups/(?:.*)/providers/Microsoft.Compute/disks/(.+)';
+const blobPath = 'http(?:.*)://(?:.*)/vhds/(.+)';
+
+function diskNameOf(diskUri: string): Result<string> {
+  const isBlob = /^http./is.test(diskUri);
+  const name = isBlob
+    ? afterAll(diskUri, ['http', '://', '/vhds/'])
+    : afterAll(diskUri, ['/subscriptions/', '/resourceGroups/', '/providers/Microsoft.Compute/disks/']);
+  const format = isBlob ? blobPath : managedPath;
+  return name === '' ? refuse(`could not get disk name from ${diskUri}, correct format: ${format}`) : ok(name);
+}
+
+/** What follows the last of these parts, which occur in this order; empty if one is missing. Upstream's expressions need cubic time. */
+function afterAll(text: string, parts: readonly string[]): string {
+  const last = parts.at(-1) ?? '';
+  const end = text.lastIndexOf(last, text.length - last.length - 1);
+  let from = 0;
+  for (const part of parts.slice(0, -1)) {
+    const at = text.indexOf(part, from);
+    if (at < 0) return '';
+    from = at + part.length;
+  }
+  return end < from ? '' : text.slice(end + last.length);
+}
 
 const resourceGroupAnnotation = 'kubernetes.io/azure-file-resource-group';
 
@@ -39,4 +88,33 @@ export const azureFile: InTreeProvider<'azureFile'> = {
       volumeAttributes: { sharename: shareName },
     });
   },
+  toInTree: ({ volumeHandle, volumeAttributes = {}, nodeStageSecretRef, readOnly = false }) => {
+    const given = lowerCased(volumeAttributes);
+    const secret = nodeStageSecretRef?.name ? nodeStageSecretRef : undefined;
+    const named = {
+      shareName: given['sharename'] ?? '',
+      secretName: secret?.name ?? given['secretname'] ?? '',
+      secretNamespace: (secret === undefined ? given['secretnamespace'] : (secret.namespace ?? '')) ?? 'default',
+    };
+    if (named.shareName !== '' && named.secretName !== '')
+      return ok({ source: { ...named, ...nonZero({ readOnly }) } });
+    const parts = volumeHandle.split('#');
+    const [resourceGroup = '', account = '', share] = parts;
+    if (share === undefined) {
+      return refuse(`error parsing volume id: ${JSON.stringify(volumeHandle)}, should at least contain two #`);
+    }
+    const shareName = named.shareName || share;
+    if (shareName === '') return refuse(`volume id ${JSON.stringify(volumeHandle)} names no share`);
+    const secretName = named.secretName || `azure-storage-account-${account}-secret`;
+    return ok({
+      source: { ...named, shareName, secretName, ...nonZero({ readOnly }) },
+      ...(resourceGroup === '' ? {} : { annotations: { [resourceGroupAnnotation]: resourceGroup } }),
+    });
+  },
+  identityOf: ({ secretName, shareName }) => `${secretName}#${shareName}`,
+  storageClass: {},
 };
+
+function lowerCased(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key.toLowerCase(), value]));
+}

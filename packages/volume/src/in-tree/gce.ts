@@ -4,12 +4,13 @@
  * so translated handles have gaps (`UNSPECIFIED`) that only the id of a node can fill.
  */
 import { ok, refuse, type Result } from '../result.ts';
+import { nonZero, toPartition, withCsiFsType } from './parameters.ts';
 import type { InTreeProvider } from './provider.ts';
+import { regionOf } from './regions.ts';
+import { betaZoneLabel, zoneDelimiter, zoneLabel } from './zone-labels.ts';
 
 const unspecified = 'UNSPECIFIED';
-const betaZoneLabel = 'failure-domain.beta.kubernetes.io/zone';
-const zoneLabel = 'topology.kubernetes.io/zone';
-const zoneDelimiter = '__';
+const zoneKey = 'topology.gke.io/zone';
 /** `projects/P/zones/Z/disks/D`, `projects/P/zones/Z/instances/I`. */
 const pathParts = 6;
 
@@ -35,6 +36,22 @@ export const gcePersistentDisk: InTreeProvider<'gcePersistentDisk'> = {
     return [readOnly ? 'ReadOnlyMany' : 'ReadWriteOnce'];
   },
   repairHandle,
+  toInTree: ({ volumeHandle, volumeAttributes = {}, readOnly = false, fsType = '' }) => {
+    const parts = volumeHandle.split('/');
+    if (parts.length < pathParts) {
+      const counts = `${parts.length}, wanted ${pathParts} components or more. `;
+      return refuse(`failed to get id components.Got: ${counts}`);
+    }
+    const text = volumeAttributes['partition'] ?? '';
+    const partition = text === '' ? ok(0) : toPartition(text, 'Failed');
+    if (partition.kind === 'error') return partition;
+    const pdName = parts[5] ?? '';
+    if (pdName === '') return refuse(`volume handle ${volumeHandle} names no disk`);
+    return ok({ source: { pdName, ...nonZero({ fsType, readOnly, partition: partition.value }) } });
+  },
+  identityOf: ({ pdName }) => pdName,
+  storageClass: { zoneKey, zoneParameters: 'translated', toParameters: withCsiFsType },
+  topology: { zoneKey, toRegion: (zones) => regionOf(zones, toRegion) },
 };
 
 function zonesOf(labels: Readonly<Record<string, string>>): readonly string[] {
@@ -44,26 +61,18 @@ function zonesOf(labels: Readonly<Record<string, string>>): readonly string[] {
 function placeOf(zones: readonly string[]): Result<string> {
   const [first = ''] = zones;
   if (zones.length === 1) return ok(`zones/${first === '' ? unspecified : first}`);
-  const region = regionOf(zones);
+  const region = regionOf(zones, toRegion);
   return region.kind === 'ok'
     ? ok(`regions/${region.value}`)
     : refuse(`failed to get region from zones: ${region.message}`);
 }
 
 /** A zone is `locale-region-letter`. */
-function regionOf(zones: readonly string[]): Result<string> {
-  const regions = new Set<string>();
-  for (const zone of zones) {
-    const parts = zone.split('-');
-    if (parts.length !== 3) {
-      return refuse(`zone in unexpected format, expected: {locale}-{region}-{zone}, got: ${zone}`);
-    }
-    regions.add(parts.slice(0, 2).join('-'));
-  }
-  const [region = '', ...others] = [...regions].sort();
-  if (others.length === 0) return ok(region);
-  const set = [region, ...others].map((name) => `${name}:{}`).join(' ');
-  return refuse(`multiple or no regions gotten from zones, got: map[${set}]`);
+function toRegion(zone: string): Result<string> {
+  const parts = zone.split('-');
+  return parts.length === 3
+    ? ok(parts.slice(0, 2).join('-'))
+    : refuse(`zone in unexpected format, expected: {locale}-{region}-{zone}, got: ${zone}`);
 }
 
 function repairHandle(handle: string, nodeId: string): Result<string> {
@@ -80,7 +89,7 @@ function repairHandle(handle: string, nodeId: string): Result<string> {
     return refuse(`expected volume handle to have zones or regions regionality value, got: ${level}`);
   }
   if (place !== unspecified) return repaired(place);
-  const region = regionOf([nodeZone]);
+  const region = regionOf([nodeZone], toRegion);
   return region.kind === 'ok'
     ? repaired(region.value)
     : refuse(`failed to get region from zone ${nodeZone}: ${region.message}`);

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/** P-33 to P-35: a csi-provisioner beside the driver on each of three emulated nodes. */
+import assert from 'node:assert/strict';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '@csi-sidecars/runtime';
+import { paperDriver } from '@csi-sidecars/sim';
+import { createCalls, deletedIds } from '../../driver/calls.ts';
+import { addEmulatedNode } from '../../nodes/emulated-node.ts';
+import type { SupervisedProcess } from '../../processes/supervised-process.ts';
+import type { ScenarioContext } from '../context.ts';
+import type { Scenario } from '../scenario.ts';
+import { createClaim, createClass, deleteClaim, eventsOf } from './steps.ts';
+
+const nodeKey = 'topology.e2e.csi.test/node';
+const selectedNode = 'volume.kubernetes.io/selected-node';
+const shortWaits = ['--node-deployment-base-delay=500ms', '--node-deployment-max-delay=2s'];
+
+interface Instances {
+  readonly names: readonly string[];
+  readonly programs: ReadonlyMap<string, SupervisedProcess>;
+}
+
+async function startInstances(ctx: ScenarioContext, args: readonly string[] = []): Promise<Instances> {
+  const names = ['a', 'b', 'c'].map((part) => ctx.nameOf(part));
+  for (const name of names) {
+    const driver = paperDriver(ctx.driverName, { nodeId: name, topology: { [nodeKey]: name } });
+    await addEmulatedNode(ctx, { name, driver });
+  }
+  const segments = names.map((id) => ({ id, segments: { [nodeKey]: id }, maxVolumes: 0 }));
+  await ctx.startDriver({ nodes: names, settings: { nodes: segments } });
+  const programs = new Map<string, SupervisedProcess>();
+  for (const name of names) {
+    const program = await ctx.startProvisioner({
+      args: [
+        '--node-deployment',
+        '--strict-topology',
+        '--immediate-topology=false',
+        '--kube-api-qps=50',
+        '--kube-api-burst=100',
+        ...shortWaits,
+        ...args,
+      ],
+      env: { NODE_NAME: name },
+      replica: name,
+      socket: ctx.driver.socketOf(name),
+    });
+    programs.set(name, program);
+  }
+  return { names, programs };
+}
+
+function nodeOf(volume: PersistentVolume | undefined): string | undefined {
+  const [term] = volume?.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+  return term?.matchExpressions?.find(({ key }) => key === nodeKey)?.values?.[0];
+}
+
+async function claimsOf(ctx: ScenarioContext): Promise<readonly PersistentVolumeClaim[]> {
+  return (await ctx.api.list(persistentVolumeClaims, { namespace: ctx.namespace })).items;
+}
+
+/** Each claim has one volume, which the driver of its selected node has made; and later each is deleted there. */
+async function checkAll(
+  ctx: ScenarioContext,
+  names: readonly string[],
+  expected: ReadonlyMap<string, string> | undefined,
+): Promise<void> {
+  const claims = await ctx.eventually(
+    'all claims are bound',
+    async () => {
+      const found = await claimsOf(ctx);
+      return found.length === names.length && found.every(({ status }) => status?.phase === 'Bound')
+        ? found
+        : undefined;
+    },
+    240_000,
+  );
+  const volumes = new Map(
+    (await ctx.api.list(persistentVolumes)).items.map((volume) => [volume.metadata?.name, volume]),
+  );
+  const calls = await createCalls(ctx.driver);
+  assert.equal(calls.length, names.length, 'one call for each claim');
+  assert.equal((await ctx.driver.control.volumes()).length, names.length);
+  const madeOn = new Map(calls.map((call) => [call.request.name, call.nodeId]));
+  for (const claim of claims) {
+    const node = claim.metadata?.annotations?.[selectedNode];
+    const volumeName = claim.spec?.volumeName ?? '';
+    assert.equal(nodeOf(volumes.get(volumeName)), node);
+    assert.equal(madeOn.get(volumeName), node);
+    if (expected !== undefined)
+      assert.equal(node, expected.get(claim.metadata?.name ?? ''), 'the node does not change');
+  }
+  await Promise.all(names.map((name) => deleteClaim(ctx, name)));
+  await ctx.eventually('all volumes are gone', async () => (await ctx.driver.control.volumes()).length === 0, 240_000);
+  assert.equal(new Set(await deletedIds(ctx.driver)).size, names.length);
+  assert.equal((await deletedIds(ctx.driver)).length, names.length, 'one deletion for each volume');
+  assert.deepEqual(
+    (await eventsOf(ctx, 'ProvisioningFailed')).map(({ message }) => message),
+    [],
+  );
+}
+
+async function selectNode(ctx: ScenarioContext, name: string, node: string): Promise<void> {
+  const target = { resource: persistentVolumeClaims, ref: { namespace: ctx.namespace, name } };
+  await ctx.api.patch(target, { type: 'merge', body: { metadata: { annotations: { [selectedNode]: node } } } });
+}
+
+const needs = ['driver-journal', 'driver-settings', 'host-names'] as const;
+
+const repeatsDeletions = 'DeleteVolume is called more than once for some volumes';
+
+export const nodeDeployment: readonly Scenario[] = [
+  {
+    id: 'P-33',
+    title: 'node deployment, immediate binding: of three instances one makes each volume, on its node, and deletes it',
+    needs,
+    serial: true,
+    upstream: repeatsDeletions,
+    run: async (ctx) => {
+      const { names: nodes } = await startInstances(ctx);
+      const className = await createClass(ctx, { reclaimPolicy: 'Delete' });
+      const names = Array.from({ length: ctx.many(300) }, (_, index) => `claim-${index}`);
+      await Promise.all(names.map((name) => createClaim(ctx, className, { name })));
+      await checkAll(ctx, names, undefined);
+      const used = new Map<string | undefined, number>();
+      for (const { nodeId } of await createCalls(ctx.driver)) used.set(nodeId, (used.get(nodeId) ?? 0) + 1);
+      ctx.note(nodes.map((node) => `${node}: ${used.get(node) ?? 0}`).join(', '));
+    },
+  },
+  {
+    id: 'P-34',
+    title:
+      'node deployment, late binding: each volume is made where the pod of its claim is to run, and no claim is moved',
+    needs,
+    serial: true,
+    upstream: repeatsDeletions,
+    run: async (ctx) => {
+      const { names: nodes } = await startInstances(ctx, ['--node-deployment-immediate-binding=false']);
+      const storageClass = { reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer' };
+      const className = await createClass(ctx, storageClass);
+      const expected = new Map(
+        Array.from({ length: ctx.many(300) }, (_, index) => [`claim-${index}`, nodes[index % nodes.length]!] as const),
+      );
+      const names = [...expected.keys()];
+      await Promise.all(names.map((name) => createClaim(ctx, className, { name })));
+      await Promise.all(names.map((name) => selectNode(ctx, name, expected.get(name)!)));
+      await checkAll(ctx, names, expected);
+    },
+  },
+  {
+    id: 'P-35',
+    title: 'node deployment: the claim of an instance that was killed during its call waits for that node',
+    needs: [...needs, 'driver-faults'],
+    serial: true,
+    restarts: true,
+    upstream: 'a restart forgets the call, and the volume of a deleted claim stays in the storage',
+    run: async (ctx) => {
+      const { names, programs } = await startInstances(ctx);
+      const [node = ''] = names;
+      const className = await createClass(ctx, { reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer' });
+      const slow = { method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms: 15_000 } } as const;
+      await ctx.driver.control.addFault(slow);
+      await createClaim(ctx, className);
+      await selectNode(ctx, 'claim', node);
+      const read = () => ctx.api.get(persistentVolumeClaims, { namespace: ctx.namespace, name: 'claim' });
+      await ctx.eventually('the claim is protected', async () =>
+        (await read()).metadata?.finalizers?.some((name) => name.startsWith('provisioning-protection')),
+      );
+      await programs.get(node)?.destroy();
+      await deleteClaim(ctx);
+      await ctx.consistently({
+        forMs: 5_000,
+        check: async () => assert.notEqual((await read()).metadata?.deletionTimestamp, undefined),
+      });
+      await programs.get(node)?.start();
+      await ctx.eventually('the claim is gone', async () => (await claimsOf(ctx)).length === 0, 60_000);
+      await ctx.eventually('nothing is left', async () => (await ctx.driver.control.volumes()).length === 0, 60_000);
+    },
+  },
+];

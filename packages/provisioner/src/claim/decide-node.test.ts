@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One line per row of node deployment. */
+import { describe, expect, it } from 'vitest';
+import { aClass, aNodeDeployment, type ClaimFacts, someSettings } from '../../testing/builders.ts';
+import {
+  announced,
+  context as central,
+  late,
+  plan,
+  planned,
+  show,
+  state,
+  type StateFacts,
+} from '../../testing/claim-states.ts';
+import { decide } from './decide.ts';
+import type { ClaimContext, Row } from './state.ts';
+
+const node = aNodeDeployment('n1');
+const context: ClaimContext = { ...central, settings: someSettings({ node }) };
+const passive: ClaimContext = { ...central, settings: someSettings({ node: { ...node, bindsImmediately: false } }) };
+const waited: StateFacts = { waitMs: 0 };
+const sized: StateFacts = {
+  ...waited,
+  planned: { kind: 'planned', plan: { ...plan, request: { ...plan.request, parameters: { a: 'b' } } } },
+};
+const unsized: StateFacts = { ...waited, planned: { kind: 'planned', plan: { ...plan, requiredBytes: 0n } } };
+const dying: ClaimFacts = { deleting: 'yes' };
+const boundElsewhere: ClaimFacts = { spec: { volumeName: 'pv' } };
+const populated: StateFacts = { dataSource: { kind: 'populator' } };
+
+interface Case {
+  readonly row: Row;
+  readonly given: string;
+  readonly facts: StateFacts;
+  readonly claim?: ClaimFacts;
+  readonly of?: ClaimContext;
+  readonly next: string;
+}
+
+const rows: readonly Case[] = [
+  { row: 'C13', given: 'this node is selected', facts: {}, claim: { node: 'n1' }, next: 'announce' },
+  {
+    row: 'C22',
+    given: 'this node is selected, immediate binding is off',
+    facts: announced,
+    claim: { node: 'n1' },
+    of: passive,
+    next: 'createVolume, first',
+  },
+  { row: 'C51', given: 'another node is selected', facts: {}, claim: { node: 'n2' }, next: 'done' },
+  { row: 'C9', given: 'late binding, no node', facts: { storageClass: late }, next: 'done' },
+  { row: 'C8', given: 'no node, no class', facts: { storageClass: undefined }, next: 'retry, failure' },
+  { row: 'C52', given: 'immediate binding is off', facts: {}, of: passive, next: 'done' },
+  {
+    row: 'C52',
+    given: 'a class without a binding mode',
+    facts: { storageClass: aClass({ volumeBindingMode: undefined as never }) },
+    next: 'done',
+  },
+  {
+    row: 'C52',
+    given: 'a class of another provisioner',
+    facts: { storageClass: aClass({ provisioner: 'x' }) },
+    next: 'done',
+  },
+  { row: 'C52', given: 'topologies that exclude this node', facts: { isAllowedHere: () => false }, next: 'done' },
+  { row: 'C52', given: 'a source for a populator', facts: populated, next: 'done' },
+  { row: 'C52', given: 'it is being deleted', facts: {}, claim: dying, next: 'done' },
+  { row: 'C53', given: 'no wait has begun', facts: {}, next: 'startWait' },
+  { row: 'C53', given: 'the wait goes on', facts: { waitMs: 700 }, next: 'requeueAfter 700' },
+  { row: 'C54', given: 'the wait is over', facts: sized, next: 'checkSpace' },
+  { row: 'C55', given: 'too little space', facts: { ...sized, space: 'short' }, next: 'done' },
+  { row: 'C56', given: 'enough space', facts: { ...sized, space: 'enough' }, next: 'selectNode n1' },
+  { row: 'C56', given: 'unknown space', facts: { ...sized, space: { failure: 'no' } }, next: 'selectNode n1' },
+  { row: 'C56', given: 'nothing to ask for', facts: unsized, next: 'selectNode n1' },
+  {
+    row: 'C56',
+    given: 'a request that cannot be planned',
+    facts: { ...waited, planned: { kind: 'refused', message: 'no' } },
+    next: 'selectNode n1',
+  },
+  { row: 'C56', given: 'the node is selected', facts: { ...sized, selecting: 'done' }, next: 'done' },
+  { row: 'C56', given: 'the claim is gone', facts: { ...sized, selecting: 'gone' }, next: 'done' },
+  { row: 'C53', given: 'another instance was faster', facts: { selecting: 'conflict' }, next: 'startWait' },
+  {
+    row: 'C53',
+    given: 'another instance was faster, the next wait has begun',
+    facts: { selecting: 'conflict', waitMs: 0 },
+    next: 'requeueAfter 0',
+  },
+  {
+    row: 'C56',
+    given: 'the write failed',
+    facts: { ...sized, selecting: { failure: 'forbidden' } },
+    next: 'retry, Warning: node check failed: PVC team/data: selecting node "n1" for PVC failed: forbidden, failure',
+  },
+  {
+    row: 'C47',
+    given: 'of another instance, whose node is selected',
+    facts: { otherInstance: 'n2' },
+    claim: { node: 'n2' },
+    next: 'done',
+  },
+  {
+    row: 'C47',
+    given: 'of another instance, bound',
+    facts: { otherInstance: 'n2' },
+    claim: boundElsewhere,
+    next: 'done',
+  },
+  {
+    row: 'C48',
+    given: 'of another instance, this node is selected',
+    facts: { otherInstance: 'n2' },
+    claim: { node: 'n1' },
+    next: 'readNode n2',
+  },
+  {
+    row: 'C48',
+    given: 'of another instance, no node is selected',
+    facts: { otherInstance: 'n2' },
+    next: 'readNode n2',
+  },
+  { row: 'C53', given: 'of an unknown instance, live', facts: { otherInstance: '' }, next: 'startWait' },
+  {
+    row: 'C47',
+    given: 'of another instance, deleted a moment ago',
+    facts: { otherInstance: 'n2', deletedForMs: 1000 },
+    claim: dying,
+    next: 'requeueAfter 299000',
+  },
+  {
+    row: 'C48',
+    given: 'of another instance, deleted long ago',
+    facts: { otherInstance: 'n2', deletedForMs: 300_000 },
+    claim: dying,
+    next: 'readNode n2',
+  },
+  {
+    row: 'C49',
+    given: 'its node is there',
+    facts: { otherInstance: 'n2', deletedForMs: 300_000, otherNode: 'there' },
+    claim: dying,
+    next: 'requeueAfter 300000',
+  },
+  {
+    row: 'C49',
+    given: 'its node cannot be read',
+    facts: { otherInstance: 'n2', deletedForMs: 300_000, otherNode: { failure: 'forbidden' } },
+    claim: dying,
+    next: 'requeueAfter 300000',
+  },
+  {
+    row: 'C50',
+    given: 'its node is gone',
+    facts: { otherInstance: 'n2', deletedForMs: 300_000, otherNode: 'gone' },
+    claim: dying,
+    next: 'giveUpOther',
+  },
+  {
+    row: 'C50',
+    given: 'of an unknown instance, deleted long ago',
+    facts: { otherInstance: '', deletedForMs: 300_000 },
+    claim: dying,
+    next: 'giveUpOther',
+  },
+  {
+    row: 'C50',
+    given: 'its finalizer is removed',
+    facts: { otherInstance: 'n2', otherNode: 'gone', givingUp: 'done' },
+    claim: dying,
+    next: 'done, Warning: volume pvc-uid-data of CSI driver test.csi.example.com may exist: node n2, whose instance worked on the claim, is gone, so the claim was released; delete the volume in the storage system if it is there, failure, given up',
+  },
+  {
+    row: 'C38',
+    given: 'its finalizer cannot be removed',
+    facts: { otherInstance: 'n2', otherNode: 'gone', givingUp: 'failed' },
+    claim: dying,
+    next: 'retry, again in 10000',
+  },
+  {
+    row: 'C22',
+    given: 'a call of its own is open, another node is selected',
+    facts: { ...announced, remembers: 'open', protecting: 'done' },
+    claim: { node: 'n2', protection: 'on' },
+    next: 'createVolume',
+  },
+];
+
+describe('the claim table in node deployment', () => {
+  it.each(rows)('$row: given $given, when decided, then $next', ({ row, facts, claim = {}, of = context, next }) => {
+    const action = decide(state(facts, claim), of);
+    expect([action.row, show(action)]).toEqual([row, next]);
+  });
+
+  it('given a request, when the space is asked for, then with its parameters and capabilities, once for each place', () => {
+    const places = [{ segments: { node: 'n1' } }, { segments: { node: 'n1', rack: 'r' } }];
+    const request = {
+      ...plan.request,
+      parameters: { a: 'b' },
+      volume_capabilities: [],
+      accessibility_requirements: { requisite: places, preferred: [] },
+    };
+    const facts = { ...waited, planned: { kind: 'planned', plan: { ...plan, request } } } as const;
+    expect(decide(state(facts), context)).toMatchObject({
+      bytes: 100n,
+      requests: places.map((place) => ({
+        parameters: { a: 'b' },
+        volume_capabilities: [],
+        accessible_topology: place,
+      })),
+    });
+    expect(decide(state(sized), context)).toMatchObject({ requests: [{ parameters: { a: 'b' } }] });
+  });
+
+  it('[provisioner#P11] given a claim that this instance has to settle, when another node is selected, then only the outcome is wanted', () => {
+    const purposes: string[] = [];
+    const given = { ...announced, plan: (_class: unknown, purpose: string) => (purposes.push(purpose), planned) };
+    for (const node of ['n1', 'n2']) decide(state(given, { node, protection: 'on' }), context);
+    expect(purposes).toEqual(['provision', 'settle']);
+  });
+
+  it('given the same states without node deployment, then none of these rows', () => {
+    const found = rows.map(
+      ({ facts, claim = {} }) => decide(state({ ...facts, otherInstance: undefined }, claim), central).row,
+    );
+    expect(found.filter((row) => Number(row.slice(1)) >= 47)).toEqual([]);
+  });
+});

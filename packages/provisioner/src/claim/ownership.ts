@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The waits before an instance of a node takes a claim that binds at once. All instances see the claim at the same time, so each waits for a
+ * random time first; after a lost race, or without enough space, the next wait is longer. A wait is an entry here and a delayed run of the
+ * claim, so that it holds no worker.
+ *
+ * The entry is lost with the process, which then begins with the shortest wait again.
+ */
+import type { Clock, Random } from '@csi-sidecars/runtime';
+import type { NodeDeployment } from '../settings.ts';
+import type { ClaimUid } from './claim.ts';
+
+export interface Ownership {
+  /** The time that is left of the wait, 0 when it is over; undefined if none has begun. */
+  leftMs(claim: ClaimUid): number | undefined;
+  begin(claim: ClaimUid): void;
+  /** The attempt after the wait is over; the next wait is longer. */
+  end(claim: ClaimUid): void;
+  /** The next wait is the first again. */
+  forget(claim: ClaimUid): void;
+}
+
+interface Wait {
+  readonly attempts: number;
+  readonly untilMs: number | undefined;
+}
+
+export interface OwnershipDeps {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly random: Pick<Random, 'next'>;
+}
+
+type Delays = Pick<NodeDeployment, 'baseDelayMs' | 'maxDelayMs'>;
+
+export function createOwnership({ clock, random }: OwnershipDeps, delays: Delays): Ownership {
+  const waits = new Map<ClaimUid, Wait>();
+  return {
+    leftMs: (claim) => {
+      const untilMs = waits.get(claim)?.untilMs;
+      return untilMs === undefined ? undefined : Math.max(untilMs - clock.monotonicMs(), 0);
+    },
+    begin: (claim) => {
+      const attempts = waits.get(claim)?.attempts ?? 0;
+      const untilMs = clock.monotonicMs() + delayOf(attempts, delays, random.next());
+      waits.set(claim, { attempts: attempts + 1, untilMs });
+    },
+    end: (claim) => {
+      const { attempts = 0 } = waits.get(claim) ?? {};
+      if (attempts > 0) waits.set(claim, { attempts, untilMs: undefined });
+    },
+    forget: (claim) => void waits.delete(claim),
+  };
+}
+
+/** Doubles from the base to the maximum, minus a random part of the base. `random` is between 0 and 1. */
+export function delayOf(attempts: number, { baseDelayMs, maxDelayMs }: Delays, random: number): number {
+  const nominalMs = Math.min(baseDelayMs * 2 ** attempts, maxDelayMs);
+  return Math.max(nominalMs - random * baseDelayMs, 0);
+}
