@@ -43,7 +43,7 @@ describe('what is kept', () => {
 
   it('given published capacity, when a volume is kept, then with its node affinity, and the same when kept again', () => {
     const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions: [] }] } };
-    const watched = watchedVolumes(driverName, 'with affinity');
+    const watched = watchedVolumes(driverName, { affinity: 'kept' });
     const trimmed = keep(watched, aVolume({ spec: { mountOptions: ['ro'], nodeAffinity } }));
     expect(trimmed?.spec).toEqual({ ...keep(watchedVolumes(driverName), aVolume())?.spec, nodeAffinity });
     expect(trimmed && keep(watched, trimmed)).toEqual(trimmed);
