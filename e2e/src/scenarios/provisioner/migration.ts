@@ -25,7 +25,8 @@ export const migration: readonly Scenario[] = [
     id: 'P-30',
     title:
       'a claim of an in-tree plugin: translated class, in-tree volume with labels of Kubernetes, deleted by its handle',
-    needs: ['driver-journal', 'driver-settings'],
+    // The simulated controller-manager does not know which driver replaced a plugin.
+    needs: ['controller-manager', 'driver-journal', 'driver-settings'],
     driverName: 'ebs.csi.aws.com',
     run: async (ctx) => {
       const nodes = [
@@ -60,7 +61,7 @@ export const migration: readonly Scenario[] = [
   {
     id: 'P-31',
     title: 'a volume that cannot be recorded as one of the in-tree plugin is deleted again, and the event says why',
-    needs: ['driver-journal'],
+    needs: ['controller-manager', 'driver-journal'],
     driverName: 'pd.csi.storage.gke.io',
     upstream: 'the volume stays in the storage',
     run: async (ctx) => {
@@ -79,7 +80,7 @@ export const migration: readonly Scenario[] = [
   {
     id: 'P-32',
     title: 'claims of an in-tree plugin during kills of csi-provisioner: each gets one in-tree volume, and all go',
-    needs: ['driver-journal', 'driver-faults'],
+    needs: ['controller-manager', 'driver-journal', 'driver-faults'],
     driverName: 'cinder.csi.openstack.org',
     restarts: true,
     run: async (ctx) => {
