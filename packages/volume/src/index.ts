@@ -22,7 +22,8 @@ export {
 export type { CsiVolume } from './in-tree/translate.ts';
 export type { CsiSource } from './in-tree/provider.ts';
 export { isReachableFrom, toNodeAffinity } from './node-affinity.ts';
-export type { Topology, VolumeNodeAffinity } from './node-affinity.ts';
+export type { Topology } from './node-affinity.ts';
+export { selectsNode, type VolumeNodeAffinity } from './node-selector.ts';
 export { compareQuantities, formatBytes, formatQuantity, parseQuantity, toBytes } from './quantity.ts';
 export type { Quantity, QuantityFormat } from './quantity.ts';
 export { ok, refuse } from './result.ts';

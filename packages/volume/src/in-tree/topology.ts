@@ -4,7 +4,7 @@
  * affinity and, for older schedulers, among their own labels. Pure.
  */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
-import type { VolumeNodeAffinity } from '../node-affinity.ts';
+import type { VolumeNodeAffinity } from '../node-selector.ts';
 import { ok, refuse, type Result } from '../result.ts';
 import type { TopologyTranslation } from './provider.ts';
 import { betaRegionLabel, betaZoneLabel, regionLabel, zoneDelimiter, zoneLabel } from './zone-labels.ts';

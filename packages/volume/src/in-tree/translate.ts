@@ -6,7 +6,7 @@
  * Not here: the secrets of the node side, which no controller reads.
  */
 import type { PersistentVolume, StorageClass } from '@csi-sidecars/runtime';
-import type { VolumeNodeAffinity } from '../node-affinity.ts';
+import type { VolumeNodeAffinity } from '../node-selector.ts';
 import { ok, refuse, type Result } from '../result.ts';
 import type { CsiSource, InTreeField, InTreeProvider, PersistentVolumeSpec } from './provider.ts';
 import { providers } from './providers.ts';
