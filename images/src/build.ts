@@ -30,7 +30,7 @@ export interface BuildOptions {
   readonly facts: BuildFacts;
   readonly platforms: readonly PlatformName[];
   readonly debian: DebianDeps;
-  /** Default: compressed anew. */
+  /** Default: compressed again. */
   readonly compress?: Compress;
 }
 

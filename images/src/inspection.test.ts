@@ -21,7 +21,7 @@ const facts: BuildFacts = {
 };
 const minutes = 60_000;
 
-/** Of every image, for Node.js on x86-64. */
+/** The files of every image, for Node.js on x86-64. */
 const runtimeFiles = (folder: string, loader: string): readonly string[] => [
   'etc/group',
   'etc/nsswitch.conf',
@@ -68,7 +68,7 @@ describe.runIf(existsSync(join(repositoryRoot, 'dist/bin/csi-attacher')))('the i
   }, 10 * minutes);
 
   it(
-    'given a second build that compresses everything anew, then every digest is the same',
+    'given a second build that compresses everything again, then every digest is the same',
     async () => {
       const again = layoutOf((await build(gzip)).images);
       expect([...again.digests]).toEqual([...layout.digests]);

@@ -81,7 +81,7 @@ async function write({ platforms, output, archive }: Output): Promise<void> {
   if (archive !== undefined) put(archive, archiveOf(layout));
 }
 
-/** Of an image, in the order of its platforms, with the size of all layers: what a node without any of them pulls. */
+/** The manifests of an image in the order of its platforms, with the size of all layers, which a node without any of them pulls. */
 function manifestsOf(
   index: string,
   files: ReadonlyMap<string, Uint8Array>,

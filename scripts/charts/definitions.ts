@@ -111,7 +111,7 @@ export const definitions: Readonly<Record<string, object>> = {
     },
   },
   snapshotClass: snapshotClassWith('snapshotter', 'snapshotterList'),
-  /** Of a chart that is not about one driver. */
+  /** The class of a chart that is not about one driver. */
   driverSnapshotClass: {
     type: 'object',
     additionalProperties: false,

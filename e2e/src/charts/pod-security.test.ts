@@ -18,7 +18,7 @@ interface Case {
   readonly chart: ChartName;
   readonly level: Level;
   readonly values: object;
-  /** Of the Deployments, or of the DaemonSets. */
+  /** The workloads whose pods are created. */
   readonly kind: 'Deployment' | 'DaemonSet';
 }
 

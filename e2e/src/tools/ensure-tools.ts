@@ -17,7 +17,7 @@ export interface ToolDeps {
   readonly clock: Clock;
   /** Progress, one line at a time. */
   readonly report: (line: string) => void;
-  /** Of the programs of Kubernetes. */
+  /** The release of Kubernetes' programs. */
   readonly kubernetes: KubernetesRelease;
   /** Builds `tool` to `output`. */
   readonly build: (tool: Tool, output: string) => Promise<void>;

@@ -34,7 +34,7 @@ export interface KubernetesSchemas {
 
 interface Source {
   readonly version: string;
-  /** Of the module, as go.sum has it. */
+  /** The checksum of the module, as go.sum has it. */
   readonly sum: string;
 }
 
@@ -109,7 +109,7 @@ function customKinds(): readonly CustomKind[] {
   return [...ours, ...othersSchemas, ...othersClusterSchemas];
 }
 
-/** Of everything but the module that decides what is in the files. */
+/** A key of everything but the module that decides what is in the files. */
 function contentKey(): string {
   const hash = createHash('sha256');
   const code = join(import.meta.dirname, 'schemas');

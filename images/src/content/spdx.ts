@@ -16,7 +16,7 @@ export interface SpdxPackage {
   /** An SPDX expression. */
   readonly license: string;
   readonly purl: string;
-  /** Of the package file that it came in. */
+  /** The checksum of the package file that it came in. */
   readonly sha256?: string;
   readonly files?: readonly SpdxFile[];
 }

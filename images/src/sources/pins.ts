@@ -20,7 +20,7 @@ export interface Pins {
 export interface DebianPin {
   readonly name: string;
   readonly version: string;
-  /** Of the package file. */
+  /** The checksum of the package file. */
   readonly sha256: Readonly<Record<PlatformName, string>>;
 }
 

@@ -46,7 +46,7 @@ export interface FixtureOptions extends Partial<Pick<ProcessOptions, 'interrupt'
   readonly rules?: readonly AccessRule[];
   /** `written` to the API server by the real recorder. Default `lines`. */
   readonly events?: 'lines' | 'written';
-  /** Of its random decisions. Instances beside each other have different ones. */
+  /** The seed of its random decisions. Instances beside each other have different ones. */
   readonly randomSeed?: number;
   /** The environment of an earlier process. */
   readonly cluster?: TestCluster;

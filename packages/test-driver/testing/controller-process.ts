@@ -32,7 +32,7 @@ export interface ProcessOptions {
   readonly interrupt: ((operation: string, moment: 'before' | 'after') => 'crash' | undefined) | undefined;
   /** What a run that throws does to the test. Default `fail`. */
   readonly defects?: 'fail' | 'expected' | undefined;
-  /** Of its random decisions. Processes beside each other have different ones. Default 2. */
+  /** The seed of its random decisions. Processes beside each other have different ones. Default 2. */
   readonly seed?: number | undefined;
 }
 

@@ -61,7 +61,7 @@ interface Kubeconfig {
   readonly users?: readonly { readonly user?: Readonly<Record<string, string>> }[];
 }
 
-/** Of the kubeconfig that kind writes: one cluster, one user, everything embedded. */
+/** The credentials in the kubeconfig that kind writes, which has one cluster and one user and embeds everything. */
 export function credentialsOf(kubeconfig: unknown): AdminCredentials {
   const { clusters = [], users = [] } = (kubeconfig ?? {}) as Kubeconfig;
   const entry = (of: Readonly<Record<string, string>> | undefined, name: string): string => {

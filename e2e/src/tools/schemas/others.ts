@@ -54,7 +54,7 @@ const ofPrometheus = (kind: string, spec: Schema): CustomKind => ({
   schema: object({ spec }, ['spec']),
 });
 
-/** Of external-snapshot-metadata. Not of a namespace. */
+/** Cluster-scoped kinds: that of external-snapshot-metadata. */
 export const othersClusterSchemas: readonly CustomKind[] = [
   {
     group: 'cbt.storage.k8s.io',

@@ -68,7 +68,7 @@ interface Backed {
   readonly volume: Read<PersistentVolume>;
 }
 
-/** Of an in-tree volume, as the driver that replaced its plugin knows it. Empty if it is no volume of a CSI driver. */
+/** Driver and handle; those of an in-tree volume are as the driver that replaced its plugin knows them. Empty if no CSI driver has the volume. */
 function csiOf(volume: PersistentVolume): { readonly driver: string; readonly volumeHandle: string } {
   const translated = toCsiVolume(volume);
   return translated.kind === 'ok' ? translated.value.csi : { driver: '', volumeHandle: '' };

@@ -106,7 +106,7 @@ function hasKey(terms: Terms, key: string): boolean {
   return terms.some(({ matchExpressions = [] }) => matchExpressions.some((expression) => expression.key === key));
 }
 
-/** Of all terms: the terms are alternatives. */
+/** The values of all terms, because the terms are alternatives. */
 function valuesOf(terms: Terms, key: string): readonly string[] {
   const values = terms.flatMap(({ matchExpressions = [] }) =>
     matchExpressions.filter((expression) => expression.key === key).flatMap((expression) => expression.values ?? []),
