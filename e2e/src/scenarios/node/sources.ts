@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** M-07, M-08: what pods on a real kubelet wrote is in clones and restores of it, and what they wrote later is not. */
+/** M-07 to M-09: what pods on a real kubelet wrote is in clones and restores of it, what they wrote later is not, and both grow. */
 import assert from 'node:assert/strict';
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { deployAll } from '../../deployment/deploy.ts';
@@ -7,7 +7,7 @@ import { claimed, type UserPod } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
 import { endPod } from '../pod-life.ts';
 import { createClaim, createClass, untilBound } from '../provisioner/steps.ts';
-import { gib } from '../resizer/steps.ts';
+import { ask, expandCalls, gib, nodeExpandCalls, sizesOf, untilSize } from '../resizer/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import {
   createSnapshot,
@@ -77,6 +77,13 @@ export const nodeSources: readonly Scenario[] = [
     serial: true,
     run: (ctx) => copy(ctx, block),
   },
+  {
+    id: 'M-09',
+    title: 'a restored and a cloned file system grow under their pods: each once, and their data is intact',
+    needs: ['kubelet'],
+    serial: true,
+    run: growCopies,
+  },
 ];
 
 async function copy(
@@ -125,6 +132,56 @@ async function copy(
     const wanted = BigInt(storage.slice(0, 1)) * gib;
     assert.ok(BigInt(units) * BigInt(unit) >= wanted - ownBytes, `${name} has ${size} bytes, not ${storage}`);
     ctx.note(`${name}, ${storage}: equal, of the right size, and nothing of later`);
+  }
+  await deleteSnapshot(ctx);
+  await untilNoSnapshots(ctx);
+}
+
+/** Grows while it is mounted, without a capability that sandboxes drop. */
+const growing = {
+  parameters: { layout: 'filesystem', 'csi.storage.k8s.io/fstype': 'xfs' },
+  allowVolumeExpansion: true,
+};
+
+async function growCopies(ctx: ScenarioContext): Promise<void> {
+  await installDefinitions(ctx);
+  await deployAll(ctx, { controllers: ['csi-provisioner', 'csi-attacher', 'csi-snapshotter', 'csi-resizer'] });
+  await startSnapshotController(ctx);
+  const className = await createClass(ctx, growing);
+  const { file, ownBytes } = fileSystem;
+  await createClaim(ctx, className, { spec: sized('1Gi') });
+  await startUser(ctx, { name: 'writer', volume: claimed('claim'), script: writes(file) });
+  const written = await untilSaid(ctx, 'writer', 'sum');
+  await endPod(ctx, 'writer');
+  await createSnapshot(ctx, { volumeSnapshotClassName: await createSnapshotClass(ctx) });
+  await untilReady(ctx);
+
+  const untilLarger = `until test $(($(stat -f -c '%b * %S' /data))) -gt ${gib}; do sleep 0.2; done`;
+  const script = [
+    ...reads(file),
+    untilLarger,
+    `echo "bytes $(($(stat -f -c '%b * %S' /data)))"`,
+    ...reads(file).map((line) => line.replace('sum', 'again')),
+  ];
+  for (const [name, source] of [
+    ['restore', restored],
+    ['clone', fromClaim],
+  ] as const) {
+    await createClaim(ctx, className, { name, spec: { ...source, ...sized('1Gi') } });
+    await startUser(ctx, { name: `on-${name}`, volume: claimed(name), script });
+    assert.equal(await untilSaid(ctx, `on-${name}`, 'sum'), written);
+    const { volume } = await untilBound(ctx, name);
+    const handle = volume.spec?.csi?.volumeHandle;
+
+    await ask(ctx, '2Gi', name);
+    await untilSize(ctx, '2Gi', name);
+    assert.ok(BigInt(await untilSaid(ctx, `on-${name}`, 'bytes')) >= 2n * gib - ownBytes);
+    assert.equal(await untilSaid(ctx, `on-${name}`, 'again'), written);
+    await endPod(ctx, `on-${name}`);
+    const ofCopy = ({ request }: { readonly request: { readonly volume_id?: string } }): boolean =>
+      request.volume_id === handle;
+    assert.deepEqual(sizesOf((await expandCalls(ctx)).filter(ofCopy)), ['2Gi']);
+    assert.equal((await nodeExpandCalls(ctx)).filter(ofCopy).length, 1);
   }
   await deleteSnapshot(ctx);
   await untilNoSnapshots(ctx);

@@ -6,7 +6,7 @@ import { get } from 'node:http';
 import type { Pod } from '@csi-sidecars/runtime';
 import { freePorts } from '../../control-planes/local/free-ports.ts';
 import { deployAll, deployDriverOnly, deployNodeSide, nodePodName, type Deployment } from '../../deployment/deploy.ts';
-import { controllerPod, programPod, type Container, type NodeProgram } from '../../deployment/manifests.ts';
+import { controllerPod, nodePod, programPod, type Container, type NodeProgram } from '../../deployment/manifests.ts';
 import { imageOf } from '../../images/images.ts';
 import type { ControllerName } from '../../processes/program.ts';
 import { claimed } from '../../workload/user-pods.ts';
@@ -48,7 +48,7 @@ export const images: readonly Scenario[] = [
     needs: ['kubelet'],
     serial: true,
     run: async (ctx) => {
-      await deployAll(ctx);
+      const { placement } = await deployAll(ctx);
       // Process 1 does not get a signal that it has no handler for, so nothing ends by itself before its program runs.
       await aPodWrites(ctx);
       const { volume } = await untilBound(ctx);
@@ -61,6 +61,9 @@ export const images: readonly Scenario[] = [
         assert.ok(tookMs < 3000 * ctx.testRun.timeFactor, `${name} was gone after ${Math.round(tookMs)} ms`);
         ctx.note(`${name} gone after ${(tookMs / 1000).toFixed(1)} s`);
       }
+      // The driver is asked afterwards what it still holds.
+      await startPod(ctx, nodePod(nodePodName, placement));
+      await untilReady(ctx, nodePodName);
     },
   },
   {
