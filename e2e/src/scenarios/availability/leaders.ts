@@ -7,7 +7,7 @@ import type { Need } from '../needs.ts';
 import type { Scenario } from '../scenario.ts';
 import { createClass } from '../provisioner/steps.ts';
 import { assertConverged, createClaims, untilInFlight } from './claims.ts';
-import { holderOf, leaseMs, renewMs, retryMs, startReplicas, takeOverMs, untilLed } from './replicas.ts';
+import { holderOf, leaseMs, renewMs, retryMs, startReplicas, takeOverMs, untilLed, untilRenewed } from './replicas.ts';
 
 const needs: readonly Need[] = ['host-names', 'driver-faults', 'driver-journal'];
 const claims = 50;
@@ -73,6 +73,7 @@ export const leaders: readonly Scenario[] = [
       const driver = await ctx.startDriver();
       const replicas = await startReplicas(ctx);
       const leader = await untilLed(ctx, replicas);
+      await untilRenewed(ctx, leader);
       const className = await createClass(ctx);
       leader.process.signal('SIGSTOP');
       await untilLed(ctx, replicas, { by: (name) => name !== leader.name });
@@ -104,6 +105,7 @@ export const leaders: readonly Scenario[] = [
       const servers = { 'replica-a': proxies['replica-a'].url, 'replica-b': proxies['replica-b'].url };
       const replicas = await startReplicas(ctx, { servers });
       const leader = await untilLed(ctx, replicas);
+      await untilRenewed(ctx, leader);
       const className = await createClass(ctx);
 
       const cutMs = clock.monotonicMs();

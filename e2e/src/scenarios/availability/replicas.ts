@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Several replicas of one sidecar on one machine, each with its own host name, and which of them leads. */
 import type { Method } from '@csi-sidecars/csi';
-import { leases } from '@csi-sidecars/runtime';
+import { type Lease, leases } from '@csi-sidecars/runtime';
 import { callsOf } from '../../driver/calls.ts';
 import type { ControllerName } from '../../processes/program.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
@@ -105,8 +105,22 @@ export async function untilCallBegins(ctx: ScenarioContext, method: Method): Pro
 }
 
 export async function holderOf(ctx: ScenarioContext, program: ControllerName): Promise<string> {
-  const ref = { namespace: ctx.namespace, name: leaseNameOf(subjects[program], ctx.driverName) };
-  return (await ctx.api.get(leases, ref)).spec?.holderIdentity ?? '';
+  return (await leaseOf(ctx, program)).spec?.holderIdentity ?? '';
+}
+
+async function leaseOf(ctx: ScenarioContext, program: ControllerName): Promise<Lease> {
+  return await ctx.api.get(leases, {
+    namespace: ctx.namespace,
+    name: leaseNameOf(subjects[program], ctx.driverName),
+  });
+}
+
+/** A replica that is stopped while its first write of the Lease is under way holds it without knowing that it leads. A renewal proves it. */
+export async function untilRenewed(ctx: ScenarioContext, { name, program }: Replica): Promise<void> {
+  await ctx.eventually(`${name} renews its Lease`, async () => {
+    const { spec } = await leaseOf(ctx, program);
+    return spec?.holderIdentity === name && spec.renewTime !== spec.acquireTime;
+  });
 }
 
 export async function untilLed(
