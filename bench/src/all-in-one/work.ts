@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Work for each controller. The bench writes what other controllers would write (the controller-manager is stopped), so that a rate is that
- * of one controller.
+ * Work for each controller. The bench writes what other controllers would write (the controller-manager is stopped), so that each rate
+ * measures one controller.
  */
 import { aStorageClass, aClaim, installSnapshotApi } from '@csi-sidecars/e2e';
 import {

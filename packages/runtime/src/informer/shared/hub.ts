@@ -110,7 +110,7 @@ function createFactory(owner: string, sharedFor: (options: InformerOptions<KubeO
   const views = new Map<string, View<KubeObject>>();
   const used = new Map<Shared, Collection>();
   const defect = Promise.withResolvers<never>();
-  // Whoever starts the factory hears of it; before that nothing can fail.
+  // `start` of the factory rejects with it; before that nothing can fail.
   defect.promise.catch(() => undefined);
   let hasEnded = false;
 
