@@ -40,6 +40,10 @@ const benches: Readonly<Record<string, { readonly file: string; readonly what: s
     file: './sources/main.ts',
     what: 'csi-provisioner beside upstream’s, with volumes from a snapshot and from a claim (UPSTREAM_BIN=<folder>)',
   },
+  topology: {
+    file: './topology/main.ts',
+    what: 'csi-provisioner beside upstream’s, with topology and as many nodes as claims (UPSTREAM_BIN=<folder>)',
+  },
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -23,8 +23,7 @@ process.exitCode = await runSideBySide<MeasureId>({
   units: ['attachment', 'detachment', 'released volume'],
   prepare: registerNodes,
   parts: { start, attachments: measureAttachDetach, storm: measureStorm, leaders },
-  foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment'],
-  besideForeign,
+  foreign: { kinds: ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment'], part: besideForeign },
 });
 
 async function start(bed: TestBed, { settleMs }: Options, to: Recording<MeasureId>): Promise<void> {

@@ -14,6 +14,5 @@ process.exitCode = await runSideBySide<MeasureId>({
   units: ['object'],
   prepare: async () => undefined,
   parts: { publishing: measurePublishing },
-  foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim'],
-  besideForeign,
+  foreign: { kinds: ['PersistentVolume', 'PersistentVolumeClaim'], part: besideForeign },
 });

@@ -1,38 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The segments and classes of one test bed: a node with the driver in each segment, and ten classes that bind late. */
 import { aStorageClass } from '@csi-sidecars/e2e';
-import {
-  csiNodes,
-  csiStorageCapacities,
-  ignoreNotFound,
-  nodes,
-  type Resource,
-  storageClasses,
-} from '@csi-sidecars/runtime';
+import { csiStorageCapacities, ignoreNotFound, nodes, type Resource, storageClasses } from '@csi-sidecars/runtime';
+import { createDriverNodes, driverNodeFlags, nodeName, removeDriverNodes } from '../side-by-side/driver-nodes.ts';
 import { inParallel } from '../side-by-side/in-parallel.ts';
 import type { TestBed } from '../side-by-side/test-bed.ts';
 
-export const segmentKey = 'bench.csi.test/segment';
 export const classCount = 10;
 const concurrency = 32;
 
-const nodeName = ({ namespace }: TestBed, n: number): string => `${namespace}-node-${n}`;
 const className = ({ namespace }: TestBed, n: number): string => `${namespace}-${n}`;
 
 /** The driver has a node in each segment, so that it reports capacity there. */
-export const driverFlags: readonly string[] = [
-  '--enable-topology=true',
-  ...Array.from({ length: 100 }, (_, n) => `--node=id=node-${n},${segmentKey}=s-${n}`),
-];
+export const driverFlags: readonly string[] = driverNodeFlags(100);
 
 export async function createSegments(bed: TestBed, segments: number): Promise<void> {
   const { api } = bed.cluster;
-  await inParallel(Array(segments).keys(), concurrency, async (n) => {
-    const name = nodeName(bed, n);
-    await api.create(nodes, { metadata: { name, labels: { [segmentKey]: `s-${n}` } } });
-    const driver = { name: bed.driver.name, nodeID: `node-${n}`, topologyKeys: [segmentKey] };
-    await api.create(csiNodes, { metadata: { name }, spec: { drivers: [driver] } });
-  });
+  await createDriverNodes(bed, segments);
   await inParallel(Array(classCount).keys(), concurrency, (n) =>
     api.create(
       storageClasses,
@@ -41,16 +25,12 @@ export async function createSegments(bed: TestBed, segments: number): Promise<vo
   );
 }
 
-/** The next test bed must not watch them. */
 export async function removeSegments(bed: TestBed, segments: number): Promise<void> {
   const { api } = bed.cluster;
-  const remove = (resource: Resource, name: string): Promise<unknown> =>
-    api.delete(resource, { name }).catch(ignoreNotFound);
-  await inParallel(Array(classCount).keys(), concurrency, (n) => remove(storageClasses, className(bed, n)));
-  await inParallel(Array(segments).keys(), concurrency, async (n) => {
-    await remove(csiNodes, nodeName(bed, n));
-    await remove(nodes, nodeName(bed, n));
-  });
+  await inParallel(Array(classCount).keys(), concurrency, (n) =>
+    api.delete(storageClasses, { name: className(bed, n) }).catch(ignoreNotFound),
+  );
+  await removeDriverNodes(bed, segments);
 }
 
 export async function countObjects({ cluster, namespace }: TestBed): Promise<number> {

@@ -20,8 +20,7 @@ process.exitCode = await runSideBySide<MeasureId>({
   units: ['created volume', 'deleted volume'],
   prepare: createClass,
   parts: { start: measureStartAndStream, volumes: measureWaitingClaims, leaders },
-  foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment'],
-  besideForeign,
+  foreign: { kinds: ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment'], part: besideForeign },
 });
 
 async function leaders(bed: TestBed, _options: Options, to: Recording<MeasureId>): Promise<void> {

@@ -24,8 +24,7 @@ process.exitCode = await runSideBySide<MeasureId>({
   units: ['expansion', 'modification'],
   prepare: prepareClasses,
   parts: { start, claims: measureExpandModify, leaders },
-  foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim', 'Pod'],
-  besideForeign,
+  foreign: { kinds: ['PersistentVolume', 'PersistentVolumeClaim', 'Pod'], part: besideForeign },
 });
 
 async function start(bed: TestBed, { settleMs }: Options, to: Recording<MeasureId>): Promise<void> {

@@ -19,11 +19,14 @@ import { toMarkdown, toRounds, type Report } from './report.ts';
 import { openBenchCluster, type BenchCluster } from './bench-cluster.ts';
 import type { Part, Subject } from './subject.ts';
 
-const foreign = 'foreign';
+const foreignPart = 'foreign';
 
 /** Resolves with the exit code. */
 export async function runSideBySide<Id extends string>(subject: Subject<Id>): Promise<number> {
-  const choice = { ...subject, parts: [...Object.keys(subject.parts), foreign] };
+  const choice = {
+    ...subject,
+    parts: [...Object.keys(subject.parts), ...(subject.foreign === undefined ? [] : [foreignPart])],
+  };
   let options: Options;
   try {
     options = parseOptions(process.argv.slice(2), choice);
@@ -42,7 +45,7 @@ export async function runSideBySide<Id extends string>(subject: Subject<Id>): Pr
 }
 
 async function measureAll<Id extends string>(subject: Subject<Id>, options: Options): Promise<void> {
-  const { name, programs, measures, prepare, parts, besideForeign } = subject;
+  const { name, programs, measures, prepare, parts, foreign } = subject;
   const env: Environment = process.env;
   const implementations = findImplementations(
     programs.map(({ name: program }) => program),
@@ -69,10 +72,10 @@ async function measureAll<Id extends string>(subject: Subject<Id>, options: Opti
         await measure(implementation, `${part}-${round}`, work);
     }
   }
-  if (options.only.includes(foreign)) {
+  if (foreign !== undefined && options.only.includes(foreignPart)) {
     await cluster.controlPlane.components.get('kube-controller-manager')?.stop();
-    await createForeignObjects(cluster, { kinds: subject.foreignKinds, count: options.foreign });
-    for (const implementation of implementations) await measure(implementation, foreign, besideForeign);
+    await createForeignObjects(cluster, { kinds: foreign.kinds, count: options.foreign });
+    for (const implementation of implementations) await measure(implementation, foreignPart, foreign.part);
   }
   publish({ subject, implementations, results, options, setting: settingOf(cluster) });
 }

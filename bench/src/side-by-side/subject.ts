@@ -17,10 +17,12 @@ export interface Subject<Id extends string> extends Terms {
   readonly prepare: (bed: TestBed) => Promise<void>;
   /** The parts by their name for `--only`, in the order of a round. */
   readonly parts: Readonly<Record<string, Part<Id>>>;
-  /** What the program watches of others. */
-  readonly foreignKinds: readonly Kind[];
   /** Runs once, at the end: the control plane is full of another driver's objects, and its controller-manager is stopped. */
-  readonly besideForeign: Part<Id>;
+  readonly foreign?: {
+    /** What the program watches of others. */
+    readonly kinds: readonly Kind[];
+    readonly part: Part<Id>;
+  };
 }
 
 export type Part<Id extends string> = (bed: TestBed, options: Options, to: Recording<Id>) => Promise<void>;

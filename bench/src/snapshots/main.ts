@@ -21,8 +21,7 @@ process.exitCode = await runSideBySide<MeasureId>({
   units,
   prepare: prepareClass,
   parts: { start: measureStartAndStream, snapshots: measureTakeDelete },
-  foreignKinds: ['PersistentVolume', 'PersistentVolumeClaim'],
-  besideForeign,
+  foreign: { kinds: ['PersistentVolume', 'PersistentVolumeClaim'], part: besideForeign },
 });
 
 async function besideForeign(bed: TestBed, { settleMs }: Options, to: Recording<MeasureId>): Promise<void> {

@@ -21,8 +21,7 @@ process.exitCode = await runSideBySide<MeasureId>({
     clones: (bed, options, to) => measureCopies(bed, { ...options, what: 'clone' }, to),
   },
   // Its claims are made with its snapshots, so that each names one.
-  foreignKinds: ['PersistentVolume'],
-  besideForeign,
+  foreign: { kinds: ['PersistentVolume'], part: besideForeign },
 });
 
 async function besideForeign(bed: TestBed, options: Options, to: Recording<MeasureId>): Promise<void> {
