@@ -110,6 +110,12 @@ const rows: readonly Case[] = [
     next: 'retry, Warning VolumeFailedDelete: invalid CSI PV, failure',
   },
   {
+    row: 'V6',
+    given: 'provisioned by us according to its annotation, and a volume of another driver',
+    state: state({}, { spec: { csi: { driver: 'x', volumeHandle: 'h' } } }),
+    next: 'retry, Warning VolumeFailedDelete: invalid CSI PV: its volume is one of CSI driver x, failure',
+  },
+  {
     row: 'V8',
     given: 'a class with half a secret',
     state: state({ storageClass: half, attachedTo: 'n1' }, { annotations: ours }),

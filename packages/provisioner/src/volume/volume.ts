@@ -28,7 +28,10 @@ export function toDriverVolume(volume: PersistentVolume, driverName: string): Re
   }
   if (translated !== undefined) return translated;
   const { csi, accessModes = [] } = volume.spec ?? {};
-  return csi === undefined ? refuse(messages.notCsi) : ok({ csi, accessModes, migrated: false });
+  if (csi === undefined) return refuse(messages.notCsi);
+  // To this driver the handle means nothing, or another volume.
+  if (csi.driver !== driverName) return refuse(messages.ofOtherDriver(csi.driver));
+  return ok({ csi, accessModes, migrated: false });
 }
 
 export function hasFinalizer(volume: PersistentVolume): boolean {
