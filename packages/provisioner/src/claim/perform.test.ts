@@ -252,10 +252,16 @@ describe('memory', () => {
 
   it('given the refusal of a class, then it is remembered for five minutes', async () => {
     const action = { row: 'C24', kind: 'settle', refusedBy: 'class-uid' } as const;
-    const { learned, entry, clock } = await perform({ action, state: { pinned } });
+    const { learned, entry, clock } = await perform({ action, state: { pinned }, cached: aClaim() });
     const untilMs = clock.monotonicMs() + 300_000;
     expect(entry).toEqual({ kind: 'settled', claim: aClaim(), refusal: { untilMs, classUid: 'class-uid' } });
     expect(learned).toEqual({ memory: entry });
+  });
+
+  it('given the refusal of a class, when the claim has left the cache, then nothing stays in memory', async () => {
+    const action = { row: 'C24', kind: 'settle', refusedBy: 'class-uid' } as const;
+    const { learned, entry } = await perform({ action, state: { pinned } });
+    expect([learned, entry]).toEqual([{ memory: { kind: 'none' } }, undefined]);
   });
 });
 

@@ -160,11 +160,18 @@ function forget({ memory }: ClaimDeps, { claim }: ClaimState): ClaimState['memor
 
 const refusalMs = 5 * 60_000;
 
-/** If the finalizer is there, the entry stays until it is removed. Otherwise only the refusal of a class is remembered. */
-function settle(deps: ClaimDeps, { clock, state }: ClaimStep, refusedBy: string | undefined): Partial<ClaimState> {
+/**
+ * If the finalizer is there, the entry stays until it is removed. Otherwise only the refusal of a class is remembered, and only of a claim
+ * that is in the cache: its end there ends the entry.
+ */
+function settle(
+  deps: ClaimDeps,
+  { clock, caches: { claims }, state }: ClaimStep,
+  refusedBy: string | undefined,
+): Partial<ClaimState> {
   const { claim } = state;
-  const refusal =
-    refusedBy === undefined ? undefined : { untilMs: clock.monotonicMs() + refusalMs, classUid: refusedBy };
+  const isRefused = refusedBy !== undefined && claims.byIndex('uid', uidOf(claim)).length > 0;
+  const refusal = isRefused ? { untilMs: clock.monotonicMs() + refusalMs, classUid: refusedBy } : undefined;
   if (!state.isProtected && refusal === undefined) return { memory: forget(deps, state) };
   return { memory: remember(deps, { kind: 'settled', claim, refusal }) };
 }
