@@ -10,6 +10,7 @@ import {
   createController,
   createWakeUps,
   type EventRecorder,
+  runTogether,
 } from '@csi-sidecars/runtime';
 import { noCapacity } from './capacity/change.ts';
 import { type CapacityPorts, createCapacityLoops } from './capacity/loops.ts';
@@ -97,6 +98,6 @@ export function createProvisioner(
   // A controller of its own, so that a cluster that does not serve or permit capacity objects still gets volumes.
   const publishing = createController(ports, capacity.loops);
   return {
-    run: async (signal) => void (await Promise.all([provisioning.run(signal), publishing.run(signal)])),
+    run: (signal) => runTogether([(stop) => provisioning.run(stop), (stop) => publishing.run(stop)], signal),
   };
 }
