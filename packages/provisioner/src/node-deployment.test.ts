@@ -211,6 +211,20 @@ describe('a claim that binds at once', () => {
     expect([chosen(p.claim()), p.events.filter((line) => line.startsWith('Warning'))]).toEqual(['n1', []]);
   });
 
+  it('given delays that are over at once, when writes conflict, then the next attempts come soon', async () => {
+    const p = await instance('n1', { node: { baseDelayMs: 0, maxDelayMs: 0 } });
+    p.faults.push({
+      when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims',
+      times: 3,
+      fault: { kind: 'status', point: 'before', code: 409, reason: 'Conflict' },
+    });
+    p.server.seed(aClaim());
+    await p.settle();
+    expect([chosen(p.claim()), counted(p, 'GetCapacity')]).toEqual([undefined, 1]);
+    await p.clock.advance(200);
+    expect([chosen(p.claim()), counted(p, 'GetCapacity')]).toEqual(['n1', 4]);
+  });
+
   it('[provisioner-topology-capacity#N17] given GetCapacity fails, then the claim is taken, so that an event can say what is wrong', async () => {
     const p = await instance();
     p.driver.faults.add({ method: 'GetCapacity', action: { kind: 'fail', code: 'Internal' } });
@@ -358,8 +372,8 @@ describe('the deletion of a volume', () => {
 
 describe('a claim whose outcome is open', () => {
   const slow = { method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms: 12_000 } } as const;
-  const open = async (): Promise<readonly [Fixture, Fixture, Fixture]> => {
-    const instances = await threeInstances({ seed: [late] });
+  const open = async (options: Options = {}): Promise<readonly [Fixture, Fixture, Fixture]> => {
+    const instances = await threeInstances({ seed: [late], ...options });
     const [p] = instances;
     p.driver.faults.add(slow);
     p.server.seed(aClaim({ node: 'n1' }));
@@ -405,6 +419,37 @@ describe('a claim whose outcome is open', () => {
     const total = 'csi_sidecars_provisioning_given_up_total';
     const given = [second, third].map(({ metrics }) => metrics.value(total, { class: 'fast', source: '' }) ?? 0);
     expect(given.toSorted((left, right) => left - right)).toEqual([0, 1]);
+  });
+
+  it('[provisioner#P14] given the node is there, its instance is not, and the claim is deleted, then it is released after an hour; with always it is kept', async () => {
+    for (const mode of ['ambiguous', 'always'] as const) {
+      const [p, second] = await open({ settings: { provisioningProtection: mode } });
+      p.server.seed(aNodeObject('n1'));
+      p.crash();
+      second.deleteClaim();
+      await second.clock.advance(58 * 60_000);
+      expect(second.claim()?.metadata?.finalizers).toEqual([finalizer]);
+      await second.clock.advance(10 * 60_000);
+      expect(second.claim() === undefined).toBe(mode === 'ambiguous');
+    }
+  });
+
+  it('[provisioner#P14] given the node is there, its instance is not, and another node is selected, then the instance of that node says what it waits for', async () => {
+    const [p, second, third] = await open();
+    p.server.seed(aNodeObject('n1'));
+    p.crash();
+    second.changeClaim((claim) => ({
+      ...claim,
+      metadata: {
+        ...claim.metadata,
+        annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: 'n2' },
+      },
+    }));
+    await second.clock.advance(11 * 60_000);
+    const waits = 'waiting for the instance of node n1';
+    expect(second.events.filter((line) => line.includes(waits))).toHaveLength(3);
+    expect(third.events).toEqual([]);
+    expect(second.volume()).toBeUndefined();
   });
 
   it('[provisioner#P12] given the Nodes may not be read, then the claim waits', async () => {

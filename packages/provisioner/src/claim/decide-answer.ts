@@ -3,6 +3,7 @@
 import { done, retry } from '@csi-sidecars/runtime';
 import { hasSelectedNode } from './claim.ts';
 import { conclude, fail, type Failure, finishSettled, stop } from './conclusions.ts';
+import { isElsewhere } from './decide-node.ts';
 import * as messages from './messages.ts';
 import type { CreateOutcome, Unusable } from './outcome.ts';
 import { toRecord } from './persistent-volume.ts';
@@ -23,7 +24,7 @@ export function decideAnswer(s: Answered, context: ClaimContext): Action {
       return settled(s, end, s.storageClass && (s.storageClass.metadata?.uid ?? ''));
     }
     case 'reschedule':
-      return rescheduled(s, created.message);
+      return rescheduled(s, context, created.message);
     case 'ambiguous': {
       const answer = created.isAnswer ? 'open' : undefined;
       return stayOpen(s, context, { row: 'C27', message: created.message, answer });
@@ -54,10 +55,11 @@ function stayOpen(s: ClaimState, context: ClaimContext, failure: Failure): Actio
 }
 
 /** C25, C26 */
-function rescheduled(s: ClaimState, message: string): Action {
+function rescheduled(s: ClaimState, { settings }: ClaimContext, message: string): Action {
   if (s.rescheduling === 'done') return stop('C25', message);
   if (s.rescheduling !== 'untried') return refused('C25', message);
-  if (s.presence !== 'live' || !hasSelectedNode(s.claim)) return settled(s, refused('C26', message));
+  const isChosen = hasSelectedNode(s.claim) && !isElsewhere(s, settings);
+  if (s.presence !== 'live' || !isChosen) return settled(s, refused('C26', message));
   if (s.memory.kind === 'pinned' || s.memory.kind === 'open') return { row: 'C25', kind: 'settle' };
   return { row: 'C25', kind: 'reschedule', protection: 'remove' };
 }

@@ -5,6 +5,7 @@ import { aClass, aNodeDeployment, type ClaimFacts, someSettings } from '../../te
 import {
   announced,
   context as central,
+  full,
   late,
   plan,
   planned,
@@ -18,6 +19,7 @@ import type { ClaimContext, Row } from './state.ts';
 const node = aNodeDeployment('n1');
 const context: ClaimContext = { ...central, settings: someSettings({ node }) };
 const passive: ClaimContext = { ...central, settings: someSettings({ node: { ...node, bindsImmediately: false } }) };
+const always: ClaimContext = { ...central, settings: someSettings({ node, provisioningProtection: 'always' }) };
 const waited: StateFacts = { waitMs: 0 };
 const sized: StateFacts = {
   ...waited,
@@ -81,13 +83,7 @@ const rows: readonly Case[] = [
   },
   { row: 'C56', given: 'the node is selected', facts: { ...sized, selecting: 'done' }, next: 'done' },
   { row: 'C56', given: 'the claim is gone', facts: { ...sized, selecting: 'gone' }, next: 'done' },
-  { row: 'C53', given: 'another instance was faster', facts: { selecting: 'conflict' }, next: 'startWait' },
-  {
-    row: 'C53',
-    given: 'another instance was faster, the next wait has begun',
-    facts: { selecting: 'conflict', waitMs: 0 },
-    next: 'requeueAfter 0',
-  },
+  { row: 'C53', given: 'another instance was faster', facts: { selecting: 'conflict' }, next: 'requeueAfter 50' },
   {
     row: 'C56',
     given: 'the write failed',
@@ -151,6 +147,48 @@ const rows: readonly Case[] = [
     next: 'requeueAfter 300000',
   },
   {
+    row: 'C49',
+    given: 'its node is there, this node is selected',
+    facts: { otherInstance: 'n2', otherNode: 'there' },
+    claim: { node: 'n1' },
+    next: 'requeueAfter 300000, Warning: waiting for the instance of node n2 to find out whether it created volume pvc-uid-data; to give that volume up, remove finalizer provisioning-protection.provisioner.storage.kubernetes.io/test.csi.example.com',
+  },
+  {
+    row: 'C49',
+    given: 'its node is there, no node is selected',
+    facts: { otherInstance: 'n2', otherNode: 'there' },
+    next: 'requeueAfter 300000',
+  },
+  {
+    row: 'C49',
+    given: 'its node is there, deleted for nearly an hour',
+    facts: { otherInstance: 'n2', deletedForMs: 3_599_999, otherNode: 'there' },
+    claim: dying,
+    next: 'requeueAfter 300000',
+  },
+  {
+    row: 'C50',
+    given: 'its node is there, deleted for an hour',
+    facts: { otherInstance: 'n2', deletedForMs: 3_600_000, otherNode: 'there' },
+    claim: dying,
+    next: 'giveUpOther',
+  },
+  {
+    row: 'C49',
+    given: 'its node is there, deleted for an hour, always',
+    facts: { otherInstance: 'n2', deletedForMs: 3_600_000, otherNode: 'there' },
+    claim: dying,
+    of: always,
+    next: 'requeueAfter 300000',
+  },
+  {
+    row: 'C50',
+    given: 'its finalizer is removed, its node is there',
+    facts: { otherInstance: 'n2', otherNode: 'there', givingUp: 'done' },
+    claim: dying,
+    next: 'done, Warning: volume pvc-uid-data of CSI driver test.csi.example.com may exist: the instance of node n2 did not settle the claim within an hour of its deletion, so the claim was released; delete the volume in the storage system if it is there, failure, given up',
+  },
+  {
     row: 'C50',
     given: 'its node is gone',
     facts: { otherInstance: 'n2', deletedForMs: 300_000, otherNode: 'gone' },
@@ -177,6 +215,20 @@ const rows: readonly Case[] = [
     facts: { otherInstance: 'n2', otherNode: 'gone', givingUp: 'failed' },
     claim: dying,
     next: 'retry, again in 10000',
+  },
+  {
+    row: 'C25',
+    given: 'this node is full and selected',
+    facts: { created: full },
+    claim: { node: 'n1' },
+    next: 'reschedule, remove finalizer',
+  },
+  {
+    row: 'C26',
+    given: 'this node is full, another one is selected meanwhile',
+    facts: { created: full },
+    claim: { node: 'n2' },
+    next: 'retry, Warning: full, failure',
   },
   {
     row: 'C22',

@@ -38,9 +38,28 @@ export function whileOtherSettles(s: ClaimState, context: ClaimContext): Action 
   }
   if (instance !== '') {
     if (s.otherNode === 'unread') return { row: 'C48', kind: 'readNode', name: instance };
-    if (s.otherNode !== 'gone') return conclude('C49', requeueAfter(node.patienceMs));
+    if (s.otherNode !== 'gone' && !isAbandoned(s, context)) return waitForInstance(s, context, { node, instance });
   }
   return { row: 'C50', kind: 'giveUpOther' };
+}
+
+/** An instance that runs settles a claim, or gives it up, within minutes of its deletion. */
+const abandonedMs = 60 * 60_000;
+
+function isAbandoned({ deletion }: ClaimState, { settings }: ClaimContext): boolean {
+  return settings.provisioningProtection !== 'always' && deletion !== undefined && deletion.forMs >= abandonedMs;
+}
+
+/** C49. The instance that has to provision the claim says why it does not; the others would repeat it. */
+function waitForInstance(
+  s: ClaimState,
+  { driver }: ClaimContext,
+  { node, instance }: { readonly node: NodeDeployment; readonly instance: string },
+): Action {
+  const end = conclude('C49', requeueAfter(node.patienceMs));
+  if (s.presence !== 'live' || chosenNodeOf(s.claim) !== node.name) return end;
+  const facts = { driverName: driver.name, volumeName: s.volumeName, instance };
+  return { ...end, events: [messages.failed(messages.waitsForInstance(facts))] };
 }
 
 /** C51 to C56, for a claim without outstanding work. Undefined: this instance provisions it, or reports what is wrong with it. */
@@ -66,6 +85,8 @@ interface Here {
   readonly storageClass: StorageClass;
 }
 
+const afterConflictMs = 50;
+
 /** C53 to C56. The space is asked for as late as possible: all instances would ask their driver. */
 function towardsSelection(s: ClaimState, context: ClaimContext, { node, storageClass }: Here): Action {
   if (s.selecting === 'done' || s.selecting === 'gone') return conclude('C56', done);
@@ -73,8 +94,10 @@ function towardsSelection(s: ClaimState, context: ClaimContext, { node, storageC
     const message = messages.notSelected(s.claim, node.name, s.selecting.failure);
     return fail(s, context, { row: 'C56', message, answer: undefined });
   }
+  // The next run begins the next wait. One that is over at once must not write again at once.
+  if (s.selecting === 'conflict') return conclude('C53', requeueAfter(afterConflictMs));
   if (s.waitMs === undefined) return { row: 'C53', kind: 'startWait' };
-  if (s.waitMs > 0 || s.selecting === 'conflict') return conclude('C53', requeueAfter(s.waitMs));
+  if (s.waitMs > 0) return conclude('C53', requeueAfter(s.waitMs));
   if (s.space === 'short') return conclude('C55', done);
   if (s.space === 'unknown') {
     const answer = s.plan(storageClass, 'provision');
