@@ -43,15 +43,21 @@ export function runAll({ host, lifecycle, ...node }: AllDeps): Promise<number> {
     };
     const working = runControllers({ ...run, ...process, endProcess }, nodeRuns);
     const overdue = await endedInTime(run, working);
+    const failure = fault && exitOf(fault);
     if (overdue) {
+      // The deadline is the last line of the log. What made the process end would be lost otherwise.
+      if (failure !== undefined) started.log.error(failure.cause, failure.message);
       const waitingFor = [...process.states.running].join(', ');
       throw new ExitError(exitCodes.failure, `shutdown deadline exceeded: waiting for ${waitingFor}`);
     }
-    if (fault === undefined) return exitCodes.success;
-    const { controller, error, code } = fault;
-    if (error instanceof ExitError) throw new ExitError(code, error.message, { cause: error.cause });
-    throw new ExitError(code, `csi-sidecars ends because of ${controller ?? 'the driver'}`, { cause: error });
+    if (failure !== undefined) throw failure;
+    return exitCodes.success;
   });
+}
+
+function exitOf({ controller, error, code }: ProcessFault): ExitError {
+  if (error instanceof ExitError) return new ExitError(code, error.message, { cause: error.cause });
+  return new ExitError(code, `csi-sidecars ends because of ${controller ?? 'the driver'}`, { cause: error });
 }
 
 async function runControllers(running: Running, nodeRuns: readonly PlannedNode[]): Promise<void> {
