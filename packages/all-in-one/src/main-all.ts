@@ -2,7 +2,8 @@
 /** `csi-sidecars [all] --controllers=... [flags]`. */
 import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { exitCodes, type ProgramDeps, runMain } from '@csi-sidecars/sidecar';
-import { allProgram, runAll } from './all/run.ts';
+import { allProgram } from './all/program.ts';
+import { runAll } from './all/run.ts';
 
 const platform = process.platform === 'win32' ? 'windows' : 'unix';
 

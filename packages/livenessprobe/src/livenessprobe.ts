@@ -38,9 +38,14 @@ export async function runLivenessprobe(
     connectIdentity({ clock, log, metrics: callMetrics }, { address: csiAddress, ...limits });
 
   const channel = await orExit(messages.connectFailed, () => connect({ connectTimeoutMs: 0, signal }));
-  log.info(0, messages.askingName);
-  const driverName = await orExit(messages.nameFailed, () => getDriverName(channel, { timeoutMs: Infinity, signal }));
-  channel.close();
+  let driverName: string;
+  try {
+    log.info(0, messages.askingName);
+    driverName = await orExit(messages.nameFailed, () => getDriverName(channel, { timeoutMs: Infinity, signal }));
+  } finally {
+    // Within csi-sidecars the process goes on after a failure, and starts livenessprobe again.
+    channel.close();
+  }
   log.info(0, 'CSI driver name', { driver: driverName });
   callMetrics?.setDriverName(driverName);
 

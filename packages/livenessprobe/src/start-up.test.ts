@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the wait for the driver to an open port. */
+import { connect, createServer, type Socket } from 'node:net';
 import { csiError, hang, serveCsi } from '@csi-sidecars/csi/testing';
 import { freePort, until } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
@@ -115,6 +116,28 @@ describe('the wait for the driver', () => {
     expect(await program.code).toBe(1);
     expect(program.host.logged()).toContain(`"Failed to get CSI driver name" err="`);
     expect(program.host.logged()).toContain(text);
+  });
+
+  it('given a driver that does not report its name, then no connection to it is left when livenessprobe ends', async () => {
+    await using driver = await serveCsi(namedDriver({ [getPluginInfo]: () => csiError('Unimplemented', 'none') }));
+    const open = new Set<Socket>();
+    const counting = createServer((client) => {
+      open.add(client);
+      client.once('close', () => open.delete(client));
+      const upstream = connect(driver.path);
+      for (const end of [client, upstream]) end.on('error', () => undefined);
+      client.pipe(upstream).pipe(client);
+    });
+    const path = `${driver.path}.counting`;
+    await new Promise<void>((resolve) => counting.listen(path, resolve));
+    try {
+      await using program = await startLivenessprobe({ args: [`--csi-address=${path}`] });
+      expect(await program.code).toBe(1);
+      await until(() => open.size === 0);
+    } finally {
+      for (const client of open) client.destroy();
+      counting.close();
+    }
   });
 
   it('[livenessprobe#19] given a driver that accepts and never answers, then no port is opened', async () => {

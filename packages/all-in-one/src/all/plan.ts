@@ -42,6 +42,8 @@ export function planOf(started: StartedAll, programs: Sidecars = sidecars): Plan
   const planned = controllerNames
     .filter(isSidecar)
     .flatMap((name) => planSidecar({ name, sidecar: programs[name] }, started, controllers) ?? []);
+  // The leases have the unprefixed limit.
+  if (planned.length > 0) checkLimit({ values: { ...values }, nameOf: (flag) => flag });
   logUnused(log, controllers, given);
   return { controllers, sidecars: planned, onFailure, shutdownTimeoutMs: values['shutdown-timeout'] };
 }
@@ -71,7 +73,15 @@ function planSidecar(
   const own = valuesOf(name, values as unknown as Readonly<Record<string, unknown>>, given);
   const refused = sidecar.refused(own.values);
   if (refused !== undefined) throw refusal(withNames(refused, own));
+  checkLimit(own);
   return isEnabled ? { name, sidecar, ...own } : undefined;
+}
+
+/** Upstream's programs end when they make a client that could never send a request. */
+function checkLimit({ values, nameOf }: Pick<ProgramValues, 'values' | 'nameOf'>): void {
+  const [qps, burst] = ['kube-api-qps', 'kube-api-burst'] as const;
+  if ((values[qps] as number) <= 0 || (values[burst] as number) >= 1) return;
+  throw refusal(`--${nameOf(burst)} must be at least 1 while --${nameOf(qps)} is positive`);
 }
 
 /** The names of flags in a text of a program, as the user gave them. */

@@ -54,6 +54,23 @@ describe('values', () => {
     expect(last).toContain(`${name} must be at least 1`);
   });
 
+  it.each([
+    [['--kube-api-burst=0'], '--kube-api-burst'],
+    [['--attacher-kube-api-burst=-1'], '--attacher-kube-api-burst'],
+    // The leases have the unprefixed limit, whatever the controllers have.
+    [
+      [
+        '--kube-api-burst=0',
+        ...['attacher', 'provisioner', 'resizer', 'snapshotter'].map((name) => `--${name}-kube-api-burst=5`),
+      ],
+      '--kube-api-burst',
+    ],
+  ])('given %j, with which no request could be sent, then exit 1 with the name of the flag', async (flags, name) => {
+    const { code, last, connections } = await refusedCommandLine([four, ...flags]);
+    expect([code, connections]).toEqual([1, 0]);
+    expect(last).toContain(`${name} must be at least 1`);
+  });
+
   it('given an unprefixed flag of two controllers, then exit 2', async () => {
     const { code, last } = await refusedCommandLine([four, '--extra-create-metadata']);
     expect(code).toBe(2);

@@ -374,6 +374,37 @@ describe('failures', () => {
     expect(program.host.logged().trimEnd().split('\n').at(-1)).toContain('Failed to get the capabilities of the CSI');
   });
 
+  it('given --controller-failure=exit and another controller whose call does not end in time, then the failure is logged before the deadline', async () => {
+    const fault = Promise.withResolvers<never>();
+    fault.promise.catch(() => undefined);
+    const faulty: AnySidecar = {
+      ...sidecarsOfRepository.snapshotter,
+      prepare: async (context) => {
+        const prepared = await sidecarsOfRepository.snapshotter.prepare(context);
+        const assemble: typeof prepared.assemble = (ports) => ({
+          ...prepared.assemble(ports),
+          run: (signal) => Promise.race([fault.promise, aborted(signal)]),
+        });
+        return { ...prepared, assemble };
+      },
+    };
+    await using program = await runCombined({
+      handlers: { '/csi.v1.Controller/CreateVolume': () => new Promise(() => undefined) },
+      sidecars: { ...sidecarsOfRepository, snapshotter: faulty },
+      args: [four, ...elected, '--controller-failure=exit', '--shutdown-timeout=20s', '--timeout=10m'],
+      seed: workForAll(),
+    });
+    await eventually(program, () => program.calls().includes('CreateVolume'));
+    fault.reject(new Error('a defect'));
+    await pass(program, 25);
+    expect(await program.code).toBe(1);
+    const errors = linesOf(program, '').filter((line) => line.startsWith('E'));
+    expect(errors.slice(-2)).toEqual([
+      expect.stringMatching(/csi-sidecars ends because of snapshotter.*a defect/),
+      expect.stringContaining('shutdown deadline exceeded: waiting for provisioner'),
+    ]);
+  });
+
   it('given questions that fail for a while, then each controller tries again, with longer and longer pauses', async () => {
     let failing = true;
     const handlers: Handlers = {

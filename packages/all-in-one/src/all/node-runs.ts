@@ -14,10 +14,40 @@ import {
 } from '@csi-sidecars/node-driver-registrar';
 import type { HttpRoute, Logger } from '@csi-sidecars/runtime';
 import { ExitError, exitCodes, type ProcessHost } from '@csi-sidecars/sidecar';
-import type { ProgramValues } from './command-line.ts';
+import { type ProgramValues, valuesOf } from './command-line.ts';
+import type { Run } from './process.ts';
 import type { RunEnd } from './supervision.ts';
 
-export interface NodeParts {
+export interface PlannedNode {
+  readonly name: NodeName;
+  readonly run: NodeRun;
+}
+
+type NodeName = 'livenessprobe' | 'node-driver-registrar';
+type NodeRun = (signal: AbortSignal) => Promise<RunEnd>;
+
+/** Throws an ExitError for settings that one of them refuses. */
+export function planNodeRuns(
+  { plan, started, host, files, platform }: Run,
+  add: (route: HttpRoute) => void,
+): readonly PlannedNode[] {
+  const { values, given, log } = started;
+  const isOpen = values['http-endpoint'] !== '';
+  const isEnabled = (name: NodeName): boolean => plan.controllers.includes(name);
+  const partsOf = (name: NodeName): NodeParts => {
+    const path = name === 'node-driver-registrar' && isEnabled('livenessprobe') ? `/healthz/${name}` : '/healthz';
+    const serve = isOpen ? (route: HttpRoute) => add({ ...route, path }) : undefined;
+    return { host, files, platform, serve, log: log.with({ controller: name }) };
+  };
+  const planners = { livenessprobe: planLivenessprobe, 'node-driver-registrar': planRegistrar } as const;
+  return (['livenessprobe', 'node-driver-registrar'] as const).filter(isEnabled).flatMap((name) => {
+    const own = valuesOf(name, values as unknown as Readonly<Record<string, unknown>>, given);
+    const run = planners[name](partsOf(name), own);
+    return run === undefined ? [] : [{ name, run }];
+  });
+}
+
+interface NodeParts {
   readonly host: ProcessHost;
   readonly log: Logger;
   readonly files: SocketFiles;
@@ -26,10 +56,7 @@ export interface NodeParts {
   readonly serve: ((route: HttpRoute) => void) | undefined;
 }
 
-export type NodeRun = (signal: AbortSignal) => Promise<RunEnd>;
-
-/** Undefined if there is nothing to run. Throws an ExitError for a command line that it refuses. */
-export function planLivenessprobe(parts: NodeParts, { values, given }: ProgramValues): NodeRun {
+function planLivenessprobe(parts: NodeParts, { values, given }: ProgramValues): NodeRun {
   const hasOwnServer = given.has('health-port') || given.has('http-endpoint');
   const read = readLivenessprobe({ ...values, 'metrics-address': '' } as unknown as LivenessprobeValues);
   if (read.kind === 'refused') throw new ExitError(read.exitCode, read.message, { reason: 'commandLine' });
@@ -39,7 +66,8 @@ export function planLivenessprobe(parts: NodeParts, { values, given }: ProgramVa
   return (signal) => ended(runLivenessprobe(deps, read.settings, signal), signal);
 }
 
-export function planRegistrar(parts: NodeParts, { values, given }: ProgramValues): NodeRun | undefined {
+/** Undefined if there is nothing to run. */
+function planRegistrar(parts: NodeParts, { values, given }: ProgramValues): NodeRun | undefined {
   const hasOwnServer = given.has('health-port') || given.has('http-endpoint');
   const read = readRegistrar(values as unknown as NodeDriverRegistrarValues);
   if (read.kind === 'refused') throw new ExitError(exitCodes.failure, read.message, { reason: 'commandLine' });

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The controllers that talk to the API server, in one session with the driver after the other. */
+import type { ApiClient } from '@csi-sidecars/runtime';
+import { type ApiConnection, createInformerHub, listStreaming, type RateLimit } from '@csi-sidecars/runtime/internal';
+import { type DriverOptions, exitCodes } from '@csi-sidecars/sidecar';
+import { createBarrier } from './barrier.ts';
+import { sharedDiscovery } from './discovery.ts';
+import { type DriverSession, openSession } from './driver-session.ts';
+import type { Plan, PlannedSidecar, StartedAll } from './plan.ts';
+import type { Run, Shared } from './process.ts';
+import { runSidecarOnce, type SharedParts, type SidecarParts } from './sidecar-run.ts';
+import { type ProcessFault, supervise, type SuperviseDeps, type Supervised } from './supervise.ts';
+
+/** How long a slow start of one controller holds up the others, so that they share their informers. */
+const announcementLimitMs = 5_000;
+
+export interface Running extends Run, Shared {
+  readonly endProcess: (fault: ProcessFault) => void;
+}
+
+export function supervision({ host, started, plan, states, endProcess }: Running, name: string): SuperviseDeps {
+  const log = started.log.with({ controller: name });
+  return { clock: host.clock, log, states, onFailure: plan.onFailure, endProcess };
+}
+
+/** From one connection to the driver to the next, until the signal aborts. */
+export async function runSessions(running: Running): Promise<void> {
+  const { plan, started, host, signal, metrics, api, states, endProcess } = running;
+  if (api === undefined) return;
+  const leaseClient = leaseClientOf(started, plan, api);
+  const controllers = plan.sidecars.map((planned) => partsOf(running, { api, leaseClient }, planned));
+  let driverName: string | undefined;
+  while (!signal.aborted) {
+    const session = await openSession(
+      { clock: host.clock, log: started.log, metrics },
+      driverOptions(running),
+      signal,
+    ).catch((error: unknown) => endProcess({ code: exitCodes.failure, error }));
+    if (session === undefined) break;
+    driverName ??= session.name;
+    if (session.name !== driverName) {
+      endProcess({
+        code: exitCodes.failure,
+        error: new Error(`the driver was ${driverName}, now it is ${session.name}`),
+      });
+      session.close();
+      break;
+    }
+    const shared = sharedPartsOf(running, { api, session });
+    await Promise.all(
+      controllers.map(({ parts, supervised }) =>
+        supervise(
+          supervision(running, supervised.name),
+          { controller: supervised, run: () => runSidecarOnce(parts, shared, signal) },
+          session.signal,
+        ),
+      ),
+    );
+    await whenAborted(session.signal);
+    session.close();
+  }
+  for (const { name } of plan.sidecars) states.set(name, 'stopped');
+}
+
+interface Opened {
+  readonly api: ApiConnection;
+  readonly session: DriverSession;
+}
+
+function sharedPartsOf({ plan, started, host, metrics }: Running, { api, session }: Opened): SharedParts {
+  const { clock, random, env } = host;
+  return {
+    session,
+    hub: createInformerHub({
+      client: api.client,
+      clock,
+      random,
+      logger: started.log,
+      metrics,
+      streaming: listStreaming(env),
+    }),
+    barrier: createBarrier(
+      clock,
+      plan.sidecars.map(({ name }) => name),
+      announcementLimitMs,
+    ),
+    discovery: sharedDiscovery(),
+  };
+}
+
+interface SidecarController {
+  readonly parts: SidecarParts;
+  readonly supervised: Supervised;
+}
+
+function partsOf(
+  { started, host, metrics, states }: Running,
+  { api, leaseClient }: { readonly api: ApiConnection; readonly leaseClient: ApiClient },
+  planned: PlannedSidecar,
+): SidecarController {
+  const { name, values, sidecar } = planned;
+  const log = started.log.with({ controller: name });
+  const withLimit = (limit: RateLimit): ApiClient =>
+    api.clientWith({ ...limit, logger: log, component: name, counted: sidecar.requestMetrics });
+  const client = withLimit({ qps: values['kube-api-qps'] as number, burst: values['kube-api-burst'] as number });
+  return {
+    parts: { planned, started, host, log, metrics, client, withLimit, leaseClient, states, history: { hasLed: false } },
+    supervised: { name, failures: 0 },
+  };
+}
+
+/** Leases are renewed however busy the controllers are. */
+function leaseClientOf({ values, log }: StartedAll, { sidecars }: Plan, api: ApiConnection): ApiClient {
+  return api.clientWith({
+    logger: log,
+    component: 'leader-election',
+    counted: false,
+    qps: values['kube-api-qps'] * sidecars.length,
+    burst: values['kube-api-burst'] * sidecars.length,
+  });
+}
+
+/** The largest limits of the controllers: they all wait for the same answers. */
+function driverOptions({ plan, host, started }: Running): DriverOptions {
+  const wanted = plan.sidecars.map(({ sidecar, values }) => sidecar.driver(values, host.env));
+  return {
+    address: started.values['csi-address'],
+    probeTimeoutMs: Math.max(...wanted.map(({ probeTimeoutMs }) => probeTimeoutMs)),
+    nameTimeoutMs: Math.max(...wanted.map(({ nameTimeoutMs }) => nameTimeoutMs)),
+    isMigrated: (name) => wanted.some(({ isMigrated }) => isMigrated?.(name) === true),
+  };
+}
+
+function whenAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
