@@ -116,7 +116,7 @@ interface Authority {
 }
 
 function anAuthority({ scratch }: ScenarioContext, name: string): Authority {
-  const certificates = createCertificates(join(scratch, name));
+  const certificates = createCertificates(join(scratch, name), `${name} authority`);
   const pair = certificates.issue('server', { commonName: name, hosts: loopbackHosts });
   return { text: readFileSync(certificates.caFile, 'utf8'), pair };
 }
