@@ -69,7 +69,7 @@ const suites = [
   {
     name: 'e2e on local, minimal rights',
     command:
-      'npm run e2e --silent -- --control-plane=local --rbac=minimal --only=P-01,P-03,P-05,P-19,P-26,H-02,A-01,A-02,A-03,A-16,U-01,R-,S-02,S-06,S-10,S-17',
+      'npm run e2e --silent -- --control-plane=local --rbac=minimal --only=P-01,P-03,P-05,P-19,P-26,H-02,H-16,A-01,A-02,A-03,A-16,U-01,R-,S-02,S-06,S-10,S-17',
     report: 'e2e-local-minimal',
     needs: 'go',
   },

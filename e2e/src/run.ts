@@ -14,7 +14,7 @@ import { openTestRun } from './runner/open-test-run.ts';
 import { parseOptions, reportName, select, usage, type RunnerOptions } from './runner/options.ts';
 import { countsOf, lineOf, summaryOf, writeReport } from './runner/report.ts';
 import type { Result } from './runner/result.ts';
-import { checkRights } from './runner/rights-check.ts';
+import { checkChartRights, checkRights } from './runner/rights-check.ts';
 import { runScenarios } from './runner/run-scenarios.ts';
 import { allScenarios } from './scenarios/all.ts';
 
@@ -67,6 +67,7 @@ async function run({ only, ...options }: RunnerOptions): Promise<number> {
   const asked = new Set(only);
   await runScenarios(testRun, { scenarios, concurrency: options.concurrency, asked, onResult: report, signal });
   if (scenarios.length > 0) report(checkRights(testRun, scenarios));
+  if (only === undefined && testRun.programs !== 'upstream' && !signal.aborted) report(checkChartRights(testRun));
 
   writeReport(join(repositoryRoot, 'reports', `${reportName(options)}.json`), results);
   const counts = countsOf(results);

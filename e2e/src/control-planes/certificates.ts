@@ -17,18 +17,19 @@ export interface Certificates {
 
 export const loopbackHosts: readonly string[] = ['localhost', '127.0.0.1'];
 
-export function createCertificates(folder: string): Certificates {
+/** `authority`: its name, by which OpenSSL finds the issuer of a certificate. */
+export function createCertificates(folder: string, authority = 'csi-sidecars-e2e'): Certificates {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const authority = createTestAuthority('csi-sidecars-e2e');
+  const { ca, issue } = createTestAuthority(authority);
   const save = (name: string, content: string): string => {
     const path = join(folder, name);
     writeFileSync(path, content, { mode: 0o600 });
     return path;
   };
   return {
-    caFile: save('ca.crt', authority.ca),
+    caFile: save('ca.crt', ca),
     issue: (file, subject) => {
-      const { cert, key } = authority.issue(subject);
+      const { cert, key } = issue(subject);
       return { certFile: save(`${file}.crt`, cert), keyFile: save(`${file}.key`, key) };
     },
   };

@@ -28,8 +28,17 @@ export interface ProxiedRequest {
   readonly atMs: number;
 }
 
-export async function startApiProxy(controlPlane: ControlPlane, clock: Clock): Promise<ApiProxy> {
-  const { server, caFile, serverPair } = controlPlane;
+export interface ApiProxyOptions {
+  /** Read again by each `heal`. Default: the control plane's. */
+  readonly certificate?: ControlPlane['serverPair'];
+}
+
+export async function startApiProxy(
+  controlPlane: ControlPlane,
+  clock: Clock,
+  { certificate = controlPlane.serverPair }: ApiProxyOptions = {},
+): Promise<ApiProxy> {
+  const { server, caFile } = controlPlane;
   const direct = directTransport({ server, caFile });
   const rules: FaultRule[] = [];
   const requests: ProxiedRequest[] = [];
@@ -42,10 +51,10 @@ export async function startApiProxy(controlPlane: ControlPlane, clock: Clock): P
   const endpoint = await serveOverHttp(transport, { port: 0 });
   const front = await openFront({
     innerPort: Number(new URL(endpoint.url).port),
-    certificate: serverPair,
+    certificate,
   });
   return {
-    url: `${serverPair === undefined ? 'http' : 'https'}://127.0.0.1:${front.port}`,
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${front.port}`,
     requests,
     addRule: (rule) => void rules.push(rule),
     cut: () => front.close(),

@@ -47,6 +47,7 @@ export async function openTestRun(options: RunnerOptions, stack: AsyncDisposable
     has: new Set([
       ...controlPlane.has,
       ...machineNeedsMet(process.env),
+      ...(origin === 'upstream' ? [] : (['own-clocks'] as const)),
       ...(options.load === 'full' ? (['time'] as const) : []),
     ]),
   };

@@ -2,7 +2,7 @@
 /**
  * X-01 and X-02 for this run: checks in the audit log that no request of a program under test was refused, except known harmless
  * ones, and that no program requested Secrets in bulk. Writes `rights.json`: permissions
- * that were granted and never used, shapes of requests, requests per account.
+ * that were granted and never used, shapes of requests, requests per account. X-11: the same question for the charts' roles.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,8 +18,11 @@ import {
   type Right,
 } from '../audit/analyse.ts';
 import type { AuditedRequest } from '../audit/read-audit.ts';
+import type { ControllerName } from '../processes/program.ts';
+import { unusedChartRights } from '../rbac/chart-rights.ts';
 import { accountOf, rbacObjects, rulesOf, type RbacSubject } from '../rbac/profiles.ts';
 import { namespaceOf } from '../scenarios/context.ts';
+import type { Need } from '../scenarios/needs.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import { subjects } from '../scenarios/sidecars.ts';
 import type { TestRun } from '../scenarios/test-run.ts';
@@ -65,4 +68,24 @@ export function checkRights(testRun: TestRun, scenarios: readonly Scenario[]): R
   );
   if (wrong.length === 0) return { ...base, outcome: { kind: 'passed' } };
   return { ...base, outcome: { kind: 'failed', error: new Error([...new Set(wrong)].join('\n')) } };
+}
+
+/** What a run of all scenarios must have: without one of these, rights remain unused for want of scenarios. */
+const neededForAll: readonly Need[] = ['audit', 'controller-manager', 'attributes-classes'];
+
+/** For a run of all scenarios with our programs: each right of the charts' minimal roles was used at least once. */
+export function checkChartRights({ controlPlane, has }: TestRun): Result {
+  const title = "each right of the charts' minimal roles is used by some scenario";
+  const base = { id: 'X-11', title, ranMs: 0 };
+  const missing = neededForAll.filter((need) => !has.has(need));
+  if (missing.length > 0 || controlPlane.audit === undefined) {
+    return { ...base, outcome: { kind: 'not applicable', missing } };
+  }
+  const requests = controlPlane.audit().filter(isServiceAccount);
+  const unused = (Object.keys(subjects) as ControllerName[]).flatMap((program) => {
+    const own = requests.filter(({ user }) => user.endsWith(`:${program}`));
+    return unusedChartRights(program, own).map((right) => `${program}: ${right}`);
+  });
+  if (unused.length === 0) return { ...base, outcome: { kind: 'passed' } };
+  return { ...base, outcome: { kind: 'failed', error: new Error(`granted and never used:\n${unused.join('\n')}`) } };
 }

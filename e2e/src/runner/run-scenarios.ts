@@ -11,6 +11,7 @@ import { openContext, type ScenarioContext } from '../scenarios/context.ts';
 import { checkLeaks } from '../scenarios/leak-check.ts';
 import type { Scenario } from '../scenarios/scenario.ts';
 import type { TestRun } from '../scenarios/test-run.ts';
+import { checkDriverNames } from './driver-names.ts';
 import type { Outcome, Result } from './result.ts';
 
 export interface RunOptions {
@@ -28,6 +29,7 @@ const limitsMs = { usual: 10 * 60_000, long: 30 * 60_000 };
 
 export async function runScenarios(testRun: TestRun, options: RunOptions): Promise<void> {
   const { scenarios, concurrency, asked, onResult, signal } = options;
+  checkDriverNames(scenarios);
   const runAll = async (queue: Scenario[], workers: number): Promise<void> => {
     const work = async (): Promise<void> => {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {

@@ -6,6 +6,9 @@ import { load as attachingMany } from './attacher/load.ts';
 import { moves } from './attacher/moves.ts';
 import { apiServer } from './availability/api-server.ts';
 import { clientGo } from './availability/client-go.ts';
+import { clocks } from './availability/clocks.ts';
+import { credentials } from './availability/credentials.ts';
+import { elections } from './availability/elections.ts';
 import { endurance } from './availability/endurance.ts';
 import { leaders } from './availability/leaders.ts';
 import { attachmentChaos } from './chaos/attachments.ts';
@@ -88,6 +91,9 @@ export const allScenarios: readonly Scenario[] = [
   ...clientGo,
   ...apiServer,
   ...endurance,
+  ...clocks,
+  ...credentials,
+  ...elections,
   ...secrecy,
   ...missingRights,
   ...hostility,

@@ -38,6 +38,11 @@ export function namespaceOf({ id }: ScenarioId): string {
   return id.toLowerCase();
 }
 
+/** The name of its driver. */
+export function driverNameOf(scenario: ScenarioId): string {
+  return scenario.driverName ?? `${namespaceOf(scenario)}.e2e.csi.test`;
+}
+
 export interface AnnouncedDriverOptions extends DriverOptions {
   /** Its CSIDriver object. By default volumes are mounted without being attached; otherwise a program must attach them. */
   readonly csiDriver?: Partial<CSIDriver['spec']>;
@@ -99,7 +104,7 @@ export async function openContext(
 ): Promise<ScenarioContext> {
   const { api, clock, timeFactor } = testRun;
   const namespace = namespaceOf(scenario);
-  const { driverName = `${namespace}.e2e.csi.test` } = scenario;
+  const driverName = driverNameOf(scenario);
   const folder = join(testRun.reports, scenario.id);
   const scratch = join(testRun.scratch, namespace);
   for (const path of [folder, scratch]) mkdirSync(path, { recursive: true });

@@ -12,6 +12,8 @@ export type MachineNeed =
   | 'driver-settings'
   /** A process can be given a host name of its own, so that replicas have identities. */
   | 'host-names'
+  /** A process can be given a wall clock of its own: ours are Node.js, which loads a module before a program. */
+  | 'own-clocks'
   /** A process can be given mounts that only it sees: root may do that. */
   | 'private-mounts'
   /** Upstream's programs are there beside ours (`UPSTREAM_BIN`). */

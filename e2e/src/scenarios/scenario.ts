@@ -19,7 +19,7 @@ export interface Scenario {
   readonly restarts?: true;
   /** Its programs lack rights, so that requests of theirs are refused; otherwise a refusal is a failure. */
   readonly refusals?: true;
-  /** The name of its driver. Default: one of its own. Scenarios that share a name are serial. */
+  /** The name of its driver. Default: one of its own. A run with two scenarios of one name is refused, unless both are serial. */
   readonly driverName?: string;
   /** How upstream's program fails it, always or sometimes. The scenario is then a listed improvement of ours. */
   readonly upstream?: string;

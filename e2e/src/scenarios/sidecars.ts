@@ -22,6 +22,8 @@ import type { Environment } from '../tools/locate.ts';
 import { underHostName, type TestRun } from './test-run.ts';
 
 export interface SidecarOptions {
+  /** Words in front of its flags. */
+  readonly words?: readonly string[];
   /** Arguments in addition to the connection settings, which every program gets. */
   readonly args?: readonly string[];
   /** The name of a replica: it gets its own host name, and so its own identity (needs `host-names`). */
@@ -118,7 +120,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
     started,
     accountFor,
     start: async (name, options = {}) => {
-      const { args = [], replica, env, socket: path, server, implementation, connect } = options;
+      const { words = [], args = [], replica, env, socket: path, server, implementation, connect } = options;
       const id = replica === undefined ? name : `${name}-${replica}`;
       const account = options.account ?? (await accountFor(name));
       const byKubeconfig = async (): Promise<Connection> => {
@@ -130,7 +132,7 @@ export function createSidecars(deps: SidecarsDeps): Sidecars {
       const own = name === 'csi-sidecars' ? 'ours' : implementation;
       const program = findProgram(name, ofImplementation(testRun, own));
       const asReplica = replica === undefined ? [] : underHostName(replica);
-      const command = [...asReplica, ...connection.before, program.command, ...program.args];
+      const command = [...asReplica, ...connection.before, program.command, ...program.args, ...words];
       // One program has no driver.
       const driver = name === 'snapshot-controller' ? [] : [`--csi-address=unix://${path ?? socket()}`];
       const line = [...command, ...connection.args, ...driver, '-v=5', ...args];

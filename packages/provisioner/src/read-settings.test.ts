@@ -55,7 +55,7 @@ it.each([
   expect([refusedFlags(valuesOf(...flag.split(' '))), refusedFlags(valuesOf())]).toEqual([line, undefined]);
 });
 
-it('[provisioner-topology-capacity#M1] given --node-deployment, when read, then the environment has to name the node', () => {
+it('[provisioner-topology-capacity#M1,M2] given --node-deployment, when read, then the environment has to name the node, and the refusal names the flag as it is', () => {
   const values = valuesOf('--node-deployment');
   expect(nodeNameOf(values, { NODE_NAME: 'n1' })).toEqual({ kind: 'ok', value: 'n1' });
   for (const env of [{}, { NODE_NAME: '' }]) {

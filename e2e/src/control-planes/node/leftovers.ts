@@ -3,6 +3,7 @@
  * Processes, loop devices and mounts that a node has left on this machine. After an orderly end there must be none; then everything that
  * is left is removed by force, also after runs that were killed: the names of control group and work folder contain the process id.
  */
+import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -15,6 +16,11 @@ import { detach, loopDevicesOver } from './loop-devices.ts';
 export interface NodeResources {
   readonly work: string;
   readonly cgroups: NodeCgroups;
+}
+
+interface Removable {
+  readonly work: string;
+  readonly cgroups: Pick<NodeCgroups, 'remove'>;
 }
 
 export function workFolderPrefix(pid: number): string {
@@ -40,17 +46,19 @@ export function killAll({ cgroups }: Pick<NodeResources, 'cgroups'>): void {
   }
 }
 
-/** Call it once no process is left: the mounts disappear with the last one. */
-export function removeAll({ work, cgroups }: NodeResources): void {
+/** Call it once no process is left: the mounts of the node's own table disappear with the last one. Touches nothing that is not below `work`. */
+export function removeAll({ work, cgroups }: Removable): void {
   loopDevicesOver(statesBelow(work)).forEach(detach);
   restoreKernelSettings(work);
   cgroups.remove();
+  // Before the folder is removed: what is mounted there belongs to others.
+  for (const path of mountsBelow(work).toReversed()) execFileSync('umount', [path]);
   rmSync(work, { recursive: true, force: true });
 }
 
-/** The resources of runs whose process is gone. */
-export function abandonedNodes(): readonly NodeResources[] {
-  return globSync(`${tmpdir()}/csi-node-*`).flatMap((work) => {
+/** The resources of runs whose process is gone; `parent` is the folder in which runs make their work folders. */
+export function abandonedNodes(parent: string = tmpdir()): readonly NodeResources[] {
+  return globSync(`${parent}/csi-node-*`).flatMap((work) => {
     const pid = Number(basename(work).split('-')[2]);
     if (!(pid > 0) || existsSync(`/proc/${pid}`)) return [];
     return [{ work, cgroups: openCgroups(basename(work)) }];

@@ -6,6 +6,7 @@ import { callsOf } from '../../driver/calls.ts';
 import type { ControllerName } from '../../processes/program.ts';
 import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import { leaseNameOf } from '../../rbac/profiles.ts';
+import type { Environment } from '../../tools/locate.ts';
 import type { ScenarioContext } from '../context.ts';
 import { subjects } from '../sidecars.ts';
 
@@ -28,6 +29,8 @@ export interface ReplicaOptions {
   readonly args?: readonly string[];
   /** Arguments of one replica, in addition. */
   readonly argsOf?: (name: string) => readonly string[];
+  /** Environment variables in addition. */
+  readonly env?: Environment;
   /** Addresses of the API server by replica, in place of the control plane's own. */
   readonly servers?: Readonly<Record<string, string>>;
   /** The implementation by replica, instead of the one under test. */
@@ -49,6 +52,7 @@ export async function startReplica(
     program = 'csi-provisioner',
     args = [],
     argsOf = () => [],
+    env,
     servers = {},
     implementations = {},
   }: ReplicaOptions & { readonly name: string },
@@ -65,6 +69,7 @@ export async function startReplica(
   return await ctx.startSidecar(program, {
     replica: name,
     args: [...election, ...args, ...argsOf(name)],
+    ...(env !== undefined && { env }),
     ...(server !== undefined && { server }),
     ...(implementation !== undefined && { implementation }),
   });
@@ -108,7 +113,7 @@ export async function holderOf(ctx: ScenarioContext, program: ControllerName): P
   return (await leaseOf(ctx, program)).spec?.holderIdentity ?? '';
 }
 
-async function leaseOf(ctx: ScenarioContext, program: ControllerName): Promise<Lease> {
+export async function leaseOf(ctx: ScenarioContext, program: ControllerName): Promise<Lease> {
   return await ctx.api.get(leases, {
     namespace: ctx.namespace,
     name: leaseNameOf(subjects[program], ctx.driverName),

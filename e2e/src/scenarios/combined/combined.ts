@@ -14,6 +14,8 @@ export const combined: readonly Scenario[] = [
     run: async (ctx) => {
       const stage = await setStage(ctx);
       await ctx.startSidecar('csi-sidecars', {
+        // It may be left out, as Z-14 does.
+        words: ['all'],
         args: [
           '--controllers=provisioner,attacher,resizer,snapshotter',
           '--leader-election',

@@ -28,7 +28,7 @@ export const nodeVolumes: readonly Scenario[] = [
     id: 'M-01',
     title:
       'WaitForFirstConsumer: what a pod writes the next pod reads; attached, mounted, unmounted, detached, deleted with the claim',
-    needs: ['kubelet'],
+    needs: ['kubelet', 'scheduler'],
     run: async (ctx) => {
       const { node, driver } = await deployAll(ctx);
       await createClaim(ctx, await createClass(ctx, { volumeBindingMode: 'WaitForFirstConsumer' }));

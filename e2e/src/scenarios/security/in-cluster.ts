@@ -4,10 +4,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { leases } from '@csi-sidecars/runtime';
 import { mountAccount, type MountedAccount } from '../../accounts/mounted-account.ts';
+import { untilRefused } from '../../accounts/until-refused.ts';
 import { leaseNameOf } from '../../rbac/profiles.ts';
-import { directTransport } from '../../suite-client/direct-transport.ts';
 import { createClaims, assertConverged } from '../availability/claims.ts';
-import type { ScenarioContext } from '../context.ts';
 import { createClaim, createClass, eventsOf, untilBound } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
 import { withAccountFolder } from '../test-run.ts';
@@ -54,19 +53,3 @@ export const inCluster: readonly Scenario[] = [
     },
   },
 ];
-
-/** The API server caches the validity of a token for some seconds. */
-async function untilRefused(ctx: ScenarioContext, token: string): Promise<void> {
-  const { server, caFile } = ctx.testRun.controlPlane;
-  using direct = directTransport({ server, caFile });
-  await ctx.eventually('the old token is refused', async () => {
-    const { status, body } = await direct.transport({
-      method: 'GET',
-      path: '/version',
-      headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
-      signal: ctx.signal,
-    });
-    await Array.fromAsync(body);
-    return status === 401;
-  });
-}

@@ -277,6 +277,22 @@ it.each([
 );
 
 it.each([
+  ['ends without a status', [dataFrame(1, text('b'), 'last')], /^Internal: server closed the stream without sending/],
+  ['is reset', [dataFrame(1, text('b')), resetStream(1, 2)], /^Internal: stream terminated by RST_STREAM/],
+  ['breaks with its connection', [dataFrame(1, text('b'))], /^Unavailable: /],
+] as const)(
+  '[csi-spec#22] given a whole message whose stream %s, then the call fails: only a clean end is an answer',
+  async (how, frames, expected) => {
+    const { peer, call } = await connected();
+    const { outcome } = call();
+    await peer.until(/^data 1/);
+    peer.write(headersFrame(1, responseFields), ...frames);
+    if (how === 'breaks with its connection') peer.socket.end();
+    expect(await outcome).toMatch(expected);
+  },
+);
+
+it.each([
   ['pings of a wrong length', [frame('ping', 0, Buffer.alloc(7))], 6],
   ['a stream of the server', [headersFrame(2, responseFields)], 1],
   ['an answer to a call that was never made', [headersFrame(7, responseFields)], 1],

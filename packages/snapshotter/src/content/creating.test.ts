@@ -77,7 +77,7 @@ describe('a driver that is ready with its first answer', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#7] given size 0 in the answer, when it is recorded, then there is no restore size', async () => {
+  it('[csi-snapshotter#7] [csi-spec#4] given size 0 in the answer, when it is recorded, then there is no restore size', async () => {
     const s = await taken({}, (it) => it.answer('CreateSnapshot', { snapshot: { size_bytes: '0' } }));
     expect(s.content()?.status).toEqual({
       snapshotHandle: 'snapshot-4',

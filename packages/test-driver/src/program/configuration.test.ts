@@ -114,7 +114,12 @@ describe('the settings file', () => {
     expect(configure(parseFlags([...own, '--drivername=y']), read).settings).toMatchObject(settings);
   });
 
-  it('given a misspelt name, when read, then it is refused', () => {
-    expect(() => parseSettings('{"pool":[]}')).toThrow('unknown settings: pool');
+  it.each([
+    { text: '{"pool":[]}', says: 'pool' },
+    { text: '{"capabilities":{"controler":[]}}', says: 'capabilities.controler' },
+    { text: '{"pools":[{"kind":"fast","size":"1"}]}', says: 'pools.size' },
+    { text: '{"nodes":[{"id":"n1","segment":{}}]}', says: 'nodes.segment' },
+  ])('[packaging#53] given a misspelt name as in $text, when read, then it is refused', ({ text, says }) => {
+    expect(() => parseSettings(text)).toThrow(`unknown settings: ${says}`);
   });
 });

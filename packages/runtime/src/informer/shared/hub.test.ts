@@ -147,6 +147,34 @@ describe('several readers of one kind', () => {
     await Promise.all([one.shutdown(), two.shutdown()]);
   });
 
+  it('[runtime#110] given a reader that keeps some objects, when one begins to match, changes, ceases to match and changes, then it gets add, update, deletion and nothing', async () => {
+    const { server, hub, relabel } = setUp();
+    server.seed(aVolume('c', 'd'));
+    const options = ofDriver('d', 'capacity');
+    hub.announce([options, labelled] as never);
+    const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+    const all = recorded(one.informer(options));
+    const some = two.informer(labelled);
+    const calls: string[] = [];
+    const labelsOf = ({ metadata }: PersistentVolume): string => Object.values(metadata?.labels ?? {}).join('+');
+    some.addHandler({
+      add: (object) => calls.push(`add ${labelsOf(object)}`),
+      update: (before, after) => calls.push(`update ${labelsOf(before)} to ${labelsOf(after)}`),
+      delete: ({ object }) => calls.push(`delete ${labelsOf(object)}`),
+    });
+    void one.start(new AbortController().signal);
+    void two.start(new AbortController().signal);
+    await until(() => all.length === 1);
+    await relabel('c', { other: 'before' });
+    await relabel('c', { mine: '1' });
+    await relabel('c', { mine: '2' });
+    await relabel('c', { mine: null });
+    await relabel('c', { other: 'after' });
+    await until(() => all.length === 6);
+    expect(calls).toEqual(['add before+1', 'update before+1 to before+2', 'delete before+2']);
+    await Promise.all([one.shutdown(), two.shutdown()]);
+  });
+
   it('given an object whose last state is no longer of a reader, then that reader hears of its end', async () => {
     const clock = new FakeClock();
     const api = new ScriptedCollection(clock);
