@@ -72,8 +72,7 @@ export function givenUp(s: ClaimState, context: ClaimContext): Conclusion {
   }
   const facts = finalizerFacts(s, context);
   if (s.otherInstance !== undefined) {
-    const instance = { node: s.otherInstance, isNodeGone: s.otherNode === 'gone' };
-    const event = messages.givenUpEvent(messages.instanceGone(facts, instance));
+    const event = messages.givenUpEvent(messages.instanceGone(facts, s.otherInstance));
     return { ...conclude('C50', done), events: [event], counts: 'failure', givenUp: 'yes' };
   }
   const message = messages.givenUp(facts);

@@ -19,7 +19,6 @@ import type { ClaimContext, Row } from './state.ts';
 const node = aNodeDeployment('n1');
 const context: ClaimContext = { ...central, settings: someSettings({ node }) };
 const passive: ClaimContext = { ...central, settings: someSettings({ node: { ...node, bindsImmediately: false } }) };
-const always: ClaimContext = { ...central, settings: someSettings({ node, provisioningProtection: 'always' }) };
 const waited: StateFacts = { waitMs: 0 };
 const sized: StateFacts = {
   ...waited,
@@ -161,32 +160,10 @@ const rows: readonly Case[] = [
   },
   {
     row: 'C49',
-    given: 'its node is there, deleted for nearly an hour',
-    facts: { otherInstance: 'n2', deletedForMs: 3_599_999, otherNode: 'there' },
+    given: 'its node is there, deleted for a day',
+    facts: { otherInstance: 'n2', deletedForMs: 86_400_000, otherNode: 'there' },
     claim: dying,
     next: 'requeueAfter 300000',
-  },
-  {
-    row: 'C50',
-    given: 'its node is there, deleted for an hour',
-    facts: { otherInstance: 'n2', deletedForMs: 3_600_000, otherNode: 'there' },
-    claim: dying,
-    next: 'giveUpOther',
-  },
-  {
-    row: 'C49',
-    given: 'its node is there, deleted for an hour, always',
-    facts: { otherInstance: 'n2', deletedForMs: 3_600_000, otherNode: 'there' },
-    claim: dying,
-    of: always,
-    next: 'requeueAfter 300000',
-  },
-  {
-    row: 'C50',
-    given: 'its finalizer is removed, its node is there',
-    facts: { otherInstance: 'n2', otherNode: 'there', givingUp: 'done' },
-    claim: dying,
-    next: 'done, Warning: volume pvc-uid-data of CSI driver test.csi.example.com may exist: the instance of node n2 did not settle the claim within an hour of its deletion, so the claim was released; delete the volume in the storage system if it is there, failure, given up',
   },
   {
     row: 'C50',

@@ -38,16 +38,9 @@ export function whileOtherSettles(s: ClaimState, context: ClaimContext): Action 
   }
   if (instance !== '') {
     if (s.otherNode === 'unread') return { row: 'C48', kind: 'readNode', name: instance };
-    if (s.otherNode !== 'gone' && !isAbandoned(s, context)) return waitForInstance(s, context, { node, instance });
+    if (s.otherNode !== 'gone') return waitForInstance(s, context, { node, instance });
   }
   return { row: 'C50', kind: 'giveUpOther' };
-}
-
-/** An instance that runs settles a claim, or gives it up, within minutes of its deletion. */
-const abandonedMs = 60 * 60_000;
-
-function isAbandoned({ deletion }: ClaimState, { settings }: ClaimContext): boolean {
-  return settings.provisioningProtection !== 'always' && deletion !== undefined && deletion.forMs >= abandonedMs;
 }
 
 /** C49. The instance that has to provision the claim says why it does not; the others would repeat it. */

@@ -66,14 +66,10 @@ export const givenUp = ({ driverName, volumeName }: FinalizerFacts): string =>
   `volume ${volumeName} may exist: CSI driver ${driverName} gave no conclusive answer after the claim was deleted, so the claim was released; delete the volume in the storage system if it is there`; // C37
 
 /** `node` is empty if no instance is known. */
-export const instanceGone = (
-  { driverName, volumeName }: FinalizerFacts,
-  { node, isNodeGone }: { readonly node: string; readonly isNodeGone: boolean },
-): string => {
-  const why = isNodeGone
-    ? `node ${node}, whose instance worked on the claim, is gone`
-    : `the instance of node ${node} did not settle the claim within an hour of its deletion`;
-  return `volume ${volumeName} of CSI driver ${driverName} may exist: ${node === '' ? 'no instance works on the claim' : why}, so the claim was released; delete the volume in the storage system if it is there`;
+export const instanceGone = ({ driverName, volumeName }: FinalizerFacts, node: string): string => {
+  const why =
+    node === '' ? 'no instance works on the claim' : `node ${node}, whose instance worked on the claim, is gone`;
+  return `volume ${volumeName} of CSI driver ${driverName} may exist: ${why}, so the claim was released; delete the volume in the storage system if it is there`;
 }; // C50
 
 export const waitsForInstance = ({
