@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Runs the real helm on a chart. `npm run charts` builds it; a test that finds none is listed as skipped. */
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { dump, loadAll } from 'js-yaml';
 import { catalogue } from '../../e2e/src/tools/catalogue.ts';
 import { locate } from '../../e2e/src/tools/locate.ts';
+import { runCommand } from './command.ts';
 import type { Manifest } from './manifest.ts';
 
 export const chartsFolder: string = join(import.meta.dirname, '..');
@@ -53,7 +52,9 @@ export async function renderText(options: RenderOptions): Promise<string> {
 }
 
 export function toManifests(rendered: string): readonly Manifest[] {
-  return (loadAll(rendered) as readonly (Manifest | null)[]).filter((object) => object !== null);
+  return (loadAll(rendered) as readonly (Manifest | null | undefined)[]).filter(
+    (object) => object !== null && object !== undefined,
+  );
 }
 
 /** What `helm install` prints after its work. */
@@ -91,16 +92,11 @@ export async function lint(options: RenderOptions): Promise<string> {
 
 /** Runs helm; `values` reach it through its standard input. Rejects with what it printed to stderr. */
 export async function helm(args: readonly string[], values?: object): Promise<string> {
-  const child = spawn(helmPath, [...args, ...(values === undefined ? [] : ['--values', '-'])], {
-    env: { PATH: process.env['PATH'], HOME: '/nonexistent', HELM_NAMESPACE: 'default' },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  child.stdin.end(values === undefined ? '' : dump(values));
-  const closed = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
-  });
-  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', HELM_NAMESPACE: 'default' };
+  const { code, stdout, stderr } =
+    values === undefined
+      ? await runCommand(helmPath, args, { env })
+      : await runCommand(helmPath, [...args, '--values', '-'], { env, input: dump(values) });
   if (code !== 0) throw new HelmError(`${stdout}${stderr}`);
   return stdout;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Holds rendered objects against JSON schemas with kubeconform. */
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { text } from 'node:stream/consumers';
 import { catalogue } from '../../e2e/src/tools/catalogue.ts';
 import { locate } from '../../e2e/src/tools/locate.ts';
+import { runCommand } from './command.ts';
 
 export const kubeconformPath: string = locate(catalogue.kubeconform, process.env).path;
 export const hasKubeconform: boolean = existsSync(kubeconformPath);
@@ -18,7 +17,7 @@ interface Finding {
 
 /** One line for each object that is not valid, or whose schema is missing. `folders` hold files `<kind>-<group>-<version>.json`. */
 export async function nonconforming(rendered: string, folders: readonly string[]): Promise<readonly string[]> {
-  const child = spawn(
+  const { stdout, stderr } = await runCommand(
     kubeconformPath,
     [
       '-strict',
@@ -27,10 +26,8 @@ export async function nonconforming(rendered: string, folders: readonly string[]
       ...folders.flatMap((folder) => ['-schema-location', `${folder}/{{ .ResourceKind }}{{ .KindSuffix }}.json`]),
       '-',
     ],
-    { stdio: ['pipe', 'pipe', 'pipe'] },
+    { input: rendered },
   );
-  child.stdin.end(rendered);
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   if (stdout === '') throw new Error(`kubeconform printed nothing: ${stderr}`);
   const { resources } = JSON.parse(stdout) as { readonly resources: readonly Finding[] };
   if (resources.length === 0) throw new Error('kubeconform saw no object');

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** helm and kubectl as functions. Their state (caches, plug-ins) is in the folder of the run, never the user's. */
-import { spawn } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
-import { load, loadAll } from 'js-yaml';
 import { inject } from 'vitest';
-
-export interface Outcome {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+import { type Outcome, runCommand } from '../../../charts/testing/command.ts';
+import { toManifests } from '../../../charts/testing/helm.ts';
 
 export interface CommandOptions {
   readonly input?: string;
@@ -77,13 +71,7 @@ export async function apply(...objects: readonly object[]): Promise<void> {
 }
 
 export function parseObjects(text: string): readonly ApiObject[] {
-  return (loadAll(text) as (ApiObject | null | undefined)[]).filter(
-    (object) => object !== null && object !== undefined,
-  );
-}
-
-export function parseYaml(text: string): unknown {
-  return load(text);
+  return toManifests(text) as readonly ApiObject[];
 }
 
 function textOf(program: string, args: readonly string[], { code, stdout, stderr }: Outcome): string {
@@ -93,8 +81,9 @@ function textOf(program: string, args: readonly string[], { code, stdout, stderr
 
 function run(program: string, args: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
   const { kubeconfig: admin, kubectl: tool, scratch } = inject('cluster');
-  const { input, kubeconfig = admin } = options;
-  const child = spawn(program, args, {
+  const { input = '', kubeconfig = admin } = options;
+  return runCommand(program, args, {
+    input,
     env: {
       PATH: [dirname(tool), process.env['PATH']].join(delimiter),
       HOME: scratch,
@@ -105,16 +94,4 @@ function run(program: string, args: readonly string[], options: CommandOptions =
       HELM_DATA_HOME: join(scratch, 'helm-data'),
     },
   });
-  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-  const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []];
-  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
-  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
-  // It may end before it has read its input.
-  child.stdin.on('error', () => undefined);
-  child.once('error', reject);
-  child.once('close', (code) => {
-    resolve({ code: code ?? 128, stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() });
-  });
-  child.stdin.end(input ?? '');
-  return promise;
 }

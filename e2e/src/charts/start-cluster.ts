@@ -14,7 +14,6 @@ export interface ChartCluster {
   readonly caFile: string;
   readonly helm: string;
   readonly kubectl: string;
-  readonly kubeconform: string;
   /** For files of the tests; gone at the end. */
   readonly scratch: string;
 }
