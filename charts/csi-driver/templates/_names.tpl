@@ -18,7 +18,7 @@
 {{- define "csi-driver.fullname" -}}
 {{- $base := include "csi-driver.base" (index . 0) | trimSuffix "-" -}}
 {{- $suffix := index . 1 -}}
-{{- if gt (len $suffix) 40 }}{{ $suffix = printf "%s-%s" (trunc 31 $suffix | trimSuffix "-") (sha256sum $suffix | trunc 8) }}{{ end -}}
+{{- if gt (len $suffix) 40 }}{{ $suffix = printf "%s-%s" (trunc 31 $suffix | trimAll "-.") (sha256sum $suffix | trunc 8) }}{{ end -}}
 {{- $room := ternary 63 (sub 62 (len $suffix)) (eq $suffix "") | int -}}
 {{- if gt (len $base) $room -}}
 {{- $base = printf "%s-%s" (trunc (sub $room 9 | int) $base | trimSuffix "-") (sha256sum $base | trunc 8) -}}
@@ -33,8 +33,8 @@
 {{/* (list root component): what selectors use, and no more. */}}
 {{- define "csi-driver.selectorLabels" -}}
 {{- $root := index . 0 -}}
-app.kubernetes.io/name: {{ include "csi-driver.name" $root }}
-app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/name: {{ include "csi-driver.name" $root | toYaml }}
+app.kubernetes.io/instance: {{ toYaml $root.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end -}}
 
@@ -49,12 +49,15 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- toYaml (merge $labels $root.Values.commonLabels) -}}
 {{- end -}}
 
-{{/* (dict root name component [namespace] [labels] [annotations]): the content of `metadata`. */}}
+{{/*
+(dict root name component [namespace] [labels] [annotations]): the content of `metadata`. The name of a release, a namespace or a class may
+be all digits: toYaml quotes what YAML would read as a number.
+*/}}
 {{- define "csi-driver.metadata" -}}
 {{- $root := .root -}}
-name: {{ .name }}
+name: {{ toYaml .name }}
 {{- with .namespace }}
-namespace: {{ . }}
+namespace: {{ toYaml . }}
 {{- end }}
 labels:
   {{- $labels := include "csi-driver.labels" (list $root .component) | fromYaml }}

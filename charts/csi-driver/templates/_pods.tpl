@@ -51,7 +51,7 @@ spec:
     matchLabels:
       {{- include "csi-driver.selectorLabels" (list $root "node") | nindent 6 }}
       {{- if .key }}
-      csi.csi-sidecars/daemonset: {{ .key }}
+      csi.csi-sidecars/daemonset: {{ toYaml .key }}
       {{- else }}
     matchExpressions:
       - {key: csi.csi-sidecars/daemonset, operator: DoesNotExist}
@@ -68,7 +68,7 @@ spec:
         {{- end }}
     spec:
       {{- include "csi-driver.pullSecrets" $root | trim | nindent 6 }}
-      serviceAccountName: {{ include "csi-driver.serviceAccountName" (list $root "node") }}
+      serviceAccountName: {{ include "csi-driver.serviceAccountName" (list $root "node") | toYaml }}
       automountServiceAccountToken: false
       enableServiceLinks: false
       priorityClassName: {{ $node.priorityClassName }}

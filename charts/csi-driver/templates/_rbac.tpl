@@ -23,12 +23,12 @@
 {{- define "csi-driver.controllersAccount" -}}
 {{- if eq .Values.mode "distributed" -}}
 kind: ServiceAccount
-name: {{ include "csi-driver.serviceAccountName" (list . "node") }}
-namespace: {{ include "csi-driver.nodeNamespace" . }}
+name: {{ include "csi-driver.serviceAccountName" (list . "node") | toYaml }}
+namespace: {{ include "csi-driver.nodeNamespace" . | toYaml }}
 {{- else -}}
 kind: ServiceAccount
-name: {{ include "csi-driver.serviceAccountName" (list . "controller") }}
-namespace: {{ .Release.Namespace }}
+name: {{ include "csi-driver.serviceAccountName" (list . "controller") | toYaml }}
+namespace: {{ toYaml .Release.Namespace }}
 {{- end -}}
 {{- end -}}
 
@@ -120,10 +120,10 @@ subjects:
 
 {{/* (dict root class kind secret): name and namespace of a class's secret, as a YAML map. */}}
 {{- define "csi-driver.classSecret" -}}
-class: {{ .class }}
+class: {{ toYaml .class }}
 {{- if .secret.data }}
 name: {{ include "csi-driver.fullname" (list .root (printf "sc-%s-%s" .class (kebabcase .kind))) }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ toYaml .root.Release.Namespace }}
 {{- else }}
 name: {{ .secret.name | quote }}
 namespace: {{ .secret.namespace | quote }}

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chartsFolder, hasHelm, render } from '../../../testing/helm.ts';
-import { isWorkload, ofKind, one, podOf, workload } from '../../../testing/manifest.ts';
+import { isWorkload, nameOf, ofKind, one, podOf, workload } from '../../../testing/manifest.ts';
 import { valuesFiles } from '../../../testing/matrix.ts';
 import { chart, driverName, everyApi, refusalWith, renderWith } from '../minimal.ts';
 
@@ -67,6 +67,27 @@ describe.skipIf(!hasHelm)('names and labels', () => {
       });
       expect(workload(object).template.metadata.labels).toMatchObject(workload(object).selector.matchLabels);
     }
+  });
+
+  it('given a release, a namespace and a class whose names are digits only, then every name and label is still a text', async () => {
+    const values = {
+      ...everything,
+      serviceAccount: { controller: { name: '1' }, node: { name: '2' } },
+      storageClasses: [{ name: '3', secrets: { provisioner: { name: '4', namespace: '5' } } }],
+      node: { ...everything.node, extraDaemonSets: { 6: {} } },
+    };
+    const objects = await renderWith(values, { release: '7', namespace: '8', apiVersions: everyApi });
+    const leaves = (value: unknown): readonly unknown[] =>
+      typeof value === 'object' && value !== null ? Object.values(value).flatMap(leaves) : [value];
+    for (const object of objects) {
+      const { selector, template } = isWorkload(object)
+        ? workload(object)
+        : { selector: undefined, template: undefined };
+      const named = [object.metadata, object.subjects, selector, template?.metadata, template?.spec.serviceAccountName];
+      const others = leaves(named).filter((value) => value !== undefined && typeof value !== 'string');
+      expect(others, nameOf(object)).toEqual([]);
+    }
+    expect(one(objects, 'StorageClass').metadata.name).toBe('3');
   });
 
   it('given cluster-wide objects, then their names begin with the name of the driver, of which there can be one', async () => {
