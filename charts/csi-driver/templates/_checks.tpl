@@ -189,10 +189,8 @@
 {{- end -}}
 {{- end -}}
 {{- range include "csi-driver.classSecrets" . | fromYamlArray -}}
-{{- if and (or (contains "${" .namespace) (contains "${" .name)) (not $v.rbac.secrets.clusterWide) -}}
-{{- if contains "${" .namespace -}}
+{{- if and (contains "${" .namespace) $v.rbac.create (not $v.rbac.secrets.clusterWide) -}}
 {{- fail (printf "the class %s names secrets by the template %s: set rbac.secrets.clusterWide to true, which lets the sidecars read every secret" .class .namespace) -}}
-{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

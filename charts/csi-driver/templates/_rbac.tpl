@@ -91,18 +91,38 @@ subjects:
 {{- end -}}
 {{- end -}}
 {{- range include "csi-driver.classSecrets" . | fromYamlArray -}}
-{{- if not (or (contains "${" .namespace) (contains "${" .name)) -}}
+{{- if not (contains "${" .namespace) -}}
 {{- $entry := default (dict "all" false "names" list) (get $found .namespace) -}}
+{{- if contains "${" .name -}}
+{{- /* Each claim or volume has a secret of its own, under a name that nobody knows before. */ -}}
+{{- $_ := set $found .namespace (dict "all" true "names" list) -}}
+{{- else -}}
 {{- $_ := set $found .namespace (dict "all" $entry.all "names" (append $entry.names .name | uniq)) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $found -}}
 {{- end -}}
 
-{{/* The secrets that classes name for sidecars, as a YAML list of {class, name, namespace}. kubelet reads those of the nodes itself. */}}
+{{/*
+The secrets that classes name for sidecars, in `secrets` or in `parameters`, as a YAML list of {class, name, namespace}. kubelet reads those
+of the nodes itself.
+*/}}
 {{- define "csi-driver.classSecrets" -}}
 {{- $root := . -}}
 {{- $found := list -}}
+{{- $storage := list "" "provisioner-" "controller-publish-" "controller-expand-" "controller-modify-" -}}
+{{- $snapshot := list "snapshotter-" "snapshotter-list-" "group-snapshotter-" "group-snapshotter-get-" -}}
+{{- range $readers := list (list .Values.storageClasses $storage) (list (concat .Values.volumeSnapshotClasses .Values.volumeGroupSnapshotClasses) $snapshot) -}}
+{{- range $class := first $readers -}}
+{{- $parameters := default dict $class.parameters -}}
+{{- range last $readers -}}
+{{- $name := get $parameters (printf "csi.storage.k8s.io/%ssecret-name" .) | toString -}}
+{{- $namespace := get $parameters (printf "csi.storage.k8s.io/%ssecret-namespace" .) | toString -}}
+{{- if and $name $namespace }}{{ $found = append $found (dict "class" $class.name "name" $name "namespace" $namespace) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- range $class := .Values.storageClasses -}}
 {{- range $kind, $secret := default dict $class.secrets -}}
 {{- if has $kind (list "provisioner" "controllerPublish" "controllerExpand") -}}

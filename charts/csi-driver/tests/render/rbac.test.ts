@@ -144,6 +144,43 @@ describe.skipIf(!hasHelm)('the permissions', () => {
     expect(one(objects, 'Secret').metadata.name).toBe('test-csi-driver-sc-class-controller-publish');
   });
 
+  it('given secrets that a class names in its parameters, then the sidecars may read them, and those of the nodes they may not', async () => {
+    const of = (kind: string, name: string, namespace = 'keys'): Readonly<Record<string, string>> => ({
+      [`csi.storage.k8s.io/${kind}secret-name`]: name,
+      [`csi.storage.k8s.io/${kind}secret-namespace`]: namespace,
+    });
+    const values = {
+      features: { snapshots: true },
+      storageClasses: [
+        { name: 'a', parameters: { ...of('provisioner-', 'create'), ...of('node-stage-', 'stage', 'nodes') } },
+        { name: 'b', parameters: of('', 'all') },
+      ],
+      volumeSnapshotClasses: [{ name: 's', deletionPolicy: 'Delete', parameters: of('snapshotter-', 'snapshot') }],
+    };
+    const roles = ofKind(await renderWith(values), 'Role').filter(
+      ({ metadata }) => metadata.name === 'test-csi-driver-secrets',
+    );
+    expect(roles.map(({ metadata, rules }) => [metadata.namespace, rules?.[0]?.resourceNames])).toEqual([
+      ['keys', ['create', 'all', 'snapshot']],
+    ]);
+    const template = { name: 'c', parameters: of('provisioner-', 'key', '${pvc.namespace}') };
+    expect(await refusalWith({ storageClasses: [template] })).toMatch(/rbac\.secrets\.clusterWide/);
+    expect(await renderWith({ storageClasses: [template], rbac: { create: false } })).not.toEqual([]);
+  });
+
+  it('given a template for the name of a secret in a namespace that is known, then every secret of that namespace may be read, and of no other', async () => {
+    const storageClasses = [
+      { name: 'a', secrets: { provisioner: { name: '${pvc.name}', namespace: 'keys' } } },
+      { name: 'b', secrets: { provisioner: { name: 'fixed', namespace: 'keys' } } },
+    ];
+    const roles = ofKind(await renderWith({ storageClasses }), 'Role').filter(
+      ({ metadata }) => metadata.name === 'test-csi-driver-secrets',
+    );
+    expect(roles.map(({ metadata, rules }) => [metadata.namespace, rules])).toEqual([
+      ['keys', [{ apiGroups: [''], resources: ['secrets'], verbs: ['get'] }]],
+    ]);
+  });
+
   it('given a template for the namespace of a secret, then only an explicit value grants all secrets, and the notes say so', async () => {
     const storageClasses = [{ name: 'a', secrets: { provisioner: { name: 'key', namespace: '${pvc.namespace}' } } }];
     expect(await refusalWith({ storageClasses })).toMatch(/rbac\.secrets\.clusterWide/);
