@@ -50,11 +50,16 @@
           items: [{path: namespace, fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}]
 {{- end -}}
 
-{{/* (dict defaults own): a probe with the fields of the user over it, without `enabled`. Empty if it is switched off. */}}
+{{/*
+(dict defaults own): a probe with the fields of the user over it, without `enabled`. Empty if it is switched off. A probe has one action: one
+of the user's takes the place of the chart's.
+*/}}
 {{- define "csi-driver.probe" -}}
 {{- $own := default dict .own -}}
+{{- $defaults := deepCopy .defaults -}}
+{{- if or $own.exec $own.grpc $own.tcpSocket }}{{ $defaults = omit $defaults "httpGet" }}{{ end -}}
 {{- if ne (toString (get $own "enabled")) "false" -}}
-{{- toYaml (mergeOverwrite (deepCopy .defaults) (omit $own "enabled")) -}}
+{{- toYaml (mergeOverwrite $defaults (omit $own "enabled")) -}}
 {{- end -}}
 {{- end -}}
 

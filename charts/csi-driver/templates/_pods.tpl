@@ -62,10 +62,8 @@ spec:
         {{- $labels := include "csi-driver.labels" (list $root "node") | fromYaml }}
         {{- toYaml (merge $own $labels $node.podLabels) | nindent 8 }}
       annotations:
-        kubectl.kubernetes.io/default-container: csi-driver
-        {{- with merge (dict) $node.podAnnotations $root.Values.commonAnnotations }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+        {{- $defaults := dict "kubectl.kubernetes.io/default-container" "csi-driver" }}
+        {{- toYaml (merge (dict) $node.podAnnotations $root.Values.commonAnnotations $defaults) | nindent 8 }}
     spec:
       {{- include "csi-driver.pullSecrets" $root | trim | nindent 6 }}
       serviceAccountName: {{ include "csi-driver.serviceAccountName" (list $root "node") | toYaml }}

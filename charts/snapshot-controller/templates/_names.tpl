@@ -47,14 +47,22 @@ app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
-{{- /* Takes dict root component. */}}
+{{- /* Takes dict root component, and where wanted own (a map): what a user sets has precedence, and no label is there twice. */}}
 {{- define "snapshot-controller.labels" -}}
+{{- $version := .root.Chart.AppVersion | replace "+" "_" | trunc 63 | trimAll "-_." -}}
+{{- $chart := printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_." -}}
+{{- $own := merge (dict) (.own | default dict) .root.Values.commonLabels -}}
 {{ include "snapshot-controller.selector" . }}
-app.kubernetes.io/part-of: csi-sidecars
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | replace "+" "_" | trunc 63 | trimAll "-_." | quote }}
-app.kubernetes.io/managed-by: {{ .root.Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_." }}
-{{- with .root.Values.commonLabels }}
+{{- range list (list "part-of" "csi-sidecars") (list "version" $version) (list "managed-by" .root.Release.Service) }}
+{{- $name := printf "app.kubernetes.io/%s" (first .) }}
+{{- if not (hasKey $own $name) }}
+{{ $name }}: {{ last . | quote }}
+{{- end }}
+{{- end }}
+{{- if not (hasKey $own "helm.sh/chart") }}
+helm.sh/chart: {{ $chart }}
+{{- end }}
+{{- with $own }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}
@@ -62,10 +70,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- /* The metadata of an object but its name. Takes dict root component, and where wanted annotations (a map), labels (a map). */}}
 {{- define "snapshot-controller.metadata" -}}
 labels:
-  {{- include "snapshot-controller.labels" . | nindent 2 }}
-  {{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+  {{- include "snapshot-controller.labels" (dict "root" .root "component" .component "own" .labels) | nindent 2 }}
 {{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}

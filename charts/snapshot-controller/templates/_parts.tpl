@@ -85,7 +85,9 @@ podAntiAffinity:
 {{- $selector := dict "matchLabels" (include "snapshot-controller.selector" . | fromYaml) -}}
 {{- $all := list -}}
 {{- range .constraints -}}
-{{- $all = append $all (merge (dict) . (dict "labelSelector" $selector)) -}}
+{{- $constraint := deepCopy . -}}
+{{- if not (hasKey $constraint "labelSelector") }}{{ $_ := set $constraint "labelSelector" $selector }}{{ end -}}
+{{- $all = append $all $constraint -}}
 {{- end -}}
 {{- toYaml $all -}}
 {{- end }}

@@ -210,6 +210,35 @@ describe('the controller', () => {
     );
   });
 
+  it('given labels, annotations and a selector that the chart sets too, then those of the user are rendered, and no key twice', async () => {
+    const labelSelector = { matchLabels: { app: 'mine' } };
+    const values = {
+      commonLabels: { 'app.kubernetes.io/part-of': 'storage' },
+      controller: {
+        podLabels: { 'app.kubernetes.io/version': 'mine' },
+        podAnnotations: { 'kubectl.kubernetes.io/default-container': 'mine' },
+        topologySpreadConstraints: [{ topologyKey: 'zone', labelSelector }],
+      },
+    };
+    const [controller] = ofKind(await render({ values }), 'Deployment');
+    const { metadata, spec } = controller!['spec'].template;
+    expect(controller!.metadata.labels).toMatchObject({ 'app.kubernetes.io/part-of': 'storage' });
+    expect(metadata.labels).toMatchObject({
+      'app.kubernetes.io/part-of': 'storage',
+      'app.kubernetes.io/version': 'mine',
+    });
+    expect(metadata.annotations).toEqual({ 'kubectl.kubernetes.io/default-container': 'mine' });
+    expect(spec.topologySpreadConstraints).toEqual([{ topologyKey: 'zone', labelSelector }]);
+  });
+
+  it('given a million requests at once, then the argument is a whole number, as the program reads it', async () => {
+    const [controller] = ofKind(
+      await render({ values: { controller: { kubeApi: { burst: 1_000_000 } } } }),
+      'Deployment',
+    );
+    expect(controller!['spec'].template.spec.containers[0].args).toContain('--kube-api-burst=1000000');
+  });
+
   it('given the rights minimal, then they are those that the program uses; given compatible, then those of upstream', async () => {
     const rules = async (values: object): Promise<unknown> => {
       const objects = await render({ values: { controller: { enableDistributedSnapshotting: false }, ...values } });

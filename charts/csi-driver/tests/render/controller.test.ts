@@ -163,6 +163,49 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     expect(driver.readinessProbe).toEqual({ httpGet, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 3 });
   });
 
+  it.each([
+    ['exec', { command: ['/check'] }],
+    ['grpc', { port: 9000 }],
+    ['tcpSocket', { port: 9000 }],
+  ])('given a probe of the user with %s, then it is the only action of that probe', async (action, how) => {
+    const pod = await controllerPod({
+      driver: { controller: { livenessProbe: { [action]: how } } },
+      sidecars: { provisioner: { startupProbe: { [action]: how, periodSeconds: 3 } } },
+    });
+    expect(container(pod, 'csi-driver').livenessProbe).toEqual({
+      [action]: how,
+      initialDelaySeconds: 10,
+      periodSeconds: 10,
+      timeoutSeconds: 5,
+      failureThreshold: 5,
+    });
+    expect(container(pod, 'csi-provisioner').startupProbe).toEqual({
+      [action]: how,
+      periodSeconds: 3,
+      timeoutSeconds: 10,
+      failureThreshold: 60,
+    });
+  });
+
+  it('given a constraint with a selector and an annotation that the chart sets too, then both are as the user wrote them', async () => {
+    const labelSelector = { matchLabels: { app: 'mine' } };
+    const objects = await renderWith({
+      controller: {
+        topologySpreadConstraints: [
+          { topologyKey: 'zone', maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule', labelSelector },
+        ],
+        podAnnotations: { 'kubectl.kubernetes.io/default-container': 'csi-provisioner' },
+      },
+    });
+    const { template } = workload(one(objects, 'Deployment'));
+    expect(template.spec['topologySpreadConstraints']).toMatchObject([{ topologyKey: 'zone' }]);
+    expect((template.spec['topologySpreadConstraints'] as readonly object[])[0]).toHaveProperty(
+      'labelSelector',
+      labelSelector,
+    );
+    expect(template.metadata.annotations).toEqual({ 'kubectl.kubernetes.io/default-container': 'csi-provisioner' });
+  });
+
   it('given a driver that is not root, then the whole pod runs as one other uid', async () => {
     const pod = await controllerPod({ driver: { controller: { runAsRoot: false } } });
     expect(pod.securityContext).toEqual({
