@@ -274,7 +274,14 @@ livenessProbe:
     - name: POD_NAME
       valueFrom: {fieldRef: {fieldPath: metadata.name}}
     {{- end }}
-    {{- include "csi-driver.sidecarEnv" (list . $s) | nindent 4 }}
+    {{- /* Settings of single sidecars stay where they are. */}}
+    {{- $own := dict "env" list "volumeMounts" list }}
+    {{- range $key := include "csi-driver.combinedControllers" . | fromYamlArray }}
+    {{- range $what := list "env" "volumeMounts" }}
+    {{- $_ := set $own $what (concat (get $own $what) (default list (dig $key $what list $.Values.sidecars)) | uniq) }}
+    {{- end }}
+    {{- end }}
+    {{- include "csi-driver.sidecarEnv" (list . (dict "env" (concat $own.env $s.env))) | nindent 4 }}
   ports:
     - {name: sidecar-metrics, containerPort: {{ int .Values.ports.controller.combined }}, protocol: TCP}
   {{- if .Values.leaderElection.enabled }}
@@ -288,6 +295,9 @@ livenessProbe:
   volumeMounts:
     - {name: socket-dir, mountPath: /csi}
     {{- include "csi-driver.tokenMount" . | nindent 4 }}
+    {{- with $own.volumeMounts }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
 {{- end -}}
 
 {{/* (dict root where [restartPolicy]) */}}

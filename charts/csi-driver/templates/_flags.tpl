@@ -183,7 +183,13 @@ true
 {{- $further := list -}}
 {{- range $key := $keys -}}
 {{- range include "csi-driver.ownFlags" (list $root $key) | fromYamlArray }}{{ $flags = append $flags (printf "%s-%s" $key .) }}{{ end -}}
-{{- range dig $key "extraArgs" list $root.Values.sidecars }}{{ $further = append $further (regexReplaceAll "^--?" . (printf "--%s-" $key)) }}{{ end -}}
+{{- range dig $key "extraArgs" list $root.Values.sidecars -}}
+{{- if regexMatch "^--?(v[0-9]*|vmodule|log-[a-z-]+|logging-format|leader-election[a-z-]*|metrics-[a-z]+|automaxprocs|feature-gates|kubeconfig|master)(=.*)?$" . -}}
+{{- fail (printf "sidecars.combined.enabled: sidecars.%s.extraArgs has %s, which the process has once for all controllers: set it in sidecars.combined.extraArgs" $key .) -}}
+{{- end -}}
+{{- /* A word that begins with a letter after its dashes is a flag; -1 is a value. */ -}}
+{{- $further = append $further (regexReplaceAll "^--?([a-z])" . (printf "--%s-${1}" $key)) -}}
+{{- end -}}
 {{- range $name, $value := include "csi-driver.gates" (list $root $key) | fromYaml -}}
 {{- if and (hasKey $gates $name) (ne (get $gates $name) $value) -}}
 {{- fail (printf "sidecars.combined.enabled: the gate %s has different values for two controllers, but one process has one value for all" $name) -}}

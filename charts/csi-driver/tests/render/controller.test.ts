@@ -324,6 +324,22 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     expect(combined.args?.[0]).toBe('--controllers=provisioner,attacher,resizer,snapshotter');
   });
 
+  it('given the combined container and settings of single sidecars, then their variables and mounts are there, and a value that looks like a flag stays a value', async () => {
+    const mount = { name: 'certificates', mountPath: '/certificates' };
+    const shared = { name: 'REGION', value: 'one' };
+    const pod = await controllerPod({
+      sidecars: {
+        combined: { enabled: true, env: [{ name: 'ALL', value: '1' }] },
+        provisioner: { env: [shared], volumeMounts: [mount], extraArgs: ['--volume-name-uuid-length', '-1'] },
+        attacher: { env: [shared, { name: 'OWN', value: '2' }], volumeMounts: [mount] },
+      },
+    });
+    const combined = container(pod, 'csi-sidecars');
+    expect(combined.env?.slice(1)).toEqual([shared, { name: 'OWN', value: '2' }, { name: 'ALL', value: '1' }]);
+    expect(combined.volumeMounts?.map(({ name }) => name)).toEqual(['socket-dir', 'api-access', 'certificates']);
+    expect(combined.args?.slice(-2)).toEqual(['--provisioner-volume-name-uuid-length', '-1']);
+  });
+
   it('given snapshot metadata, then its service is announced under the name of the driver, and its certificate is mounted', async () => {
     const values = {
       features: { snapshotMetadata: true },

@@ -171,6 +171,11 @@ const rows: readonly Row[] = [
     then: /the gate VolumeAttributesClass has different values for two controllers/,
   },
   {
+    given: 'a flag of the process among the arguments of one controller of the combined container',
+    values: { sidecars: { combined: { enabled: true }, attacher: { extraArgs: ['--v=5'] } } },
+    then: /sidecars\.attacher\.extraArgs has --v=5, which the process has once .* sidecars\.combined\.extraArgs/,
+  },
+  {
     given: 'an image without tag and digest',
     values: { driver: { image: { tag: '' } } },
     then: /no tag and no digest for the image registry\.example\.com\/driver/,
