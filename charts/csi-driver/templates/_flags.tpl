@@ -47,12 +47,18 @@ true
 {{- $key := index . 1 -}}
 {{- $on := include "csi-driver.features" $root | fromYaml -}}
 {{- $gates := dict -}}
-{{- if and (has $key (list "provisioner" "resizer")) (not $on.volumeAttributesClass) }}{{ $_ := set $gates "VolumeAttributesClass" false }}{{ end -}}
+{{- /* Since when a gate exists, and since when it is on by default. */ -}}
+{{- $known := dict "provisioner" (list "VolumeAttributesClass" "4.0.0" "6.0.0") "resizer" (list "VolumeAttributesClass" "1.10.0" "2.0.0") "snapshotter" (list "CSIVolumeGroupSnapshot" "8.2.0" "8.7.0") -}}
+{{- with get $known $key -}}
+{{- $isOn := ternary $on.groupSnapshots $on.volumeAttributesClass (eq $key "snapshotter") -}}
+{{- if and (include "csi-driver.knows" (list $root $key (index . 1))) (or (not $isOn) (not (include "csi-driver.knows" (list $root $key (index . 2))))) -}}
+{{- $_ := set $gates (first .) $isOn -}}
+{{- end -}}
+{{- end -}}
 {{- if eq $key "provisioner" -}}
 {{- if not $on.topology }}{{ $_ := set $gates "Topology" false }}{{ end -}}
 {{- if $on.crossNamespaceDataSources }}{{ $_ := set $gates "CrossNamespaceVolumeDataSource" true }}{{ end -}}
 {{- end -}}
-{{- if and (eq $key "snapshotter") (not $on.groupSnapshots) }}{{ $_ := set $gates "CSIVolumeGroupSnapshot" false }}{{ end -}}
 {{- if not (kindIs "invalid" $root.Values.leaderElection.releaseOnExit) -}}
 {{- if and (ne $key "healthMonitor") (has $key (include "csi-driver.electing" $root | fromYamlArray)) }}{{ $_ := set $gates "ReleaseLeaderElectionOnExit" $root.Values.leaderElection.releaseOnExit }}{{ end -}}
 {{- end -}}

@@ -55,12 +55,17 @@ true
 {{- end -}}
 {{- end -}}
 
+{{/* (root): the tag of our images. A tag has no plus. */}}
+{{- define "csi-driver.ownTag" -}}
+{{- printf "v%s" .Chart.AppVersion | replace "+" "_" -}}
+{{- end -}}
+
 {{/* (list root key) */}}
 {{- define "csi-driver.sidecarImage" -}}
 {{- $root := index . 0 -}}
 {{- $key := index . 1 -}}
 {{- $image := dig $key "image" dict $root.Values.sidecars -}}
-{{- $own := default (printf "v%s" $root.Chart.AppVersion) $root.Values.sidecars.image.tag -}}
+{{- $own := default (include "csi-driver.ownTag" $root) $root.Values.sidecars.image.tag -}}
 {{- if include "csi-driver.isUpstream" . -}}
 {{- $own = (index (include "csi-driver.programs" $root | fromYaml) $key).upstreamTag -}}
 {{- end -}}
@@ -74,7 +79,7 @@ true
 {{- if and $registry (or $image.registry (not (contains "/" $repository))) -}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" $registry) $repository -}}
 {{- end -}}
-{{- $tag := default (default (printf "v%s" .Chart.AppVersion) .Values.sidecars.image.tag) $image.tag -}}
+{{- $tag := default (default (include "csi-driver.ownTag" .) .Values.sidecars.image.tag) $image.tag -}}
 {{- include "csi-driver.reference" (dict "root" . "repository" $repository "tag" $tag "digest" $image.digest) -}}
 {{- end -}}
 
@@ -126,6 +131,9 @@ limits: {memory: 384Mi}
 {{- $root := index . 0 -}}
 {{- $image := index . 2 -}}
 {{- $program := index (include "csi-driver.programs" $root | fromYaml) (index . 1) -}}
-{{- $repository := printf "%s/%s" (default "registry.k8s.io/sig-storage" $image.registry) (default $program.image $image.repository) -}}
+{{- $repository := default $program.image $image.repository -}}
+{{- if or $image.registry (not (contains "/" $repository)) -}}
+{{- $repository = printf "%s/%s" (default "registry.k8s.io/sig-storage" $image.registry | trimSuffix "/") $repository -}}
+{{- end -}}
 {{- include "csi-driver.reference" (dict "root" $root "repository" $repository "tag" (default $program.upstreamTag $image.tag) "digest" $image.digest) -}}
 {{- end -}}

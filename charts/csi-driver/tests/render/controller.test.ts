@@ -261,6 +261,27 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     expect(ours.resources).toEqual({ requests: { cpu: '10m', memory: '96Mi' }, limits: { memory: '384Mi' } });
   });
 
+  it.each([
+    ['provisioner', '3.6.0', undefined],
+    ['provisioner', '5.3.0', 'VolumeAttributesClass=true'],
+    ['resizer', '1.9.0', undefined],
+    ['resizer', '1.14.0', 'VolumeAttributesClass=true'],
+    ['snapshotter', '8.1.0', undefined],
+    ['snapshotter', '8.6.0', 'CSIVolumeGroupSnapshot=true'],
+    ['snapshotter', '8.7.0', undefined],
+  ])(
+    "given upstream's %s %s, then a gate that it does not know is left out, and one that is off by default is switched on: %s",
+    async (key, version, gates) => {
+      const sidecars = { ...upstream.sidecars, [key]: { version, image: { tag: `v${version}` } } };
+      const flags = flagsOf(container(await controllerPod({ sidecars }), `csi-${key}`));
+      expect(flags['feature-gates']).toBe(gates);
+      const off = { volumeAttributesClass: false, groupSnapshots: false };
+      const without = flagsOf(container(await controllerPod({ sidecars, features: off }), `csi-${key}`));
+      const name = key === 'snapshotter' ? 'CSIVolumeGroupSnapshot' : 'VolumeAttributesClass';
+      expect(without['feature-gates']).toBe(gates === undefined && version !== '8.7.0' ? undefined : `${name}=false`);
+    },
+  );
+
   it("given capacity and upstream's provisioner alone, then the provisioner publishes for the Deployment, and the others are ours", async () => {
     const pod = await controllerPod({
       features: { capacity: true },

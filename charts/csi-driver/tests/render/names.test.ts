@@ -42,6 +42,8 @@ describe.skipIf(!hasHelm)('names and labels', () => {
       const labels = one(objects, 'Deployment').metadata.labels;
       expect(labels?.['app.kubernetes.io/version']).toBe('1.2.3_build.4');
       expect(labels?.['helm.sh/chart']).toBe('csi-driver-1.0.0_chart.1');
+      const images = podOf(one(objects, 'Deployment')).containers.map(({ image }) => image);
+      expect(images).toContain('csi-provisioner:v1.2.3_build.4');
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -155,6 +155,29 @@ describe.skipIf(!hasHelm)('the node DaemonSet', () => {
   });
 });
 
+describe.skipIf(!hasHelm)('images on Windows', () => {
+  it('given images with registries and paths of their own, then they are taken as they are, and no digest of another image is used', async () => {
+    const digest = `sha256:${'a'.repeat(64)}`;
+    const windows = {
+      enabled: true,
+      image: { registry: 'mirror.example.com', repository: 'driver-windows' },
+      nodeDriverRegistrarImage: { repository: 'mirror.example.com/storage/registrar' },
+      livenessProbeImage: { registry: 'mirror.example.com/storage/' },
+    };
+    const objects = await renderWith({ driver: { image: { digest } }, node: { windows } });
+    const pod = podOf(one(objects, 'DaemonSet', 'test-csi-driver-node-windows'));
+    expect(containersOf(pod).map(({ image }) => image)).toEqual([
+      'mirror.example.com/driver-windows:v1.2.3',
+      'mirror.example.com/storage/registrar:v2.17.0',
+      'mirror.example.com/storage/livenessprobe:v2.19.0',
+    ]);
+    const same = await renderWith({ driver: { image: { digest } }, node: { windows: { enabled: true } } });
+    expect(container(podOf(one(same, 'DaemonSet', 'test-csi-driver-node-windows')), 'csi-driver').image).toBe(
+      `registry.example.com/driver@${digest}`,
+    );
+  });
+});
+
 describe.skipIf(!hasHelm)('distributed mode', () => {
   const kinds = (objects: readonly Manifest[]): readonly string[] => [...new Set(objects.map(({ kind }) => kind))];
 
