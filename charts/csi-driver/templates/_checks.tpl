@@ -35,6 +35,24 @@
 {{- fail "csiDriver.storageCapacity is true, but features.capacity is false: without CSIStorageCapacity objects no pod with a WaitForFirstConsumer volume would be scheduled" -}}
 {{- end -}}
 
+{{- $audiences := list -}}
+{{- range $v.csiDriver.tokenRequests }}{{ $audiences = append $audiences .audience }}{{ end -}}
+{{- if lt (len (uniq $audiences)) (len $audiences) -}}
+{{- fail "csiDriver.tokenRequests has an audience twice, which the API server refuses" -}}
+{{- end -}}
+{{- if and (not (kindIs "invalid" $v.csiDriver.serviceAccountTokenInSecrets)) (not $audiences) -}}
+{{- fail "csiDriver.serviceAccountTokenInSecrets is set, but csiDriver.tokenRequests is empty: there are no tokens, and the API server refuses it" -}}
+{{- end -}}
+
+{{- if and $v.node.windows.enabled (hasKey $v.node.extraDaemonSets "windows") -}}
+{{- fail "node.extraDaemonSets has the key windows, which is the name of the DaemonSet of node.windows: choose another key" -}}
+{{- end -}}
+{{- if and $v.serviceAccount.create $on.controllerPod $on.nodePod (eq .Release.Namespace (include "csi-driver.nodeNamespace" .)) -}}
+{{- if eq (include "csi-driver.serviceAccountName" (list . "controller")) (include "csi-driver.serviceAccountName" (list . "node")) -}}
+{{- fail "serviceAccount.controller.name and serviceAccount.node.name are equal: every node would have the permissions of the controller. Choose two names" -}}
+{{- end -}}
+{{- end -}}
+
 {{- if $on.distributed -}}
 {{- if $v.features.attach }}{{ fail "mode distributed cannot attach volumes: set features.attach to false" }}{{ end -}}
 {{- if $v.features.resize }}{{ fail "mode distributed cannot resize volumes: set features.resize to false" }}{{ end -}}

@@ -171,6 +171,31 @@ const rows: readonly Row[] = [
     then: /the gate VolumeAttributesClass has different values for two controllers/,
   },
   {
+    given: 'two tokens for one audience',
+    values: { csiDriver: { tokenRequests: [{ audience: 'a' }, { audience: 'a', expirationSeconds: 700 }] } },
+    then: /csiDriver\.tokenRequests has an audience twice/,
+  },
+  {
+    given: 'tokens in secrets while there are no tokens',
+    values: { csiDriver: { serviceAccountTokenInSecrets: true } },
+    then: /csiDriver\.serviceAccountTokenInSecrets is set, but csiDriver\.tokenRequests is empty/,
+  },
+  {
+    given: 'one account for controller and nodes',
+    values: { serviceAccount: { controller: { name: 'same' }, node: { name: 'same' } } },
+    then: /serviceAccount\.controller\.name and serviceAccount\.node\.name are equal/,
+  },
+  {
+    given: 'a further DaemonSet under the name of that for Windows',
+    values: { node: { windows: { enabled: true }, extraDaemonSets: { windows: {} } } },
+    then: /node\.extraDaemonSets has the key windows/,
+  },
+  {
+    given: 'a further DaemonSet under a key that cannot be part of a name',
+    values: { node: { extraDaemonSets: { GPU_nodes: {} } } },
+    then: /GPU_nodes/,
+  },
+  {
     given: 'a flag of the process among the arguments of one controller of the combined container',
     values: { sidecars: { combined: { enabled: true }, attacher: { extraArgs: ['--v=5'] } } },
     then: /sidecars\.attacher\.extraArgs has --v=5, which the process has once .* sidecars\.combined\.extraArgs/,
