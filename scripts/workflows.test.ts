@@ -42,6 +42,16 @@ it('given a workflow, then it may only read the repository, unless a job says ot
   for (const { path, content } of parsed) expect([path, content.permissions]).toEqual([path, { contents: 'read' }]);
 });
 
+it('given a package whose manifest is private until it is packed, then the release publishes the packed file, since npm skips a private workspace without an error', () => {
+  const { jobs } = parsed.find(({ path }) => path.endsWith('release.yml'))!.content;
+  const commands = jobs['npm']!.steps.map(({ run = '' }) => run).join('\n');
+  const manifest = JSON.parse(readFileSync(join(root, 'packages/runtime/package.json'), 'utf8')) as object;
+  expect(manifest).toMatchObject({ name: '@csi-sidecars/runtime', private: true });
+  const published = [...commands.matchAll(/^npm publish (.*)$/gm)].map((match) => match[1]!);
+  expect(published).toEqual([expect.stringMatching(/^"\$RUNNER_TEMP\/csi-sidecars-runtime-\S+\.tgz" --provenance /)]);
+  expect(commands).toMatch(/npm pack --workspace @csi-sidecars\/runtime --pack-destination "\$RUNNER_TEMP"/);
+});
+
 it('given a command of a workflow, then its npm scripts and its own scripts are there', () => {
   const { scripts: known } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly scripts: Readonly<Record<string, string>>;
