@@ -16,11 +16,13 @@ interface Source {
 export function schemaOf(valuesText: string, title: string): Schema {
   const source = sourceOf(valuesText);
   const properties = propertiesOf(source, source.values, '');
+  const needed = neededKeys(source.values, properties);
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title,
     type: 'object',
     additionalProperties: false,
+    required: needed,
     properties: {
       // Set by a parent chart.
       enabled: { type: ['boolean', 'null'] },
@@ -71,8 +73,42 @@ function schemaAt(source: Source, path: string, value: unknown): Schema {
   if ('$ref' in schema) return schema;
   const described = description === '' ? {} : { description: description.replaceAll('`', '') };
   if (!isMap(value) || isOpen(value, schema)) return { ...described, ...inferred(value), ...schema };
-  const properties = { ...(like !== undefined && borrowed(source, path, like)), ...propertiesOf(source, value, path) };
-  return { ...described, type: 'object', additionalProperties: false, properties, ...schema };
+  const own = propertiesOf(source, value, path);
+  const properties = { ...(like !== undefined && borrowed(source, path, like)), ...own };
+  const required = neededKeys(value, own);
+  return {
+    ...described,
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length > 0 && { required }),
+    properties,
+    ...schema,
+  };
+}
+
+/** For these, nothing is the same as the default, and templates read it so. */
+const emptyDefaults: ReadonlySet<unknown> = new Set([null, '', false, 0]);
+
+/**
+ * Keys that a user may not set to null, with which Helm removes the default: a template would read 0 replicas, or a feature that is off. A
+ * list and a map of the user's may go; they are empty then.
+ */
+function neededKeys(at: Values, properties: Values): readonly string[] {
+  return Object.keys(at).filter((key) => {
+    const value = at[key];
+    const schema = properties[key] as Schema;
+    if (isMap(value)) return 'properties' in schema && schema['additionalProperties'] === false;
+    return !Array.isArray(value) && !emptyDefaults.has(value) && !acceptsNull(schema);
+  });
+}
+
+function acceptsNull(schema: Schema): boolean {
+  const name = /^#\/definitions\/(\w+)$/.exec(String(schema['$ref']))?.[1];
+  const { type, enum: members } = (name === undefined ? schema : definitions[name]) as {
+    readonly type?: unknown;
+    readonly enum?: readonly unknown[];
+  };
+  return members?.includes(null) === true || [type].flat().includes('null');
 }
 
 /** The keys of another path, in the order of the file. */

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { notBuilt } from '../../../../scripts/charts/not-built.ts';
 import { hasHelm } from '../../../testing/helm.ts';
+import { container, flagsOf, one, workload } from '../../../testing/manifest.ts';
 import { distributed, notesWith, refusalWith, renderWith, upstream } from '../minimal.ts';
 
 interface Row {
@@ -231,6 +232,30 @@ describe.skipIf(!hasHelm)('what the chart refuses to render', () => {
 
   it('[packaging#19] given a driver name with upper case, whose Lease would not be valid, then helm fails and names driver.name', async () => {
     expect(await refusalWith({ driver: { name: 'Upper.csi.example.com' } })).toMatch(/driver.*name/s);
+  });
+
+  it('given null for a value that has no empty one, then the schema names it; given null for lists, maps and texts, then they are empty', async () => {
+    expect(await refusalWith({ controller: { replicas: null } })).toMatch(/missing property 'replicas'/);
+    expect(await refusalWith({ sidecars: { provisioner: null } })).toMatch(/missing property 'provisioner'/);
+    const empty = {
+      nameOverride: null,
+      commonLabels: null,
+      imagePullSecrets: null,
+      storageClasses: null,
+      volumeSnapshotClasses: null,
+      controller: {
+        affinity: null,
+        tolerations: null,
+        topologySpreadConstraints: null,
+        nodeSelector: null,
+        podSecurityContext: null,
+      },
+      sidecars: { attacher: { timeout: null }, provisioner: { resources: null, featureGates: null, extraArgs: null } },
+    };
+    const { template } = workload(one(await renderWith(empty), 'Deployment'));
+    expect(template.spec.securityContext).toMatchObject({ runAsUser: 0 });
+    for (const field of ['tolerations', 'topologySpreadConstraints']) expect(template.spec).not.toHaveProperty(field);
+    expect(flagsOf(container(template.spec, 'csi-attacher'))).not.toHaveProperty('timeout');
   });
 
   it('given a DaemonSet that surges, then the schema refuses it', async () => {

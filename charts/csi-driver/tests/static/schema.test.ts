@@ -117,6 +117,25 @@ describe('values.schema.json', () => {
     expect(errors.filter((error) => error.startsWith(at))).not.toEqual([]);
   });
 
+  it.each([
+    ['/controller', 'replicas'],
+    ['/controller', 'pdb'],
+    ['/controller/pdb', 'enabled'],
+    ['/csiDriver', 'create'],
+    ['/ports/node', 'livenessProbe'],
+    ['/sidecars', 'provisioner'],
+    ['', 'features'],
+  ])('given null for a default below %s that has no empty value, %s, then it is refused', (at, key) => {
+    const values = structuredClone(minimal);
+    const parent = at
+      .split('/')
+      .slice(1)
+      .reduce<Values>((each, name) => each[name] as Values, values);
+    // As helm does it.
+    delete parent[key];
+    expect(errorsOf(values)).toEqual([`${at} must have required property '${key}'`]);
+  });
+
   it('given the minimal values and those of a parent chart, then they are accepted', () => {
     expect(errorsOf(minimal)).toEqual([]);
     expect(errorsOf(merged(minimal, { enabled: true, global: { anything: [1] } }))).toEqual([]);
