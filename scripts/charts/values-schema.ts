@@ -98,7 +98,8 @@ function neededKeys(at: Values, properties: Values): readonly string[] {
     const value = at[key];
     const schema = properties[key] as Schema;
     if (isMap(value)) return 'properties' in schema && schema['additionalProperties'] === false;
-    return !Array.isArray(value) && !emptyDefaults.has(value) && !acceptsNull(schema);
+    if (Array.isArray(value)) return 'minItems' in schema;
+    return !emptyDefaults.has(value) && !acceptsNull(schema);
   });
 }
 

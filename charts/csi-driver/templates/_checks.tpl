@@ -44,7 +44,7 @@
 {{- fail "csiDriver.serviceAccountTokenInSecrets is set, but csiDriver.tokenRequests is empty: there are no tokens, and the API server refuses it" -}}
 {{- end -}}
 
-{{- if and $v.node.windows.enabled (hasKey $v.node.extraDaemonSets "windows") -}}
+{{- if and $v.node.windows.enabled (hasKey (default dict $v.node.extraDaemonSets) "windows") -}}
 {{- fail "node.extraDaemonSets has the key windows, which is the name of the DaemonSet of node.windows: choose another key" -}}
 {{- end -}}
 {{- if and $v.serviceAccount.create $on.controllerPod $on.nodePod (eq .Release.Namespace (include "csi-driver.nodeNamespace" .)) -}}
@@ -142,7 +142,7 @@
 {{- $ports = append $ports (dict "port" (int $root.Values.ports.controller.snapshotMetadata) "container" "csi-snapshot-metadata (gRPC)") -}}
 {{- end -}}
 {{- range $ports -}}
-{{- $key := printf "%s %v" (ternary "host" $where (index $root.Values $where).hostNetwork) .port -}}
+{{- $key := printf "%s %v" (ternary "host" $where (default false (index $root.Values $where).hostNetwork)) .port -}}
 {{- $user := printf "%s in the %s pod" .container $where -}}
 {{- if hasKey $taken $key -}}
 {{- fail (printf "the port %v is used twice: by %s and by %s. Set another one below ports.%s" .port (get $taken $key) $user $where) -}}

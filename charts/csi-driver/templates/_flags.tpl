@@ -128,7 +128,7 @@ true
 {{- with $s.resizeTimeout }}{{ $flags = append $flags (printf "resize-timeout=%s" .) }}{{ end -}}
 {{- with $s.modifyTimeout }}{{ $flags = append $flags (printf "modify-timeout=%s" .) }}{{ end -}}
 {{- end -}}
-{{- $flags = append $flags (printf "handle-volume-inuse-error=%t" $s.handleVolumeInUseError) -}}
+{{- $flags = append $flags (printf "handle-volume-inuse-error=%t" (default false $s.handleVolumeInUseError)) -}}
 {{- if $s.extraModifyMetadata }}{{ $flags = append $flags "extra-modify-metadata" }}{{ end -}}
 {{- else if eq $key "snapshotter" -}}
 {{- if $s.extraCreateMetadata }}{{ $flags = append $flags "extra-create-metadata" }}{{ end -}}

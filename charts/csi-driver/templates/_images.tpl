@@ -29,7 +29,7 @@ nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-r
 {{- $program := index (include "csi-driver.programs" $root | fromYaml) (index . 1) -}}
 {{- $image := dig (index . 1) "image" dict $root.Values.sidecars -}}
 {{- $repository := default $program.image $image.repository -}}
-{{- $registry := default $root.Values.sidecars.image.registry $image.registry -}}
+{{- $registry := default $root.Values.sidecars.image.registry $image.registry | default "" -}}
 {{- if and $program.upstreamOnly (not $image.registry) (not (hasPrefix "registry.k8s.io" $registry)) -}}
 {{- $registry = "registry.k8s.io/sig-storage" -}}
 {{- end -}}
@@ -85,7 +85,7 @@ true
 
 {{- define "csi-driver.driverImage" -}}
 {{- $image := .Values.driver.image -}}
-{{- include "csi-driver.reference" (dict "root" . "repository" $image.repository "tag" $image.tag "digest" $image.digest) -}}
+{{- include "csi-driver.reference" (dict "root" . "repository" (required "driver.image.repository must be set" $image.repository) "tag" $image.tag "digest" $image.digest) -}}
 {{- end -}}
 
 {{/* (list root [image]): the pull policy of a sidecar's image. */}}

@@ -46,7 +46,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- $_ := set $labels "app.kubernetes.io/version" ($root.Chart.AppVersion | replace "+" "_" | trunc 63 | trimAll "-_.") -}}
 {{- $_ := set $labels "app.kubernetes.io/managed-by" $root.Release.Service -}}
 {{- $_ := set $labels "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_.") -}}
-{{- toYaml (merge $labels $root.Values.commonLabels) -}}
+{{- toYaml (merge $labels (default dict $root.Values.commonLabels)) -}}
 {{- end -}}
 
 {{/*
@@ -62,7 +62,7 @@ namespace: {{ toYaml . }}
 labels:
   {{- $labels := include "csi-driver.labels" (list $root .component) | fromYaml }}
   {{- toYaml (merge $labels (default dict .labels)) | nindent 2 }}
-{{- $annotations := merge (deepCopy (default dict .annotations)) $root.Values.commonAnnotations }}
+{{- $annotations := merge (deepCopy (default dict .annotations)) (default dict $root.Values.commonAnnotations) }}
 {{- with $annotations }}
 annotations:
   {{- toYaml . | nindent 2 }}

@@ -11,13 +11,13 @@
 {{- else if eq $c.antiAffinity "hard" -}}
 {{- $affinity = dict "podAntiAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (list $term)) -}}
 {{- end -}}
-{{- toYaml (mergeOverwrite $affinity (deepCopy $c.affinity)) -}}
+{{- toYaml (mergeOverwrite $affinity (deepCopy (default dict $c.affinity))) -}}
 {{- end -}}
 
 {{/* (dict root pod): DNS and host namespaces. */}}
 {{- define "csi-driver.podNetwork" -}}
 {{- $pod := . -}}
-hostNetwork: {{ $pod.hostNetwork }}
+hostNetwork: {{ default false $pod.hostNetwork }}
 {{- if $pod.dnsPolicy }}
 dnsPolicy: {{ $pod.dnsPolicy }}
 {{- else if $pod.hostNetwork }}
@@ -60,10 +60,10 @@ spec:
     metadata:
       labels:
         {{- $labels := include "csi-driver.labels" (list $root "node") | fromYaml }}
-        {{- toYaml (merge $own $labels $node.podLabels) | nindent 8 }}
+        {{- toYaml (merge $own $labels (default dict $node.podLabels)) | nindent 8 }}
       annotations:
         {{- $defaults := dict "kubectl.kubernetes.io/default-container" "csi-driver" }}
-        {{- toYaml (merge (dict) $node.podAnnotations $root.Values.commonAnnotations $defaults) | nindent 8 }}
+        {{- toYaml (merge (dict) (default dict $node.podAnnotations) (default dict $root.Values.commonAnnotations) $defaults) | nindent 8 }}
     spec:
       {{- include "csi-driver.pullSecrets" $root | trim | nindent 6 }}
       serviceAccountName: {{ include "csi-driver.serviceAccountName" (list $root "node") | toYaml }}
@@ -71,11 +71,11 @@ spec:
       enableServiceLinks: false
       priorityClassName: {{ $node.priorityClassName }}
       terminationGracePeriodSeconds: {{ int $node.terminationGracePeriodSeconds }}
-      hostPID: {{ $node.hostPID }}
-      hostIPC: {{ $node.hostIPC }}
+      hostPID: {{ default false $node.hostPID }}
+      hostIPC: {{ default false $node.hostIPC }}
       {{- include "csi-driver.podNetwork" $node | nindent 6 }}
       nodeSelector:
-        {{- toYaml (merge (deepCopy $node.nodeSelector) (dict "kubernetes.io/os" "linux")) | nindent 8 }}
+        {{- toYaml (merge (deepCopy (default dict $node.nodeSelector)) (dict "kubernetes.io/os" "linux")) | nindent 8 }}
       {{- with $node.affinity }}
       affinity:
         {{- toYaml . | nindent 8 }}

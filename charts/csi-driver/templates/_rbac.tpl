@@ -113,7 +113,7 @@ of the nodes itself.
 {{- $found := list -}}
 {{- $storage := list "" "provisioner-" "controller-publish-" "controller-expand-" "controller-modify-" -}}
 {{- $snapshot := list "snapshotter-" "snapshotter-list-" "group-snapshotter-" "group-snapshotter-get-" -}}
-{{- range $readers := list (list .Values.storageClasses $storage) (list (concat .Values.volumeSnapshotClasses .Values.volumeGroupSnapshotClasses) $snapshot) -}}
+{{- range $readers := list (list (default list .Values.storageClasses) $storage) (list (concat (default list .Values.volumeSnapshotClasses) (default list .Values.volumeGroupSnapshotClasses)) $snapshot) -}}
 {{- range $class := first $readers -}}
 {{- $parameters := default dict $class.parameters -}}
 {{- range last $readers -}}
@@ -130,7 +130,7 @@ of the nodes itself.
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- range $class := concat .Values.volumeSnapshotClasses .Values.volumeGroupSnapshotClasses -}}
+{{- range $class := concat (default list .Values.volumeSnapshotClasses) (default list .Values.volumeGroupSnapshotClasses) -}}
 {{- range $kind, $secret := default dict $class.secrets -}}
 {{- $found = append $found (include "csi-driver.classSecret" (dict "root" $root "class" $class.name "kind" $kind "secret" $secret) | fromYaml) -}}
 {{- end -}}

@@ -15,7 +15,7 @@
 
 {{- define "snapshot-controller.checkValues" -}}
 {{- range list "app" "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
-{{- if or (hasKey $.Values.commonLabels .) (hasKey $.Values.controller.podLabels .) (hasKey $.Values.webhook.podLabels .) -}}
+{{- if or (hasKey ($.Values.commonLabels | default dict) .) (hasKey ($.Values.controller.podLabels | default dict) .) (hasKey ($.Values.webhook.podLabels | default dict) .) -}}
 {{- fail (printf "commonLabels, controller.podLabels and webhook.podLabels must not contain %s: it selects pods" .) -}}
 {{- end -}}
 {{- end -}}
@@ -33,7 +33,7 @@
 {{- $reserved = list "tls-cert-file" "tls-private-key-file" "port" -}}
 {{- include "snapshot-controller.checkExtraArgs" (dict "value" "webhook.extraArgs" "args" .Values.webhook.extraArgs "reserved" $reserved) -}}
 {{- range list "CSIVolumeGroupSnapshot" "ReleaseLeaderElectionOnExit" -}}
-{{- if hasKey $.Values.controller.featureGates . -}}
+{{- if hasKey ($.Values.controller.featureGates | default dict) . -}}
 {{- fail (printf "controller.featureGates must not contain %s: use %s" . (ternary "controller.groupSnapshots" "controller.leaderElection.releaseOnExit" (eq . "CSIVolumeGroupSnapshot"))) -}}
 {{- end -}}
 {{- end -}}
@@ -87,7 +87,7 @@
 {{- $defaults := dict -}}
 {{- $value := .value -}}
 {{- $keys := .keys -}}
-{{- range get $.Values $value -}}
+{{- range get $.Values $value | default list -}}
 {{- $class := . -}}
 {{- range $key, $_ := .parameters -}}
 {{- if and (hasPrefix "csi.storage.k8s.io/" $key) (not (has (trimPrefix "csi.storage.k8s.io/" $key) $keys)) -}}

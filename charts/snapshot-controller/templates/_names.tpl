@@ -51,7 +51,7 @@ app.kubernetes.io/component: {{ .component }}
 {{- define "snapshot-controller.labels" -}}
 {{- $version := .root.Chart.AppVersion | replace "+" "_" | trunc 63 | trimAll "-_." -}}
 {{- $chart := printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimAll "-_." -}}
-{{- $own := merge (dict) (.own | default dict) .root.Values.commonLabels -}}
+{{- $own := merge (dict) (.own | default dict) (.root.Values.commonLabels | default dict) -}}
 {{ include "snapshot-controller.selector" . }}
 {{- range list (list "part-of" "csi-sidecars") (list "version" $version) (list "managed-by" .root.Release.Service) }}
 {{- $name := printf "app.kubernetes.io/%s" (first .) }}
@@ -71,7 +71,7 @@ helm.sh/chart: {{ $chart }}
 {{- define "snapshot-controller.metadata" -}}
 labels:
   {{- include "snapshot-controller.labels" (dict "root" .root "component" .component "own" .labels) | nindent 2 }}
-{{- with merge (dict) (.annotations | default dict) .root.Values.commonAnnotations }}
+{{- with merge (dict) (.annotations | default dict) (.root.Values.commonAnnotations | default dict) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}

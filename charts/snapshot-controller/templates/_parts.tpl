@@ -29,7 +29,7 @@ true
 
 {{- /* Takes dict root image. */}}
 {{- define "snapshot-controller.image" -}}
-{{- $registry := default .image.registry .root.Values.global.imageRegistry | trimSuffix "/" -}}
+{{- $registry := default .image.registry .root.Values.global.imageRegistry | default "" | trimSuffix "/" -}}
 {{- $repository := ternary .image.repository (printf "%s/%s" $registry .image.repository) (eq $registry "") -}}
 {{- if .image.digest -}}
 {{- printf "%s@%s" $repository .image.digest -}}

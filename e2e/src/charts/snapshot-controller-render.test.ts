@@ -231,6 +231,32 @@ describe('the controller', () => {
     expect(spec.topologySpreadConstraints).toEqual([{ topologyKey: 'zone', labelSelector }]);
   });
 
+  it('given null for lists and maps, with which a user removes the defaults, then they are empty', async () => {
+    const values = {
+      commonLabels: null,
+      commonAnnotations: null,
+      volumeSnapshotClasses: null,
+      image: { registry: null },
+      crds: { annotations: null },
+      controller: {
+        nodeSelector: null,
+        tolerations: null,
+        featureGates: null,
+        podLabels: null,
+        podAnnotations: null,
+        livenessProbe: null,
+        hostNetwork: null,
+      },
+    };
+    const [controller] = ofKind(await render({ values }), 'Deployment');
+    const { spec } = controller!['spec'].template;
+    expect(spec).toMatchObject({ hostNetwork: false, nodeSelector: { 'kubernetes.io/os': 'linux' } });
+    expect(spec).not.toHaveProperty('tolerations');
+    expect(spec.containers[0].livenessProbe).toEqual({ httpGet: { path: '/healthz/leader-election', port: 'http' } });
+    expect(await failure({ networkPolicy: { apiServerPorts: null } })).toContain('apiServerPorts');
+    expect(await failure({ controller: { replicas: null } })).toContain('replicas');
+  });
+
   it('given a million requests at once, then the argument is a whole number, as the program reads it', async () => {
     const [controller] = ofKind(
       await render({ values: { controller: { kubeApi: { burst: 1_000_000 } } } }),
