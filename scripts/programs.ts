@@ -18,7 +18,7 @@ type Trait = 'cluster' | 'version';
 
 function traitsOf({ kind, name, commandLine, flags }: ProgramManifest): readonly Trait[] {
   const hasVersion = Object.hasOwn(flags.flags, 'version') && commandLine === name;
-  const hasCluster = kind === 'controller' || kind === 'combined';
+  const hasCluster = kind === 'controller' || kind === 'combined' || kind === 'command';
   return [...(hasCluster ? (['cluster'] as const) : []), ...(hasVersion ? (['version'] as const) : [])];
 }
 
@@ -122,7 +122,10 @@ const checks: readonly Check[] = [
     },
   },
   { title: 'an unknown flag ends with exit code 2 and usage', run: exits(2, ['--no-such-flag'], /no-such-flag/) },
-  { title: '--help prints usage and exits 0', run: exits(0, ['--help'], /csi-address|leader-election|tls-cert-file/) },
+  {
+    title: '--help prints usage and exits 0',
+    run: exits(0, ['--help'], /csi-address|leader-election|tls-cert-file|include-unsettled/),
+  },
   {
     title: 'a kubeconfig that does not exist is one clear line and a failure',
     needs: 'cluster',

@@ -74,8 +74,8 @@ const rbacPage = [
   '',
   ...manifests
     .filter(({ rules }) => rules.length > 0)
-    .flatMap(({ name, rules, namespaceRules = [] }) => [
-      ...ruleTable(`${name}: ClusterRole`, rules),
+    .flatMap(({ name, commandLine, rules, namespaceRules = [] }) => [
+      ...ruleTable(`${commandLine}: ClusterRole`, rules),
       ...(namespaceRules.length === 0 ? [] : ruleTable(`${name}: Role in the namespace of its Pod`, namespaceRules)),
     ]),
   ...ruleTable('Leader election: Role in the namespace of the Lease', leaseRules),

@@ -35,12 +35,14 @@ import { basics } from './provisioner/basics.ts';
 import { capacity } from './provisioner/capacity.ts';
 import { data } from './provisioner/data.ts';
 import { failures } from './provisioner/failures.ts';
+import { leftovers } from './provisioner/leftovers.ts';
 import { load } from './provisioner/load.ts';
 import { migration } from './provisioner/migration.ts';
 import { nodeDeployment } from './provisioner/node-deployment.ts';
 import { requests } from './provisioner/requests.ts';
 import { sources } from './provisioner/sources.ts';
 import { topology } from './provisioner/topology.ts';
+import { uses } from './provisioner/uses.ts';
 import { expanding } from './resizer/expanding.ts';
 import { load as resizingMany } from './resizer/load.ts';
 import { modifying } from './resizer/modifying.ts';
@@ -86,6 +88,8 @@ export const allScenarios: readonly Scenario[] = [
   ...nodeDeployment,
   ...failures,
   ...requests,
+  ...uses,
+  ...leftovers,
   ...load,
   ...leaders,
   ...clientGo,

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `csi-sidecars [all] --controllers=... [flags]`. */
+/** `csi-sidecars [all] --controllers=... [flags]` and `csi-sidecars leftovers [flags]`. */
 import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
+import { runLeftovers } from '@csi-sidecars/provisioner';
 import { exitCodes, type ProgramDeps, runMain } from '@csi-sidecars/sidecar';
 import { allProgram } from './all/program.ts';
 import { runAll } from './all/run.ts';
+import { processTerminal } from './terminal.ts';
 
 const platform = process.platform === 'win32' ? 'windows' : 'unix';
 
 void runMain(allProgram.name, async (deps) => {
   const { args } = deps.host;
   const [command = ''] = args;
+  if (command === 'leftovers') {
+    const host = { ...deps.host, args: args.slice(1), argv0: `${deps.host.argv0} leftovers` };
+    return await runLeftovers({ ...deps, host, terminal: processTerminal() });
+  }
   if (command !== 'all' && command !== '' && !command.startsWith('-')) return await explain(deps, command);
   const host = { ...deps.host, args: command === 'all' ? args.slice(1) : args };
   return await runAll({ ...deps, host, files: systemSocketFiles(), platform });
@@ -20,7 +26,7 @@ async function explain({ host }: ProgramDeps, command: string): Promise<number> 
   const isAsked = command === 'help';
   const stderr = host.openStderr(() => '');
   stderr.write(
-    `${isAsked ? '' : `unknown command: ${command}\n`}Usage of ${host.argv0}:\n  [all] --controllers=... [flags]\n    \tthe controllers of a driver: ${host.argv0} --help\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${host.argv0} node --help\n`,
+    `${isAsked ? '' : `unknown command: ${command}\n`}Usage of ${host.argv0}:\n  [all] --controllers=... [flags]\n    \tthe controllers of a driver: ${host.argv0} --help\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${host.argv0} node --help\n  leftovers [flags]\n    \twhat a csi-provisioner left in the API, and its removal: ${host.argv0} leftovers --help\n`,
   );
   await stderr.flush();
   return isAsked ? exitCodes.success : exitCodes.usage;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { leftoversProgram, leftoversRules } from '@csi-sidecars/provisioner';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
 import { allFlags, allGates } from './all/command-line.ts';
 import { nodeProgram } from './node/flags.ts';
@@ -25,6 +26,18 @@ export const allInOneManifest: ProgramManifest<'csi-sidecars', 'node'> = {
   commandLine: 'csi-sidecars node',
   flags: { syntax, flags: { ...flags }, gates },
   rules: [],
+  lockName: undefined,
+  driverNeeds: [],
+};
+
+/** A command of the same binary, run by a person. */
+export const leftoversManifest: ProgramManifest<'csi-sidecars', 'command'> = {
+  name: 'csi-sidecars',
+  kind: 'command',
+  package: 'all-in-one',
+  commandLine: 'csi-sidecars leftovers',
+  flags: { syntax: leftoversProgram.syntax, flags: { ...leftoversProgram.flags }, gates: leftoversProgram.gates },
+  rules: leftoversRules,
   lockName: undefined,
   driverNeeds: [],
 };

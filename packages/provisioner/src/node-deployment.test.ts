@@ -349,6 +349,33 @@ describe('the deletion of a volume', () => {
     expect([counted(p, 'DeleteVolume') >= 1, p.volume()]).toEqual([true, undefined]);
   });
 
+  const kept = (node: string): PersistentVolume => released(node, { policy: 'Retain' });
+  const patches = (p: Fixture): number => p.server.writes().filter(({ verb }) => verb === 'patch').length;
+
+  it('[provisioner#186] given a volume of a node that is gone, when its policy is Retain, then one instance takes the finalizer off within five minutes', async () => {
+    const [p] = await threeInstances({ seed: [kept('n9')] });
+    expect(p.volume()?.metadata?.finalizers).toEqual([volumeFinalizer]);
+    await p.clock.advance(300_000);
+    expect([p.volume()?.metadata?.finalizers ?? [], patches(p), p.calls()]).toEqual([[], 1, []]);
+  });
+
+  it('[provisioner#186] given a volume of a node that is there, then its instance takes the finalizer off at once, and no other writes', async () => {
+    const [p] = await threeInstances({ seed: [kept('n2')] });
+    expect([p.volume()?.metadata?.finalizers ?? [], patches(p)]).toEqual([[], 1]);
+    await p.clock.advance(16 * 60_000);
+    expect([patches(p), p.calls()]).toEqual([1, []]);
+  });
+
+  it('[provisioner#189] given a volume of a node that is gone, when its policy is Delete again before the wait is over, then nothing happens', async () => {
+    const [p] = await threeInstances({ seed: [kept('n9')] });
+    p.server.objects.change(persistentVolumes, { name: 'pvc-uid-data' }, (volume: PersistentVolume) => ({
+      ...volume,
+      spec: { ...volume.spec, persistentVolumeReclaimPolicy: 'Delete' },
+    }));
+    await p.clock.advance(16 * 60_000);
+    expect([p.volume()?.metadata?.finalizers, patches(p), p.calls()]).toEqual([[volumeFinalizer], 0, []]);
+  });
+
   it('[provisioner#219] given a volume of another node that is still attached, then neither event nor retry', async () => {
     const attachment: KubeObject = {
       apiVersion: 'storage.k8s.io/v1',

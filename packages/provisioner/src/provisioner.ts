@@ -10,6 +10,7 @@ import {
   createController,
   createWakeUps,
   type EventRecorder,
+  type ObjectKey,
   runTogether,
 } from '@csi-sidecars/runtime';
 import { noCapacity } from './capacity/change.ts';
@@ -82,10 +83,12 @@ export function createProvisioner(
     claims: createWakeUps(),
     capacity: capacity?.changes ?? noCapacity,
   };
+  const turns =
+    node && createOwnership<ObjectKey>(ports, { baseDelayMs: node.patienceMs, maxDelayMs: node.patienceMs });
   const provisioning = createController(ports, [
     claimLoop(deps, watched, ports.clock),
     saveLoop(deps, watched, ports.clock),
-    volumeLoop(deps, watched),
+    volumeLoop({ ...deps, turns }, watched),
     ...sourceLoops(driver, watched, {
       driverName: driver.name,
       settings,

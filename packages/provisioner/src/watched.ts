@@ -36,15 +36,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
-import {
-  driverOn,
-  inTreeSourceOf,
-  isInTree,
-  isReachableFrom,
-  type NodeDriver,
-  toCsiNodeAffinity,
-  type VolumeSnapshot,
-} from '@csi-sidecars/volume';
+import { driverOn, inTreeSourceOf, isInTree, type NodeDriver, type VolumeSnapshot } from '@csi-sidecars/volume';
 import { type Management, itemOfObject, selectorOf } from './capacity/object.ts';
 import { isWorkedOn } from './claim/worked-on.ts';
 import { annotations } from './names.ts';
@@ -53,7 +45,7 @@ import { type ReferenceGrant, referenceGrants } from './source/grants.ts';
 import type { NodeDeployment, ProvisionerSettings } from './settings.ts';
 import { referencedBy, sourceKey } from './source/source.ts';
 import { concernsSources, trimClaim, watchedSnapshots } from './source-protection/watched.ts';
-import { isOurs as isOurVolume } from './volume/volume.ts';
+import { finalizerChange, isElsewhere, isOurs as isOurVolume } from './volume/volume.ts';
 
 /** The resync period, after which every object is examined again. */
 const resyncMs = 15 * 60_000;
@@ -130,7 +122,10 @@ export function watchedClaims(
 export interface WatchedVolumesOptions {
   /** Default `dropped`. */
   readonly affinity?: 'kept' | 'dropped';
-  /** Only volumes that can be reached from this node are kept. The instance of another node deletes the others. */
+  /**
+   * Only volumes that can be reached from this node are kept, with their affinity, and those of other nodes that have to lose our
+   * finalizer. The instance of another node deletes the others.
+   */
   readonly node?: Pick<NodeDeployment, 'name' | 'segments'> | undefined;
 }
 
@@ -145,10 +140,11 @@ export function watchedVolumes(
       id: `provisioner volumes of ${driverName}, affinity ${affinity}${node === undefined ? '' : `, on ${node.name}`}`,
       apply: (volume) => {
         if (!isOurVolume(volume, driverName)) return undefined;
-        if (node !== undefined && !isReachableFrom(toCsiNodeAffinity(volume), node.segments)) return undefined;
+        if (isElsewhere(volume, node) && finalizerChange(volume) !== 'remove') return undefined;
         const trimmed = trimVolume(volume);
         const nodeAffinity = volume.spec?.nodeAffinity;
-        if (affinity === 'dropped' || nodeAffinity === undefined) return trimmed;
+        const isDropped = affinity === 'dropped' && node === undefined;
+        if (isDropped || nodeAffinity === undefined) return trimmed;
         return { ...trimmed, spec: { ...trimmed.spec, nodeAffinity } };
       },
     },

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** M-: pods on a real kubelet that mount, write and read, with everything of the driver in containers. */
+/** M-, P-22, P-23: pods on a real kubelet that mount, write and read, with everything of the driver in containers. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { persistentVolumes, volumeAttachments } from '@csi-sidecars/runtime';
 import { deployAll, deployDriverOnly, registrationFolder, untilRegistered } from '../../deployment/deploy.ts';
 import { endPod } from '../pod-life.ts';
-import { createCalls, deletedIds } from '../../driver/calls.ts';
+import { callsOf, createCalls, deletedIds, type Recording } from '../../driver/calls.ts';
 import { findProgram } from '../../processes/program.ts';
 import { supervise } from '../../processes/supervised-process.ts';
 import { claimed } from '../../workload/user-pods.ts';
@@ -19,7 +19,7 @@ import {
   untilVolumeGone,
 } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { reads, startUser, untilSaid, writes } from './user-steps.ts';
+import { lastSaid, mebibytes, reads, startUser, untilSaid, writes } from './user-steps.ts';
 
 const file = '/data/file';
 
@@ -52,40 +52,68 @@ export const nodeVolumes: readonly Scenario[] = [
     },
   },
   {
-    id: 'M-02',
-    title: 'a block volume: what a pod writes to the device the next pod reads from it',
-    needs: ['kubelet'],
-    run: async (ctx) => {
-      await deployAll(ctx);
-      const className = await createClass(ctx);
-      await createClaim(ctx, className, {
-        spec: { volumeMode: 'Block', resources: { requests: { storage: '64Mi' } } },
-      });
-
-      const device = { volume: claimed('claim'), as: 'device' } as const;
-      await startUser(ctx, { name: 'writer', ...device, script: ['test -b /dev/data', ...writes('/dev/data')] });
-      const written = await untilSaid(ctx, 'writer', 'sum');
-      await endPod(ctx, 'writer');
-      await startUser(ctx, { name: 'reader', ...device, script: reads('/dev/data') });
-      assert.equal(await untilSaid(ctx, 'reader', 'sum'), written);
-      await endPod(ctx, 'reader');
-    },
-  },
-  {
-    id: 'M-03',
-    title: 'an inline ephemeral volume is created and removed with its pod, without being provisioned or attached',
+    id: 'P-22',
+    title:
+      'a block volume: nothing has formatted it, and what a pod writes to the whole device the next pod reads from it',
     needs: ['kubelet'],
     run: async (ctx) => {
       const { driver } = await deployAll(ctx);
+      const className = await createClass(ctx);
+      await createClaim(ctx, className, {
+        spec: { volumeMode: 'Block', resources: { requests: { storage: `${mebibytes}Mi` } } },
+      });
 
-      const volume = { csi: { driver: ctx.driverName } };
+      const device = { volume: claimed('claim'), as: 'device' } as const;
+      // A file system would have left its superblock.
+      const isEmpty = `echo "used $(tr -d '\\0' < /dev/data | wc -c)"`;
+      const script = ['test -b /dev/data', isEmpty, ...writes('/dev/data')];
+      await startUser(ctx, { name: 'writer', ...device, script });
+      const written = await untilSaid(ctx, 'writer', 'sum');
+      assert.equal(lastSaid(ctx, 'writer', 'used'), '0');
+      await endPod(ctx, 'writer');
+      await startUser(ctx, { name: 'reader', ...device, script: ['test -b /dev/data', ...reads('/dev/data')] });
+      assert.equal(await untilSaid(ctx, 'reader', 'sum'), written);
+      await endPod(ctx, 'reader');
+
+      const calls = [
+        ...(await callsOf(driver, '/csi.v1.Node/NodeStageVolume')),
+        ...(await callsOf(driver, '/csi.v1.Node/NodePublishVolume')),
+      ];
+      assert.ok(calls.length >= 4, 'staged and published for both pods');
+      for (const { request } of calls) assert.equal(request.volume_capability?.block !== undefined, true);
+      const [created] = await createCalls(driver);
+      assert.equal(created?.request.volume_capabilities[0]?.block !== undefined, true);
+    },
+  },
+  {
+    id: 'P-23',
+    title:
+      'an inline ephemeral volume is created and removed with its pod: published as ephemeral, with no call of the controller and no attachment',
+    needs: ['kubelet'],
+    run: async (ctx) => {
+      const { driver } = await deployAll(ctx);
+      const before = await controllerCalls(driver);
+
+      const volume = { csi: { driver: ctx.driverName, volumeAttributes: { color: 'red' } } };
       await startUser(ctx, { name: 'user', volume, script: writes(file) });
       await untilSaid(ctx, 'user', 'sum');
       assert.equal((await driver.control.volumes()).length, 1);
-      assert.deepEqual(await createCalls(driver), []);
+      const [published, ...others] = await callsOf(driver, '/csi.v1.Node/NodePublishVolume');
+      assert.ok(published !== undefined && others.length === 0, 'published once');
+      const { volume_id: id, volume_context: context, target_path: target } = published.request;
+      assert.deepEqual(
+        ['csi.storage.k8s.io/ephemeral', 'csi.storage.k8s.io/pod.name', 'color'].map((key) => context[key]),
+        ['true', 'user', 'red'],
+      );
       await endPod(ctx, 'user');
 
+      const unpublished = await callsOf(driver, '/csi.v1.Node/NodeUnpublishVolume');
+      assert.deepEqual(
+        [...new Set(unpublished.map(({ request }) => `${request.volume_id} ${request.target_path}`))],
+        [`${id} ${target}`],
+      );
       assert.deepEqual(await driver.control.volumes(), []);
+      assert.deepEqual(await controllerCalls(driver), before, 'the controller of the driver was not asked');
       const { items } = await ctx.api.list(volumeAttachments);
       assert.deepEqual(
         items.filter(({ spec }) => spec.attacher === ctx.driverName),
@@ -189,6 +217,14 @@ export const nodeVolumes: readonly Scenario[] = [
     },
   },
 ];
+
+/** The calls about volumes, by their methods; what controllers ask for at their start is none. */
+async function controllerCalls({ control }: Recording): Promise<readonly string[]> {
+  const methods = (await control.calls()).map(({ method }) => method);
+  return methods.filter((method) =>
+    /^\/csi\.v1\.Controller\/\w*(?:Create|Delete|Publish|Unpublish|Validate)/.test(method),
+  );
+}
 
 function sha256(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex');

@@ -2,7 +2,7 @@
 /**
  * The waits before an instance of a node takes a claim that binds at once. All instances see the claim at the same time, so each waits for a
  * random time first; after a lost race, or without enough space, the next wait is longer. A wait is an entry here and a delayed run of the
- * claim, so that it holds no worker.
+ * claim, so that it holds no worker. The volume loop waits in the same way before it writes a PersistentVolume of another node.
  *
  * The entry is lost with the process, which then begins with the shortest wait again.
  */
@@ -10,14 +10,14 @@ import type { Clock, Random } from '@csi-sidecars/runtime';
 import type { NodeDeployment } from '../settings.ts';
 import type { ClaimUid } from './claim.ts';
 
-export interface Ownership {
+export interface Ownership<Key extends string = ClaimUid> {
   /** The time that is left of the wait, 0 when it is over; undefined if none has begun. */
-  leftMs(claim: ClaimUid): number | undefined;
-  begin(claim: ClaimUid): void;
+  leftMs(key: Key): number | undefined;
+  begin(key: Key): void;
   /** The attempt after the wait is over; the next wait is longer. */
-  end(claim: ClaimUid): void;
+  end(key: Key): void;
   /** The next wait is the first again. */
-  forget(claim: ClaimUid): void;
+  forget(key: Key): void;
 }
 
 interface Wait {
@@ -32,23 +32,26 @@ export interface OwnershipDeps {
 
 type Delays = Pick<NodeDeployment, 'baseDelayMs' | 'maxDelayMs'>;
 
-export function createOwnership({ clock, random }: OwnershipDeps, delays: Delays): Ownership {
-  const waits = new Map<ClaimUid, Wait>();
+export function createOwnership<Key extends string = ClaimUid>(
+  { clock, random }: OwnershipDeps,
+  delays: Delays,
+): Ownership<Key> {
+  const waits = new Map<Key, Wait>();
   return {
-    leftMs: (claim) => {
-      const untilMs = waits.get(claim)?.untilMs;
+    leftMs: (key) => {
+      const untilMs = waits.get(key)?.untilMs;
       return untilMs === undefined ? undefined : Math.max(untilMs - clock.monotonicMs(), 0);
     },
-    begin: (claim) => {
-      const attempts = waits.get(claim)?.attempts ?? 0;
+    begin: (key) => {
+      const attempts = waits.get(key)?.attempts ?? 0;
       const untilMs = clock.monotonicMs() + delayOf(attempts, delays, random.next());
-      waits.set(claim, { attempts: attempts + 1, untilMs });
+      waits.set(key, { attempts: attempts + 1, untilMs });
     },
-    end: (claim) => {
-      const { attempts = 0 } = waits.get(claim) ?? {};
-      if (attempts > 0) waits.set(claim, { attempts, untilMs: undefined });
+    end: (key) => {
+      const { attempts = 0 } = waits.get(key) ?? {};
+      if (attempts > 0) waits.set(key, { attempts, untilMs: undefined });
     },
-    forget: (claim) => void waits.delete(claim),
+    forget: (key) => void waits.delete(key),
   };
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One line per row of the volume table: the state, and the next action. */
+import type { VolumeNodeAffinity } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aDriver, aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
+import { watchedVolumes } from '../watched.ts';
 import { decide } from './decide.ts';
 import { type Action, nothingLearned, type Row, type VolumeState } from './state.ts';
 
@@ -13,6 +15,8 @@ function state(facts: Partial<VolumeState> = {}, volume: VolumeFacts = {}): Volu
     volume: aVolume(volume),
     storageClass: undefined,
     attachedTo: undefined,
+    place: 'here',
+    waitMs: undefined,
     ...nothingLearned,
     ...facts,
   };
@@ -53,7 +57,39 @@ interface Case {
   readonly state: VolumeState;
   readonly next: string;
 }
+const elsewhere = { place: 'elsewhere' } as const;
 const rows: readonly Case[] = [
+  {
+    row: 'V14',
+    given: 'of another node, policy Retain',
+    state: state(elsewhere, { policy: 'Retain' }),
+    next: 'startWait',
+  },
+  {
+    row: 'V14',
+    given: 'of another node, policy Retain, while this instance waits',
+    state: state({ ...elsewhere, waitMs: 5 }, { policy: 'Retain' }),
+    next: 'requeueAfter',
+  },
+  {
+    row: 'V14',
+    given: 'of another node, policy Retain, after the wait',
+    state: state({ ...elsewhere, waitMs: 0 }, { policy: 'Retain' }),
+    next: 'remove finalizer',
+  },
+  {
+    row: 'V14',
+    given: 'of another node, without the finalizer now, and to be deleted',
+    state: state({ ...elsewhere, waitMs: 0, finalizing: 'done' }),
+    next: 'done',
+  },
+  { row: 'V14', given: 'of another node, to be deleted', state: state({ ...elsewhere, waitMs: 0 }), next: 'done' },
+  {
+    row: 'V14',
+    given: 'of another node, and the patch failed',
+    state: state({ ...elsewhere, waitMs: 0, finalizing: failure }, { policy: 'Retain' }),
+    next: 'retry',
+  },
   { row: 'V1', given: 'provisioned by another', state: state({}, { annotations: theirs }), next: 'done' },
   {
     row: 'V1',
@@ -270,5 +306,27 @@ describe('the volume table', () => {
   it('given our finalizer among others, when the object remains, then it only matters whether ours is there', () => {
     const given = state({ ...deleted, removal: 'done' }, { finalizers: ['x', volumeFinalizer, 'y'] });
     expect(decide(given, context).kind).toBe('release');
+  });
+
+  it('[H5] given a deleted volume of an in-tree plugin as the cache keeps it, then its segments have the keys of the driver', () => {
+    const driver = { ...aDriver(), name: 'ebs.csi.aws.com' };
+    const zone = (key: string): VolumeNodeAffinity => ({
+      required: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values: ['us-east-1a'] }] }] },
+    });
+    const inTree = aVolume({
+      annotations: { [annotations.provisionedBy]: 'kubernetes.io/aws-ebs' },
+      spec: {
+        csi: undefined as never,
+        awsElasticBlockStore: { volumeID: 'aws://us-east-1a/vol-1' },
+        nodeAffinity: zone('topology.kubernetes.io/zone'),
+      },
+    });
+    const volume = watchedVolumes(driver.name, { affinity: 'kept' }).transform?.apply(inTree);
+    const given = { ...state({ ...deleted, removal: 'gone' }), volume: volume ?? inTree };
+    const change = { row: 'H5', kind: 'segments', affinity: zone('topology.ebs.csi.aws.com/zone') };
+    expect([volume?.spec?.nodeAffinity, decide(given, { driver })]).toMatchObject([
+      inTree.spec?.nodeAffinity ?? {},
+      { row: 'V12', capacity: change },
+    ]);
   });
 });

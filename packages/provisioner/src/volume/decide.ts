@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The volume table. Pure; first match wins. */
-import { done, postpone, type RecordedEvent, retry } from '@csi-sidecars/runtime';
+import { done, postpone, type RecordedEvent, requeueAfter, retry } from '@csi-sidecars/runtime';
+import { toCsiNodeAffinity } from '@csi-sidecars/volume';
 import { changedByDeletion } from '../capacity/change.ts';
 import { missingCapability } from '../driver.ts';
 import { toDeletionSecret } from './deletion-secret.ts';
@@ -13,13 +14,16 @@ type DecideContext = Pick<VolumeContext, 'driver'>;
 export function decide(s: VolumeState, context: DecideContext): Action {
   const action = decideRow(s, context);
   if (action.kind !== 'conclude') return action;
-  const capacity = changedByDeletion(s.deletion === 'done' ? 'done' : 'failed', s.volume.spec?.nodeAffinity);
+  // Segments have the driver's topology keys. The affinity of a volume of an in-tree plugin has those of Kubernetes.
+  const affinity = s.deletion === 'done' ? toCsiNodeAffinity(s.volume) : undefined;
+  const capacity = changedByDeletion(s.deletion === 'done' ? 'done' : 'failed', affinity);
   return { ...action, capacity };
 }
 
 function decideRow(s: VolumeState, { driver }: DecideContext): Action {
   if (s.deletion === 'done') return afterDeletion(s);
   if (!isOurs(s.volume, driver.name)) return finish('V1', 'no');
+  if (s.place === 'elsewhere') return decideElsewhere(s);
   if (s.finalizing === 'untried') {
     const change = finalizerChange(s.volume);
     if (change !== 'none') return { row: change === 'add' ? 'V2' : 'V3', kind: 'setFinalizer', change };
@@ -28,6 +32,20 @@ function decideRow(s: VolumeState, { driver }: DecideContext): Action {
   if (typeof s.finalizing === 'object') return tryAgain('V4', s.finalizing.failure, 'no');
   if (!isToBeDeleted(s.volume)) return finish('V5', 'no');
   return towardsDeletion(s, { driver });
+}
+
+/**
+ * Only the instance of its node deletes a volume, but any one may take the finalizer off, as in upstream: the node may be gone. That instance
+ * does it at once, so the others wait, each for a random time.
+ */
+function decideElsewhere({ volume, finalizing, waitMs }: VolumeState): Action {
+  if (typeof finalizing === 'object') return tryAgain('V14', finalizing.failure, 'no');
+  if (finalizing !== 'untried' || finalizerChange(volume) !== 'remove') return finish('V14', 'no');
+  if (waitMs === undefined) return { row: 'V14', kind: 'startWait' };
+  if (waitMs > 0) {
+    return { row: 'V14', kind: 'conclude', outcome: requeueAfter(waitMs), events: [], counts: 'no' };
+  }
+  return { row: 'V14', kind: 'setFinalizer', change: 'remove' };
 }
 
 function towardsDeletion(s: VolumeState, { driver }: DecideContext): Action {

@@ -26,11 +26,12 @@ export function volumeLoop(context: VolumeContext, { volumes, classes, attachmen
       },
     },
     observe: (caches, key) => {
-      const observed = observe(caches, key);
+      const observed = observe(context, caches, key);
+      if (observed === undefined) context.turns?.forget(key);
       return observed && { ...observed, ...nothingLearned };
     },
     // Until the volume is deleted the caches are read again: the policy may have become Retain while a secret was read.
-    observeAgain: (caches, key, state) => (state.deletion === 'untried' ? (observe(caches, key) ?? {}) : {}),
+    observeAgain: (caches, key, state) => (state.deletion === 'untried' ? (observe(context, caches, key) ?? {}) : {}),
     decide: (state) => decide(state, context),
     perform: performers(context),
     onConclude: (run) => conclude(context, run),

@@ -15,11 +15,17 @@ import { volumeFinalizer } from '../names.ts';
 import { readSecret } from '../secret-values.ts';
 import type { VolumeContext, VolumeLoop, VolumeState } from './state.ts';
 
-export function performers({ channel, settings: { timeoutMs } }: VolumeContext): Performers<VolumeLoop> {
+export function performers({ channel, settings: { timeoutMs }, turns }: VolumeContext): Performers<VolumeLoop> {
   return {
     setFinalizer: async (step) => {
       const patched = await patchFinalizer(step, { change: step.action.change, signal: step.signal });
-      return 'volume' in patched ? { finalizing: 'done', volume: patched.volume } : { finalizing: patched.result };
+      if (!('volume' in patched)) return { finalizing: patched.result };
+      turns?.forget(step.key);
+      return { finalizing: 'done', volume: patched.volume };
+    },
+    startWait: async ({ key }) => {
+      turns?.begin(key);
+      return { waitMs: turns?.leftMs(key) ?? 0 };
     },
     readSecret: async ({ client, logger, key, action, signal }) => {
       const secrets = await readSecret(client, action.reference, signal);

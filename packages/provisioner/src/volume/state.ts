@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The volume loop: keeps our finalizer on PersistentVolumes whose volume must be deleted with them, and deletes released
- * volumes. Rows V1 to V13 of the provisioner's page.
+ * volumes. Rows V1 to V14 of the provisioner's page.
  *
  * Not here: creating volumes (`claim/`), releasing them (the PV controller does).
  */
@@ -18,6 +18,7 @@ import type {
 } from '@csi-sidecars/runtime';
 import type { SecretReference } from '@csi-sidecars/volume';
 import type { CapacityChange, CapacityChanges } from '../capacity/change.ts';
+import type { Ownership } from '../claim/ownership.ts';
 import type { ProvisionerMetrics } from '../metrics.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 
@@ -42,6 +43,8 @@ export interface VolumeContext {
   readonly metrics: ProvisionerMetrics;
   /** Learns of the conclusions. */
   readonly capacity: CapacityChanges;
+  /** The waits before a volume of another node is written; undefined without node deployment. */
+  readonly turns: Ownership<ObjectKey> | undefined;
 }
 
 export interface VolumeState extends Observed, Learned {}
@@ -52,6 +55,10 @@ export interface Observed {
   readonly storageClass: StorageClass | undefined;
   /** A node to which a VolumeAttachment of the volume refers. */
   readonly attachedTo: string | undefined;
+  /** Node deployment: whether this node can reach the volume. */
+  readonly place: 'here' | 'elsewhere';
+  /** The time that is left before a volume of another node is written; undefined if the wait has not begun. */
+  readonly waitMs: number | undefined;
 }
 
 export interface Learned {
@@ -76,6 +83,7 @@ export type Row = `V${number}`;
 
 export type Step =
   | { readonly kind: 'setFinalizer'; readonly change: 'add' | 'remove' }
+  | { readonly kind: 'startWait' }
   | { readonly kind: 'readSecret'; readonly reference: SecretReference }
   | {
       readonly kind: 'deleteVolume';

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The meaning of single fields of a PersistentVolume, for the loop, its queue and the cache's filter. */
 import type { PersistentVolume } from '@csi-sidecars/runtime';
-import { type CsiVolume, ok, refuse, type Result, translateInTree } from '@csi-sidecars/volume';
+import {
+  type CsiVolume,
+  isReachableFrom,
+  ok,
+  refuse,
+  type Result,
+  toCsiNodeAffinity,
+  translateInTree,
+} from '@csi-sidecars/volume';
 import { isKnownProvisioner } from '../driver.ts';
 import { annotations, volumeFinalizer } from '../names.ts';
 import { annotationsOf } from '../metadata.ts';
+import type { NodeDeployment } from '../settings.ts';
 import * as messages from './messages.ts';
 
 /** Dynamically provisioned by us, or a static volume of our driver, or migrated to it. */
@@ -32,6 +41,11 @@ export function toDriverVolume(volume: PersistentVolume, driverName: string): Re
   // To this driver the handle means nothing, or another volume.
   if (csi.driver !== driverName) return refuse(messages.ofOtherDriver(csi.driver));
   return ok({ csi, accessModes, migrated: false });
+}
+
+/** Node deployment: this node cannot reach the volume. */
+export function isElsewhere(volume: PersistentVolume, node: Pick<NodeDeployment, 'segments'> | undefined): boolean {
+  return node !== undefined && !isReachableFrom(toCsiNodeAffinity(volume), node.segments);
 }
 
 export function hasFinalizer(volume: PersistentVolume): boolean {

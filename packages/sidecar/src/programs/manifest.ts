@@ -13,7 +13,7 @@ export interface ProgramManifest<Name extends string = string, Kind extends Prog
   readonly name: Name;
   /**
    * `controller` talks to the API server. `node` runs on every node, and its bundle saves memory. `webhook` is called by the API
-   * server. `combined` runs others as its parts.
+   * server. `combined` runs others as its parts. `command` is run by a person and ends by itself.
    */
   readonly kind: Kind;
   /** A folder below `packages`. */
@@ -30,7 +30,7 @@ export interface ProgramManifest<Name extends string = string, Kind extends Prog
   readonly driverNeeds: readonly DriverNeed[];
 }
 
-export type ProgramKind = 'controller' | 'node' | 'webhook' | 'combined';
+export type ProgramKind = 'controller' | 'node' | 'webhook' | 'combined' | 'command';
 
 /** The part of `ProgramFlags` that does not depend on the types of the values. */
 export interface AnyProgramFlags {

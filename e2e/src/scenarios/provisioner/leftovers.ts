@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/** P-36: `csi-sidecars leftovers` after a csi-provisioner that ended in the middle of its work, with the rights on its page and no others. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import {
+  type CSIStorageCapacity,
+  csiStorageCapacities,
+  persistentVolumeClaims,
+  persistentVolumes,
+} from '@csi-sidecars/runtime';
+import { leftoversRules, snapshotSourceProtection } from '@csi-sidecars/provisioner';
+import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import { kubeconfigOf } from '../../accounts/kubeconfig-of.ts';
+import { openChannel } from '../../nodes/mounting-node.ts';
+import { findProgram } from '../../processes/program.ts';
+import { applyRbac, removeBindings } from '../../rbac/apply.ts';
+import { extraRules } from '../../rbac/profiles.ts';
+import type { ScenarioContext } from '../context.ts';
+import type { Scenario } from '../scenario.ts';
+import { installDefinitions } from '../snapshots/steps.ts';
+import { createClaim, createClass, deleteClaim, findVolume, untilBound, untilVolumeGone } from './steps.ts';
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command with a ServiceAccount of its own. */
+async function prepareCommand(ctx: ScenarioContext): Promise<(...args: readonly string[]) => Promise<Ended>> {
+  const { api, namespace, testRun } = ctx;
+  const account = { namespace, name: 'leftovers' };
+  const rules = leftoversRules.map(({ apiGroups, resources, verbs }) => ({ apiGroups, resources, verbs }));
+  const objects = [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account },
+    ...extraRules(account, 'list-and-remove', rules),
+  ];
+  ctx.cleanUp.defer(() => removeBindings(api, objects));
+  await applyRbac(api, objects);
+  const kubeconfig = await kubeconfigOf(testRun.controlPlane, { account, name: 'leftovers', folder: ctx.scratch });
+  // Upstream has no such command.
+  const { command, args: before } = findProgram('csi-sidecars', { ...testRun.env, UPSTREAM_BIN: '' });
+  return async (...args) =>
+    await new Promise((resolve) => {
+      const line = [...before, 'leftovers', `--kubeconfig=${kubeconfig}`, `--driver=${ctx.driverName}`, ...args];
+      const env = { PATH: testRun.env['PATH'] };
+      const child = execFile(command, line, { encoding: 'utf8', env }, (_error, stdout, stderr) =>
+        resolve({ code: child.exitCode ?? -1, stdout, stderr }),
+      );
+    });
+}
+
+/** `stuck U3 unsettled pvc-...`, sorted. */
+async function listed(run: (...args: readonly string[]) => Promise<Ended>): Promise<readonly string[]> {
+  const { code, stdout, stderr } = await run('--output=json');
+  assert.equal(code, 0, stderr);
+  const { items } = JSON.parse(stdout) as { readonly items: readonly Readonly<Record<string, string | null>>[] };
+  return items
+    .map(({ name, row, verdict, volume }) => [name, row, verdict, volume].filter(Boolean).join(' '))
+    .toSorted();
+}
+
+/** A snapshot from which a volume was made, as an earlier process left it. */
+async function createSourceSnapshot(ctx: ScenarioContext): Promise<void> {
+  const { api, namespace, driverName } = ctx;
+  const content = ctx.nameOf('content');
+  const apiVersion = 'snapshot.storage.k8s.io/v1';
+  await ctx.create(volumeSnapshotContents, {
+    apiVersion,
+    kind: 'VolumeSnapshotContent',
+    metadata: { name: content },
+    spec: {
+      driver: driverName,
+      deletionPolicy: 'Retain',
+      source: { snapshotHandle: 'handle' },
+      volumeSnapshotRef: { namespace, name: 'source' },
+    },
+  });
+  await ctx.create(volumeSnapshots, {
+    apiVersion,
+    kind: 'VolumeSnapshot',
+    metadata: { name: 'source', finalizers: [snapshotSourceProtection] },
+    spec: { source: { volumeSnapshotContentName: content } },
+  });
+  const status = { boundVolumeSnapshotContentName: content, readyToUse: true };
+  await api.patch(
+    { resource: volumeSnapshots, ref: { namespace, name: 'source' } },
+    { type: 'merge', body: { status } },
+    { subresource: 'status' },
+  );
+}
+
+export const leftovers: readonly Scenario[] = [
+  {
+    id: 'P-36',
+    title:
+      'csi-sidecars leftovers lists what a csi-provisioner left, removes what is safe, and the rest only when told so',
+    needs: ['driver-journal', 'driver-faults', 'driver-settings'],
+    // A snapshot-controller of another scenario would work on the snapshot.
+    serial: true,
+    restarts: true,
+    run: async (ctx) => {
+      const { api, namespace } = ctx;
+      await installDefinitions(ctx);
+      const run = await prepareCommand(ctx);
+      const driver = await ctx.startDriver();
+      const args = ['--timeout=1s', '--retry-interval-start=500ms'];
+      const provisioner = await ctx.startProvisioner({ args, implementation: 'ours' });
+      const className = await createClass(ctx);
+      await createClaim(ctx, className, { name: 'kept' });
+      const { volume } = await untilBound(ctx, 'kept');
+      const volumeName = volume.metadata?.name ?? '';
+      assert.deepEqual(await listed(run), []);
+
+      const hang = await driver.control.addFault({ method: 'CreateVolume', action: { kind: 'hang' } });
+      const claim = await createClaim(ctx, className, { name: 'stuck' });
+      await ctx.eventually('the claim has the provisioning finalizer', async () => {
+        const { metadata } = await api.get(persistentVolumeClaims, { namespace, name: 'stuck' });
+        return metadata?.finalizers?.some((finalizer) => finalizer.startsWith('provisioning-protection.'));
+      });
+      await provisioner.stop();
+      await deleteClaim(ctx, 'stuck');
+      await api.patch(
+        { resource: persistentVolumes, ref: { name: volumeName } },
+        { type: 'merge', body: { spec: { persistentVolumeReclaimPolicy: 'Retain' } } },
+      );
+      await createSourceSnapshot(ctx);
+      const labels = {
+        'csi.storage.k8s.io/drivername': ctx.driverName,
+        'csi.storage.k8s.io/managed-by': 'external-provisioner',
+      };
+      const capacity: CSIStorageCapacity = { metadata: { name: 'csisc-1', labels }, storageClassName: className };
+      await ctx.create(csiStorageCapacities, capacity);
+
+      const stuck = `stuck U3 unsettled pvc-${claim.metadata?.uid}`;
+      const safe = ['csisc-1 U14 safe', `${volumeName} U9 safe`, 'source U8 safe'];
+      assert.deepEqual(await listed(run), [...safe, stuck].toSorted());
+
+      const unconfirmed = await run('--remove');
+      assert.equal(unconfirmed.code, 1);
+      assert.match(unconfirmed.stderr, /Nothing was removed: confirm with --yes where there is no terminal/);
+      assert.deepEqual(await listed(run), [...safe, stuck].toSorted());
+
+      const removed = await run('--remove', '--yes');
+      assert.equal(removed.code, 0, removed.stderr);
+      assert.equal(removed.stdout.match(/^Removed /gm)?.length, 3, removed.stdout);
+      assert.deepEqual(await listed(run), [stuck]);
+      const left = await findVolume(ctx, volumeName);
+      assert.deepEqual(
+        left?.metadata?.finalizers,
+        ['kubernetes.io/pv-protection'],
+        'the object and its protection stay',
+      );
+
+      const settled = await run('--remove', '--yes', '--include-unsettled');
+      assert.equal(settled.code, 0, settled.stderr);
+      assert.match(settled.stdout, new RegExp(`volume pvc-${claim.metadata?.uid} may exist in the storage system`));
+      await ctx.eventually('the claim is gone', async () => {
+        const { items } = await api.list(persistentVolumeClaims, { namespace });
+        return !items.some(({ metadata }) => metadata?.name === 'stuck');
+      });
+      const again = await run('--remove', '--yes', '--include-unsettled');
+      assert.deepEqual([again.code, again.stdout.split('\n')[0]], [0, 'Nothing is left.']);
+
+      // The driver completes the call late: the volume that the command named is in the storage, and the administrator deletes it.
+      await driver.control.removeFault(hang);
+      const late = await ctx.eventually('the late volume', async () =>
+        (await driver.control.volumes()).find(({ name }) => name === `pvc-${claim.metadata?.uid}`),
+      );
+      const channel = await openChannel(ctx);
+      const request = { volume_id: late.id };
+      await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs: 30_000, signal: ctx.signal });
+
+      // Whichever provisioner follows goes on with what was kept.
+      await ctx.remove(volumeSnapshots, 'source');
+      await ctx.startProvisioner({ args: ['--retry-interval-start=500ms'] });
+      await api.patch(
+        { resource: persistentVolumes, ref: { name: volumeName } },
+        { type: 'merge', body: { spec: { persistentVolumeReclaimPolicy: 'Delete' } } },
+      );
+      await deleteClaim(ctx, 'kept');
+      await untilVolumeGone(ctx, volumeName);
+    },
+  },
+];

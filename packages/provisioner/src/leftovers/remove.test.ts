@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Writes that meet other writers, and passes over many entries. */
+import { createApiClient, type PersistentVolume, persistentVolumes, silentLogger } from '@csi-sidecars/runtime';
+import { createFakeApiServer, FakeClock, type FakeApiServer, seededRandom } from '@csi-sidecars/runtime/testing';
+import { expect, it } from 'vitest';
+import { aVolume, driverName } from '../../testing/builders.ts';
+import { volumeFinalizer } from '../names.ts';
+import { listCluster } from './list.ts';
+import { leftoversOf } from './observe.ts';
+import { type RemovingClient, removeLeftovers, type Result } from './remove.ts';
+import type { LeftoverOptions } from './state.ts';
+
+const options: LeftoverOptions = { driver: driverName, volumeNamePrefix: 'pvc', volumeNameUuidLength: undefined };
+const { signal } = new AbortController();
+
+interface World {
+  readonly server: FakeApiServer;
+  readonly client: RemovingClient;
+}
+
+function aWorld(volumes: readonly PersistentVolume[]): World {
+  const clock = new FakeClock();
+  const server = createFakeApiServer({ clock, random: seededRandom(1) });
+  for (const volume of volumes) server.seed(volume);
+  const client = createApiClient(
+    { transport: server.transport, clock, logger: silentLogger },
+    { qps: -1, burst: 1, userAgent: 'test' },
+  );
+  return { server, client };
+}
+
+const kept = (name: string): PersistentVolume => aVolume({ name, policy: 'Retain' });
+
+function touch(server: FakeApiServer, name: string, change: Partial<NonNullable<PersistentVolume['spec']>> = {}): void {
+  server.objects.change(persistentVolumes, { name }, (volume) => ({ ...volume, spec: { ...volume.spec, ...change } }));
+}
+
+/** Another writer is faster: its change is made just before each patch. */
+function raced({ client }: World, change: () => void): RemovingClient {
+  return {
+    list: client.list.bind(client),
+    delete: client.delete.bind(client),
+    patch: async (target, patch, patchOptions) => {
+      change();
+      return await client.patch(target, patch, patchOptions);
+    },
+  };
+}
+
+async function removeAll(client: RemovingClient): Promise<readonly string[]> {
+  const agreed = leftoversOf(await listCluster(client, signal), options);
+  const reported: string[] = [];
+  const report = ({ leftover, result }: Result): void =>
+    void reported.push(`${leftover.subject.object.metadata?.name} ${result}`);
+  await removeLeftovers(client, { agreed, options, report }, signal);
+  return reported;
+}
+
+it('given another writer is faster, then the write is refused, and what it wrote is decided again', async () => {
+  const world = aWorld([kept('a')]);
+  const client = raced(world, () => touch(world.server, 'a', { persistentVolumeReclaimPolicy: 'Delete' }));
+  expect(await removeAll(client)).toEqual(['a kept']);
+  expect(world.server.objects.get<PersistentVolume>(persistentVolumes, { name: 'a' })?.metadata?.finalizers).toContain(
+    volumeFinalizer,
+  );
+});
+
+it('given a writer that is faster once, then the next pass removes it', async () => {
+  const world = aWorld([kept('a')]);
+  let times = 0;
+  const client = raced(world, () => {
+    times += 1;
+    if (times === 1) touch(world.server, 'a');
+  });
+  expect(await removeAll(client)).toEqual(['a removed']);
+  expect(world.server.writes().map(({ code }) => code)).toEqual([409, 200]);
+});
+
+it('given a writer that is always faster, then the entry fails and the command ends', async () => {
+  const world = aWorld([kept('a')]);
+  expect(await removeAll(raced(world, () => touch(world.server, 'a')))).toEqual(['a failed']);
+  expect(world.server.writes()).toHaveLength(4);
+});
+
+it('given another object of the name, then it is not touched', async () => {
+  const world = aWorld([kept('a')]);
+  const client = raced(world, () => {
+    world.server.objects.remove(persistentVolumes, { name: 'a' });
+    const { metadata, ...rest } = kept('a');
+    world.server.seed({ ...rest, metadata: { ...metadata, uid: 'another' } });
+  });
+  expect(await removeAll(client)).toEqual(['a gone']);
+});
+
+it('given more entries than a pass removes, then the cluster is read again for each pass, and all are removed', async () => {
+  const world = aWorld(Array.from({ length: 250 }, (_, index) => kept(`v-${index}`)));
+  expect(await removeAll(world.client)).toHaveLength(250);
+  const lists = world.server.requests.filter(
+    ({ verb, resource }) => verb === 'list' && resource === 'persistentvolumes',
+  );
+  expect(lists).toHaveLength(4);
+  expect(world.server.writes()).toHaveLength(250);
+});
+
+it('given a stop, then no further write is made', async () => {
+  const world = aWorld([kept('a'), kept('b')]);
+  const stop = new AbortController();
+  const agreed = leftoversOf(await listCluster(world.client, signal), options);
+  const removal = removeLeftovers(
+    world.client,
+    { agreed, options, report: () => stop.abort(new Error('stopped')) },
+    stop.signal,
+  );
+  await expect(removal).rejects.toThrow('stopped');
+  expect(world.server.writes()).toHaveLength(1);
+});
+
+it('given a page that expires, then the list begins again; given it expires each time, then that is reported', async () => {
+  const world = aWorld(Array.from({ length: 700 }, (_, index) => kept(`v-${index}`)));
+  const expiring = (times: number): RemovingClient => {
+    let left = times;
+    return {
+      ...raced(world, () => undefined),
+      list: async (resource, query, listOptions) => {
+        if (query?.continue !== undefined && left > 0) {
+          left -= 1;
+          world.server.objects.change(persistentVolumes, { name: 'v-0' }, (volume) => ({ ...volume }));
+          world.server.compact();
+        }
+        return await world.client.list(resource, query, listOptions);
+      },
+    };
+  };
+  expect((await listCluster(expiring(2), signal)).volumes).toHaveLength(700);
+  await expect(listCluster(expiring(3), signal)).rejects.toThrow('cannot list persistentvolumes: ');
+});
