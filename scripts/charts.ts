@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { dump } from 'js-yaml';
 import { dashboard } from './charts/dashboard.ts';
 import { upstreamOnly } from './charts/foreign-rules.ts';
-import { notBuilt } from './charts/not-built.ts';
 import { capacityProfiles, leaseProfiles, profilesOf } from './charts/rules.ts';
 import { schemaOf, valuesTable } from './charts/values-schema.ts';
 
@@ -41,7 +40,6 @@ writeFileSync(
     capacity: capacityProfiles(),
   }),
 );
-writeFileSync(join(driverChart, 'not-built.yaml'), toYaml({ provisioner: notBuilt() }));
 writeFileSync(join(driverChart, 'dashboard.json'), `${JSON.stringify(dashboard(), undefined, 2)}\n`);
 
 function withTable(page: string, table: string): string {

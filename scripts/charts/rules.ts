@@ -31,7 +31,7 @@ const featureOf: Readonly<Record<string, string | undefined>> = {
   'the driver has CREATE_DELETE_SNAPSHOT and --snapshot-orphan-sweep-interval is not 0': 'snapshots',
   '--feature-gates=CrossNamespaceVolumeDataSource=true': 'crossNamespaceDataSources',
   'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS': 'topology',
-  'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set': 'topology',
+  'no --node-deployment; the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set': 'topology',
   '--node-deployment, and a deleted claim has the provisioning finalizer of another node': 'distributed',
   'the driver has PUBLISH_UNPUBLISH_VOLUME': 'attach',
   'a volume names a controller publish secret': undefined,

@@ -153,25 +153,14 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What our programs cannot do yet (files/not-built.yaml, generated from csi-provisioner's own check), and what only they can do. */}}
+{{/* What only our programs can do. */}}
 {{- define "csi-driver.checkImages" -}}
-{{- $notBuilt := (.Files.Get "files/not-built.yaml" | fromYaml).provisioner -}}
 {{- $root := . -}}
 {{- $v := .Values -}}
 {{- $on := include "csi-driver.features" . | fromYaml -}}
 {{- $controllers := include "csi-driver.controllers" . | fromYamlArray -}}
-{{- if has "provisioner" $controllers -}}
-{{- if include "csi-driver.isUpstream" (list . "provisioner") -}}
-{{- if $v.sidecars.provisioner.provisioningProtection -}}
+{{- if and (has "provisioner" $controllers) $v.sidecars.provisioner.provisioningProtection (include "csi-driver.isUpstream" (list . "provisioner")) -}}
 {{- fail "sidecars.provisioner.provisioningProtection is a flag of our csi-provisioner, and the image is upstream's" -}}
-{{- end -}}
-{{- else if and $on.distributed (has "node-deployment" $notBuilt) -}}
-{{- fail "mode distributed needs --node-deployment, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
-{{- else if and $on.capacity (has "enable-capacity" $notBuilt) -}}
-{{- fail "features.capacity needs --enable-capacity, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
-{{- else if and $on.capacity $on.distributed -}}
-{{- fail "features.capacity in mode distributed needs capacity published by the instances of the nodes, which our csi-provisioner does not have yet: set sidecars.provisioner.image to upstream's, for example registry: registry.k8s.io/sig-storage" -}}
-{{- end -}}
 {{- end -}}
 {{- if $on.combined -}}
 {{- range include "csi-driver.combinedControllers" . | fromYamlArray -}}

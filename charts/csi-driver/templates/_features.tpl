@@ -26,7 +26,7 @@ snapshots: {{ ternary true false (eq $snapshots "true") }}
 groupSnapshots: {{ and (eq $snapshots "true") (eq (include "csi-driver.triState" (list . $f.groupSnapshots "groupsnapshot.storage.k8s.io/v1")) "true") }}
 volumeAttributesClass: {{ eq (include "csi-driver.triState" (list . $f.volumeAttributesClass "storage.k8s.io/v1/VolumeAttributesClass" "storage.k8s.io/v1beta1/VolumeAttributesClass")) "true" }}
 topology: {{ $f.topology }}
-capacity: {{ or $f.capacity (and $distributed (eq (include "csi-driver.isUpstream" (list . "provisioner")) "true")) }}
+capacity: {{ or $f.capacity $distributed }}
 snapshotMetadata: {{ $f.snapshotMetadata }}
 healthMonitor: {{ $f.healthMonitor }}
 crossNamespaceDataSources: {{ $f.crossNamespaceDataSources }}

@@ -8,8 +8,10 @@
 {{- $profile := $root.Values.rbac.profile -}}
 {{- $rules := list -}}
 {{- range index (index ($root.Files.Get "files/rbac.yaml" | fromYaml) "sidecars") $key $profile -}}
-{{- $central := and (eq .feature "topology") $on.capacity (not $on.distributed) -}}
-{{- if or (eq .feature "always") (get $on .feature) $central }}{{ $rules = append $rules (omit . "feature") }}{{ end -}}
+{{- $isOn := or (eq .feature "always") (get $on .feature) -}}
+{{- /* An instance of a node watches no nodes. */ -}}
+{{- if eq .feature "topology" }}{{ $isOn = and (or $on.topology $on.capacity) (not $on.distributed) }}{{ end -}}
+{{- if $isOn }}{{ $rules = append $rules (omit . "feature") }}{{ end -}}
 {{- end -}}
 {{- if eq $key "snapshotMetadata" -}}
 {{- if not $root.Values.sidecars.snapshotMetadata.audience -}}

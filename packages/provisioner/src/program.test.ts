@@ -16,6 +16,11 @@ const healthy: Handlers = {
   '/csi.v1.Controller/ControllerGetCapabilities': () => ({ capabilities: [{ rpc: { type: 'CREATE_DELETE_VOLUME' } }] }),
   '/csi.v1.Controller/CreateVolume': () => ({ volume: { volume_id: 'volume-1', capacity_bytes: '5368709120' } }),
 };
+const aPod: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'pod', namespace: 'csi', uid: 'uid-of-pod', ownerReferences: [anOwner] },
+};
 const started = ['Probe', 'GetPluginInfo', 'GetPluginCapabilities', 'ControllerGetCapabilities'];
 
 interface RunOptions {
@@ -65,12 +70,7 @@ describe('the start', () => {
   it.each([
     { args: ['--node-deployment'], code: 255, says: 'NODE_NAME' },
     { args: ['--node-deployment', '--leader-election'], env: { NODE_NAME: 'n1' }, code: 1, says: 'exclude each other' },
-    {
-      args: ['--node-deployment', '--enable-capacity'],
-      env: { NODE_NAME: 'n1' },
-      code: 1,
-      says: '--enable-capacity with --node-deployment is not supported',
-    },
+    { args: ['--node-deployment', '--enable-capacity'], code: 255, says: 'NODE_NAME' },
     { args: ['--worker-threads=0'], code: 1, says: '--worker-threads must be at least 1' },
     { args: ['--feature-gates=Nonsense=true'], code: 255, says: 'Nonsense' },
   ])('given $args, then one clear line and $code', async ({ code, says, ...options }) => {
@@ -84,11 +84,7 @@ describe('the start', () => {
 describe('published capacity', () => {
   const args = ['--enable-capacity'];
   const env = { NAMESPACE: 'csi', POD_NAME: 'pod' };
-  const pod: KubeObject = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'pod', namespace: 'csi', uid: 'uid-of-pod', ownerReferences: [anOwner] },
-  };
+  const pod = aPod;
   const handlers: Handlers = {
     '/csi.v1.Controller/GetCapacity': () => ({ available_capacity: '1073741824' }),
   };
@@ -197,6 +193,64 @@ describe('node deployment', () => {
     const attributes = server.objects.get(persistentVolumes, { name: 'pvc-uid-data' })?.spec?.csi?.volumeAttributes;
     expect(attributes?.['storage.kubernetes.io/csiProvisionerIdentity']).toMatch(/-test\.csi\.example\.com-n1$/);
     expect(server.requests.some(({ resource }) => resource === 'nodes' || resource === 'csinodes')).toBe(false);
+  });
+
+  it("[provisioner-topology-capacity#P1,P11] given the arguments of upstream's distributed deployment, then the instance publishes the segment of NodeGetInfo under the name of its node, without a lease and without a look at nodes", async () => {
+    const handlers: Handlers = {
+      ...topology,
+      '/csi.v1.Controller/GetCapacity': () => ({ available_capacity: '1073741824' }),
+    };
+    await using provisioner = await run({
+      args: [
+        '-v=5',
+        '--feature-gates=Topology=true',
+        '--enable-capacity',
+        '--capacity-ownerref-level=0',
+        '--node-deployment=true',
+        '--strict-topology=true',
+        '--immediate-topology=false',
+        '--worker-threads=5',
+      ],
+      env: { ...env, NAMESPACE: 'csi', POD_NAME: 'pod' },
+      handlers,
+      seed: [aLateClass(), aPod],
+    });
+    const { server } = provisioner.host;
+    await vi.waitFor(() => expect(published({ server })).toEqual(['fast node=n1 1Gi of pod']));
+    expect(capacities({ server })[0]?.metadata?.labels).toEqual({
+      'csi.storage.k8s.io/drivername': driverName,
+      'csi.storage.k8s.io/managed-by': 'external-provisioner-n1',
+    });
+    expect(provisioner.calls()).toEqual([...started, 'NodeGetInfo', 'GetCapacity']);
+    const requested = new Set(server.requests.map(({ resource }) => resource));
+    expect(['nodes', 'csinodes', 'leases'].filter((resource) => requested.has(resource))).toEqual([]);
+    const reads = server.requests
+      .filter(({ verb, resource }) => ['list', 'watch'].includes(verb) && resource === 'csistoragecapacities')
+      .map(({ path }) => decodeURIComponent(path));
+    expect(reads).not.toEqual([]);
+    expect(reads.filter((path) => !path.includes('managed-by=external-provisioner-n1'))).toEqual([]);
+    expect(provisioner.host.logged()).toContain(
+      'producing CSIStorageCapacity objects with fixed topology segment [node: n1]',
+    );
+    expect(provisioner.host.logged()).not.toContain('reports no accessible topology');
+  });
+
+  it('[provisioner-topology-capacity#P6] given --enable-capacity and a driver that names no topology, then the log warns that the object stands for every node', async () => {
+    const handlers: Handlers = {
+      ...topology,
+      '/csi.v1.Node/NodeGetInfo': () => ({ node_id: 'id-1' }),
+      '/csi.v1.Controller/GetCapacity': () => ({ available_capacity: '1073741824' }),
+    };
+    const level = '--capacity-ownerref-level=-1';
+    await using provisioner = await run({
+      args: [...args, '--enable-capacity', level],
+      env: { ...env, NAMESPACE: 'csi' },
+      handlers,
+      seed: [aLateClass()],
+    });
+    const { server } = provisioner.host;
+    await vi.waitFor(() => expect(published({ server })).toEqual(['fast {} 1Gi']));
+    expect(provisioner.host.logged()).toContain('NodeGetInfo reports no accessible topology');
   });
 
   it('[provisioner-topology-capacity#M3] given --version without NODE_NAME, then the version is printed', async () => {

@@ -54,7 +54,7 @@ export const provisionerSidecar: SidecarProgram<ProvisionerValues, ProvisionerGa
     const node = await nodeOf(context);
     const features = await featuresOf(context, driver);
     const settings = toSettings(values, { features, identity: identityOf(context, node), node });
-    const capacity = await capacityOf(context, driver);
+    const capacity = await capacityOf(context, driver, node);
     return { lockName: lockNameOf(driver.name), assemble: provisioning(context, { driver, settings, capacity }) };
   },
 };
@@ -102,9 +102,13 @@ async function nodeOf({ channel, host, random, started, signal }: Context): Prom
 }
 
 /** Undefined if capacity is not published. Every replica looks for the owner, whether it leads or not. */
-async function capacityOf(context: Context, driver: DriverInfo): Promise<CapacityPorts | undefined> {
+async function capacityOf(
+  context: Context,
+  driver: DriverInfo,
+  node: NodeDeployment | undefined,
+): Promise<CapacityPorts | undefined> {
   const { values } = context.started;
-  const wanted = toWantedCapacity(values, context.host.env);
+  const wanted = toWantedCapacity(values, context.host.env, node?.name);
   if (wanted.kind === 'error') throw new ExitError(exitCodes.fatal, wanted.message, { reason: 'commandLine' });
   if (wanted.value === undefined) return undefined;
   const { settings, owner } = wanted.value;
@@ -112,12 +116,22 @@ async function capacityOf(context: Context, driver: DriverInfo): Promise<Capacit
   if (!driver.controllerCapabilities.has('GET_CAPACITY')) {
     context.log.warn('Capacity is published only if GetCapacity succeeds: the CSI driver does not report GET_CAPACITY');
   }
+  const reference = owner && (await ownerOf(context, owner));
+  if (node !== undefined) logSegment(context, node);
   return {
-    settings: { ...settings, owner: owner && (await ownerOf(context, owner)) },
+    settings: { ...settings, owner: reference },
     client: context.withLimit({ qps: values['kube-api-capacity-qps'], burst: values['kube-api-capacity-burst'] }),
     // A standby shows them too.
     gauges: createCapacityGauges(context.metrics),
   };
+}
+
+function logSegment({ log }: Context, { segments = {} }: NodeDeployment): void {
+  const pairs = Object.entries(segments).map(([key, value]) => `${key}: ${value}`);
+  log.info(0, `producing CSIStorageCapacity objects with fixed topology segment [${pairs.join(' ')}]`);
+  if (pairs.length === 0) {
+    log.warn('The capacity of this node is published for every node: NodeGetInfo reports no accessible topology');
+  }
 }
 
 async function ownerOf({ client, log, signal }: Context, question: OwnerQuestion): Promise<OwnerReference> {

@@ -49,6 +49,7 @@ export function createProvisioner(
   { channel, events, driverEvents, capacity: capacityPorts, ...ports }: ProvisionerDeps,
   { driver, settings }: ProvisionerOptions,
 ): Controller {
+  const { node } = settings;
   const supportsTopology =
     settings.features.topology && driver.pluginCapabilities.has('VOLUME_ACCESSIBILITY_CONSTRAINTS');
   const watched = watchedBy(driver, {
@@ -63,8 +64,8 @@ export function createProvisioner(
       channel,
       timeoutMs: settings.timeoutMs,
       retries: settings,
+      node,
     });
-  const { node } = settings;
   const sources = createWakeUps<SourceKey>();
   const holds = createSourceHolds(sources);
   const deps: ClaimDeps = {

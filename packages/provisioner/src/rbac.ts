@@ -50,13 +50,13 @@ export const clusterRules: readonly UsedRule[] = [
     apiGroups: ['storage.k8s.io'],
     resources: ['csinodes'],
     verbs: ['list', 'watch'],
-    when: 'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set',
+    when: 'no --node-deployment; the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set',
   },
   {
     apiGroups: [''],
     resources: ['nodes'],
     verbs: ['list', 'watch'],
-    when: 'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set',
+    when: 'no --node-deployment; the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set',
   },
   {
     apiGroups: [''],

@@ -40,7 +40,6 @@ it.each([
 });
 
 it.each([
-  ['--node-deployment --enable-capacity', '--enable-capacity with --node-deployment is not supported by this version'],
   [
     '--node-deployment --leader-election',
     '--node-deployment and --leader-election exclude each other: every node needs an instance that works',
@@ -65,6 +64,10 @@ it('[provisioner-topology-capacity#M1,M2] given --node-deployment, when read, th
     });
     expect(nodeNameOf(valuesOf(), env)).toEqual({ kind: 'ok', value: undefined });
   }
+});
+
+it('given --enable-capacity beside --node-deployment, when read, then it is not refused', () => {
+  expect(refusedFlags(valuesOf('--node-deployment', '--enable-capacity'))).toBeUndefined();
 });
 
 it('given the flags of node deployment, when read, then delays and binding are those', () => {

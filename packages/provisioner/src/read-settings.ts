@@ -9,9 +9,6 @@ const uidDigits = 32;
 
 /** Why this command line cannot be run; undefined when it can. */
 export function refusedFlags(values: ProvisionerValues): string | undefined {
-  if (values['node-deployment'] && values['enable-capacity']) {
-    return '--enable-capacity with --node-deployment is not supported by this version';
-  }
   if (values['node-deployment'] && values['leader-election']) {
     return '--node-deployment and --leader-election exclude each other: every node needs an instance that works';
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { notBuilt } from '../../../../scripts/charts/not-built.ts';
 import { hasHelm } from '../../../testing/helm.ts';
 import { container, flagsOf, one, workload } from '../../../testing/manifest.ts';
 import { distributed, notesWith, refusalWith, renderWith, upstream } from '../minimal.ts';
@@ -146,11 +145,6 @@ const rows: readonly Row[] = [
     then: /storageClasses: a allows volume expansion, but features\.resize is false/,
   },
   {
-    given: 'capacity in distributed mode with our images',
-    values: { ...distributed, features: { attach: false, resize: false, capacity: true } },
-    then: /features\.capacity in mode distributed needs capacity published by the instances of the nodes/,
-  },
-  {
     given: "the combined container with upstream's images",
     values: { sidecars: { ...upstream.sidecars, combined: { enabled: true } } },
     then: /sidecars\.combined\.enabled runs our provisioner, but sidecars\.provisioner selects upstream's image/,
@@ -212,23 +206,6 @@ describe.skipIf(!hasHelm)('what the chart refuses to render', () => {
   it.each(rows)('given $given, then helm fails with a sentence that names the value', async ({ values, then }) => {
     expect(await refusalWith(values)).toMatch(then);
   });
-
-  it.each([
-    {
-      flag: 'enable-capacity',
-      values: { features: { capacity: true } },
-      names: /features\.capacity needs --enable-capacity/,
-    },
-    { flag: 'node-deployment', values: distributed, names: /mode distributed needs --node-deployment/ },
-  ] as const)(
-    'given $flag, then our image is refused exactly as long as our csi-provisioner refuses the flag, and never upstream',
-    async ({ flag, values, names }) => {
-      const isBuilt = !notBuilt().includes(flag);
-      expect(await renderWith({ ...values, sidecars: upstream.sidecars })).not.toEqual([]);
-      if (isBuilt) expect(await renderWith(values)).not.toEqual([]);
-      else expect(await refusalWith(values)).toMatch(names);
-    },
-  );
 
   it('[packaging#19] given a driver name with upper case, whose Lease would not be valid, then helm fails and names driver.name', async () => {
     expect(await refusalWith({ driver: { name: 'Upper.csi.example.com' } })).toMatch(/driver.*name/s);

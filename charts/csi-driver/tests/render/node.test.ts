@@ -181,44 +181,50 @@ describe.skipIf(!hasHelm)('images on Windows', () => {
 describe.skipIf(!hasHelm)('distributed mode', () => {
   const kinds = (objects: readonly Manifest[]): readonly string[] => [...new Set(objects.map(({ kind }) => kind))];
 
-  it('given upstream images, then provisioner and snapshotter run on the nodes without election, and nothing else does', async () => {
-    const objects = await renderWith({
-      ...upstream,
-      ...distributed,
-      features: { ...distributed.features, snapshots: true },
-    });
-    expect(kinds(objects)).not.toContain('Deployment');
-    expect(kinds(objects)).not.toContain('PodDisruptionBudget');
-    const pod = podOf(one(objects, 'DaemonSet'));
-    expect(pod.containers.map(({ name }) => name)).toEqual([
-      'csi-driver',
-      'csi-provisioner',
-      'csi-snapshotter',
-      'node-driver-registrar',
-      'liveness-probe',
-    ]);
-    const provisioner = container(pod, 'csi-provisioner');
-    expect(flagsOf(provisioner)).toMatchObject({
-      'node-deployment': 'true',
-      'strict-topology': 'true',
-      'immediate-topology': 'false',
-      'enable-capacity': 'true',
-      'capacity-ownerref-level': '1',
-    });
-    expect(provisioner.env?.map(({ name }) => name)).toEqual(['POD_NAMESPACE', 'NAMESPACE', 'POD_NAME', 'NODE_NAME']);
-    const snapshotter = flagsOf(container(pod, 'csi-snapshotter'));
-    expect(snapshotter).toMatchObject({ 'node-deployment': 'true' });
-    for (const flags of [flagsOf(provisioner), snapshotter])
-      expect(Object.keys(flags)).not.toContain('leader-election');
-    expect(ofKind(objects, 'Role').map(({ metadata }) => metadata.name)).toEqual(['test-csi-driver-capacity']);
-    const bindings = ofKind(objects, 'ClusterRoleBinding').flatMap(({ subjects = [] }) =>
-      subjects.map(({ name }) => name),
-    );
-    expect(new Set(bindings)).toEqual(new Set(['test-csi-driver-node']));
-    expect(await notesWith({ ...upstream, ...distributed })).toMatch(
-      /the account of every node may read and write all PersistentVolumes/,
-    );
-  });
+  it.each([
+    { whose: 'our', images: {} },
+    { whose: "upstream's", images: upstream },
+  ])(
+    'given $whose images, then provisioner and snapshotter run on the nodes without election, the provisioner publishes capacity, and nothing else runs there',
+    async ({ images }) => {
+      const objects = await renderWith({
+        ...images,
+        ...distributed,
+        features: { ...distributed.features, snapshots: true },
+      });
+      expect(kinds(objects)).not.toContain('Deployment');
+      expect(kinds(objects)).not.toContain('PodDisruptionBudget');
+      const pod = podOf(one(objects, 'DaemonSet'));
+      expect(pod.containers.map(({ name }) => name)).toEqual([
+        'csi-driver',
+        'csi-provisioner',
+        'csi-snapshotter',
+        'node-driver-registrar',
+        'liveness-probe',
+      ]);
+      const provisioner = container(pod, 'csi-provisioner');
+      expect(flagsOf(provisioner)).toMatchObject({
+        'node-deployment': 'true',
+        'strict-topology': 'true',
+        'immediate-topology': 'false',
+        'enable-capacity': 'true',
+        'capacity-ownerref-level': '1',
+      });
+      expect(provisioner.env?.map(({ name }) => name)).toEqual(['POD_NAMESPACE', 'NAMESPACE', 'POD_NAME', 'NODE_NAME']);
+      const snapshotter = flagsOf(container(pod, 'csi-snapshotter'));
+      expect(snapshotter).toMatchObject({ 'node-deployment': 'true' });
+      for (const flags of [flagsOf(provisioner), snapshotter])
+        expect(Object.keys(flags)).not.toContain('leader-election');
+      expect(ofKind(objects, 'Role').map(({ metadata }) => metadata.name)).toEqual(['test-csi-driver-capacity']);
+      const bindings = ofKind(objects, 'ClusterRoleBinding').flatMap(({ subjects = [] }) =>
+        subjects.map(({ name }) => name),
+      );
+      expect(new Set(bindings)).toEqual(new Set(['test-csi-driver-node']));
+      expect(await notesWith({ ...images, ...distributed })).toMatch(
+        /the account of every node may read and write all PersistentVolumes/,
+      );
+    },
+  );
 
   it('given the modes for one half, then the other half is not rendered', async () => {
     expect([...kinds(await renderWith({ mode: 'node-only' }))].sort()).toEqual([

@@ -4,7 +4,7 @@ import { leaseName } from '@csi-sidecars/runtime/internal';
 import { manifests } from '../../../../scripts/manifests.ts';
 import { hasHelm } from '../../../testing/helm.ts';
 import { container, flagsOf, ofKind, one, podOf, type Manifest, type Rule } from '../../../testing/manifest.ts';
-import { driverName, everyApi, notesWith, refusalWith, renderWith } from '../minimal.ts';
+import { distributed, driverName, everyApi, notesWith, refusalWith, renderWith } from '../minimal.ts';
 
 const rights = ({ rules = [] }: Manifest): ReadonlySet<string> =>
   new Set(
@@ -220,5 +220,16 @@ describe.skipIf(!hasHelm)('the permissions', () => {
       'pods',
       'replicasets',
     ]);
+  });
+
+  it('given mode distributed, then the account of the nodes may write capacity objects in its namespace, and watches no nodes', async () => {
+    const objects = await renderWith({ ...distributed, node: { namespaceOverride: 'nodes' } });
+    const role = one(objects, 'Role', 'test-csi-driver-capacity');
+    expect([role.metadata.namespace, grants(role, 'csistoragecapacities.storage.k8s.io')]).toEqual([
+      'nodes',
+      ['list', 'watch', 'create', 'update', 'delete'],
+    ]);
+    const provisioner = one(objects, 'ClusterRole', `${driverName}-provisioner`);
+    expect([grants(provisioner, 'nodes.'), grants(provisioner, 'csinodes.storage.k8s.io')]).toEqual([['get'], []]);
   });
 });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { describe, expect, it } from 'vitest';
 import { dashboard } from '../../../../scripts/charts/dashboard.ts';
-import { notBuilt } from '../../../../scripts/charts/not-built.ts';
 import { chartsFolder } from '../../../testing/helm.ts';
 import { documentedMetrics, metricsIn } from '../../../testing/metrics.ts';
 import { chart } from '../minimal.ts';
@@ -74,11 +73,4 @@ describe('files/rbac.yaml', () => {
     expect(unknown).toEqual([]);
     expect(named.length).toBeGreaterThan(50);
   });
-});
-
-it('given the flags that our csi-provisioner refuses because they are not built, then the file that the chart reads has them', () => {
-  const { provisioner } = load(readFileSync(join(folder, 'files', 'not-built.yaml'), 'utf8')) as {
-    readonly provisioner: unknown;
-  };
-  expect(provisioner).toEqual(notBuilt());
 });

@@ -11,7 +11,7 @@ import {
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { aNode, driverName } from '../../testing/builders.ts';
+import { aNode, aNodeDeployment, driverName } from '../../testing/builders.ts';
 import {
   aCapacity,
   aLateClass,
@@ -24,15 +24,27 @@ import {
   show,
 } from '../../testing/capacity-fixture.ts';
 import type { Fixture } from '../../testing/provisioner-fixture.ts';
+import { managedByOf } from './managed-by.ts';
+import { labels as labelNames } from './object.ts';
 
 const nodeNames = ['n1', 'n2', 'n3'];
 const zones = ['a', 'b', 'c'];
 const classNames = ['fast', 'slow'];
 const drivers = ['driver', 'other'];
 
+type Labels = Readonly<Record<string, string>>;
 interface Story {
   readonly p: Fixture;
   readonly pick: <T>(list: readonly T[]) => T;
+  /** Those of the objects that the program manages. */
+  readonly labels: Labels;
+}
+
+interface Deployment {
+  readonly labels: Labels;
+  readonly start: (options: Parameters<typeof aPublisher>[0]) => Promise<Fixture>;
+  /** `class segment` of the objects that there should be, computed from the API server alone. */
+  readonly expected: (p: Fixture) => readonly string[];
 }
 
 function removeIfThere({ server: { objects } }: Fixture, resource: Resource, name: string): void {
@@ -68,8 +80,8 @@ const events: readonly Event[] = [
     if (all.length === 0) return;
     p.server.objects.remove(csiStorageCapacities, { namespace, name: pick(all).metadata?.name ?? '' });
   },
-  ({ p, pick }) => {
-    const labels = pick([managed, {}]);
+  ({ p, pick, labels: ours }) => {
+    const labels = pick([ours, {}]);
     const name = `stray-${p.server.requests.length}`;
     p.server.seed(aCapacity({ name, className: pick(classNames), zone: pick(zones), capacity: '1Mi', labels }));
   },
@@ -90,9 +102,18 @@ const events: readonly Event[] = [
   ({ p }) => p.server.endWatches('broken'),
 ];
 
-/** Computed from the API server alone. */
-function expected({ server }: Fixture): readonly string[] {
-  const segments = new Set(
+function classesOf({ server }: Fixture): readonly string[] {
+  return server.objects
+    .list(storageClasses)
+    .filter(({ provisioner }) => provisioner === driverName)
+    .map(({ metadata }) => metadata?.name ?? '');
+}
+
+const lines = (segments: Iterable<string>, p: Fixture): readonly string[] =>
+  [...segments].flatMap((segment) => classesOf(p).map((name) => `${name} ${segment} 1Ti max 1Ti`)).sort();
+
+function segmentsOfCluster({ server }: Fixture): ReadonlySet<string> {
+  return new Set(
     server.objects.list(csiNodes).flatMap((csiNode: CSINode) => {
       const node = server.objects.get(nodes, { name: csiNode.metadata?.name ?? '' });
       const [driver] = csiNode.spec.drivers;
@@ -100,12 +121,25 @@ function expected({ server }: Fixture): readonly string[] {
       return driver.topologyKeys?.length === 0 ? ['{}'] : [`zone=${node.metadata?.labels?.['zone']}`];
     }),
   );
-  const names = server.objects
-    .list(storageClasses)
-    .filter(({ provisioner }) => provisioner === driverName)
-    .map(({ metadata }) => metadata?.name);
-  return [...segments].flatMap((segment) => names.map((name) => `${name} ${segment} 1Ti max 1Ti`)).sort();
 }
+
+const central: Deployment = {
+  labels: managed,
+  start: aPublisher,
+  expected: (p) => lines(segmentsOfCluster(p), p),
+};
+
+/** Its zone does not depend on the Node object. */
+const ofNode: Deployment = {
+  labels: { ...managed, [labelNames.managedBy]: managedByOf('n1') },
+  start: (options) =>
+    aPublisher({
+      ...options,
+      settings: { node: aNodeDeployment('n1', { segments: { zone: 'b' } }) },
+      capacity: { managedBy: managedByOf('n1') },
+    }),
+  expected: (p) => lines(['zone=b'], p),
+};
 
 interface StoryStep {
   readonly event: number;
@@ -123,15 +157,18 @@ const story = fc.array(
 );
 
 /** What is there in the end, and what should be. */
-async function play(steps: readonly StoryStep[]): Promise<readonly [readonly string[], readonly string[], string]> {
-  let p = await aPublisher({ seed: [aLateClass(), ...aNode('n1', 'a')] });
+async function play(
+  { labels, start, expected }: Deployment,
+  steps: readonly StoryStep[],
+): Promise<readonly [readonly string[], readonly string[], string]> {
+  let p = await start({ seed: [aLateClass(), ...aNode('n1', 'a')] });
   for (const { event, choices, then } of steps) {
     const left = [...choices];
     const pick = <T>(list: readonly T[]): T => list[(left.shift() ?? 0) % list.length] as T;
-    events[event]?.({ p, pick });
+    events[event]?.({ p, pick, labels });
     if (then === 'settle') await p.settle();
     if (then === 'wait') await p.clock.advance(5_000);
-    if (then === 'restart') p = await aPublisher({ cluster: p.crash(), seed: [] });
+    if (then === 'restart') p = await start({ cluster: p.crash(), seed: [] });
   }
   p.driver.faults.clear();
   p.faults.length = 0;
@@ -140,13 +177,20 @@ async function play(steps: readonly StoryStep[]): Promise<readonly [readonly str
   return [ours.map(show).sort(), expected(p), counted(p)];
 }
 
-it('given any story, then in the end there is one object for each item, and no other managed one', async () => {
-  await fc.assert(
-    fc.asyncProperty(story, async (steps) => {
-      const [found, wanted, counts] = await play(steps);
-      expect(found).toEqual(wanted);
-      expect(counts).toBe(`${wanted.length}/${wanted.length}/0`);
-    }),
-    { numRuns: 60, seed: 20_261_123 },
-  );
-}, 120_000);
+it.each([
+  { name: 'a central deployment', deployment: central },
+  { name: 'the instance of a node', deployment: ofNode },
+])(
+  'given $name and any story, then in the end there is one object for each item, and no other managed one',
+  async ({ deployment }) => {
+    await fc.assert(
+      fc.asyncProperty(story, async (steps) => {
+        const [found, wanted, counts] = await play(deployment, steps);
+        expect(found).toEqual(wanted);
+        expect(counts).toBe(`${wanted.length}/${wanted.length}/0`);
+      }),
+      { numRuns: 60, seed: 20_261_123 },
+    );
+  },
+  120_000,
+);

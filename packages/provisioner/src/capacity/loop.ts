@@ -53,7 +53,7 @@ function matters({ previous, current }: Change<StorageClass>, target: CapacityTa
   return essence(previous) !== essence(current);
 }
 
-/** Undefined before the first pass, which wakes every item: the driver would be asked twice. */
+/** Undefined before the first pass over the nodes, which wakes every item: the driver would be asked twice. */
 function itemsOfClass(
   { previous, current }: Change<StorageClass>,
   segments: SegmentSource,

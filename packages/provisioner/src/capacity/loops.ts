@@ -9,6 +9,8 @@ import {
   type LoopSettings,
 } from '@csi-sidecars/runtime';
 import { segmentLoop } from '../segments/loop.ts';
+import type { NodeDeployment } from '../settings.ts';
+import { ownSegments } from '../topology/own-node.ts';
 import { createSegmentMemory } from '../topology/segments.ts';
 import { watchedForCapacity } from '../watched.ts';
 import { type CapacityChanges, createCapacityChanges } from './change.ts';
@@ -36,18 +38,21 @@ export interface CapacityFacts {
   readonly channel: CsiChannel;
   readonly timeoutMs: number;
   readonly retries: LoopSettings;
+  /** That of this instance, whose capacity alone is published. Undefined: the segments of all nodes are looked for. */
+  readonly node: Pick<NodeDeployment, 'segments'> | undefined;
 }
 
 export function createCapacityLoops(
   { informers }: Pick<ControllerPorts, 'informers'>,
   { settings, client, gauges }: CapacityPorts,
-  { driverName, channel, timeoutMs, retries }: CapacityFacts,
+  { driverName, channel, timeoutMs, retries, node }: CapacityFacts,
 ): CapacityLoops {
   const { immediateBinding, namespace, managedBy, owner, threads, pollIntervalMs } = settings;
   const target: CapacityTarget = { driverName, immediateBinding };
   const management = { driverName, managedBy, namespace, owner };
   const watched = watchedForCapacity(driverName, management);
   const segments = createSegmentMemory();
+  if (node !== undefined) segments.replace(ownSegments(node));
   const items = createWakeUps<ItemKey>();
   const deps = { target, management, segments, items, channel, client, timeoutMs };
   const classes = informers.informer(watched.classes).lister;
@@ -55,7 +60,7 @@ export function createCapacityLoops(
   gauges.show(() => countCapacities({ target, segments, classes, objects }));
   return {
     loops: [
-      segmentLoop({ target, segments, items }, watched, retries),
+      ...(node === undefined ? [segmentLoop({ target, segments, items }, watched, retries)] : []),
       capacityLoop(deps, watched, { ...retries, workerThreads: threads }),
       pollLoop({ target, segments, items, intervalMs: pollIntervalMs }, watched),
     ],

@@ -12,6 +12,7 @@ export const labels = {
   managedBy: 'csi.storage.k8s.io/managed-by',
 } as const;
 
+/** The value of the label in a central deployment. That of a node's instance is `managedByOf` its name. */
 export const centralManagedBy = 'external-provisioner';
 
 const generateName = 'csisc-';

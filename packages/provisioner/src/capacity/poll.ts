@@ -20,7 +20,7 @@ export function pollLoop(
     name: 'csistoragecapacity-poll',
     watches: { classes },
     pauseMs: intervalMs,
-    // The first pass over the nodes has just woken every item.
+    // The first pass over the nodes, or the first list of classes, has just woken every item.
     begin: 'afterPause',
     pass: async ({ caches }) => {
       for (const key of wantedItems(segments.current(), caches.classes.list(), target)) items.wake(key);

@@ -2,6 +2,7 @@
 /** From the flags and the environment to the settings of published capacity. The texts of what is missing are upstream's. */
 import { ok, refuse, type Result } from '@csi-sidecars/volume';
 import type { ProvisionerValues } from '../flags.ts';
+import { managedByOf } from './managed-by.ts';
 import { centralManagedBy } from './object.ts';
 import type { OwnerQuestion } from './owner.ts';
 import type { CapacitySettings } from './settings.ts';
@@ -12,10 +13,11 @@ export interface WantedCapacity {
   readonly owner: OwnerQuestion | undefined;
 }
 
-/** Undefined if capacity is not published. */
+/** Undefined if capacity is not published. `nodeName` is that of this instance; undefined in a central deployment. */
 export function toWantedCapacity(
   values: ProvisionerValues,
   env: Readonly<Record<string, string | undefined>>,
+  nodeName: string | undefined,
 ): Result<WantedCapacity | undefined> {
   if (!values['enable-capacity']) return ok(undefined);
   const namespace = env['NAMESPACE'] ?? '';
@@ -28,7 +30,7 @@ export function toWantedCapacity(
   return ok({
     settings: {
       namespace,
-      managedBy: centralManagedBy,
+      managedBy: nodeName === undefined ? centralManagedBy : managedByOf(nodeName),
       threads: values['capacity-threads'],
       pollIntervalMs: values['capacity-poll-interval'],
       immediateBinding: values['capacity-for-immediate-binding'],

@@ -3,7 +3,7 @@
  * The segment loop: keeps the topology segments of the driver up to date for the capacity loop, and wakes the items of segments that
  * appear or vanish. Rows G1 and G2 of the page on topology and capacity.
  *
- * Not here: the objects of the segments (`capacity/`). A deployment on each node has one fixed segment and no such loop.
+ * Not here: the objects of the segments (`capacity/`). With `--node-deployment` there is one fixed segment (`topology/own-node.ts`) and no such loop.
  */
 import type {
   CSINode,

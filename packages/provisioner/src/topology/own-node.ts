@@ -6,6 +6,8 @@
 import type { CSINode, Node } from '@csi-sidecars/runtime';
 import type { NodeDeployment } from '../settings.ts';
 import type { ClusterTopology } from './requirement.ts';
+import { type Segments, toSegments } from './segments.ts';
+import { toTerm } from './terms.ts';
 
 export function ownNodeTopology(
   { name, id, segments = {} }: Pick<NodeDeployment, 'name' | 'id' | 'segments'>,
@@ -19,4 +21,9 @@ export function ownNodeTopology(
     csiNodes: () => [csiNode],
     node: (wanted) => (wanted === name ? node : undefined),
   };
+}
+
+/** The segment of the node: the empty one, which stands for every node, if the driver reports no topology. */
+export function ownSegments({ segments = {} }: Pick<NodeDeployment, 'segments'>): Segments {
+  return toSegments([toTerm(Object.entries(segments))]);
 }

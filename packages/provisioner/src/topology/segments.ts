@@ -17,7 +17,7 @@ export type SegmentId = string & { readonly [segmentId]: true };
 
 export type Segments = ReadonlyMap<SegmentId, Term>;
 
-/** What the capacity loop reads: the segments of the last pass, or those of the only node in a deployment on each node. */
+/** What the capacity loop reads: the segments of the last pass, or that of the own node with `--node-deployment`. */
 export interface SegmentSource {
   /** Undefined: they are not known yet. */
   current(): Segments | undefined;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The value of the label by which the instance of a node finds its objects again. Upstream's, so that either adopts the other's objects. */
+import { centralManagedBy } from './object.ts';
+
+/** The longest value of a label. */
+const maxLength = 63;
+const hashLength = 8;
+
+/** Too long a name shortens the part in front of it; if that is not enough, a hash stands for both. */
+export function managedByOf(nodeName: string): string {
+  const joined = `${centralManagedBy}-${nodeName}`;
+  if (joined.length <= maxLength) return joined;
+  const room = maxLength - nodeName.length - hashLength - 2;
+  return room > 0
+    ? `${centralManagedBy.slice(0, room)}-${hashOf(centralManagedBy)}-${nodeName}`
+    : `${centralManagedBy}-${hashOf(joined)}`;
+}
+
+/** FNV-1a (xor, then multiply), 32 bit, eight digits. */
+function hashOf(text: string): string {
+  let hash = 2166136261;
+  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 16777619);
+  return (hash >>> 0).toString(16).padStart(hashLength, '0');
+}
