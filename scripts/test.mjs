@@ -76,7 +76,7 @@ const suites = [
   { name: 'set-up for a real kubelet', command: 'npm run node-setup --silent', needs: 'system changes' },
   {
     name: 'e2e on node',
-    command: 'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,R-01,R-03,R-15,S-22,S-23 --concurrency=2',
+    command: 'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,R-01,R-03,R-15,S-22,S-23,X-05 --concurrency=2',
     report: 'e2e-node',
     needs: 'system changes',
   },
