@@ -24,6 +24,8 @@ export interface RenderOptions {
   readonly kubeVersion?: string;
   /** What the API server is said to serve beyond Helm's own list. */
   readonly apiVersions?: readonly string[];
+  /** With what exists only while `helm test` runs. */
+  readonly withTests?: boolean;
 }
 
 export class HelmError extends Error {
@@ -36,7 +38,7 @@ export async function render(options: RenderOptions): Promise<readonly Manifest[
 }
 
 export async function renderText(options: RenderOptions): Promise<string> {
-  const { kubeVersion, apiVersions = [], release = 'test', values } = options;
+  const { kubeVersion, apiVersions = [], release = 'test', values, withTests = false } = options;
   return helm(
     [
       'template',
@@ -46,6 +48,7 @@ export async function renderText(options: RenderOptions): Promise<string> {
       ...valuesOf(options),
       ...(kubeVersion === undefined ? [] : ['--kube-version', kubeVersion]),
       ...apiVersions.flatMap((each) => ['--api-versions', each]),
+      ...(withTests ? [] : ['--skip-tests']),
     ],
     values,
   );
@@ -90,9 +93,9 @@ export async function lint(options: RenderOptions): Promise<string> {
   return helm(['lint', '--strict', folderOf(options), ...valuesOf(options)], options.values);
 }
 
-/** Runs helm; `values` reach it through its standard input. Rejects with what it printed to stderr. */
-export async function helm(args: readonly string[], values?: object): Promise<string> {
-  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', HELM_NAMESPACE: 'default' };
+/** Runs helm; `values` reach it through its standard input. Rejects with what it printed to stderr. `home`: for its caches. */
+export async function helm(args: readonly string[], values?: object, home = '/nonexistent'): Promise<string> {
+  const env = { PATH: process.env['PATH'], HOME: home, HELM_NAMESPACE: 'default' };
   const { code, stdout, stderr } =
     values === undefined
       ? await runCommand(helmPath, args, { env })

@@ -73,14 +73,20 @@ true
 {{- end -}}
 
 {{- define "csi-driver.combinedImage" -}}
-{{- $image := .Values.sidecars.combined.image -}}
+{{- include "csi-driver.ownImage" (list . .Values.sidecars.combined.image) -}}
+{{- end -}}
+
+{{/* (list root image): the image with all of our programs. */}}
+{{- define "csi-driver.ownImage" -}}
+{{- $root := index . 0 -}}
+{{- $image := index . 1 -}}
 {{- $repository := default "csi-sidecars" $image.repository -}}
-{{- $registry := default .Values.sidecars.image.registry $image.registry -}}
+{{- $registry := default $root.Values.sidecars.image.registry $image.registry -}}
 {{- if and $registry (or $image.registry (not (contains "/" $repository))) -}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" $registry) $repository -}}
 {{- end -}}
-{{- $tag := default (default (include "csi-driver.ownTag" .) .Values.sidecars.image.tag) $image.tag -}}
-{{- include "csi-driver.reference" (dict "root" . "repository" $repository "tag" $tag "digest" $image.digest) -}}
+{{- $tag := default (default (include "csi-driver.ownTag" $root) $root.Values.sidecars.image.tag) $image.tag -}}
+{{- include "csi-driver.reference" (dict "root" $root "repository" $repository "tag" $tag "digest" $image.digest) -}}
 {{- end -}}
 
 {{- define "csi-driver.driverImage" -}}

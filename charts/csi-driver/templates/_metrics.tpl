@@ -69,3 +69,19 @@ spec:
     - {name: {{ .name }}, port: {{ .port }}, targetPort: {{ .target }}, protocol: TCP}
     {{- end }}
 {{ end -}}
+
+{{/* The metrics of the controller that a pod can reach, as a YAML list of URLs. Those on the loopback of a node and behind a policy are not among them. */}}
+{{- define "csi-driver.testedEndpoints" -}}
+{{- $root := . -}}
+{{- $on := include "csi-driver.features" . | fromYaml -}}
+{{- $bind := include "csi-driver.bindAddress" (list . "controller") -}}
+{{- $urls := list -}}
+{{- $open := or (not .Values.networkPolicy.enabled) (not .Values.metrics.allowedFrom) -}}
+{{- if and .Values.metrics.enabled $on.controllerPod $open (has $bind (list "" "0.0.0.0" "[::]")) -}}
+{{- range include "csi-driver.metricsPorts" (list . "controller") | fromYamlArray -}}
+{{- $suffix := ternary (printf "controller-%s" .name) "controller-metrics" $root.Values.metrics.prometheusAnnotations -}}
+{{- $urls = append $urls (printf "http://%s.%s.svc:%v/metrics" (include "csi-driver.fullname" (list $root $suffix)) $root.Release.Namespace .port) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $urls -}}
+{{- end -}}

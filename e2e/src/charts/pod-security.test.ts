@@ -75,6 +75,17 @@ describe.each(cases.filter(({ chart }) => existsSync(join(chartFolder(chart), 'C
   },
 );
 
+it('given the pod of `helm test`, when it is created in a namespace with enforce=restricted, then it is admitted without a warning', async () => {
+  const namespace = await createNamespace('restricted');
+  const command = ['template', 'charts', chartFolder('csi-driver'), `--namespace=${namespace}`, '--values=-'];
+  const objects = parseObjects(await helm(command, { input: JSON.stringify({ driver }) }));
+  await apply(...objects.filter(({ kind }) => kind === 'ServiceAccount'));
+  const tests = objects.filter(({ kind }) => kind === 'Pod');
+  expect(tests).toHaveLength(1);
+  expect(await dryRun(tests[0]!)).toMatchObject({ code: 0, stderr: '' });
+  await kubectl(['delete', 'namespace', namespace, '--wait=false']);
+});
+
 it('given a pod that the level does not allow, when it is created there, then it is refused, so that the level is in force', async () => {
   const namespace = await createNamespace('restricted');
   const [controller] = await workloads(cases[0]!, namespace);

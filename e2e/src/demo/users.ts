@@ -5,7 +5,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { deployAll } from '../deployment/deploy.ts';
+import { deployAll, deploySnapshotController } from '../deployment/deploy.ts';
 import type { DriverDoor } from '../driver/driver.ts';
 import { addMountingNode } from '../nodes/mounting-node.ts';
 import { nodeIdOf, startAttachable } from '../scenarios/attacher/steps.ts';
@@ -85,11 +85,11 @@ async function workIn(folder: string, work: Work): Promise<Said> {
   };
 }
 
-/** Everything is in pods, as in any cluster, but the snapshot-controller, which belongs to the cluster. */
+/** Everything is in pods, deployed by the charts, as in any cluster. */
 export async function realUsers(ctx: ScenarioContext): Promise<Users> {
   await installDefinitions(ctx);
   const { driver, node } = await deployAll(ctx, { controllers });
-  await startSnapshotController(ctx);
+  await deploySnapshotController(ctx);
   return {
     driver,
     nodeName: node.name,

@@ -1,83 +1,123 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * A CSI driver in the cluster of a scenario: its folder on the node, its CSIDriver, the pod with driver, registrar and livenessprobe,
- * and a pod per controller sidecar with upstream's rights. Taken away in reverse order; the pods of its users must have gone before.
+ * A CSI driver in the cluster of a scenario, as chart csi-driver deploys it: a DaemonSet with driver, registrar and livenessprobe, and a
+ * Deployment with the controllers. helm renders, and the objects are created by the suite, which takes them away in reverse order; the
+ * pods of the driver's users must have gone before. Scenario I-09 leaves all of that to helm.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { csiDrivers, csiNodes } from '@csi-sidecars/runtime';
+import { csiNodes, type Pod } from '@csi-sidecars/runtime';
 import { testDriverCommand } from '@csi-sidecars/test-driver';
-import type { RealNode } from '../control-planes/control-plane.ts';
+import type { RealNode, ServiceAccountRef } from '../control-planes/control-plane.ts';
 import { freePorts } from '../control-planes/local/free-ports.ts';
 import type { DriverDoor, DriverOptions } from '../driver/driver.ts';
 import type { ControllerName } from '../processes/program.ts';
 import type { ScenarioContext } from '../scenarios/context.ts';
-import { aCsiDriver } from '../scenarios/objects.ts';
-import { controllerPod, nodePod, registrarName, type Container, type DriverPlacement } from './manifests.ts';
-import { startPod, untilReady } from '../scenarios/pod-life.ts';
+import {
+  createObjects,
+  isWorkload,
+  renderChart,
+  untilPodReady,
+  withContainers,
+  type Container,
+  type ContainerChange,
+} from './chart-objects.ts';
+import {
+  csiLabel,
+  driverValues,
+  mergeValues,
+  portNames,
+  prefix,
+  snapshotControllerValues,
+  type DriverPorts,
+  type Values,
+} from './values.ts';
 
 export interface Deployment {
   readonly node: RealNode;
   readonly driver: DriverDoor;
-  readonly placement: DriverPlacement;
+  /** Below kubelet's folder for plugins: socket, state and journal of the driver. */
+  readonly folder: string;
+  readonly ports: DriverPorts;
+  /** Of the chart. */
+  readonly values: Values;
+  /** Who the controllers are for the API server. */
+  readonly account: ServiceAccountRef;
 }
 
-export const nodePodName = 'csi-node';
+export const registrarName = 'node-driver-registrar';
+export const driverContainer = 'csi-driver';
 /** A registrar that finds the driver too slow ends and is started again. */
 const deployedWithinMs = 60_000;
 
 export interface DeployOptions extends DriverOptions {
+  /** Over those of every scenario. */
+  readonly values?: Values;
+  /** What the chart has no value for. */
+  readonly change?: ContainerChange;
+  /** Of the driver's socket on the node. Default: as the driver made it, for its own user. */
+  readonly socketMode?: number;
+}
+
+export interface DeployAllOptions extends DeployOptions {
   /** Default: those that a volume needs to reach a pod. */
   readonly controllers?: readonly ControllerName[];
 }
 
 const forPods: readonly ControllerName[] = ['csi-provisioner', 'csi-attacher'];
 
-/** The node's side: resolves when kubelet has registered the driver. `change`: how containers differ from the usual ones. */
-export async function deployNodeSide(
-  ctx: ScenarioContext,
-  options: DriverOptions = {},
-  change: (container: Container) => Container = (container) => container,
-): Promise<Deployment> {
-  const deployment = await prepareDriver(ctx, options);
-  const pod = nodePod(nodePodName, deployment.placement);
-  await startPod(ctx, { ...pod, spec: { ...pod.spec, containers: pod.spec!.containers.map(change) } });
-  await untilReady(ctx, nodePodName);
+/** The node's side: resolves when kubelet has registered the driver. */
+export async function deployNodeSide(ctx: ScenarioContext, options: DeployOptions = {}): Promise<Deployment> {
+  const deployment = await deploy(ctx, [], options);
   await untilRegistered(ctx, deployedWithinMs);
   return deployment;
 }
 
-/** The driver's pod without a registrar: it answers, and kubelet knows nothing of it. */
+/** Driver and livenessprobe on the node, without a registrar: the driver answers, and kubelet knows nothing of it. */
 export async function deployDriverOnly(ctx: ScenarioContext): Promise<Deployment> {
-  const deployment = await prepareDriver(ctx, {});
-  const pod = nodePod(nodePodName, deployment.placement);
-  const containers = pod.spec!.containers.filter(({ name }) => name !== registrarName);
-  await startPod(ctx, { ...pod, spec: { ...pod.spec, containers } });
-  await untilReady(ctx, nodePodName);
-  return deployment;
+  const change: ContainerChange = (container) => (container.name === registrarName ? undefined : container);
+  return await deploy(ctx, [], { change });
 }
 
 /** All of it: volumes are provisioned, attached and mounted. */
 export async function deployAll(
   ctx: ScenarioContext,
-  { controllers = forPods, ...options }: DeployOptions = {},
+  { controllers = forPods, ...options }: DeployAllOptions = {},
 ): Promise<Deployment> {
-  const deployment = await deployNodeSide(ctx, options);
-  const { nodeName, folder } = deployment.placement;
-  const server = new URL(ctx.testRun.controlPlane.server);
-  for (const name of controllers) {
-    const { name: serviceAccountName } = await ctx.accountFor(name);
-    await startPod(ctx, controllerPod(name, { nodeName, folder, serviceAccountName, server }));
-  }
-  for (const name of controllers) await untilReady(ctx, name);
+  const deployment = await deploy(ctx, controllers, options);
+  await untilRegistered(ctx, deployedWithinMs);
+  await untilPodReady(ctx, 'controller');
   return deployment;
 }
 
-/** Everything but the pods. */
-async function prepareDriver(ctx: ScenarioContext, { settings, flags = [] }: DriverOptions): Promise<Deployment> {
-  const { driverName } = ctx;
+async function deploy(
+  ctx: ScenarioContext,
+  controllers: readonly ControllerName[],
+  { values = {}, change = (container) => container, socketMode, ...options }: DeployOptions,
+): Promise<Deployment> {
+  const deployment = await prepareDeployment(ctx, controllers, options);
+  const all = mergeValues(deployment.values, values);
+  const objects = await renderChart(ctx, 'csi-driver', all);
+  await createObjects(
+    ctx,
+    objects.map((object) => (isWorkload(object) ? withContainers(object, change) : object)),
+  );
+  await untilPodReady(ctx, 'node');
+  await ctx.eventually('the driver listens', () => existsSync(deployment.driver.socket), deployedWithinMs);
+  if (socketMode !== undefined) chmodSync(deployment.driver.socket, socketMode);
+  return { ...deployment, values: all };
+}
+
+/** Everything but the objects. */
+export async function prepareDeployment(
+  ctx: ScenarioContext,
+  controllers: readonly ControllerName[],
+  { settings, flags = [] }: DriverOptions = {},
+): Promise<Deployment> {
+  const { driverName, namespace } = ctx;
   const node = nodeOf(ctx);
-  const folder = join(node.kubeletRoot, 'plugins', driverName);
+  const { kubeletRoot } = node;
+  const folder = join(kubeletRoot, 'plugins', driverName);
   mkdirSync(folder, { recursive: true });
   const { args, socket, control } = await testDriverCommand({
     folder,
@@ -88,13 +128,53 @@ async function prepareDriver(ctx: ScenarioContext, { settings, flags = [] }: Dri
   });
   const driver: DriverDoor = { name: driverName, socket, control };
   ctx.useDriver(driver);
-  const lifecycle = { podInfoOnMount: true, volumeLifecycleModes: ['Persistent', 'Ephemeral'] };
-  await ctx.create(csiDrivers, aCsiDriver(driverName, { attachRequired: true, ...lifecycle }));
-  const ports = await freePorts(['registrar', 'livenessprobe']);
+  const ports = await freePorts(portNames);
   // The words before the flags are the command that starts it on this machine.
-  const placement = { nodeName: node.name, kubeletRoot: node.kubeletRoot, folder, args: args.slice(1), ports };
+  const placement = { driverName, kubeletRoot, folder, args: args.slice(1), ports, controllers };
   await ctx.eventually('kubelet has its folder for registrations', () => existsSync(registrationFolder(node)));
-  return { node, driver, placement };
+  const account = { namespace, name: `${prefix}-controller` };
+  return { node, driver, folder, ports, account, values: driverValues(ctx.testRun, placement) };
+}
+
+/** By its chart, for the whole cluster. The definitions must be installed. */
+export async function deploySnapshotController(ctx: ScenarioContext): Promise<void> {
+  const { http } = await freePorts(['http']);
+  await createObjects(ctx, await renderChart(ctx, 'snapshot-controller', snapshotControllerValues(ctx.testRun, http)));
+  await untilPodReady(ctx, 'snapshot-controller');
+}
+
+export interface ProgramPod {
+  readonly name: string;
+  readonly container: typeof registrarName | 'liveness-probe';
+  /** Over those of the deployment, for example other ports. */
+  readonly values?: Values;
+  readonly change?: (container: Container) => Container;
+  /** Default: as in a DaemonSet. */
+  readonly restartPolicy?: 'Never';
+}
+
+/** One of the containers that the chart has beside the driver on each node, in a pod of its own: no DaemonSet starts it again. */
+export async function programPod(
+  ctx: ScenarioContext,
+  deployment: Deployment,
+  { name, container, values = {}, change = (same) => same, restartPolicy = undefined }: ProgramPod,
+): Promise<Pod> {
+  const objects = await renderChart(ctx, 'csi-driver', mergeValues(deployment.values, values));
+  const daemonSet = objects.find(({ kind }) => kind === 'DaemonSet');
+  if (daemonSet === undefined || !isWorkload(daemonSet)) throw new Error('the chart has rendered no DaemonSet');
+  const { spec } = daemonSet.spec.template;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    // Without the labels by which the DaemonSet would find it.
+    metadata: { name, labels: { [csiLabel.key]: csiLabel.value } },
+    spec: {
+      ...spec,
+      nodeName: deployment.node.name,
+      containers: spec.containers.filter((each) => each.name === container).map(change),
+      ...(restartPolicy !== undefined && { restartPolicy }),
+    },
+  };
 }
 
 export function registrationFolder({ kubeletRoot }: RealNode): string {

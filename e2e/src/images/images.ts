@@ -22,14 +22,15 @@ import { findProgram, programNames, type ProgramName } from '../processes/progra
 import type { Environment } from '../tools/locate.ts';
 import { busyboxLayer, testDriverEntrypoint, testDriverLayers, upstreamLayer } from './layers.ts';
 
-const registry = 'e2e.csi-sidecars.invalid';
+export const registry = 'e2e.csi-sidecars.invalid';
+export const imageTag = 'e2e';
 
-export const pauseImage: string = `${registry}/pause:e2e`;
-export const podImage: string = `${registry}/busybox:e2e`;
-export const testDriverImage: string = `${registry}/test-driver:e2e`;
+export const pauseImage: string = `${registry}/pause:${imageTag}`;
+export const podImage: string = `${registry}/busybox:${imageTag}`;
+export const testDriverRepository: string = `${registry}/test-driver`;
 
 export function imageOf(name: ProgramName): string {
-  return `${registry}/${name}:e2e`;
+  return `${registry}/${name}:${imageTag}`;
 }
 
 const platform: PlatformName = process.arch === 'arm64' ? 'linux/arm64' : 'linux/amd64';
@@ -58,7 +59,7 @@ async function imagesOfPrograms(env: Environment): Promise<readonly Image[]> {
     debian,
     compress: rememberedGzip(env),
   });
-  return images.map((image, index) => ({ ...image, reference: `${registry}/${imageSet[index]!.name}:e2e` }));
+  return images.map((image, index) => ({ ...image, reference: `${registry}/${imageSet[index]!.name}:${imageTag}` }));
 }
 
 async function imagesForTests(): Promise<readonly Image[]> {
@@ -66,7 +67,10 @@ async function imagesForTests(): Promise<readonly Image[]> {
   return [
     imageForTests(pauseImage, { layers: [busybox], entrypoint: ['/bin/sleep', '2147483647'] }),
     imageForTests(podImage, { layers: [busybox], entrypoint: [] }),
-    imageForTests(testDriverImage, { layers: await testDriverLayers(), entrypoint: testDriverEntrypoint }),
+    imageForTests(`${testDriverRepository}:${imageTag}`, {
+      layers: await testDriverLayers(),
+      entrypoint: testDriverEntrypoint,
+    }),
   ];
 }
 

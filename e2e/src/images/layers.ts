@@ -5,6 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { layerOf, nodePath, type Compress, type Layer, type TarEntry } from '@csi-sidecars/images';
 import { build } from 'esbuild';
@@ -13,6 +14,9 @@ import { machineProgram, whereIs, withLibraries } from './machine-programs.ts';
 
 const testDriverPath = '/test-driver.mjs';
 export const testDriverEntrypoint: readonly string[] = [nodePath, testDriverPath];
+const relayPath = '/relay.mjs';
+/** In the test driver's image; the sockets are its arguments. */
+export const relayCommand: readonly string[] = [nodePath, relayPath];
 
 /** These layers are unpacked once, on the machine that packed them. */
 const quickly: Compress = (tar) => gzipSync(tar, { level: 1 });
@@ -25,7 +29,7 @@ export async function testDriverLayers(): Promise<readonly Layer[]> {
   return [
     layerOf('Node.js', runtime, quickly),
     layerOf('programs that mount, format and copy', storageTools(), quickly),
-    layerOf('the test driver', await testDriver(), quickly),
+    layerOf('the test driver', [await testDriver(), await relay()], quickly),
   ];
 }
 
@@ -50,9 +54,17 @@ function storageTools(): readonly TarEntry[] {
   return [...devices, ...fileSystems, ...files].flatMap(machineProgram);
 }
 
-async function testDriver(): Promise<readonly TarEntry[]> {
+function testDriver(): Promise<TarEntry> {
+  return bundled('packages/test-driver/src/main.ts', testDriverPath);
+}
+
+function relay(): Promise<TarEntry> {
+  return bundled('e2e/src/driver/relay.ts', relayPath);
+}
+
+async function bundled(source: string, path: string): Promise<TarEntry> {
   const { outputFiles } = await build({
-    entryPoints: [`${repositoryRoot}/packages/test-driver/src/main.ts`],
+    entryPoints: [join(repositoryRoot, source)],
     bundle: true,
     write: false,
     platform: 'node',
@@ -61,7 +73,7 @@ async function testDriver(): Promise<readonly TarEntry[]> {
     // Its libraries are CommonJS and ask for Node's modules with require.
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   });
-  return [{ kind: 'file', path: testDriverPath.slice(1), content: outputFiles[0]!.contents }];
+  return { kind: 'file', path: path.slice(1), content: outputFiles[0]!.contents };
 }
 
 function busybox(): readonly TarEntry[] {

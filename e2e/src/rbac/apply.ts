@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Puts RBAC objects into a cluster by server-side apply: the same call installs and updates. */
-import type { ApiClient, Resource } from '@csi-sidecars/runtime';
+/** Puts objects into a cluster by server-side apply: the same call installs and updates. */
+import { type ApiClient, ignoreNotFound, type KubeObject, type Resource } from '@csi-sidecars/runtime';
 import type { RbacObject } from './profiles.ts';
+
+interface Typed extends KubeObject {
+  readonly kind: string;
+}
+
+interface Named extends Typed {
+  readonly metadata: NonNullable<KubeObject['metadata']> & { readonly name: string };
+}
 
 const fieldManager = 'csi-sidecars-e2e';
 
 export async function applyRbac(api: ApiClient, objects: readonly RbacObject[]): Promise<void> {
+  await applyObjects(api, objects);
+}
+
+export async function applyObjects(api: ApiClient, objects: readonly Named[]): Promise<void> {
   for (const object of objects) {
     const { namespace, name } = object.metadata;
     const resource = resourceOf(object);
@@ -20,13 +32,22 @@ export async function removeBindings(api: ApiClient, objects: readonly RbacObjec
   }
 }
 
-function resourceOf({ kind, apiVersion, metadata }: RbacObject): Resource {
+/** The rest goes with its namespace. */
+export async function removeClusterWide(api: ApiClient, objects: readonly Named[]): Promise<void> {
+  for (const object of objects) {
+    const resource = resourceOf(object);
+    if (!resource.namespaced) await api.delete(resource, { name: object.metadata.name }).catch(ignoreNotFound);
+  }
+}
+
+/** Namespaced if the object names a namespace. */
+export function resourceOf({ kind, apiVersion, metadata }: Typed): Resource {
   const [group, version] = apiVersion?.includes('/') === true ? apiVersion.split('/') : ['', apiVersion];
   return {
     group: group ?? '',
     version: version ?? 'v1',
     plural: `${kind.toLowerCase()}s`,
     kind,
-    namespaced: metadata.namespace !== undefined,
+    namespaced: metadata?.namespace !== undefined,
   };
 }

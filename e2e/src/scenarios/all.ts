@@ -29,7 +29,10 @@ import { registration } from './node/registration.ts';
 import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
+import { confined } from './packaging/confined.ts';
 import { images } from './packaging/images.ts';
+import { releases } from './packaging/releases.ts';
+import { stockSnapshotController } from './packaging/snapshot-controller.ts';
 import { observability } from './observability/observability.ts';
 import { basics } from './provisioner/basics.ts';
 import { capacity } from './provisioner/capacity.ts';
@@ -116,7 +119,10 @@ export const allScenarios: readonly Scenario[] = [
   ...gcpLife,
   ...gcpTrouble,
   ...inCluster,
+  ...confined,
   ...images,
+  ...releases,
+  ...stockSnapshotController,
   ...nodeVolumes,
   ...nodeSources,
   ...nodeGrowth,

@@ -20,7 +20,8 @@ import {
   volumeSnapshotContents,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
-import { csiLabel } from '../deployment/manifests.ts';
+import { findPod } from '../deployment/chart-objects.ts';
+import { csiLabel } from '../deployment/values.ts';
 import { mountsBelow } from '../nodes/mounts-below.ts';
 import type { ScenarioContext } from './context.ts';
 
@@ -46,7 +47,7 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
   await nothingLeft(ctx, 'volume objects', async () =>
     (await api.list(persistentVolumes)).items.filter((volume) => isOf(volume, driverName)).map(nameOf),
   );
-  if (ctx.sidecars.some(({ name }) => name === 'snapshot-controller')) await checkSnapshotLeaks(ctx);
+  if (await hasSnapshotController(ctx)) await checkSnapshotLeaks(ctx);
   await nothingLeft(ctx, 'attachments', async () =>
     (await api.list(volumeAttachments)).items.filter(({ spec }) => spec?.attacher === driverName).map(nameOf),
   );
@@ -63,6 +64,12 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
 function isOf(volume: PersistentVolume, driverName: string): boolean {
   const translated = toCsiVolume(volume);
   return translated.kind === 'ok' && translated.value.csi.driver === driverName;
+}
+
+/** As a process, or in a pod. */
+async function hasSnapshotController(ctx: ScenarioContext): Promise<boolean> {
+  const isProcess = ctx.sidecars.some(({ name }) => name === 'snapshot-controller');
+  return isProcess || (await findPod(ctx, 'snapshot-controller')) !== undefined;
 }
 
 async function checkSnapshotLeaks(ctx: ScenarioContext): Promise<void> {

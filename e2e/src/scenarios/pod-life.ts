@@ -14,7 +14,7 @@ export async function startPod(ctx: ScenarioContext, pod: Pod): Promise<void> {
 }
 
 /** A pod is awaited even after Ctrl-C: the processes that mount for it must not end before it. */
-function atAnyTime(ctx: ScenarioContext): Ending {
+export function atAnyTime(ctx: ScenarioContext): Ending {
   const { api, namespace } = ctx;
   const { clock, timeFactor: factor } = ctx.testRun;
   const patience = { clock, factor, signal: new AbortController().signal };
@@ -34,9 +34,13 @@ export async function untilReady(ctx: ScenarioContext, name: string): Promise<Po
   return await untilPod(ctx, {
     name,
     what: 'is ready',
-    check: ({ status }) => status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True'),
+    check: isReady,
     timeoutMs: 60_000,
   });
+}
+
+export function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
 }
 
 export interface PodWait {

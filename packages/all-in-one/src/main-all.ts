@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** `csi-sidecars [all] --controllers=... [flags]` and `csi-sidecars leftovers [flags]`. */
+/** `csi-sidecars [all] --controllers=... [flags]`, `csi-sidecars leftovers [flags]` and `csi-sidecars chart-test [flags]`. */
 import { systemSocketFiles } from '@csi-sidecars/node-driver-registrar';
 import { runLeftovers } from '@csi-sidecars/provisioner';
 import { exitCodes, type ProgramDeps, runMain } from '@csi-sidecars/sidecar';
@@ -16,17 +16,27 @@ void runMain(allProgram.name, async (deps) => {
     const host = { ...deps.host, args: args.slice(1), argv0: `${deps.host.argv0} leftovers` };
     return await runLeftovers({ ...deps, host, terminal: processTerminal() });
   }
+  if (command === 'chart-test') return await testChart(deps);
   if (command !== 'all' && command !== '' && !command.startsWith('-')) return await explain(deps, command);
   const host = { ...deps.host, args: command === 'all' ? args.slice(1) : args };
   return await runAll({ ...deps, host, files: systemSocketFiles(), platform });
 });
+
+/** The controllers do not load it. */
+async function testChart(deps: ProgramDeps): Promise<number> {
+  const { runChartTest } = await import('./chart-test/run.ts');
+  const { systemSurroundings } = await import('./chart-test/surroundings.ts');
+  const { args, hostName, startedAtMs } = deps.host;
+  const host = { ...deps.host, args: args.slice(1), argv0: `${deps.host.argv0} chart-test` };
+  return await runChartTest({ ...deps, host, surroundings: systemSurroundings(`${hostName} ${startedAtMs}\n`) });
+}
 
 /** The answer to a command that does not exist. */
 async function explain({ host }: ProgramDeps, command: string): Promise<number> {
   const isAsked = command === 'help';
   const stderr = host.openStderr(() => '');
   stderr.write(
-    `${isAsked ? '' : `unknown command: ${command}\n`}Usage of ${host.argv0}:\n  [all] --controllers=... [flags]\n    \tthe controllers of a driver: ${host.argv0} --help\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${host.argv0} node --help\n  leftovers [flags]\n    \twhat a csi-provisioner left in the API, and its removal: ${host.argv0} leftovers --help\n`,
+    `${isAsked ? '' : `unknown command: ${command}\n`}Usage of ${host.argv0}:\n  [all] --controllers=... [flags]\n    \tthe controllers of a driver: ${host.argv0} --help\n  node [flags]\n    \tcsi-node-driver-registrar and livenessprobe, --csi-address and other flags: ${host.argv0} node --help\n  leftovers [flags]\n    \twhat a csi-provisioner left in the API, and its removal: ${host.argv0} leftovers --help\n  chart-test [flags]\n    \tthe test hook of the chart csi-driver: ${host.argv0} chart-test --help\n`,
   );
   await stderr.flush();
   return isAsked ? exitCodes.success : exitCodes.usage;

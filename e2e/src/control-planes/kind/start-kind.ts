@@ -23,6 +23,7 @@ import { whereIs } from '../../images/machine-programs.ts';
 import { forgetNodeBinaries } from '../../nodes/page-cache.ts';
 import { Refusal } from '../../refusal.ts';
 import { directTransport } from '../../suite-client/direct-transport.ts';
+import { ensureTools } from '../../tools/ensure-tools.ts';
 import type { Environment } from '../../tools/locate.ts';
 import type { ControlPlane, RealNode } from '../control-plane.ts';
 import { writeKubeconfig } from '../kubeconfig.ts';
@@ -49,6 +50,8 @@ const run = promisify(execFile);
 export async function startKind({ folder, env }: KindOptions): Promise<ControlPlane> {
   checkConsent(env);
   const { kind, engine } = findPrograms();
+  // Scenarios deploy by the charts.
+  await ensureTools(['helm']);
   await using opening = new AsyncDisposableStack();
   const work = mkdtempSync(join(tmpdir(), 'csi-kind-'));
   opening.defer(() => rmSync(work, { recursive: true, force: true }));

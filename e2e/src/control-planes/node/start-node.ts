@@ -38,8 +38,9 @@ export interface NodeOptions {
   readonly env: Environment;
 }
 
-type NodeTool = Extract<ToolName, 'kubelet' | 'containerd' | 'containerd-shim-runc-v2' | 'ctr'>;
-export const nodeTools: readonly NodeTool[] = ['kubelet', 'containerd', 'containerd-shim-runc-v2', 'ctr'];
+type NodeTool = Extract<ToolName, 'kubelet' | 'containerd' | 'containerd-shim-runc-v2' | 'ctr' | 'helm'>;
+/** helm is for the scenarios, which deploy by the charts. */
+export const nodeTools: readonly NodeTool[] = ['kubelet', 'containerd', 'containerd-shim-runc-v2', 'ctr', 'helm'];
 const nodeName = 'node-1';
 /** What the kernel needs to end killed processes. */
 const hasteMs = 500;

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** N-: parts of the node are killed or hang while a pod writes: it continues to write, and pods started right afterwards mount. */
 import assert from 'node:assert/strict';
-import { deployAll, isRegistered, nodePodName, untilRegistered, type Deployment } from '../../deployment/deploy.ts';
+import { podNameOf } from '../../deployment/chart-objects.ts';
+import {
+  deployAll,
+  driverContainer,
+  isRegistered,
+  registrarName,
+  untilRegistered,
+  type Deployment,
+} from '../../deployment/deploy.ts';
 import { containerOf, endPod, getPod, untilPod } from '../pod-life.ts';
 import { request } from '../../suite-client/request.ts';
 import { claimed } from '../../workload/user-pods.ts';
@@ -22,8 +30,8 @@ export const disturbances: readonly Scenario[] = [
     run: async (ctx) => {
       const deployment = await deployWithWriter(ctx);
 
-      await killContainer(ctx, deployment, 'node-driver-registrar');
-      await untilRestarted(ctx, 'node-driver-registrar');
+      await killContainer(ctx, deployment, registrarName);
+      await untilRestarted(ctx, registrarName);
       await untilRegistered(ctx, registeredWithinMs);
 
       await mountsAgain(ctx);
@@ -38,15 +46,15 @@ export const disturbances: readonly Scenario[] = [
     run: async (ctx) => {
       const deployment = await deployWithWriter(ctx);
 
-      await killContainer(ctx, deployment, 'driver');
-      await untilRestarted(ctx, 'driver');
+      await killContainer(ctx, deployment, driverContainer);
+      await untilRestarted(ctx, driverContainer);
       await ctx.eventually('the driver answers', async () => (await deployment.driver.control.volumes()).length > 0);
 
       assert.equal(await isRegistered(ctx), true);
       await mountsAgain(ctx);
       await stillWrites(ctx, 'writer');
-      const pod = await getPod(ctx, nodePodName);
-      assert.equal(containerOf(pod, 'node-driver-registrar').restartCount, 0, 'the registrar stayed');
+      const pod = await getPod(ctx, await podNameOf(ctx, 'node'));
+      assert.equal(containerOf(pod, registrarName).restartCount, 0, 'the registrar stayed');
     },
   },
   {
@@ -80,14 +88,14 @@ export const disturbances: readonly Scenario[] = [
       'Probe hangs: /healthz fails, kubelet restarts the driver, the sidecars of the controller come back and work',
     needs: ['kubelet', 'driver-faults'],
     run: async (ctx) => {
-      const { driver, placement } = await deployWithWriter(ctx);
-      const health = { url: `http://127.0.0.1:${placement.ports.livenessprobe}/healthz` };
+      const { driver, ports } = await deployWithWriter(ctx);
+      const health = { url: `http://127.0.0.1:${ports.nodeHealth}/healthz` };
       assert.equal((await request(health)).status, 200);
 
       await driver.control.addFault({ method: 'Probe', action: { kind: 'hang' } });
       await ctx.eventually('/healthz fails', async () => (await request(health)).status !== 200);
       // Five failures, two seconds apart, and the grace period of a driver.
-      await untilRestarted(ctx, 'driver', 60_000);
+      await untilRestarted(ctx, driverContainer, 60_000);
       await ctx.eventually('/healthz answers', async () => (await request(health)).status === 200);
 
       await mountsAgain(ctx);
@@ -116,14 +124,14 @@ async function mountsAgain(ctx: ScenarioContext): Promise<void> {
 }
 
 async function killContainer(ctx: ScenarioContext, { node }: Deployment, name: string): Promise<void> {
-  const pod = await getPod(ctx, nodePodName);
+  const pod = await getPod(ctx, await podNameOf(ctx, 'node'));
   const [pid] = node.processesOf(containerOf(pod, name).containerID ?? '');
   assert.ok(pid !== undefined, `${name} runs`);
   process.kill(pid, 'SIGKILL');
 }
 
 async function untilRestarted(ctx: ScenarioContext, name: string, timeoutMs?: number): Promise<void> {
-  const restarted = { name: nodePodName, what: `has started ${name} again` };
+  const restarted = { name: await podNameOf(ctx, 'node'), what: `has started ${name} again` };
   const check = (pod: Parameters<typeof containerOf>[0]): boolean => {
     const { restartCount, state } = containerOf(pod, name);
     return restartCount > 0 && state?.running !== undefined;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** R-01, R-03, R-15: volumes grow under pods on a real kubelet, which does the part of the node. */
 import assert from 'node:assert/strict';
+import type { AuditedRequest } from '../../audit/read-audit.ts';
+import type { ServiceAccountRef } from '../../control-planes/control-plane.ts';
 import { deployAll, type Deployment } from '../../deployment/deploy.ts';
 import { claimed } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
@@ -44,7 +46,7 @@ export const nodeGrowth: readonly Scenario[] = [
       'a file system grows under a pod that writes: controller, PersistentVolume, node, claim, in this order; the pod is not disturbed and its data is intact',
     needs: ['kubelet', 'audit'],
     run: async (ctx) => {
-      await deployToGrow(ctx);
+      const { account } = await deployToGrow(ctx);
       const written = await writerOnFileSystem(ctx);
       await ask(ctx, '2Gi');
       await untilSize(ctx, '2Gi');
@@ -52,7 +54,7 @@ export const nodeGrowth: readonly Scenario[] = [
       await assertGrown(ctx, '2Gi');
       assert.deepEqual(sizesOf(await expandCalls(ctx)), ['2Gi']);
       await untilEvent(ctx, 'FileSystemResizeRequired', 'Require file system resize of volume on node');
-      await assertOrder(ctx);
+      await assertOrder(ctx, account);
       await untilSpace(ctx, 2n * gib);
       await assertIntact(ctx, written);
     },
@@ -161,17 +163,19 @@ async function assertIntact(ctx: ScenarioContext, written: string): Promise<void
 }
 
 /** By the API server's audit log and the driver's journal. */
-async function assertOrder(ctx: ScenarioContext): Promise<void> {
+async function assertOrder(ctx: ScenarioContext, account: ServiceAccountRef): Promise<void> {
   const requests = ctx.testRun.controlPlane.audit?.() ?? [];
   const { volume } = await untilBound(ctx);
-  const patches = (user: string, resource: string, name: string): readonly number[] =>
+  const patches = (by: (it: AuditedRequest) => boolean, resource: string, name: string): readonly number[] =>
     requests
-      .filter((it) => it.verb === 'patch' && it.user === user && it.resource === resource && it.name === name)
+      .filter((it) => it.verb === 'patch' && by(it) && it.resource === resource && it.name === name)
       .filter((it) => it.namespace === (resource === 'persistentvolumes' ? '' : ctx.namespace))
       .map(({ receivedAtMs = NaN }) => receivedAtMs);
-  const { namespace, name } = await ctx.accountFor('csi-resizer');
-  const resizer = `system:serviceaccount:${namespace}:${name}`;
-  const kubelet = `system:node:${ctx.testRun.controlPlane.node?.name}`;
+  const controllers = `system:serviceaccount:${account.namespace}:${account.name}`;
+  // All controllers of the pod are the same user.
+  const resizer = ({ user, userAgent }: AuditedRequest): boolean =>
+    user === controllers && userAgent.startsWith('csi-resizer');
+  const kubelet = ({ user }: AuditedRequest): boolean => user === `system:node:${ctx.testRun.controlPlane.node?.name}`;
   const order = [
     (await expandCalls(ctx))[0]?.beganAtMs,
     patches(resizer, 'persistentvolumes', volume.metadata?.name ?? '')[0],

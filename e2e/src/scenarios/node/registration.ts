@@ -10,11 +10,13 @@ import {
   deployDriverOnly,
   deployNodeSide,
   isRegistered,
+  programPod,
+  registrarName as registrar,
   registrationFolder,
   untilRegistered,
   type Deployment,
 } from '../../deployment/deploy.ts';
-import { registrarName as registrar, registrarPod } from '../../deployment/manifests.ts';
+import type { Container } from '../../deployment/chart-objects.ts';
 import { containerOf, startPod, untilPod, untilReady } from '../pod-life.ts';
 import { outputOf } from '../../deployment/pod-output.ts';
 import type { ScenarioContext } from '../context.ts';
@@ -53,8 +55,9 @@ export const registration: readonly Scenario[] = [
     title: 'registrar SIGTERM: exit 0, the registration socket is removed and kubelet forgets the driver',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const { node, placement } = await deployDriverOnly(ctx);
-      await startPod(ctx, registrarPod('registrar', placement));
+      const deployment = await deployDriverOnly(ctx);
+      const { node } = deployment;
+      await startRegistrar(ctx, deployment);
       await untilRegistered(ctx);
 
       const { status } = await untilReady(ctx, 'registrar');
@@ -72,19 +75,19 @@ export const registration: readonly Scenario[] = [
     title: 'a stale registration socket is replaced; a file in its place is left untouched, and the registrar exits 1',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const { node, placement } = await deployDriverOnly(ctx);
-      const path = socketOf(ctx, { node });
+      const deployment = await deployDriverOnly(ctx);
+      const path = socketOf(ctx, deployment);
 
       ctx.cleanUp.defer(() => rmSync(path, { force: true }));
       writeFileSync(path, 'not a socket');
-      await startPod(ctx, registrarPod('refused', placement));
+      await startRegistrar(ctx, deployment, 'refused');
       const refused = await untilPod(ctx, { name: 'refused', what: 'fails', check: phaseIs('Failed') });
       assert.equal(containerOf(refused, registrar).state?.terminated?.exitCode, 1);
       assert.equal(readFileSync(path, 'utf8'), 'not a socket');
       rmSync(path);
 
       await leaveStaleSocket(path);
-      await startPod(ctx, registrarPod('registrar', placement));
+      await startRegistrar(ctx, deployment);
       await untilRegistered(ctx);
     },
   },
@@ -93,12 +96,14 @@ export const registration: readonly Scenario[] = [
     title: 'kubelet refuses the registration: the registrar exits 1 and logs the reason',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const { node, placement } = await deployDriverOnly(ctx);
-      const pod = registrarPod('registrar', placement);
-      const [container] = pod.spec!.containers;
-      const elsewhere = `${placement.folder}/unserved.sock`;
-      const args = container!.args!.map((arg) => arg.replace(`${placement.folder}/csi.sock`, elsewhere));
-      await startPod(ctx, { ...pod, spec: { ...pod.spec, containers: [{ ...container!, args }] } });
+      const deployment = await deployDriverOnly(ctx);
+      const { node, folder } = deployment;
+      // No value of the chart lets the registrar name a socket that the driver does not have.
+      const elsewhere = (container: Container): Container => ({
+        ...container,
+        args: container.args!.map((arg) => arg.replace(`${folder}/csi.sock`, `${folder}/unserved.sock`)),
+      });
+      await startRegistrar(ctx, deployment, 'registrar', elsewhere);
       // A socket without a server is left behind: the next registrar would replace it, and kubelet dials it without success.
       ctx.cleanUp.defer(() => rmSync(socketOf(ctx, { node }), { force: true }));
 
@@ -110,6 +115,17 @@ export const registration: readonly Scenario[] = [
     },
   },
 ];
+
+/** By itself, in a pod that ends when it ends. */
+async function startRegistrar(
+  ctx: ScenarioContext,
+  deployment: Deployment,
+  name = 'registrar',
+  change: (container: Container) => Container = (same) => same,
+): Promise<void> {
+  const pod = { name, container: registrar, change, restartPolicy: 'Never' } as const;
+  await startPod(ctx, await programPod(ctx, deployment, pod));
+}
 
 function phaseIs(phase: string): (pod: { readonly status?: { readonly phase?: string } }) => boolean {
   return ({ status }) => status?.phase === phase;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** S-22, S-23: snapshots of volumes to which a pod on a real kubelet writes, restored for another pod. */
 import assert from 'node:assert/strict';
-import { deployAll } from '../../deployment/deploy.ts';
+import { deployAll, deploySnapshotController } from '../../deployment/deploy.ts';
 import { claimed } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
 import { endPod } from '../pod-life.ts';
@@ -14,7 +14,6 @@ import {
   deleteSnapshot,
   fromSnapshot,
   installDefinitions,
-  startSnapshotController,
   takeGroup,
   untilNoSnapshots,
   untilReady,
@@ -129,6 +128,6 @@ const writesInTurn = [
 async function deployForSnapshots(ctx: ScenarioContext): Promise<string> {
   await installDefinitions(ctx);
   await deployAll(ctx, { controllers: ['csi-provisioner', 'csi-attacher', 'csi-snapshotter'] });
-  await startSnapshotController(ctx);
+  await deploySnapshotController(ctx);
   return await createClass(ctx, { parameters: fileSystem });
 }

@@ -2,7 +2,7 @@
 /** M-07 to M-09: what pods on a real kubelet wrote is in clones and restores of it, what they wrote later is not, and both grow. */
 import assert from 'node:assert/strict';
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
-import { deployAll } from '../../deployment/deploy.ts';
+import { deployAll, deploySnapshotController } from '../../deployment/deploy.ts';
 import { claimed, type UserPod } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
 import { endPod } from '../pod-life.ts';
@@ -15,7 +15,6 @@ import {
   deleteSnapshot,
   fromSnapshot,
   installDefinitions,
-  startSnapshotController,
   untilNoSnapshots,
   untilReady,
 } from '../snapshots/steps.ts';
@@ -92,7 +91,7 @@ async function copy(
 ): Promise<void> {
   await installDefinitions(ctx);
   await deployAll(ctx, { controllers: ['csi-provisioner', 'csi-attacher', 'csi-snapshotter'] });
-  await startSnapshotController(ctx);
+  await deploySnapshotController(ctx);
   const className = await createClass(ctx, storageClass);
   const run = async (
     claim: string,
@@ -146,7 +145,7 @@ const growing = {
 async function growCopies(ctx: ScenarioContext): Promise<void> {
   await installDefinitions(ctx);
   await deployAll(ctx, { controllers: ['csi-provisioner', 'csi-attacher', 'csi-snapshotter', 'csi-resizer'] });
-  await startSnapshotController(ctx);
+  await deploySnapshotController(ctx);
   const className = await createClass(ctx, growing);
   const { file, ownBytes } = fileSystem;
   await createClaim(ctx, className, { spec: sized('1Gi') });

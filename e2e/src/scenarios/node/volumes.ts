@@ -185,7 +185,7 @@ export const nodeVolumes: readonly Scenario[] = [
     title: 'sidecars as processes of the machine beside a driver in a container: a pod writes, the next one reads',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const { node, driver, placement } = await deployDriverOnly(ctx);
+      const { node, driver, folder } = await deployDriverOnly(ctx);
       const { command, args } = findProgram('csi-node-driver-registrar', ctx.testRun.env);
       const registrar = await supervise(
         {
@@ -194,7 +194,7 @@ export const nodeVolumes: readonly Scenario[] = [
           args: [
             ...args,
             `--csi-address=unix://${driver.socket}`,
-            `--kubelet-registration-path=${placement.folder}/csi.sock`,
+            `--kubelet-registration-path=${folder}/csi.sock`,
             `--plugin-registration-path=${registrationFolder(node)}`,
           ],
           logFile: `${ctx.folder}/csi-node-driver-registrar.log`,

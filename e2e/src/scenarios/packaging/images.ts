@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /** I-: the released images under a real kubelet: one image for all programs, orderly ends, small memory limits, any user. */
 import assert from 'node:assert/strict';
-import { chmodSync } from 'node:fs';
 import { get } from 'node:http';
 import type { Pod } from '@csi-sidecars/runtime';
 import { freePorts } from '../../control-planes/local/free-ports.ts';
-import { deployAll, deployDriverOnly, deployNodeSide, nodePodName, type Deployment } from '../../deployment/deploy.ts';
-import { controllerPod, nodePod, programPod, type Container, type NodeProgram } from '../../deployment/manifests.ts';
-import { imageOf } from '../../images/images.ts';
-import type { ControllerName } from '../../processes/program.ts';
+import { findPod, podNameOf, untilPodReady } from '../../deployment/chart-objects.ts';
+import {
+  deployAll,
+  deployDriverOnly,
+  driverContainer,
+  programPod,
+  registrarName,
+  type Deployment,
+  type ProgramPod,
+} from '../../deployment/deploy.ts';
+import { imageTag } from '../../images/images.ts';
 import { claimed } from '../../workload/user-pods.ts';
 import type { ScenarioContext } from '../context.ts';
 import { containerOf, endPod, startPod, untilReady } from '../pod-life.ts';
 import { startUser, untilSaid, writes } from '../node/user-steps.ts';
 import { createClaim, createClass, deleteClaim, untilBound, untilVolumeGone } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-
-const controllers: readonly ControllerName[] = ['csi-provisioner', 'csi-attacher'];
 
 export const images: readonly Scenario[] = [
   {
@@ -25,8 +29,17 @@ export const images: readonly Scenario[] = [
       'one image for all containers, each with the path of its program as command: a claim is provisioned, attached and written to',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const deployment = await deployNodeSide(ctx, {}, withCombinedImage);
-      await startControllers(ctx, deployment, withCombinedImage);
+      const from = (program: string): object => ({
+        image: { repository: 'csi-sidecars', tag: imageTag },
+        command: [`/${program}`],
+      });
+      const sidecars = {
+        provisioner: from('csi-provisioner'),
+        attacher: from('csi-attacher'),
+        livenessProbe: from('livenessprobe'),
+        nodeDriverRegistrar: from('csi-node-driver-registrar'),
+      };
+      await deployAll(ctx, { values: { sidecars } });
       await aPodWrites(ctx);
     },
   },
@@ -35,35 +48,37 @@ export const images: readonly Scenario[] = [
     title: 'a command that is present and null: the image is started as if it were absent',
     needs: ['kubelet'],
     run: async (ctx) => {
-      // As patched manifests have it; the type of the API does not know it.
-      const withNull = (container: Container): Container => ({ ...container, command: null as unknown as string[] });
-      const deployment = await deployNodeSide(ctx, {}, withNull);
-      await startControllers(ctx, deployment, withNull);
+      // As patched manifests have it, and no chart. The type of the API does not know it.
+      const command = null as unknown as string[];
+      await deployAll(ctx, {
+        change: (container) => (container.name === driverContainer ? container : { ...container, command }),
+      });
       await aPodWrites(ctx);
     },
   },
   {
     id: 'I-06',
-    title: 'a pod of each program is deleted: it ends by itself within 3 s, long before kubelet would kill it',
+    title:
+      'the pods of the controllers and of the node are deleted: they end by themselves within 3 s, long before kubelet would kill them',
     needs: ['kubelet'],
     serial: true,
     run: async (ctx) => {
-      const { placement } = await deployAll(ctx);
+      await deployAll(ctx);
       // Process 1 does not get a signal that it has no handler for, so nothing ends by itself before its program runs.
       await aPodWrites(ctx);
       const { volume } = await untilBound(ctx);
       await deleteClaim(ctx);
       await untilVolumeGone(ctx, volume.metadata?.name ?? '');
-      for (const name of [...controllers, nodePodName]) {
+      for (const component of ['controller', 'node'] as const) {
+        const name = await podNameOf(ctx, component);
         const startedMs = ctx.testRun.clock.monotonicMs();
         await endPod(ctx, name);
         const tookMs = ctx.testRun.clock.monotonicMs() - startedMs;
         assert.ok(tookMs < 3000 * ctx.testRun.timeFactor, `${name} was gone after ${Math.round(tookMs)} ms`);
-        ctx.note(`${name} gone after ${(tookMs / 1000).toFixed(1)} s`);
+        ctx.note(`the pod of the ${component} gone after ${(tookMs / 1000).toFixed(1)} s`);
       }
       // The driver is asked afterwards what it still holds.
-      await startPod(ctx, nodePod(nodePodName, placement));
-      await untilReady(ctx, nodePodName);
+      await untilPodReady(ctx, 'node');
     },
   },
   {
@@ -74,7 +89,7 @@ export const images: readonly Scenario[] = [
     serial: true,
     run: async (ctx) => {
       const deployment = await deployDriverOnly(ctx);
-      for (const program of ['livenessprobe', 'csi-node-driver-registrar'] as const) {
+      for (const program of ['liveness-probe', registrarName] as const) {
         for (const cache of ['cold', 'warm'] as const) {
           const tookMs = await healthyAfter(ctx, deployment, { program, cache, memory: '64Mi' });
           assert.ok(tookMs < 5000 * ctx.testRun.timeFactor, `${program}, 64Mi, ${cache}: healthy after ${tookMs} ms`);
@@ -91,45 +106,19 @@ export const images: readonly Scenario[] = [
       'livenessprobe and controllers as a user without a name, beside a driver whose socket all may use: a claim is provisioned, attached and written to',
     needs: ['kubelet'],
     run: async (ctx) => {
-      const asAnyUser = (container: Container): Container => ({
-        ...container,
-        securityContext: { ...container.securityContext, runAsNonRoot: true, runAsUser: 1_000_650_000 },
+      await deployAll(ctx, {
+        socketMode: 0o777,
+        values: {
+          driver: { controller: { runAsRoot: false } },
+          controller: { podSecurityContext: { runAsUser: 1_000_650_000 } },
+        },
       });
-      const deployment = await deployNodeSide(ctx);
-      chmodSync(deployment.driver.socket, 0o777);
-      const ports = await freePorts(['registrar', 'livenessprobe']);
-      const pod = programPod('liveness-probe', { ...deployment.placement, ports }, 'livenessprobe');
-      await startPod(ctx, { ...pod, spec: { ...pod.spec, containers: pod.spec!.containers.map(asAnyUser) } });
-      await ctx.eventually('livenessprobe answers', () => isHealthy(ports.livenessprobe));
-      await startControllers(ctx, deployment, asAnyUser);
+      const { spec } = (await findPod(ctx, 'controller'))!;
+      assert.equal(spec?.securityContext?.runAsNonRoot, true);
       await aPodWrites(ctx);
     },
   },
 ];
-
-/** In one image every program is at its path. */
-function withCombinedImage(container: Container): Container {
-  const { image } = container;
-  const name = image?.replace(/^.*\/(.*):.*$/, '$1');
-  const isOurs =
-    image !== undefined && [...controllers, 'csi-node-driver-registrar', 'livenessprobe'].includes(name ?? '');
-  return isOurs ? { ...container, image: imageOf('csi-sidecars'), command: [`/${name}`] } : container;
-}
-
-async function startControllers(
-  ctx: ScenarioContext,
-  { placement }: Deployment,
-  change: (container: Container) => Container,
-): Promise<void> {
-  const { nodeName, folder } = placement;
-  const server = new URL(ctx.testRun.controlPlane.server);
-  for (const name of controllers) {
-    const { name: serviceAccountName } = await ctx.accountFor(name);
-    const pod = controllerPod(name, { nodeName, folder, serviceAccountName, server });
-    await startPod(ctx, { ...pod, spec: { ...pod.spec, containers: pod.spec!.containers.map(change) } });
-  }
-  for (const name of controllers) await untilReady(ctx, name);
-}
 
 async function aPodWrites(ctx: ScenarioContext): Promise<void> {
   await createClaim(ctx, await createClass(ctx));
@@ -139,7 +128,7 @@ async function aPodWrites(ctx: ScenarioContext): Promise<void> {
 }
 
 interface SmallStart {
-  readonly program: NodeProgram;
+  readonly program: ProgramPod['container'];
   readonly memory: string;
   readonly cache: 'cold' | 'warm';
 }
@@ -147,20 +136,27 @@ interface SmallStart {
 /** Milliseconds since kubelet reports the container as started, whose clock has seconds: up to one too many. */
 async function healthyAfter(
   ctx: ScenarioContext,
-  { node, placement }: Deployment,
+  deployment: Deployment,
   { program, memory, cache }: SmallStart,
 ): Promise<number> {
   const { clock } = ctx.testRun;
-  const ports = await freePorts(['registrar', 'livenessprobe']);
-  const port = program === 'livenessprobe' ? ports.livenessprobe : ports.registrar;
-  const pod = programPod('small', { ...placement, ports }, program);
-  const containers = pod.spec!.containers.map((container) => ({ ...container, resources: { limits: { memory } } }));
-  if (cache === 'cold') node.forgetImages();
-  await startPod(ctx, { ...pod, spec: { ...pod.spec, containers } });
+  const { livenessProbe, nodeDriverRegistrar } = await freePorts(['livenessProbe', 'nodeDriverRegistrar']);
+  const port = program === 'liveness-probe' ? livenessProbe : nodeDriverRegistrar;
+  const small = { resources: { limits: { memory } } };
+  const pod = await programPod(ctx, deployment, {
+    name: 'small',
+    container: program,
+    values: {
+      sidecars: { livenessProbe: small, nodeDriverRegistrar: small },
+      ports: { node: { livenessProbe, nodeDriverRegistrar } },
+    },
+  });
+  if (cache === 'cold') deployment.node.forgetImages();
+  await startPod(ctx, pod);
   await ctx.eventually(`${program} in ${memory} is healthy`, () => isHealthy(port), 300_000);
   const healthyMs = clock.nowMs();
   const started: Pod = await untilReady(ctx, 'small');
-  const { state, restartCount } = containerOf(started, containers[0]!.name);
+  const { state, restartCount } = containerOf(started, program);
   assert.equal(restartCount, 0, `${program} in ${memory} was never killed`);
   const tookMs = healthyMs - Date.parse(String(state?.running?.startedAt));
   ctx.note(`${program}, ${memory}, ${cache}: ${(tookMs / 1000).toFixed(1)} s`);

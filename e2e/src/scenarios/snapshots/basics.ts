@@ -3,9 +3,7 @@
 import assert from 'node:assert/strict';
 import { secrets } from '@csi-sidecars/runtime';
 import {
-  contentNameOf,
   snapshotAnnotations,
-  snapshotFinalizers,
   volumeSnapshotClasses,
   volumeSnapshotContents,
   volumeSnapshots,
@@ -22,6 +20,7 @@ import {
   deleteSnapshotCalls,
   readyToSnapshot,
   snapshotOf,
+  takeOne,
   untilGone,
   untilNoSnapshots,
   untilReady,
@@ -38,34 +37,7 @@ export const snapshotBasics: readonly Scenario[] = [
     serial,
     run: async (ctx) => {
       const [bound] = await readyToSnapshot(ctx);
-      const volumeSnapshotClassName = await createSnapshotClass(ctx);
-      const { metadata } = await createSnapshot(ctx, { volumeSnapshotClassName });
-
-      const { snapshot, content } = await untilReady(ctx);
-      assert.equal(content.metadata?.name, contentNameOf(metadata?.uid ?? ''));
-      assert.equal(content.spec?.volumeSnapshotRef?.uid, metadata?.uid);
-      assert.equal(content.spec?.source?.volumeHandle, bound?.volume.spec?.csi?.volumeHandle);
-      assert.equal(content.spec?.sourceVolumeMode, 'Filesystem');
-      assert.equal(snapshot.status?.restoreSize, '1Gi');
-      assert.equal(typeof snapshot.status?.creationTime, 'string');
-      assert.equal(snapshot.status?.error, undefined);
-      assert.deepEqual(content.metadata?.finalizers, [snapshotFinalizers.content]);
-      assert.equal(content.metadata?.annotations?.[snapshotAnnotations.beingCreated], undefined);
-      const finalizers = await ctx.eventually('the snapshot has its finalizers', async () => {
-        const held = (await snapshotOf(ctx)).metadata?.finalizers ?? [];
-        return held.length === 2 ? held : undefined;
-      });
-      assert.deepEqual([...finalizers].sort(), [snapshotFinalizers.asSource, snapshotFinalizers.bound].sort());
-      assert.deepEqual(
-        (await createSnapshotCalls(ctx)).map(({ request }) => [request.name, request.source_volume_id]),
-        [[`snapshot-${metadata?.uid}`, bound?.volume.spec?.csi?.volumeHandle]],
-      );
-      const [stored] = await ctx.driver.control.snapshots();
-      assert.equal(content.status?.snapshotHandle, stored?.id);
-      assert.equal(content.status?.creationTime, BigInt(stored?.createdAtMs ?? 0) * 1_000_000n);
-      await untilEvent(ctx, 'SnapshotReady', 'is ready to use');
-      await deleteSnapshot(ctx);
-      await untilNoSnapshots(ctx);
+      await takeOne(ctx, bound!);
     },
   },
   {

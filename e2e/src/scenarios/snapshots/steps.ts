@@ -12,7 +12,10 @@ import {
 } from '@csi-sidecars/runtime';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
 import {
+  contentNameOf,
   memberNamesOf,
+  snapshotAnnotations,
+  snapshotFinalizers,
   type VolumeGroupSnapshot,
   volumeGroupSnapshotClasses,
   volumeGroupSnapshotContents,
@@ -27,7 +30,7 @@ import {
 import { type CallOf, callsOf } from '../../driver/calls.ts';
 import { installSnapshotApi } from '../../snapshot-api/definitions.ts';
 import { type AnnouncedDriverOptions, doorOf, type ScenarioContext } from '../context.ts';
-import { type Bound, createClaim, createClass, untilBound } from '../provisioner/steps.ts';
+import { type Bound, createClaim, createClass, untilBound, untilEvent } from '../provisioner/steps.ts';
 
 /** With which both programs retry soon after a failure. */
 export const quickRetries: readonly string[] = ['--retry-interval-start=300ms', '--retry-interval-max=2s'];
@@ -207,6 +210,42 @@ export async function untilGroupReady(ctx: ScenarioContext, name = 'group'): Pro
     },
     60_000,
   );
+}
+
+/** S-01: one call, both objects bound, ready, with time, size and finalizers. The snapshot is gone when it resolves. */
+export async function takeOne(ctx: ScenarioContext, bound: Bound): Promise<void> {
+  const driver = doorOf(ctx);
+  const volumeSnapshotClassName = await createSnapshotClass(ctx);
+  const { metadata } = await createSnapshot(ctx, { volumeSnapshotClassName });
+
+  const { snapshot, content } = await untilReady(ctx);
+  assert.equal(content.metadata?.name, contentNameOf(metadata?.uid ?? ''));
+  assert.equal(content.spec?.volumeSnapshotRef?.uid, metadata?.uid);
+  assert.equal(content.spec?.source?.volumeHandle, bound.volume.spec?.csi?.volumeHandle);
+  assert.equal(content.spec?.sourceVolumeMode, 'Filesystem');
+  assert.equal(snapshot.status?.restoreSize, '1Gi');
+  assert.equal(typeof snapshot.status?.creationTime, 'string');
+  assert.equal(snapshot.status?.error, undefined);
+  assert.deepEqual(content.metadata?.finalizers, [snapshotFinalizers.content]);
+  assert.equal(content.metadata?.annotations?.[snapshotAnnotations.beingCreated], undefined);
+  const finalizers = await ctx.eventually('the snapshot has its finalizers', async () => {
+    const held = (await snapshotOf(ctx)).metadata?.finalizers ?? [];
+    return held.length === 2 ? held : undefined;
+  });
+  assert.deepEqual([...finalizers].sort(), [snapshotFinalizers.asSource, snapshotFinalizers.bound].sort());
+  assert.deepEqual(
+    (await callsOf(driver, '/csi.v1.Controller/CreateSnapshot')).map(({ request }) => [
+      request.name,
+      request.source_volume_id,
+    ]),
+    [[`snapshot-${metadata?.uid}`, bound.volume.spec?.csi?.volumeHandle]],
+  );
+  const [stored] = await driver.control.snapshots();
+  assert.equal(content.status?.snapshotHandle, stored?.id);
+  assert.equal(content.status?.creationTime, BigInt(stored?.createdAtMs ?? 0) * 1_000_000n);
+  await untilEvent(ctx, 'SnapshotReady', 'is ready to use');
+  await deleteSnapshot(ctx);
+  await untilNoSnapshots(ctx);
 }
 
 /** Deletes it and does not wait. */

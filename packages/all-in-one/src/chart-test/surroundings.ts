@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The network and the volume of the pod that runs the test. */
+import { open, readFile, rm } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { Surroundings } from './checks.ts';
+
+const answerWithinMs = 10_000;
+/** Metrics of a large cluster; a stranger's answer may have any length. */
+const longestAnswer = 64 * 1024 ** 2;
+
+export function systemSurroundings(content: string): Surroundings {
+  return {
+    get: (url) =>
+      new Promise((resolve, reject) => {
+        const request = get(url, { agent: false, timeout: answerWithinMs }, (response) => {
+          const { statusCode: status = 0 } = response;
+          bodyOf(response).then((text) => resolve({ status, text }), reject);
+        });
+        request.on('timeout', () => request.destroy(new Error('no answer in time')));
+        request.on('error', reject);
+      }),
+    writeAndRead: async (folder) => {
+      const path = join(folder, 'csi-sidecars-chart-test');
+      // Of a test that was killed.
+      await rm(path, { force: true });
+      const file = await open(path, 'wx');
+      try {
+        await file.writeFile(content);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      try {
+        return (await readFile(path, 'utf8')) === content;
+      } finally {
+        await rm(path);
+      }
+    },
+  };
+}
+
+async function bodyOf(response: IncomingMessage): Promise<string> {
+  let text = '';
+  response.setEncoding('utf8');
+  for await (const chunk of response as AsyncIterable<string>) {
+    text += chunk;
+    if (text.length > longestAnswer) throw new Error('the answer is too long');
+  }
+  return text;
+}
