@@ -25,6 +25,7 @@ import { gcpLife } from './gcp/life.ts';
 import { gcpTrouble } from './gcp/trouble.ts';
 import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
+import { probes } from './node/probes.ts';
 import { registration } from './node/registration.ts';
 import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
@@ -128,6 +129,7 @@ export const allScenarios: readonly Scenario[] = [
   ...nodeGrowth,
   ...nodeSnapshots,
   ...registration,
+  ...probes,
   ...disturbances,
 ].sort(byId);
 
