@@ -71,7 +71,7 @@ export async function apply(...objects: readonly object[]): Promise<void> {
 }
 
 export function parseObjects(text: string): readonly ApiObject[] {
-  return toManifests(text) as readonly ApiObject[];
+  return toManifests(text);
 }
 
 function textOf(program: string, args: readonly string[], { code, stdout, stderr }: Outcome): string {
