@@ -23,6 +23,9 @@
 - apiGroups: [snapshot.storage.k8s.io]
   resources: [volumesnapshots/status]
   verbs: [patch]
+- apiGroups: [groupsnapshot.storage.k8s.io]
+  resources: [volumegroupsnapshots]
+  verbs: [get]
 {{- if include "snapshot-controller.groupSnapshots" . }}
 - apiGroups: [snapshot.storage.k8s.io]
   resources: [volumesnapshots]
@@ -46,7 +49,7 @@
 {{- if include "snapshot-controller.groupSnapshots" . }}
 - apiGroups: [groupsnapshot.storage.k8s.io]
   resources: [volumegroupsnapshots]
-  verbs: [get, list, watch, patch]
+  verbs: [list, watch, patch]
 {{- end }}
 {{- if include "snapshot-controller.groupSnapshots" . }}
 - apiGroups: [groupsnapshot.storage.k8s.io]

@@ -348,11 +348,15 @@ describe('definitions', () => {
     expect((gzipSync(JSON.stringify([manifest, files])).length * 4) / 3).toBeLessThan(256 * 1024);
   });
 
-  it('given definitions without those of groups, then the gate is off, and no rule is about groups', async () => {
+  it('given definitions without those of groups, then the gate is off, and all that may be done with groups is to look for that of a member', async () => {
     const objects = await render({ values: { crds: { group: false } } });
     expect(ofKind(objects, 'CustomResourceDefinition')).toHaveLength(3);
     expect(containersOf(objects)[0].args).toContain('--feature-gates=CSIVolumeGroupSnapshot=false');
-    expect(JSON.stringify(ofKind(objects, 'ClusterRole'))).not.toContain('groupsnapshot');
+    const rules = ofKind(objects, 'ClusterRole').flatMap((role) => role['rules'] as { apiGroups: string[] }[]);
+    const ofGroups = rules.filter(({ apiGroups }) => apiGroups.includes('groupsnapshot.storage.k8s.io'));
+    expect(ofGroups).toEqual([
+      { apiGroups: ['groupsnapshot.storage.k8s.io'], resources: ['volumegroupsnapshots'], verbs: ['get'] },
+    ]);
     expect(
       ofKind(objects, 'ValidatingAdmissionPolicy')[0]!['spec'].matchConstraints.resourceRules[0].resourceNames,
     ).toHaveLength(3);

@@ -22,6 +22,8 @@ export const clusterRules: readonly UsedRule[] = [
     verbs: ['get', 'list', 'watch', 'patch'],
   },
   { apiGroups: [snapshotApi], resources: ['volumesnapshots/status'], verbs: ['patch'] },
+  // With groups switched off too: a member may go only if its group is gone.
+  { apiGroups: [groupApi], resources: ['volumegroupsnapshots'], verbs: ['get'] },
   { apiGroups: [snapshotApi], resources: ['volumesnapshots'], verbs: ['create', 'delete'], when: inGroups },
   { apiGroups: [snapshotApi], resources: ['volumesnapshotcontents/status'], verbs: ['patch'], when: inGroups },
   { apiGroups: [groupApi], resources: ['volumegroupsnapshotclasses'], verbs: ['list', 'watch'], when: inGroups },
@@ -34,7 +36,7 @@ export const clusterRules: readonly UsedRule[] = [
   {
     apiGroups: [groupApi],
     resources: ['volumegroupsnapshots'],
-    verbs: ['get', 'list', 'watch', 'patch'],
+    verbs: ['list', 'watch', 'patch'],
     when: inGroups,
   },
   { apiGroups: [groupApi], resources: ['volumegroupsnapshots/status'], verbs: ['patch'], when: inGroups },

@@ -168,19 +168,34 @@ describe('the status', () => {
   });
 });
 
+const isOfSnap = ({ spec }: VolumeSnapshotContent): boolean => spec?.volumeSnapshotRef?.uid === 'uid-of-snap';
+const ofIts = { mark: singleMark, isIts: isOfSnap };
+const ofAnother = (content: VolumeSnapshotContent): VolumeSnapshotContent => ({
+  ...content,
+  spec: { ...content.spec, volumeSnapshotRef: { namespace: 'team', name: 'other', uid: 'uid-of-other' } },
+});
+
 describe('the deletion', () => {
   const key = snapshotAnnotations.beingDeleted;
 
   it('given a content that was marked meanwhile, then it is not marked again', async () => {
-    const { known, writing, change, requests, end } = aContentSetting();
+    const { known, writing, change, stored, requests, end } = aContentSetting();
     change((content) => ({ ...content, metadata: { ...content.metadata, annotations: { [key]: 'true' } } }));
-    expect(await end(markContent(writing, known, singleMark))).toBe('done');
+    expect(await end(markContent(writing, known, ofIts))).toEqual({ value: stored() });
+    expect(requests()).toEqual(refusedOnce);
+  });
+
+  it('given a content that another snapshot got meanwhile, then it is not marked, and what it is now is the reply', async () => {
+    const { known, writing, change, stored, requests, end } = aContentSetting();
+    change(ofAnother);
+    expect(await end(markContent(writing, known, ofIts))).toEqual({ value: stored() });
+    expect(stored()?.metadata?.annotations).toBeUndefined();
     expect(requests()).toEqual(refusedOnce);
   });
 
   it('given other annotations, when it is marked, then they stay', async () => {
     const { known, writing, stored, end } = aContentSetting(aContent({ metadata: { annotations: { a: 'b' } } }));
-    await end(markContent(writing, known, singleMark));
+    await end(markContent(writing, known, ofIts));
     expect(stored()?.metadata?.annotations).toEqual({ a: 'b', [key]: 'yes' });
   });
 
@@ -202,7 +217,7 @@ describe('the deletion', () => {
     },
   ])('given $what, when it is marked, then its finalizers are $then', async ({ metadata, then }) => {
     const { known, writing, stored, requests, end } = aContentSetting(aContent({ metadata }));
-    await end(markContent(writing, known, singleMark));
+    await end(markContent(writing, known, ofIts));
     expect(stored()?.metadata).toMatchObject({ annotations: { [key]: 'yes' }, finalizers: then });
     expect(requests()).toEqual(['patch 200']);
   });
@@ -210,7 +225,7 @@ describe('the deletion', () => {
   it('given an object that is gone, when it is marked or released, then that is done', async () => {
     const { known, writing, vanish, requests, end } = aContentSetting();
     vanish();
-    expect(await end(markContent(writing, known, singleMark))).toBe('done');
+    expect(await end(markContent(writing, known, ofIts))).toEqual({ value: known });
     expect(await end(removeFinalizers(writing, known, [snapshotFinalizers.content]))).toBe('done');
     expect(requests()).toEqual(['patch 404', 'patch 404']);
   });
@@ -225,19 +240,43 @@ describe('the deletion', () => {
     expect(stored()?.metadata?.finalizers).toEqual(['test.io/late']);
   });
 
-  it('given a later object with the name, when the earlier one is deleted, then the later one stays', async () => {
-    const { known, writing, stored, end } = aContentSetting();
+  it('given a later object with the name, when the earlier one is deleted, then the later one stays, and the earlier one is gone', async () => {
+    const { known, writing, stored, requests, end } = aContentSetting();
     const earlier = { ...known, metadata: { ...known.metadata, uid: 'earlier' } };
-    const reply = await end(deleteObject(writing, earlier));
-    expect(isFailed(reply) && isConflict(reply.failure)).toBe(true);
+    expect(await end(deleteObject(writing, earlier, isOfSnap))).toEqual({ value: undefined });
     expect(stored()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(requests()).toEqual(['delete 409', 'get 200']);
+  });
+
+  it('given a content that changed meanwhile, when it is deleted, then it is read again and deleted', async () => {
+    const { known, writing, change, stored, requests, end } = aContentSetting();
+    change((content) => ({ ...content, status: { readyToUse: true } }));
+    expect(await end(deleteObject(writing, known, isOfSnap))).toEqual({ value: stored() });
+    expect(stored()?.metadata?.deletionTimestamp).toBeDefined();
+    expect(requests()).toEqual(['delete 409', 'get 200', 'delete 200']);
+  });
+
+  it('given a content that another snapshot got meanwhile, when it is deleted, then it stays, and what it is now is the reply', async () => {
+    const { known, writing, change, stored, requests, end } = aContentSetting();
+    change(ofAnother);
+    expect(await end(deleteObject(writing, known, isOfSnap))).toEqual({ value: stored() });
+    expect(stored()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(requests()).toEqual(['delete 409', 'get 200']);
+  });
+
+  it('given a content that changes all the time, when it is deleted, then the last conflict is the reply', async () => {
+    const { known, writing, end } = aContentSetting();
+    const old = { ...known, metadata: { ...known.metadata, resourceVersion: '0' } };
+    const client = { ...writing.client, get: () => Promise.resolve(old) } as typeof writing.client;
+    const reply = await end(deleteObject({ ...writing, client }, old, isOfSnap));
+    expect(isFailed(reply) && isConflict(reply.failure)).toBe(true);
   });
 
   it('given a finalizer, when it is deleted, then the object that is held is the reply; given it is gone, then none', async () => {
     const { known, writing, stored, vanish, end } = aContentSetting();
-    expect(await end(deleteObject(writing, known))).toEqual({ value: stored() });
+    expect(await end(deleteObject(writing, known, isOfSnap))).toEqual({ value: stored() });
     vanish();
-    expect(await end(deleteObject(writing, known))).toEqual({ value: undefined });
+    expect(await end(deleteObject(writing, known, isOfSnap))).toEqual({ value: undefined });
   });
 });
 
@@ -262,7 +301,7 @@ describe('what the cache learns', () => {
     const { known, writing, stored, end } = aContentSetting();
     const remembered: unknown[] = [];
     const cache = { remember: (object: unknown) => void remembered.push(object) };
-    await end(deleteObject({ ...writing, cache }, known));
+    await end(deleteObject({ ...writing, cache }, known, isOfSnap));
     expect(stored()?.metadata?.deletionTimestamp).toBeDefined();
     expect(remembered).toEqual([stored()]);
   });
@@ -274,7 +313,7 @@ it('given an API server that is silent, when the process must stop during a writ
   const stop = new AbortController();
   const { transport, requests } = scriptedTransport('hang');
   const client = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
-  const marking = markContent({ ...writing, client, clock, signal: stop.signal }, known, singleMark);
+  const marking = markContent({ ...writing, client, clock, signal: stop.signal }, known, ofIts);
   await clock.advance(1_000);
   stop.abort();
   const marked = await Promise.race([marking, clock.advance(1_000).then(() => 'late' as const)]);

@@ -14,14 +14,16 @@ import {
   finalizersWith,
   finalizersWithout,
   ignoreNotFound,
+  isConflict,
   isFailed,
   type KubeObject,
   type LoopPorts,
   type ObjectChange,
   type ObjectMeta,
   type Resource,
+  retryOnConflict,
 } from '@csi-sidecars/runtime';
-import { annotationYes, type ContentReference, mayBindTo } from '@csi-sidecars/volume';
+import { annotationYes, type ContentReference, isDnsSubdomain, mayBindTo } from '@csi-sidecars/volume';
 import { type ContentMark, isMarked } from './content-mark.ts';
 import { createOrGet } from './create-or-get.ts';
 import { type AnyStatus, type ContentFacts, mergedStatus } from './status.ts';
@@ -114,23 +116,25 @@ export async function saveStatusOf<T extends KubeObject & { readonly status?: An
 
 /**
  * One key: the other annotations belong to csi-snapshotter and to users. The finalizer comes with the mark: without it the deletion that
- * follows takes the content before csi-snapshotter has deleted what it stands for.
+ * follows takes the content before csi-snapshotter has deleted what it stands for. A content that belongs to another owner by now is not
+ * written. Resolves with the content as it is stored then; with the one that is known if it is gone.
  */
 export async function markContent<C extends KubeObject>(
   writing: Writing<C>,
   content: C,
-  mark: ContentMark,
-): Promise<'done' | Failed> {
-  return attempt(() =>
-    change(writing, {
+  { mark, isIts }: { readonly mark: ContentMark; readonly isIts: (content: C) => boolean },
+): Promise<Reply<C>> {
+  return ask(async () => {
+    const marked = await change(writing, {
       object: content,
       patch: (known) => {
-        if (isMarked(known, mark)) return undefined;
+        if (!isIts(known) || isMarked(known, mark)) return undefined;
         const finalizers = isDeleting(known) ? undefined : finalizersWith(known, mark.finalizer);
         return { metadata: { annotations: { [mark.annotation]: annotationYes }, ...definedOnly({ finalizers }) } };
       },
-    }).catch(ignoreNotFound),
-  );
+    }).catch(ignoreNotFound);
+    return marked ?? content;
+  });
 }
 
 function isDeleting({ metadata }: KubeObject): boolean {
@@ -154,26 +158,50 @@ export function removeFinalizers<T extends KubeObject>(
   );
 }
 
-/** Exactly this object, not a later one with its name. Resolves with it if finalizers hold it. */
+/**
+ * Exactly this state of the object: one that has changed is read again, and deleted only if it still `mayGo`. A later object with its name
+ * stays. Resolves with the object as it is stored then; undefined if it is gone.
+ */
 export function deleteObject<T extends KubeObject>(
-  { client, cache, resource, signal }: Writing<T>,
+  { client, clock, random, cache, resource, signal }: Writing<T>,
   object: T,
+  mayGo: (object: T) => boolean,
 ): Promise<Reply<T | undefined>> {
   const { namespace, name = '', uid } = object.metadata ?? {};
-  const options = { signal, ...(uid === undefined ? {} : { preconditions: { uid } }) };
-  return ask(async () => {
-    const held = await client.delete(resource, { namespace, name }, options).catch(ignoreNotFound);
-    if (held !== undefined) cache.remember(held);
-    return held;
-  });
+  let known = object;
+  let isOld = false;
+  const write = async (): Promise<T | undefined> => {
+    if (isOld) {
+      const found = await client.get(resource, { namespace, name }, { signal });
+      if (found.metadata?.uid !== uid) return undefined;
+      known = found;
+      cache.remember(found);
+      if (!mayGo(found)) return found;
+    }
+    const { resourceVersion } = known.metadata ?? {};
+    try {
+      const preconditions = definedOnly({ uid, resourceVersion });
+      const held = await client.delete(resource, { namespace, name }, { signal, preconditions });
+      if (held !== undefined) cache.remember(held);
+      return held;
+    } catch (error) {
+      isOld = isConflict(error);
+      throw error;
+    }
+  };
+  return ask(() => retryOnConflict({ clock, random }, write).catch(ignoreNotFound));
 }
 
-/** Read from the API server, because the cache may be behind. Undefined: it does not exist. */
+/**
+ * Read from the API server, because the cache may be behind. Undefined: it does not exist. A name that no object can have is not asked for:
+ * it comes from a user, and the API server refuses some of them with another answer than NotFound.
+ */
 export function readObject<T extends KubeObject>(
   { client, cache, resource, signal }: Writing<T>,
   { namespace, name = '' }: Pick<ObjectMeta, 'namespace' | 'name'>,
 ): Promise<Reply<T | undefined>> {
   return ask(async () => {
+    if (!isDnsSubdomain(name)) return undefined;
     const found = await client.get(resource, { namespace, name }, { signal }).catch(ignoreNotFound);
     if (found !== undefined) cache.remember(found);
     return found;
@@ -184,11 +212,6 @@ export function readObject<T extends KubeObject>(
 export async function readAgain<T extends KubeObject>(writing: Writing<T>, object: T): Promise<Reply<T | undefined>> {
   const read = await readObject(writing, object.metadata ?? {});
   return isFailed(read) || read.value?.metadata?.uid === object.metadata?.uid ? read : { value: undefined };
-}
-
-/** What a loop learns of a write of which only the success matters. */
-export function toAttempt(reply: Reply<unknown>): 'done' | Failed {
-  return isFailed(reply) ? reply : 'done';
 }
 
 function change<T extends KubeObject>(

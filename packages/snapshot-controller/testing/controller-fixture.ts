@@ -85,6 +85,12 @@ export interface Fixture extends RunningController {
   letGroupGo(name?: string): Promise<void>;
   /** The next so many requests of this kind, e.g. `patch volumesnapshots/status`, meet this. */
   fault(what: string, fault: Fault, times?: number): void;
+  /** Somebody else makes the change just before the next request of this kind arrives: the cache of who sends it is behind. */
+  overtake<T extends KubeObject>(
+    what: string,
+    resource: Resource<T>,
+    wanted: { readonly ref: ObjectRef; readonly change: (object: T) => T },
+  ): void;
   /** What was read from the API server one by one since the start: `get persistentvolumeclaims data`. */
   reads(): readonly string[];
 }
@@ -134,6 +140,10 @@ function clusterOf({ faults = [], rules = clusterRules }: FixtureOptions): TestC
   cluster.faults.push(...faults);
   return cluster;
 }
+
+/** `patch volumesnapshots/status` */
+const kindOf = ({ verb, resource, subresource }: Parameters<FaultRule['when']>[0]): string =>
+  `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;
 
 function toFixture(running: RunningController, events: readonly string[]): Fixture {
   const { server, faults } = running;
@@ -185,10 +195,16 @@ function toFixture(running: RunningController, events: readonly string[]): Fixtu
       change(volumeGroupSnapshotContents, grouped(name), (content) => ({ ...content, status })),
     letGo: (name) => without(volumeSnapshotContents, single(name), snapshotFinalizers.content),
     letGroupGo: (name) => without(volumeGroupSnapshotContents, grouped(name), snapshotFinalizers.groupContent),
-    fault: (what, fault, times = 1) => {
-      const when: FaultRule['when'] = ({ verb, resource, subresource }) =>
-        `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}` === what;
-      faults.push({ when, fault, times });
+    fault: (what, fault, times = 1) => void faults.push({ when: (target) => kindOf(target) === what, fault, times }),
+    overtake(what, resource, { ref, change: how }) {
+      let isDone = false;
+      const when: FaultRule['when'] = (target) => {
+        if (isDone || kindOf(target) !== what) return false;
+        isDone = true;
+        server.objects.change(resource, ref, how);
+        return false;
+      };
+      faults.push({ when, fault: forbidden });
     },
     reads: () =>
       server.requests.filter(({ verb }) => verb === 'get').map(({ resource, name }) => `get ${resource} ${name}`),

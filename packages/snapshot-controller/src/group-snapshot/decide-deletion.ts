@@ -14,6 +14,12 @@ import { contentNameFor, groupKey } from './group.ts';
 import * as messages from './messages.ts';
 import type { Action, GroupState } from './state.ts';
 
+/** Both a group and its content. */
+interface Pair {
+  readonly group: VolumeGroupSnapshot;
+  readonly content: VolumeGroupSnapshotContent;
+}
+
 export function decideDeletion(s: GroupState, group: VolumeGroupSnapshot): Action {
   if (!s.isBegun) {
     const driver = s.content?.spec?.driver ?? '';
@@ -27,9 +33,8 @@ export function decideDeletion(s: GroupState, group: VolumeGroupSnapshot): Actio
     const event = messages.beingRestored(restored, groupKey(group));
     return conclude('X4', retry(new Error(event.message)), event);
   }
-  // A content that belongs to another group is not touched.
-  const content = isBoundTo(s.content?.spec?.volumeGroupSnapshotRef, group) ? s.content : undefined;
-  const handled = content === undefined ? undefined : decideContent(s, content);
+  const content = s.content !== undefined && isContentOf(group, s.content) ? s.content : undefined;
+  const handled = content === undefined ? undefined : decideContent(s, { group, content });
   if (handled !== undefined) return handled;
   const members = s.owned.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
   if (isFailed(s.membersDeleted)) return conclude('X7', retry(s.membersDeleted.failure));
@@ -49,13 +54,19 @@ function mayHaveUnseenContent({ content, contentAsked }: GroupState, group: Volu
   return content === undefined || (mayBindTo(reference, group) && !isBoundTo(reference, group));
 }
 
+/** A content that belongs to another group is not touched. */
+export function isContentOf(group: VolumeGroupSnapshot, { spec }: VolumeGroupSnapshotContent): boolean {
+  return isBoundTo(spec?.volumeGroupSnapshotRef, group);
+}
+
 /** Undefined: the content is marked, and on its way if it has to go. */
-function decideContent(s: GroupState, content: VolumeGroupSnapshotContent): Action | undefined {
+function decideContent(s: GroupState, pair: Pair): Action | undefined {
+  const { content } = pair;
   if (isFailed(s.contentMarked)) return conclude('X5', retry(s.contentMarked.failure));
   if (!isMarked(content, groupMark) && s.contentMarked === 'untried')
-    return { row: 'X5', kind: 'markContent', content };
+    return { row: 'X5', kind: 'markContent', ...pair };
   if (content.spec?.deletionPolicy !== 'Delete') return undefined;
   if (isFailed(s.contentDeleted)) return conclude('X6', retry(s.contentDeleted.failure), messages.contentNotDeleted);
   const isDeleting = content.metadata?.deletionTimestamp !== undefined;
-  return isDeleting || s.contentDeleted === 'done' ? undefined : { row: 'X6', kind: 'deleteContent', content };
+  return isDeleting || s.contentDeleted === 'done' ? undefined : { row: 'X6', kind: 'deleteContent', ...pair };
 }

@@ -5,6 +5,7 @@ import {
   memberNamesOf,
   snapshotAnnotations,
   snapshotFinalizers as finalizers,
+  volumeGroupSnapshotContents,
   volumeGroupSnapshots,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
@@ -70,6 +71,46 @@ describe('the group', () => {
     expect(it.group()).toBeUndefined();
     await it.letGo(names.content);
     expect(memberOf(it)).toBeUndefined();
+    await it.stop();
+  });
+
+  it('[snapshot-controller#162] given a policy that became Retain a moment before, when the cache is behind, then the content is marked and stays', async () => {
+    const it = await aController({ with: whole });
+    it.overtake('patch volumegroupsnapshotcontents', volumeGroupSnapshotContents, {
+      ref: { name },
+      change: (content) => ({ ...content, spec: { ...content.spec, deletionPolicy: 'Retain' as const } }),
+    });
+    await remove(it);
+    await it.clock.advance(1_000);
+    expect(it.groupContent()?.metadata?.annotations).toEqual(marked);
+    expect(it.groupContent()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(it.group()).toBeUndefined();
+    await it.stop();
+  });
+
+  it('[snapshot-controller#168] given a member that the group does not own any more, when the cache is behind, then it stays', async () => {
+    const it = await aController({ with: whole });
+    it.overtake('delete volumesnapshots', volumeSnapshots, {
+      ref: { namespace: 'team', name: names.snapshot },
+      change: (snapshot) => ({
+        ...snapshot,
+        metadata: { ...snapshot.metadata, ownerReferences: [] },
+        status: { ...snapshot.status, volumeGroupSnapshotName: '' },
+      }),
+    });
+    await remove(it);
+    await it.clock.advance(1_000);
+    expect(it.writes()).toContain(`delete volumesnapshots team/${names.snapshot} 409`);
+    expect(memberOf(it)?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(groupEvents(it)).toEqual([]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#161] given a static group that names a content as no object can be named, then it goes, and the API server is not asked', async () => {
+    const source = { volumeGroupSnapshotContentName: 'a%b' };
+    const it = await aController({ with: [aGroup({ metadata: { ...metadata, ...deleting }, spec: { source } })] });
+    expect(it.reads()).toEqual([]);
+    expect(it.group()).toBeUndefined();
     await it.stop();
   });
 

@@ -18,9 +18,11 @@ import {
   type VolumeGroupSnapshotContent,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
+  type VolumeSnapshot,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
 import { groupMark } from '../content-mark.ts';
+import { groupOwnerOf } from '../membership.ts';
 import { reportStatus } from './report-status.ts';
 import { saveError } from '../save-error.ts';
 import { selectorLabel, selectorText } from '../selector.ts';
@@ -35,10 +37,10 @@ import {
   readObject,
   removeFinalizers,
   saveStatusOf,
-  toAttempt,
   type Writing,
 } from '../writes.ts';
 import { boundField } from './decide.ts';
+import { isContentOf } from './decide-deletion.ts';
 import { groupKey, isStatic } from './group.ts';
 import * as messages from './messages.ts';
 import { saveMember } from './save-member.ts';
@@ -101,12 +103,20 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       const isFound = !isFailed(contentAsked) && contentAsked.value !== undefined;
       return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
     },
-    markContent: async (step) => ({
-      contentMarked: await markContent(contents(step), step.action.content, groupMark),
-    }),
-    deleteContent: async (step) => ({
-      contentDeleted: toAttempt(await deleteObject(contents(step), step.action.content)),
-    }),
+    markContent: async (step) => {
+      const { group, content } = step.action;
+      const isIts = (known: VolumeGroupSnapshotContent): boolean => isContentOf(group, known);
+      const marked = await markContent(contents(step), content, { mark: groupMark, isIts });
+      return isFailed(marked) ? { contentMarked: marked } : { contentMarked: 'done', content: marked.value };
+    },
+    deleteContent: async (step) => {
+      const { group, content } = step.action;
+      const mayGo = (known: VolumeGroupSnapshotContent): boolean =>
+        isContentOf(group, known) && known.spec?.deletionPolicy === 'Delete';
+      const deleted = await deleteObject(contents(step), content, mayGo);
+      if (isFailed(deleted)) return { contentDeleted: deleted };
+      return { contentDeleted: 'done', content: deleted.value ?? content };
+    },
     deleteMembers: (step) => deleteMembers(context, step),
     removeFinalizer: async (step) => ({
       finalizersRemoved: await removeFinalizers(groups(step), step.action.group, [snapshotFinalizers.groupBound]),
@@ -171,8 +181,9 @@ async function deleteMembers({ events }: GroupContext, step: Step<GroupLoop, 'de
   const { client, clock, random, caches, signal, action } = step;
   const { group, members } = action;
   const writing = { client, clock, random, signal, resource: volumeSnapshots, cache: caches.snapshots };
+  const mayGo = (member: VolumeSnapshot): boolean => groupOwnerOf(member)?.uid === group.metadata?.uid;
   for (const member of members) {
-    const deleted = await deleteObject(writing, member);
+    const deleted = await deleteObject(writing, member, mayGo);
     if (isFailed(deleted)) {
       events.record(group, messages.memberNotDeleted(groupKey(member), groupKey(group), deleted.failure.message));
       return { membersDeleted: deleted };

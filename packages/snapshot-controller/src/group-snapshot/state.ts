@@ -126,8 +126,16 @@ export type Action = { readonly row: string } &
         readonly facts: ContentFacts;
       }
     | { readonly kind: 'askContent'; readonly name: string }
-    | { readonly kind: 'markContent'; readonly content: VolumeGroupSnapshotContent }
-    | { readonly kind: 'deleteContent'; readonly content: VolumeGroupSnapshotContent }
+    | {
+        readonly kind: 'markContent';
+        readonly group: VolumeGroupSnapshot;
+        readonly content: VolumeGroupSnapshotContent;
+      }
+    | {
+        readonly kind: 'deleteContent';
+        readonly group: VolumeGroupSnapshot;
+        readonly content: VolumeGroupSnapshotContent;
+      }
     | {
         readonly kind: 'deleteMembers';
         readonly group: VolumeGroupSnapshot;

@@ -20,6 +20,12 @@ import * as messages from './messages.ts';
 import { contentNameFor, isDeleting, originOf, snapshotKey } from './snapshot.ts';
 import type { Action, SnapshotState } from './state.ts';
 
+/** Both a snapshot and its content. */
+interface Pair {
+  readonly snapshot: VolumeSnapshot;
+  readonly content: VolumeSnapshotContent;
+}
+
 export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Action {
   const { asSource, bound, inGroup } = snapshotFinalizers;
   if (!s.isBegun) {
@@ -29,14 +35,14 @@ export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Acti
   if (finalizersWithout(snapshot, asSource, bound, inGroup) === undefined) return conclude('D2', done);
   if (mayHaveUnseenContent(s, snapshot)) return { row: 'D3', kind: 'askContent', name: contentNameFor(snapshot) };
   if (isFailed(s.contentAsked)) return conclude('D3', retry(s.contentAsked.failure));
-  const content = contentToDelete(s, snapshot);
+  const content = s.content !== undefined && isContentOf(snapshot, s.content) ? s.content : undefined;
   if (content !== undefined && s.isBeingRestored) {
     return conclude('D4', retry(new Error(messages.beingRestored.message)), messages.beingRestored);
   }
   const kept = decideGroup(s, snapshot);
   if (kept !== undefined) return kept;
   const deletesContent = content?.spec?.deletionPolicy === 'Delete';
-  const handled = content === undefined ? undefined : decideContent(s, content);
+  const handled = content === undefined ? undefined : decideContent(s, { snapshot, content });
   if (handled !== undefined) return handled;
   const claimed = decideClaim(s, snapshot);
   if (claimed !== undefined) return claimed;
@@ -68,11 +74,10 @@ function isBindingUnseen({ spec }: VolumeSnapshotContent, snapshot: VolumeSnapsh
 }
 
 /** A content that belongs to another snapshot is not touched. */
-function contentToDelete({ content }: SnapshotState, snapshot: VolumeSnapshot): VolumeSnapshotContent | undefined {
-  const reference = content?.spec?.volumeSnapshotRef;
-  if (isBoundTo(reference, snapshot)) return content;
+export function isContentOf(snapshot: VolumeSnapshot, { spec }: VolumeSnapshotContent): boolean {
+  const reference = spec?.volumeSnapshotRef;
   // An older release made contents of members before their snapshots, and may have ended in between.
-  return originOf(snapshot) === 'member' && mayBindTo(reference, snapshot) ? content : undefined;
+  return isBoundTo(reference, snapshot) || (originOf(snapshot) === 'member' && mayBindTo(reference, snapshot));
 }
 
 /** Undefined: no group keeps the snapshot. A group of the same name as the owner, but another UID, is another group. */
@@ -82,7 +87,10 @@ function decideGroup({ group, groupAsked }: SnapshotState, snapshot: VolumeSnaps
   const name = groupNameOf(snapshot);
   if (group === 'unknown') {
     if (groupAsked === 'unasked') return { row: 'D5', kind: 'askGroup', namespace, name };
-    if (isFailed(groupAsked)) return conclude('D5', retry(groupAsked.failure));
+    if (isFailed(groupAsked)) {
+      const { failure } = groupAsked;
+      return conclude('D5', retry(failure), messages.groupUnknown(`${namespace}/${name}`, failure.message));
+    }
     if (!groupAsked.value) return undefined;
   } else {
     const owner = groupOwnerOf(snapshot);
@@ -93,15 +101,16 @@ function decideGroup({ group, groupAsked }: SnapshotState, snapshot: VolumeSnaps
 }
 
 /** Undefined: the content is marked, and on its way if it has to go. */
-function decideContent(s: SnapshotState, content: VolumeSnapshotContent): Action | undefined {
+function decideContent(s: SnapshotState, pair: Pair): Action | undefined {
+  const { content } = pair;
   if (isFailed(s.contentMarked)) return conclude('D6', retry(s.contentMarked.failure));
   if (!isMarked(content, singleMark) && s.contentMarked === 'untried')
-    return { row: 'D6', kind: 'markContent', content };
+    return { row: 'D6', kind: 'markContent', ...pair };
   if (content.spec?.deletionPolicy !== 'Delete') return undefined;
   if (isFailed(s.contentDeleted)) {
     return conclude('D7', retry(s.contentDeleted.failure), messages.contentNotDeleted);
   }
-  if (!isDeleting(content) && s.contentDeleted === 'untried') return { row: 'D7', kind: 'deleteContent', content };
+  if (!isDeleting(content) && s.contentDeleted === 'untried') return { row: 'D7', kind: 'deleteContent', ...pair };
   return undefined;
 }
 

@@ -21,6 +21,7 @@ import {
   aStaticSnapshot,
 } from '../../testing/builders.ts';
 import { type Fixture, aController, forbidden } from '../../testing/controller-fixture.ts';
+import { clusterRules } from '../rbac.ts';
 
 const name = 'snapcontent-uid-of-snap';
 const ref = { namespace: 'team', name: 'snap' };
@@ -75,6 +76,59 @@ describe('content and snapshot', () => {
       await it.stop();
     },
   );
+
+  describe('given a cache that is behind', () => {
+    const retained = (known: VolumeSnapshotContent): VolumeSnapshotContent => ({
+      ...known,
+      spec: { ...known.spec, deletionPolicy: 'Retain' },
+    });
+    const ofAnother = (known: VolumeSnapshotContent): VolumeSnapshotContent => ({
+      ...known,
+      spec: { ...known.spec, volumeSnapshotRef: { namespace: 'team', name: 'other', uid: 'uid-of-other' } },
+    });
+    const lines = (it: Fixture): readonly string[] =>
+      it.writes().flatMap((line) => (line.includes('contents') ? [line.replace(/ .* /, ' ')] : []));
+
+    it.each([
+      { given: 'not marked yet', annotations: {}, first: 'patch', then: ['patch 409', 'patch 200'] },
+      { given: 'marked', annotations: marked, first: 'delete', then: ['delete 409'] },
+    ])(
+      '[snapshot-controller#96] when the policy of a content that is $given became Retain a moment before, then the content stays',
+      async ({ annotations, first, then }) => {
+        const content = aContent({ metadata: { finalizers: [finalizers.content], annotations } });
+        const it = await aController({ with: [aReadySnapshot(), content] });
+        const change = { ref: { name }, change: retained };
+        it.overtake(`${first} volumesnapshotcontents`, volumeSnapshotContents, change);
+        await remove(it);
+        await it.clock.advance(1_000);
+        expect(it.content()?.metadata?.deletionTimestamp).toBeUndefined();
+        expect(it.content()?.metadata?.annotations).toEqual(marked);
+        expect(lines(it)).toEqual(then);
+        expect(it.snapshot()).toBeUndefined();
+        expect(it.events).toEqual([]);
+        await it.stop();
+      },
+    );
+
+    it.each([
+      { given: 'not marked yet', annotations: {}, first: 'patch', then: ['patch 409'] },
+      { given: 'marked', annotations: marked, first: 'delete', then: ['delete 409'] },
+    ])(
+      '[snapshot-controller#98] when a content that is $given was given to another snapshot a moment before, then it is neither marked nor deleted',
+      async ({ annotations, first, then }) => {
+        const content = aContent({ metadata: { finalizers: [finalizers.content], annotations } });
+        const it = await aController({ with: [aReadySnapshot(), content] });
+        const change = { ref: { name }, change: ofAnother };
+        it.overtake(`${first} volumesnapshotcontents`, volumeSnapshotContents, change);
+        await remove(it);
+        await it.clock.advance(1_000);
+        expect(lines(it)).toEqual(then);
+        expect(it.content()?.metadata?.deletionTimestamp).toBeUndefined();
+        expect(it.snapshot()).toBeUndefined();
+        await it.stop();
+      },
+    );
+  });
 
   it.each(kinds)(
     '[snapshot-controller#96, 99] given a $kind snapshot with the policy Retain, then the content is marked and stays',
@@ -209,6 +263,17 @@ describe('content and snapshot', () => {
     });
     await it.stop();
   });
+
+  it.each(['a%b', '..', 'A', 'a/b', 'x'.repeat(300)])(
+    '[snapshot-controller#97] given a static snapshot that names a content as no object can be named, %s, then it goes, and the API server is not asked',
+    async (volumeSnapshotContentName) => {
+      const spec = { source: { volumeSnapshotContentName } };
+      const it = await aController({ with: [aStaticSnapshot({ metadata: { ...both, ...deleting }, spec })] });
+      expect(it.reads()).toEqual([]);
+      expect(it.snapshot()).toBeUndefined();
+      await it.stop();
+    },
+  );
 
   it('[snapshot-controller#105] [P33] given a bound static content that no status names yet, then it is found by the name in the spec', async () => {
     const it = await aController({
@@ -432,7 +497,30 @@ describe('groups', () => {
     it.fault('get volumegroupsnapshots', forbidden);
     await remove(it);
     expect(it.snapshot()).toBeDefined();
+    expect(it.events).toContain(
+      'Warning SnapshotDeletePending team/snap: failed to look for group snapshot team/group: injected fault',
+    );
     await it.clock.advance(5_000);
+    expect(it.snapshot()).toBeUndefined();
+    await it.stop();
+  });
+
+  it('[P21] given that groups are switched off, and only the permissions without them, when the group is gone, then the member goes', async () => {
+    const rules = clusterRules.filter(({ when }) => when === undefined);
+    const it = await aController({ with: [member], settings: { groups: false }, rules });
+    await remove(it);
+    expect(it.snapshot()).toBeUndefined();
+    await it.stop();
+  });
+
+  it('[P21] given that groups are switched off, and an owner with a name that no object can have, then the member goes, and the API server is not asked', async () => {
+    const owner = { apiVersion: 'groupsnapshot.storage.k8s.io/v1', kind: 'VolumeGroupSnapshot', name: 'a%b', uid: 'x' };
+    const it = await aController({
+      with: [aSnapshot({ metadata: { ...both, ownerReferences: [owner] } })],
+      settings: { groups: false },
+    });
+    await remove(it);
+    expect(it.reads().filter((line) => line.includes('group'))).toEqual([]);
     expect(it.snapshot()).toBeUndefined();
     await it.stop();
   });

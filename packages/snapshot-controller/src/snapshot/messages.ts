@@ -72,6 +72,9 @@ export const inGroup = (key: string, group: string): RecordedEvent =>
     'SnapshotDeletePending',
     `deletion of the individual volume snapshot ${key} is not allowed as it belongs to group snapshot ${group}. Deleting the group snapshot will trigger the deletion of all the individual volume snapshots that are part of the group.`,
   );
+/** Upstream has no word for it: it crashes where groups are switched off. */
+export const groupUnknown = (group: string, cause: string): RecordedEvent =>
+  warning('SnapshotDeletePending', `failed to look for group snapshot ${group}: ${cause}`);
 export const contentNotDeleted: RecordedEvent = warning(
   'SnapshotContentObjectDeleteError',
   'Failed to delete snapshot content API object',

@@ -13,6 +13,7 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
+  isDnsSubdomain,
   snapshotFinalizers,
   volumeGroupSnapshots,
   type VolumeSnapshot,
@@ -33,11 +34,11 @@ import {
   readObject,
   removeFinalizers,
   saveStatusOf,
-  toAttempt,
   type Writing,
 } from '../writes.ts';
 import { protectClaim, releaseClaim } from './claim-finalizer.ts';
 import { boundField } from './decide.ts';
+import { isContentOf } from './decide-deletion.ts';
 import * as messages from './messages.ts';
 import { isClaimInUse } from './observe.ts';
 import { originOf, snapshotKey } from './snapshot.ts';
@@ -97,17 +98,26 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
     },
     askGroup: async ({ client, action: { namespace, name }, signal }) => {
+      if (!isDnsSubdomain(name)) return { groupAsked: { value: false } };
       const found = await ask(() => client.get(volumeGroupSnapshots, { namespace, name }, { signal }));
       if (!isFailed(found)) return { groupAsked: { value: true } };
       // A cluster without the kind answers the same.
       return { groupAsked: isNotFound(found.failure) ? { value: false } : found };
     },
-    markContent: async (step) => ({
-      contentMarked: await markContent(contents(step), step.action.content, singleMark),
-    }),
-    deleteContent: async (step) => ({
-      contentDeleted: toAttempt(await deleteObject(contents(step), step.action.content)),
-    }),
+    markContent: async (step) => {
+      const { snapshot, content } = step.action;
+      const isIts = (known: VolumeSnapshotContent): boolean => isContentOf(snapshot, known);
+      const marked = await markContent(contents(step), content, { mark: singleMark, isIts });
+      return isFailed(marked) ? { contentMarked: marked } : { contentMarked: 'done', content: marked.value };
+    },
+    deleteContent: async (step) => {
+      const { snapshot, content } = step.action;
+      const mayGo = (known: VolumeSnapshotContent): boolean =>
+        isContentOf(snapshot, known) && known.spec?.deletionPolicy === 'Delete';
+      const deleted = await deleteObject(contents(step), content, mayGo);
+      if (isFailed(deleted)) return { contentDeleted: deleted };
+      return { contentDeleted: 'done', content: deleted.value ?? content };
+    },
     removeFinalizers: async (step) => {
       const { snapshot, finalizers } = step.action;
       return { finalizersRemoved: await removeFinalizers(snapshots(step), snapshot, finalizers) };

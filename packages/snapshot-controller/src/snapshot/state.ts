@@ -142,8 +142,8 @@ export type Action = { readonly row: string } &
     | { readonly kind: 'adopt'; readonly snapshot: VolumeSnapshot; readonly group: VolumeGroupSnapshot }
     | { readonly kind: 'askContent'; readonly name: string }
     | { readonly kind: 'askGroup'; readonly namespace: string; readonly name: string }
-    | { readonly kind: 'markContent'; readonly content: VolumeSnapshotContent }
-    | { readonly kind: 'deleteContent'; readonly content: VolumeSnapshotContent }
+    | { readonly kind: 'markContent'; readonly snapshot: VolumeSnapshot; readonly content: VolumeSnapshotContent }
+    | { readonly kind: 'deleteContent'; readonly snapshot: VolumeSnapshot; readonly content: VolumeSnapshotContent }
     | {
         readonly kind: 'removeFinalizers';
         readonly snapshot: VolumeSnapshot;
