@@ -106,7 +106,7 @@ describe('the group', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#161] given a static group that names a content as no object can be named, then it goes, and the API server is not asked', async () => {
+  it('given a static group that names a content as no object can be named, then it goes, and the API server is not asked', async () => {
     const source = { volumeGroupSnapshotContentName: 'a%b' };
     const it = await aController({ with: [aGroup({ metadata: { ...metadata, ...deleting }, spec: { source } })] });
     expect(it.reads()).toEqual([]);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { snapshotFinalizers } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { aSnapshot } from '../../testing/builders.ts';
-import { contentNameFor, wasCut } from './snapshot.ts';
+import { aController } from '../../testing/controller-fixture.ts';
+import { contentNameFor, originOf, wasCut } from './snapshot.ts';
 
 const expected = 'snapcontent-uid-of-snap';
 const bound = { boundVolumeSnapshotContentName: 'other' };
@@ -28,4 +30,17 @@ it.each([
   { given: 'another error', status: { readyToUse: false, error: { message: 'other' } }, then: false },
 ])('given a snapshot with $given, then whether it was cut before is $then', ({ status, then }) => {
   expect(wasCut(aSnapshot({ status }), 'missing')).toBe(then);
+});
+
+it('given a member that was orphaned, which only its finalizer shows, then it is not taken for a dynamic snapshot, of which another snapshot would be taken', async () => {
+  const finalizers = [snapshotFinalizers.inGroup, snapshotFinalizers.asSource];
+  const orphan = aSnapshot({
+    metadata: { finalizers },
+    status: { boundVolumeSnapshotContentName: 'snapcontent-of-member', readyToUse: false },
+  });
+  expect(originOf(orphan)).toBe('member');
+  const it = await aController({ with: [orphan] });
+  await it.clock.advance(60_000);
+  expect(it.writes()).toEqual([]);
+  await it.stop();
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a VolumeSnapshot says about itself. */
 import { type KubeObject, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
-import { contentNameOf, type VolumeSnapshot } from '@csi-sidecars/volume';
+import { contentNameOf, snapshotFinalizers, type VolumeSnapshot } from '@csi-sidecars/volume';
 import { groupOwnerOf } from '../membership.ts';
 
 export function snapshotKey({ metadata }: KubeObject): ObjectKey {
@@ -30,7 +30,11 @@ export type Origin = 'static' | 'member' | 'dynamic';
 
 export function originOf(snapshot: VolumeSnapshot): Origin {
   if (snapshot.spec?.source?.volumeSnapshotContentName !== undefined) return 'static';
-  return groupOwnerOf(snapshot) === undefined ? 'dynamic' : 'member';
+  // Who deletes a group and orphans its members takes the owner off them.
+  const isMember =
+    groupOwnerOf(snapshot) !== undefined ||
+    snapshot.metadata?.finalizers?.includes(snapshotFinalizers.inGroup) === true;
+  return isMember ? 'member' : 'dynamic';
 }
 
 /** Where the snapshot has to find its content by its origin; empty: nowhere. */
