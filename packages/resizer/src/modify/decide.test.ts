@@ -57,7 +57,15 @@ interface Row {
 
 const check = ({ state, then }: Row): void => {
   const context = { driver: { name: driverName }, settings: { extraModifyMetadata: false } };
-  const observed = { claim: fresh, volume, wantedClass: gold, targetClass: gold, entry: undefined, infeasibleForMs: 0 };
+  const observed = {
+    claim: fresh,
+    volume,
+    wantedClass: gold,
+    targetClass: gold,
+    entry: undefined,
+    infeasibleForMs: 0,
+    isWritten: true,
+  };
   expect(decide({ ...observed, ...nothingLearned, ...state }, context)).toEqual(then);
 };
 
@@ -170,6 +178,24 @@ describe('which class', () => {
       given: 'an open modification, and another wanted class',
       state: { claim: recorded('InProgress', 'silver'), targetClass: silver, turn: 'taken' },
       then: { row: 'M8', kind: 'resume', target: silver },
+    },
+    {
+      id: '[resizer#M8]',
+      given: 'an open modification that an earlier process recorded',
+      state: { claim: inProgress, turn: 'taken', isWritten: false },
+      then: { row: 'M8', kind: 'confirm', claim: inProgress },
+    },
+    {
+      id: '[resizer#M8]',
+      given: 'one that is confirmed',
+      state: { claim: inProgress, turn: 'taken', isWritten: false, confirmed: 'done' },
+      then: { row: 'M8', kind: 'resume', target: gold },
+    },
+    {
+      id: '[resizer#M8]',
+      given: 'one that could not be confirmed',
+      state: { claim: inProgress, turn: 'taken', isWritten: false, confirmed: failed },
+      then: silently('M8'),
     },
     {
       id: '[resizer#M8, 149]',

@@ -73,9 +73,11 @@ function resume(s: ModifyState, { claim, volume }: Pair, context: DecideContext)
   if (targetClass === undefined) {
     return conclude('M7', retry(new Error(messages.classMissing(name).message)), messages.classMissing(name));
   }
-  return (
-    mayModify(s, volume, { ...context, target: targetClass }) ?? { row: 'M8', kind: 'resume', target: targetClass }
-  );
+  const waits = mayModify(s, volume, { ...context, target: targetClass });
+  if (waits !== undefined) return waits;
+  if (isFailed(s.confirmed)) return failSilently('M8', s.confirmed.failure);
+  if (!s.isWritten && s.confirmed === 'untried') return { row: 'M8', kind: 'confirm', claim };
+  return { row: 'M8', kind: 'resume', target: targetClass };
 }
 
 function begin(s: ModifyState, { claim, volume }: Pair, context: DecideContext): Action {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The modification loop assembled: what it watches, and what wakes it. */
 import {
-  type Caches,
   type Change,
   type Clock,
   defineLoop,
@@ -9,24 +8,16 @@ import {
   isResync,
   type Loop,
   type PersistentVolumeClaim,
-  toObjectKey,
   type VolumeAttributesClass,
 } from '@csi-sidecars/runtime';
-import {
-  type ClaimKey,
-  claimKey,
-  currentClassOf,
-  isBound,
-  modifyStatusOf,
-  volumeNameOf,
-  wantedClassOf,
-} from '../claim.ts';
-import { claimSubject, endRun, recall } from '../claim-loop.ts';
+import { type ClaimKey, claimKey, currentClassOf, isBound, modifyStatusOf, wantedClassOf } from '../claim.ts';
+import { claimSubject, endRun } from '../claim-loop.ts';
 import { wakeOnForeignChanges } from '../own-writes.ts';
 import { newlyBoundClaim, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
+import { observe } from './observe.ts';
 import { performers } from './perform.ts';
-import { type ModifyContext, type ModifyLoop, type ModifyState, nothingLearned } from './state.ts';
+import type { ModifyContext, ModifyLoop } from './state.ts';
 
 export interface ModifyWatched extends Pick<Watched, 'claims' | 'volumes'> {
   readonly classes: InformerOptions<VolumeAttributesClass>;
@@ -67,24 +58,6 @@ function endHold({ memory }: ModifyContext, key: ClaimKey, claim: PersistentVolu
   const uid = claim.metadata?.uid ?? '';
   const isKept = modifyStatusOf(claim)?.targetVolumeAttributesClassName === wantedClassOf(claim);
   if (!isKept && memory.get(key, uid)?.kind === 'infeasible') memory.set(key, { kind: 'settled', uid });
-}
-
-function observe(
-  context: ModifyContext,
-  { claims, volumes, classes }: Caches<ModifyLoop>,
-  { key, clock }: { readonly key: ClaimKey; readonly clock: Clock },
-): ModifyState {
-  const claim = claims.get(key);
-  const classNamed = (name: string): VolumeAttributesClass | undefined =>
-    name === '' ? undefined : classes.get(toObjectKey(undefined, name));
-  return {
-    claim,
-    volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
-    wantedClass: claim && classNamed(wantedClassOf(claim)),
-    targetClass: claim && classNamed(modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? ''),
-    ...recall(context, claim, { key, clock }),
-    ...nothingLearned,
-  };
 }
 
 /**

@@ -68,10 +68,14 @@ export interface Observed {
   readonly entry: ModifyEntry | undefined;
   /** How long an infeasible class is not requested again; 0: it may be requested. */
   readonly infeasibleForMs: number;
+  /** This loop has written the claim, so that its cache is not behind what an earlier process left. */
+  readonly isWritten: boolean;
 }
 
 export interface Learned {
   readonly turn: 'unasked' | 'taken' | 'busy';
+  /** The claim was read from the API server. */
+  readonly confirmed: Attempt;
   /** The class that this run asks for, once that is decided and recorded. */
   readonly modifiesTo: VolumeAttributesClass | undefined;
   readonly marked: Attempt | 'conflict';
@@ -87,6 +91,7 @@ export interface Learned {
 
 export const nothingLearned: Learned = {
   turn: 'unasked',
+  confirmed: 'untried',
   modifiesTo: undefined,
   marked: 'untried',
   pendingSaved: 'untried',
@@ -106,6 +111,8 @@ export type Action = { readonly row: string } &
     | { readonly kind: 'savePending'; readonly claim: Claim }
     | { readonly kind: 'cancel'; readonly claim: Claim }
     | { readonly kind: 'mark'; readonly claim: Claim; readonly target: VolumeAttributesClass }
+    /** Recorded by an earlier process, which may have finished it: the cache may be behind. */
+    | { readonly kind: 'confirm'; readonly claim: Claim }
     /** The recorded modification goes on, so there is nothing to write. */
     | { readonly kind: 'resume'; readonly target: VolumeAttributesClass }
     | { readonly kind: 'announce'; readonly claim: Claim; readonly target: VolumeAttributesClass }
