@@ -73,10 +73,12 @@ function errorPatch(error: SnapshotError | undefined): object | null {
   return error === undefined ? null : { time: error.time ?? null, message: error.message ?? null };
 }
 
-/** Undefined for what is no int64: an object of a cluster whose definitions do not validate must not end the process. */
+/** Undefined for what is no int64: the definitions let integers of any size pass, and a time that is none would fail each run. */
 export function int64(value: Int64 | undefined): bigint | undefined {
-  if (typeof value === 'bigint') return value;
-  return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined;
+  const isInteger = typeof value === 'bigint' || (typeof value === 'number' && Number.isInteger(value));
+  if (!isInteger) return undefined;
+  const exact = BigInt(value);
+  return BigInt.asIntN(64, exact) === exact ? exact : undefined;
 }
 
 export function timeOf(nanoseconds: Int64 | undefined): string | undefined {

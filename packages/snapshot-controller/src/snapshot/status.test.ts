@@ -323,3 +323,17 @@ describe('ready snapshots', () => {
     await it.stop();
   });
 });
+
+it.each([{ value: 1e30 }, { value: -1e300 }, { value: 2n ** 63n }, { value: 1.5 }])(
+  '[snapshot-controller#66] given a time or size of $value, which no int64 is, then the snapshot becomes ready without it',
+  async ({ value }) => {
+    const it = await aController({
+      with: [
+        aSnapshot({ metadata: prepared }),
+        aContent({ status: { readyToUse: true, creationTime: value, restoreSize: value } }),
+      ],
+    });
+    expect(it.snapshot()?.status).toEqual({ boundVolumeSnapshotContentName: name, readyToUse: true });
+    await it.stop();
+  },
+);
