@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caches to what a run begins with. */
 import { type Caches, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
-import type { VolumeSnapshot, VolumeSnapshotContent } from '@csi-sidecars/volume';
+import {
+  mayBindTo,
+  type VolumeGroupSnapshotContent,
+  type VolumeSnapshot,
+  type VolumeSnapshotContent,
+} from '@csi-sidecars/volume';
 import { managingNode } from '../managed-by.ts';
 import { groupNameOf } from '../membership.ts';
 import { handleKey } from '../watched.ts';
@@ -68,14 +73,20 @@ export function isClaimInUse(
     .some((other) => snapshotKey(other) !== own && other.status?.readyToUse !== true);
 }
 
+/** Of several contents with the handle, one that was retained from a group that is gone does not count while another one has its group. */
 function contentGroup(
-  { groupContents }: SnapshotCaches,
+  { groupContents, groups }: SnapshotCaches,
   content: VolumeSnapshotContent | undefined,
 ): string | undefined {
   const handle = content?.status?.volumeGroupSnapshotHandle ?? '';
   if (content === undefined || handle === '') return undefined;
-  const [found] = groupContents.byIndex('handle', handleKey(content.spec?.driver, handle));
-  return found?.spec?.volumeGroupSnapshotRef?.name;
+  const found = groupContents.byIndex('handle', handleKey(content.spec?.driver, handle));
+  const hasGroup = ({ spec }: VolumeGroupSnapshotContent): boolean => {
+    const reference = spec?.volumeGroupSnapshotRef;
+    const group = groups.get(toObjectKey(reference?.namespace, reference?.name ?? ''));
+    return group !== undefined && mayBindTo(reference, group);
+  };
+  return (found.find(hasGroup) ?? found[0])?.spec?.volumeGroupSnapshotRef?.name;
 }
 
 function groupOf({ groups }: SnapshotCaches, snapshot: VolumeSnapshot, areWatched: boolean): Observed['group'] {

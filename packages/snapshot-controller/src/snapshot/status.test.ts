@@ -233,6 +233,14 @@ describe('the group of a content', () => {
     await it.stop();
   });
 
+  it('[P24] given a content of the same handle that was retained from a group that is gone, then the group that is there counts', async () => {
+    const earlier = aGroup({ name: 'earlier', uid: 'uid-of-earlier' });
+    const retained = aGroupContent({ of: earlier, name: 'a', status: { volumeGroupSnapshotHandle: 'g1' } });
+    const it = await aController({ with: [retained, group, groupContent(), ...static_] });
+    expect(it.snapshot()?.status?.volumeGroupSnapshotName).toBe('group');
+    await it.stop();
+  });
+
   it('[P21] given that groups are switched off, then the snapshot is bound without the name of its group', async () => {
     const it = await aController({ with: static_, settings: { groups: false } });
     expect(it.snapshot()?.status).toEqual({ boundVolumeSnapshotContentName: 'content', readyToUse: true });
