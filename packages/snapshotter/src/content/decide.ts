@@ -22,7 +22,9 @@ export function decide(state: SnapshotState, context: DecideContext): SnapshotAc
   const { content, class: found } = state;
   if (content === undefined) return conclude('C1', done);
   if (!isOurs(content, context)) return conclude('C2', done);
-  if (found !== undefined && found.driver !== context.driver.name) return conclude('C3', done);
+  const isOfOtherClass = found !== undefined && found.driver !== context.driver.name;
+  // The class may be a later one of that name. What was taken with the earlier one is deleted all the same, as without any class.
+  if (isOfOtherClass && !isToBeDeleted(content, kind)) return conclude('C3', done);
   const run: SnapshotRun = { state, content, kind };
   // What the driver answered is recorded first, whatever became of the content meanwhile.
   if (state.created !== 'unasked') return create(run, context);

@@ -57,6 +57,16 @@ describe('a content that is to be deleted', () => {
     await s.stop();
   });
 
+  it.each([{ policy: 'Delete', calls: 1 } as const, { policy: 'Retain', calls: 0 } as const])(
+    '[csi-snapshotter#13, 61] given a class of another driver under the name of its class, and policy $policy, then it goes as without any class',
+    async ({ policy, calls }) => {
+      const s = await deleting({ seed: [aClass({ driver: 'other' })], content: { policy } });
+      expect(s.content()).toBeUndefined();
+      expect(s.requests('DeleteSnapshot').length).toBe(calls);
+      await s.stop();
+    },
+  );
+
   it('[csi-snapshotter#59] given policy Retain, then the finalizer goes, and nothing else happens', async () => {
     const s = await deleting({ content: { policy: 'Retain' } });
     expectKept(s);

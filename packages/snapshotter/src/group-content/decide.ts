@@ -22,7 +22,9 @@ export function decide(state: GroupSnapshotState, context: DecideContext): Group
   const { content, class: found } = state;
   if (content === undefined) return conclude('G1', done);
   if (!isOurs(content, context)) return conclude('G2', done);
-  if (found !== undefined && found.driver !== context.driver.name) return conclude('G3', done);
+  const isOfOtherClass = found !== undefined && found.driver !== context.driver.name;
+  // The class may be a later one of that name. What was taken with the earlier one is deleted all the same, as without any class.
+  if (isOfOtherClass && !isToBeDeleted(content, kind)) return conclude('G3', done);
   const run: GroupRun = { state, content, kind };
   // What the driver answered is recorded first, whatever became of the content meanwhile.
   if (state.created !== 'unasked') return create(run, context);

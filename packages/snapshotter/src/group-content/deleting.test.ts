@@ -46,6 +46,12 @@ const expectDeleted = (s: Fixture): void => {
 };
 
 describe('a group that is to be deleted', () => {
+  it('[csi-snapshotter#95] given a class of another driver under the name of its class, then it is deleted as without any class', async () => {
+    const s = await deleting({ seed: [aGroupClass({ driver: 'other' })] });
+    expectDeleted(s);
+    await s.stop();
+  });
+
   it('[csi-snapshotter#103] given policy Delete, then one call with all members and two writes; the list stays, bit for bit', async () => {
     const finalizers = [...(aGroupContent().metadata?.finalizers ?? []), 'a/b'];
     const s = await deleting({ group: { finalizers } });
