@@ -32,7 +32,7 @@ export interface Instances {
   readonly names: readonly [string, string, string];
   readonly programs: ReadonlyMap<string, SupervisedProcess>;
   /** Starts another instance on a node, in a Pod of this name, which has to exist. */
-  startOn(name: string, podName: string): Promise<SupervisedProcess>;
+  readonly startOn: (name: string, podName: string) => Promise<SupervisedProcess>;
 }
 
 export async function startInstances(ctx: ScenarioContext, options: InstancesOptions = {}): Promise<Instances> {
