@@ -42,6 +42,7 @@ import { failures } from './provisioner/failures.ts';
 import { leftovers } from './provisioner/leftovers.ts';
 import { load } from './provisioner/load.ts';
 import { migration } from './provisioner/migration.ts';
+import { nodeCapacity } from './provisioner/node-capacity.ts';
 import { nodeDeployment } from './provisioner/node-deployment.ts';
 import { requests } from './provisioner/requests.ts';
 import { sources } from './provisioner/sources.ts';
@@ -88,6 +89,7 @@ export const allScenarios: readonly Scenario[] = [
   ...sources,
   ...topology,
   ...capacity,
+  ...nodeCapacity,
   ...migration,
   ...nodeDeployment,
   ...failures,

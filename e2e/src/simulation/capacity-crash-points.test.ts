@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { capacityFlows } from './capacity-flows.ts';
+import { capacityFlows, nodeCapacityFlows } from './capacity-flows.ts';
 import { describePoints } from './describe-points.ts';
 import { runFlow } from './run-flow.ts';
 
@@ -11,9 +11,15 @@ const ends: Readonly<Record<string, readonly string[]>> = {
   'capacity-withdraw-class': [],
   'capacity-move-node': ['<zone 1> 1Ti', 'zone-north 0'],
   'capacity-take-capacity': ['<zone 1> 1Mi', '<zone 2> 1Mi'],
+  'node-capacity-publish': ['<zone 1> 1Ti', 'zone-west 0'],
+  'node-capacity-update': ['<zone 1> 1Mi', 'zone-west 1Mi'],
+  'node-capacity-withdraw-class': [],
+  'node-capacity-adopt': ['<zone 1> 1Ti', 'zone-west 0'],
+  'node-capacity-take-capacity': ['<zone 1> 1Mi', 'zone-west 1Mi'],
 };
+const flows = [...capacityFlows, ...nodeCapacityFlows];
 
-it.each(capacityFlows)('given $name without trouble, then the objects are those of the items', async (flow) => {
+it.each(flows)('given $name without trouble, then the objects are those of the items', async (flow) => {
   const { state } = await runFlow(flow);
   const objects = state
     .filter((line) => line !== '')
@@ -23,4 +29,4 @@ it.each(capacityFlows)('given $name without trouble, then the objects are those 
   expect(objects.sort()).toEqual(ends[flow.name]);
 });
 
-await describePoints(capacityFlows, 'e2e/src/simulation/capacity-crash-points.test.ts');
+await describePoints(flows, 'e2e/src/simulation/capacity-crash-points.test.ts');

@@ -53,6 +53,31 @@ export const nodeDeploymentFlows: readonly Flow[] = [
     },
   },
   {
+    // The driver says once that the node is full: its instance gives the claim back, and the scheduler chooses again.
+    ...onTwoNodes,
+    name: 'node-full',
+    prepare: (simulation) => {
+      addClass(simulation, lateBinding);
+      const full = { kind: 'fail', code: 'ResourceExhausted' } as const;
+      simulation.driver.faults.add({ method: 'CreateVolume', times: 1, action: full });
+    },
+    act: async (simulation) => {
+      await simulation.createClaim('data');
+      await createPod(simulation, 'data');
+    },
+  },
+  {
+    // The same for a claim that binds at once: all instances compete again.
+    ...onTwoNodes,
+    name: 'node-full-immediate',
+    prepare: (simulation) => {
+      addClass(simulation);
+      const full = { kind: 'fail', code: 'ResourceExhausted' } as const;
+      simulation.driver.faults.add({ method: 'CreateVolume', times: 1, action: full });
+    },
+    act: (simulation) => simulation.createClaim('data'),
+  },
+  {
     ...onTwoNodes,
     name: 'node-delete',
     prepare: async (simulation) => {

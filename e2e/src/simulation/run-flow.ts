@@ -44,18 +44,17 @@ export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
   let isArmed = false;
   let steps = 0;
   const keeper = keepRunning(simulation, program, (operation, details) => {
-    // This call is repeated for ever and changes nothing.
+    if (!isRepeated(operation)) steps += 1;
+    // A fault at a call for capacity may matter.
     if (operation.name === 'ListVolumes') return undefined;
-    // So is this one, but a fault at it may matter.
-    if (operation.name !== 'GetCapacity') steps += 1;
     if (operation.name === 'DeleteVolume') simulation.checks.beforeDeleteVolume(String(details['volume_id']));
     if (!isArmed) return undefined;
     operations.push(operation);
     return operations.length - 1 === strike?.index ? strike.trouble : undefined;
   });
   const companions = (flow.companions ?? []).map((companion) =>
-    keepRunning(simulation, companion, () => {
-      steps += 1;
+    keepRunning(simulation, companion, (operation) => {
+      if (!isRepeated(operation)) steps += 1;
       return undefined;
     }),
   );
@@ -80,6 +79,11 @@ export async function runFlow(flow: Flow, strike?: Strike): Promise<Ending> {
       ...endless,
     ],
   };
+}
+
+/** These calls are repeated for ever and change nothing. */
+function isRepeated({ name }: Operation): boolean {
+  return name === 'ListVolumes' || name === 'GetCapacity';
 }
 
 interface Keeper {

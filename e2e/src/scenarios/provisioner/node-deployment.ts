@@ -1,62 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** P-33 to P-35: a csi-provisioner beside the driver on each of three emulated nodes. */
 import assert from 'node:assert/strict';
-import {
-  type PersistentVolume,
-  type PersistentVolumeClaim,
-  persistentVolumeClaims,
-  persistentVolumes,
-} from '@csi-sidecars/runtime';
-import { paperDriver } from '@csi-sidecars/sim';
+import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { createCalls, deletedIds } from '../../driver/calls.ts';
-import { addEmulatedNode } from '../../nodes/emulated-node.ts';
-import type { SupervisedProcess } from '../../processes/supervised-process.ts';
 import type { ScenarioContext } from '../context.ts';
 import type { Scenario } from '../scenario.ts';
+import { nodeOf, selectedNode, selectNode, startInstances } from './instances.ts';
 import { createClaim, createClass, deleteClaim, eventsOf } from './steps.ts';
-
-const nodeKey = 'topology.e2e.csi.test/node';
-const selectedNode = 'volume.kubernetes.io/selected-node';
-const shortWaits = ['--node-deployment-base-delay=500ms', '--node-deployment-max-delay=2s'];
-
-interface Instances {
-  readonly names: readonly string[];
-  readonly programs: ReadonlyMap<string, SupervisedProcess>;
-}
-
-async function startInstances(ctx: ScenarioContext, args: readonly string[] = []): Promise<Instances> {
-  const names = ['a', 'b', 'c'].map((part) => ctx.nameOf(part));
-  for (const name of names) {
-    const driver = paperDriver(ctx.driverName, { nodeId: name, topology: { [nodeKey]: name } });
-    await addEmulatedNode(ctx, { name, driver });
-  }
-  const segments = names.map((id) => ({ id, segments: { [nodeKey]: id }, maxVolumes: 0 }));
-  await ctx.startDriver({ nodes: names, settings: { nodes: segments } });
-  const programs = new Map<string, SupervisedProcess>();
-  for (const name of names) {
-    const program = await ctx.startProvisioner({
-      args: [
-        '--node-deployment',
-        '--strict-topology',
-        '--immediate-topology=false',
-        '--kube-api-qps=50',
-        '--kube-api-burst=100',
-        ...shortWaits,
-        ...args,
-      ],
-      env: { NODE_NAME: name },
-      replica: name,
-      socket: ctx.driver.socketOf(name),
-    });
-    programs.set(name, program);
-  }
-  return { names, programs };
-}
-
-function nodeOf(volume: PersistentVolume | undefined): string | undefined {
-  const [term] = volume?.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
-  return term?.matchExpressions?.find(({ key }) => key === nodeKey)?.values?.[0];
-}
 
 async function claimsOf(ctx: ScenarioContext): Promise<readonly PersistentVolumeClaim[]> {
   return (await ctx.api.list(persistentVolumeClaims, { namespace: ctx.namespace })).items;
@@ -103,11 +53,6 @@ async function checkAll(
   );
 }
 
-async function selectNode(ctx: ScenarioContext, name: string, node: string): Promise<void> {
-  const target = { resource: persistentVolumeClaims, ref: { namespace: ctx.namespace, name } };
-  await ctx.api.patch(target, { type: 'merge', body: { metadata: { annotations: { [selectedNode]: node } } } });
-}
-
 const needs = ['driver-journal', 'driver-settings', 'host-names'] as const;
 
 const repeatsDeletions = 'DeleteVolume is called more than once for some volumes';
@@ -138,7 +83,7 @@ export const nodeDeployment: readonly Scenario[] = [
     serial: true,
     upstream: repeatsDeletions,
     run: async (ctx) => {
-      const { names: nodes } = await startInstances(ctx, ['--node-deployment-immediate-binding=false']);
+      const { names: nodes } = await startInstances(ctx, { args: ['--node-deployment-immediate-binding=false'] });
       const storageClass = { reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer' };
       const className = await createClass(ctx, storageClass);
       const expected = new Map(
@@ -159,7 +104,7 @@ export const nodeDeployment: readonly Scenario[] = [
     upstream: 'a restart forgets the call, and the volume of a deleted claim stays in the storage',
     run: async (ctx) => {
       const { names, programs } = await startInstances(ctx);
-      const [node = ''] = names;
+      const [node] = names;
       const className = await createClass(ctx, { reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer' });
       const slow = { method: 'CreateVolume', at: 'during', times: 1, action: { kind: 'delay', ms: 15_000 } } as const;
       await ctx.driver.control.addFault(slow);
