@@ -112,7 +112,12 @@ export const leftovers: readonly Scenario[] = [
       const volumeName = volume.metadata?.name ?? '';
       assert.deepEqual(await listed(run), []);
 
-      const hang = await driver.control.addFault({ method: 'CreateVolume', action: { kind: 'hang' } });
+      // The volume is made, and the answer does not say so.
+      const lost = await driver.control.addFault({
+        method: 'CreateVolume',
+        at: 'after',
+        action: { kind: 'fail', code: 'DeadlineExceeded' },
+      });
       const claim = await createClaim(ctx, className, { name: 'stuck' });
       await ctx.eventually('the claim has the provisioning finalizer', async () => {
         const { metadata } = await api.get(persistentVolumeClaims, { namespace, name: 'stuck' });
@@ -162,13 +167,12 @@ export const leftovers: readonly Scenario[] = [
       const again = await run('--remove', '--yes', '--include-unsettled');
       assert.deepEqual([again.code, again.stdout.split('\n')[0]], [0, 'Nothing is left.']);
 
-      // The driver completes the call late: the volume that the command named is in the storage, and the administrator deletes it.
-      await driver.control.removeFault(hang);
-      const late = await ctx.eventually('the late volume', async () =>
-        (await driver.control.volumes()).find(({ name }) => name === `pvc-${claim.metadata?.uid}`),
-      );
+      // The volume that the command named is in the storage, and the administrator deletes it.
+      await driver.control.removeFault(lost);
+      const lostVolume = (await driver.control.volumes()).find(({ name }) => name === `pvc-${claim.metadata?.uid}`);
+      assert.ok(lostVolume !== undefined, 'the name is that of the volume');
       const channel = await openChannel(ctx);
-      const request = { volume_id: late.id };
+      const request = { volume_id: lostVolume.id };
       await channel.call('/csi.v1.Controller/DeleteVolume', request, { timeoutMs: 30_000, signal: ctx.signal });
 
       // Whichever provisioner follows goes on with what was kept.
