@@ -8,7 +8,7 @@ export interface Group {
   readonly files: readonly string[];
 }
 
-const loopFiles = '{decide*,observe,plan,outcome,perform,target,loop,write-*}.ts';
+const loopFiles = '{decide*,conclu*,observe,plan,outcome,perform,target,loop,write-*,update-*,*-calls,protection}.ts';
 
 export const groups: readonly Group[] = [
   {
@@ -22,9 +22,29 @@ export const groups: readonly Group[] = [
     files: [`packages/attacher/src/**/${loopFiles}`],
   },
   {
+    name: 'resizer loops',
+    tests: ['packages/resizer/**/*.test.ts'],
+    files: [`packages/resizer/src/**/${loopFiles}`],
+  },
+  {
+    name: 'snapshotter loops',
+    tests: ['packages/snapshotter/**/*.test.ts'],
+    files: [`packages/snapshotter/src/**/${loopFiles}`],
+  },
+  {
+    name: 'snapshot-controller loops',
+    tests: ['packages/snapshot-controller/**/*.test.ts'],
+    files: [`packages/snapshot-controller/src/**/${loopFiles}`],
+  },
+  {
     name: 'runtime lease, queue, reflector',
     tests: ['packages/runtime/**/*.test.ts'],
     files: ['lease', 'workqueue', 'informer/reflector'].map((folder) => `packages/runtime/src/${folder}/*.ts`),
+  },
+  {
+    name: 'connection to the driver',
+    tests: ['packages/csi/src/channel/*.test.ts'],
+    files: ['packages/csi/src/channel/{connection,exchange}.ts'],
   },
   {
     name: 'grpc codec',

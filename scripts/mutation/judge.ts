@@ -8,6 +8,8 @@ export interface MutationRun {
   readonly root: string;
   readonly files: readonly InstrumentedFile[];
   readonly concurrency: number;
+  /** `quick`: survivors are not judged again with modules that are loaded with the mutant, and by the cheap tests only. */
+  readonly care: 'full' | 'quick';
   /** Test file -> which pattern of the group it is of. */
   readonly ranks: ReadonlyMap<string, number>;
   readonly say: (text: string) => void;
@@ -21,6 +23,7 @@ export interface TimedTest {
 
 export interface Reach {
   readonly ranks: ReadonlyMap<string, number>;
+  readonly care: MutationRun['care'];
   /** Mutant -> tests that execute its code. */
   readonly tests: ReadonlyMap<number, readonly TimedTest[]>;
   /** Mutant -> test files that execute its code while they load. */
@@ -37,7 +40,7 @@ const baselineSilentMs = 180_000;
 const mutantSilentMs = 10_000;
 const testTimeoutMs = 2_000;
 /** A mutant's tests after the nearest ones are run until they cost this much. */
-const budgetMs = 8_000;
+const budgetsMs = { full: 8_000, quick: 3_000 };
 
 export async function findReach(mutationRun: MutationRun, tests: readonly string[]): Promise<Reach> {
   const byTest = new Map<number, TimedTest[]>();
@@ -64,7 +67,7 @@ export async function findReach(mutationRun: MutationRun, tests: readonly string
     },
   );
   if (done !== tests.length) throw new Error(`Only ${done} of ${tests.length} test files ran without a mutant`);
-  return { ranks: mutationRun.ranks, tests: byTest, loads };
+  return { ranks: mutationRun.ranks, care: mutationRun.care, tests: byTest, loads };
 }
 
 function push<V>(map: Map<number, V[]>, key: number, value: V): void {
@@ -92,9 +95,11 @@ export function jobFor(id: number, path: string, reach: Reach): Job | undefined 
   };
   const sorted = [...costs].sort(([a, x], [b, y]) => distance(a) - distance(b) || x - y);
   const hasOneRank = Math.max(...reach.ranks.values()) === 0;
+  const budgetMs = budgetsMs[reach.care];
   let spent = 0;
   const runs: TestRun[] = [];
   for (const [file, ms] of sorted) {
+    if (reach.care === 'quick' && ms > budgetMs && runs.length > 0) continue;
     spent += ms;
     if (spent > budgetMs && runs.length > 0 && distance(file) > (hasOneRank ? 1 : 2)) break;
     runs.push(reload ? { file } : { file, ids: ids.get(file) ?? [] });
@@ -115,7 +120,7 @@ export async function judgeAll(
     jobs.filter(({ reload }) => !reload),
     120,
     (id, verdict, job) => {
-      if (verdict.killedBy === undefined) again.push({ ...job, reload: true });
+      if (verdict.killedBy === undefined && mutationRun.care === 'full') again.push({ ...job, reload: true });
       else onVerdict(id, verdict);
     },
   );

@@ -2,7 +2,8 @@
 /**
  * `npm run mutation -- packages/provisioner`: changes the code in small ways, one at a time, and lists the changes that no
  * test notices. Arguments are beginnings of paths; without one, everything. `--changed`: files that differ from main, or
- * whose test file does. `--fresh`: without the verdicts of earlier runs. Writes docs/reference/mutation.md.
+ * whose test file does. `--fresh`: without the verdicts of earlier runs. `--quick`: without the mutants that are listed as
+ * equivalent, and without a second look at survivors. `--concurrency=1`: one worker. Writes docs/reference/mutation.md.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -10,7 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Group, groups } from './groups.ts';
 import { findReach, jobFor, judgeAll, type Reach, type Verdict, type MutationRun } from './judge.ts';
-import { findMutants, type Mutant } from './mutants.ts';
+import { codeOf, findMutants, type Mutant } from './mutants.ts';
 import { writePage } from './page.ts';
 import { hash, isEquivalent, readEquivalents, readResults, VerdictCache, writeResults } from './records.ts';
 
@@ -20,6 +21,7 @@ const { values: options, positionals: wanted } = parseArgs({
   options: {
     changed: { type: 'boolean', default: false },
     fresh: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
     concurrency: { type: 'string', default: '2' },
   },
 });
@@ -94,6 +96,7 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     root,
     files: files.map(({ path, firstId }) => ({ path, firstId })),
     concurrency: Number(options.concurrency),
+    care: options.quick ? 'quick' : 'full',
     ranks,
     say,
   };
@@ -111,6 +114,9 @@ async function judgeFiles(
   const verdicts = new Map<number, Verdict>();
   const owners = new Map<number, readonly [MutatedFile, number]>();
   const hashes = new Map<string, string>();
+  const equivalents = readEquivalents();
+  const isLeftOut = ({ path, mutants }: MutatedFile, index: number) =>
+    options.quick && isEquivalent(equivalents, path, mutants[index]!);
   const hashOf = (file: string) => {
     const known = hashes.get(file) ?? hash(readFileSync(file, 'utf8'));
     hashes.set(file, known);
@@ -129,6 +135,10 @@ async function judgeFiles(
     file.mutants.flatMap(({ index }) => {
       const id = file.firstId + index;
       owners.set(id, [file, index]);
+      if (isLeftOut(file, index)) {
+        verdicts.set(id, { killedBy: undefined, how: 'listed as equivalent' });
+        return [];
+      }
       const job = jobFor(id, file.path, reach);
       if (job === undefined) {
         verdicts.set(id, { killedBy: undefined, how: 'no test reaches it' });
@@ -146,8 +156,11 @@ async function judgeFiles(
   await judgeAll(mutationRun, jobs, (id, verdict) => {
     const [file, index] = owners.get(id)!;
     verdicts.set(id, verdict);
-    file.cache.set(index, verdict, restsOn(verdict, id));
-    file.cache.save();
+    // A survivor of one look is no verdict to keep.
+    if (verdict.killedBy !== undefined || !options.quick) {
+      file.cache.set(index, verdict, restsOn(verdict, id));
+      file.cache.save();
+    }
     count += 1;
     if (count % 100 === 0) say(`${count} of ${jobs.length}, ${Math.round((performance.now() - started) / 1000)} s`);
   });
@@ -168,7 +181,7 @@ function record(files: readonly MutatedFile[], verdicts: ReadonlyMap<number, Ver
       say(`${path}:${line} ${mutation} (${verdicts.get(firstId + index)?.how})`);
     }
     results[path] = {
-      source: hash(source),
+      source: hash(codeOf(path, source)),
       date: new Date().toISOString().slice(0, 10),
       mutants: mutants.length,
       killed: mutants.length - alive.length,

@@ -16,6 +16,18 @@ export interface Mutant extends Change {
 const logCall = /(^|\.)(logger|log)\.(info|warn|error)$/;
 const expressionWrappers = new Set(['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression']);
 
+/** The source without its comments: what a comment says changes no verdict. */
+export function codeOf(path: string, source: string): string {
+  let code = '';
+  let at = 0;
+  for (const { start, end } of parseSync(path, source, { lang: 'ts' }).comments) {
+    code += source.slice(at, start);
+    at = end;
+  }
+  const lines = (code + source.slice(at)).split('\n').map((line) => line.trimEnd());
+  return lines.filter((line) => line !== '').join('\n');
+}
+
 interface Context {
   readonly condition: 'branch' | 'loop' | 'none';
   /** The node is inside `a?.b.c`: a switch goes around the whole chain, or it would break the short circuit. */

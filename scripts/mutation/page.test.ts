@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
+import { codeOf } from './mutants.ts';
 import { changedSince, page } from './page.ts';
 import { type FileResult, hash, type Results } from './records.ts';
 
 const result = (source: string): FileResult => ({
-  source: hash(source),
+  source: hash(codeOf('a.ts', source)),
   date: '2026-01-02',
   mutants: 10,
   killed: 8,
   equivalent: 1,
   survivors: ['3: true -> false'],
 });
-const results: Results = { 'a.ts': result('a'), 'b.ts': result('an earlier b') };
+const results: Results = { 'a.ts': result('f(1);'), 'b.ts': result('f(2);') };
 
-it('given results, then files that have changed since their run are known', () => {
-  expect([...changedSince(results, (path) => path.replace('.ts', ''))]).toEqual(['b.ts']);
+it('given results, then files whose code has changed since their run are known', () => {
+  expect([...changedSince(results, () => 'f(1);')]).toEqual(['b.ts']);
+});
+
+it('given a file in which only comments have changed since its run, then it counts as unchanged', () => {
+  const commented = '// Why.\n\n/** Calls it. */\nf(1); // with one\n';
+  expect([...changedSince(results, () => commented)]).toEqual(['b.ts']);
 });
 
 it('given a group of which two files of three were run, then the page has its score, its changes and its survivors', () => {

@@ -3,6 +3,7 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { groups } from './groups.ts';
+import { codeOf } from './mutants.ts';
 import { type Equivalent, type FileResult, hash, type Results } from './records.ts';
 
 const head = `<!-- Written by \`npm run mutation\`. Do not edit. -->
@@ -16,8 +17,11 @@ What is changed: conditions become true and false; comparison, logical and arith
 \`&&\`, \`||\` and \`??\` is removed; statements, \`await\`, properties, elements and \`?.\` are removed; constants change; \`some\`,
 \`every\`, \`filter\`, \`find\` lose their meaning. Texts and fields of log lines are left alone.
 
-Score: killed mutants among those that are not equivalent. At least 90 % is wanted in every group. Files that have changed
-since their run, be it only in a comment, are counted: their results and lines are those of the run.
+Score: killed mutants among those that are not equivalent. At least 90 % is wanted in every group. Files whose code has changed
+since their run are counted: their results and lines are those of the run.
+
+A run with \`--quick\` does not run the mutants that are listed as equivalent, and runs fewer tests against a survivor, and not
+once more with all modules loaded again. Its score is never too high.
 `;
 
 function percent({ mutants, killed, equivalent }: Pick<FileResult, 'mutants' | 'killed' | 'equivalent'>): string {
@@ -78,9 +82,10 @@ export function page({ files, results, changed }: Run, list: readonly Equivalent
   ].join('\n');
 }
 
-/** The files that have changed since their run, be it only in a comment. */
+/** The files whose code has changed since their run. */
 export function changedSince(results: Results, read: (path: string) => string): ReadonlySet<string> {
-  const isChanged = ([path, { source }]: readonly [string, FileResult]): boolean => hash(read(path)) !== source;
+  const isChanged = ([path, { source }]: readonly [string, FileResult]): boolean =>
+    hash(codeOf(path, read(path))) !== source;
   return new Set(
     Object.entries(results)
       .filter(isChanged)

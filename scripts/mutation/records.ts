@@ -15,6 +15,7 @@ export interface Equivalent {
 }
 
 export interface FileResult {
+  /** Hash of the code, without its comments. */
   readonly source: string;
   readonly date: string;
   readonly mutants: number;

@@ -52,7 +52,7 @@ const volume: Volume = {
   content_source: null,
   accessible_topology: [],
 };
-export const made: CreateOutcome = { row: 'O9', kind: 'made', volume, bytes: 100n };
+export const made: Extract<CreateOutcome, { kind: 'made' }> = { row: 'O9', kind: 'made', volume, bytes: 100n };
 export const final = { row: 'O5', kind: 'final', message: 'no', isSettled: true } as const;
 export const unsettledFinal = { row: 'O4', kind: 'final', message: 'exists', isSettled: false } as const;
 export const infeasible = { row: 'O3', kind: 'infeasible', message: 'no' } as const;

@@ -18,9 +18,10 @@ import {
   settling,
   show,
   state,
+  type StateFacts,
   unusable,
 } from '../../testing/claim-states.ts';
-import { driverName } from '../../testing/builders.ts';
+import { aClass, driverName } from '../../testing/builders.ts';
 import { decide } from './decide.ts';
 
 const kept = `; finalizer provisioning-protection.provisioner.storage.kubernetes.io/${driverName} keeps the claim for some minutes until it is known whether volume pvc-uid-data was created; to give that volume up, remove this finalizer`;
@@ -407,6 +408,41 @@ it('given a volume that is too small, when decided, then it is deleted with the 
   expect(decide(state({ ...attempted, created: unusable }), context)).toMatchObject({ secrets: {} });
 });
 
+describe('what a conclusion says about the capacity of the storage', () => {
+  const saved = { row: 'S1', kind: 'saved', claim: 'there' } as const;
+  const capacityAfter = (facts: StateFacts, supportsTopology = true): unknown => {
+    const action = decide(state(facts), { ...context, supportsTopology });
+    return action.kind === 'conclude' ? action.capacity : action.kind;
+  };
+
+  it('given no call, then nothing is known about the capacity', () => {
+    expect(capacityAfter({ presence: 'gone' })).toEqual({ row: 'H4', kind: 'none' });
+  });
+
+  it('given a call that made no volume, then the class is asked for again', () => {
+    const change = { row: 'H3', kind: 'class', className: 'fast' };
+    expect(capacityAfter({ ...attempted, created: final, remembers: 'none' })).toEqual(change);
+    expect(capacityAfter({ ...attempted, created: unusable, cleanedUp: 'yes', remembers: 'none' })).toEqual(change);
+  });
+
+  it('given a volume that was made, then its topology is asked for again, or its class if it has none', () => {
+    const accessible_topology = [{ segments: { zone: 'a' } }];
+    const created = { ...made, volume: { ...made.volume, accessible_topology } };
+    const recorded = { ...attempted, saved, remembers: 'none' } as const;
+    const matchExpressions = [{ key: 'zone', operator: 'In', values: ['a'] }];
+    expect(capacityAfter({ ...recorded, created })).toEqual({
+      row: 'H1',
+      kind: 'segments',
+      affinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } },
+    });
+    const change = { row: 'H2', kind: 'class', className: 'fast' };
+    expect([capacityAfter({ ...recorded, created: made }), capacityAfter({ ...recorded, created }, false)]).toEqual([
+      change,
+      change,
+    ]);
+  });
+});
+
 describe('a claim without a bound', () => {
   it('[provisioner#P9] given --provisioning-protection=always, after any number of answers, then the claim is kept, and the event says how to give it up', () => {
     const always = { ...context, settings: { ...context.settings, provisioningProtection: 'always' as const } };
@@ -429,5 +465,23 @@ describe('the claim table', () => {
   it.each(rows)('$row: given $given, when decided, then $next', ({ row, state, next }) => {
     const action = decide(state, context);
     expect([action.row, show(action)]).toEqual([row, next]);
+  });
+});
+
+it('given a volume that is too small and a request without secrets, when decided, then it is deleted without secrets', () => {
+  const action = decide(state({ ...attempted, created: unusable }), context);
+  expect(action).toEqual({ row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} });
+});
+
+it('[O11] given a volume of which no record can be made, when decided, then it is deleted as the driver described it', () => {
+  const driver = { ...context.driver, name: 'ebs.csi.aws.com' };
+  const storageClass = aClass({ provisioner: 'kubernetes.io/aws-ebs' });
+  const volume = { ...made.volume, volume_context: { partition: 'odd' } };
+  const sent = { ...pinned, plan: { ...pinned.plan, storageClass, isMigrated: true } };
+  const given = state({ ...attempted, created: { ...made, volume }, pinned: sent });
+  expect(decide(given, { ...context, driver })).toMatchObject({
+    row: 'C28',
+    kind: 'cleanUp',
+    volume: { row: 'O11', kind: 'unusable', volumeId: 'v1', attributes: { partition: 'odd' } },
   });
 });

@@ -256,3 +256,52 @@ describe('the claim table in node deployment', () => {
     expect(found.filter((row) => Number(row.slice(1)) >= 47)).toEqual([]);
   });
 });
+
+describe('states that differ from these in one part', () => {
+  const foreign: ClaimFacts = { annotations: { 'volume.kubernetes.io/storage-provisioner': 'other' } };
+  const oneByte: StateFacts = { ...waited, planned: { kind: 'planned', plan: { ...plan, requiredBytes: 1n } } };
+
+  it.each<Case>([
+    {
+      row: 'C22',
+      given: 'a call of its own is open, another node is selected, whose instance put the finalizer on',
+      facts: { ...announced, remembers: 'open', protecting: 'done', otherInstance: 'n2' },
+      claim: { node: 'n2', protection: 'on' },
+      next: 'createVolume',
+    },
+    { row: 'C13', given: 'central deployment', facts: { otherInstance: 'n2' }, of: central, next: 'announce' },
+    {
+      row: 'C47',
+      given: 'of another instance and driver',
+      facts: { otherInstance: 'n2' },
+      claim: foreign,
+      next: 'done',
+    },
+    {
+      row: 'C47',
+      given: 'of another instance, deleted a millisecond too late',
+      facts: { otherInstance: 'n2', deletedForMs: 299_999 },
+      claim: dying,
+      next: 'requeueAfter 1',
+    },
+    {
+      row: 'C22',
+      given: 'an outcome that this instance has to settle, no node is selected',
+      facts: announced,
+      claim: { protection: 'on' },
+      next: 'createVolume',
+    },
+    { row: 'C10', given: 'its volume exists', facts: { volume: { kind: 'own' } }, next: 'done, failure' },
+    { row: 'C53', given: 'a last millisecond of the wait', facts: { waitMs: 1 }, next: 'requeueAfter 1' },
+    { row: 'C54', given: 'a request of one byte', facts: oneByte, next: 'checkSpace' },
+  ])('$row: given $given, when decided, then $next', ({ row, facts, claim = {}, of = context, next }) => {
+    const action = decide(state(facts, claim), of);
+    expect([action.row, show(action)]).toEqual([row, next]);
+  });
+
+  it('given the wait is over, when the space is asked for, then a volume is wanted, and not only an outcome', () => {
+    const purposes: string[] = [];
+    decide(state({ ...waited, plan: (_class, purpose) => (purposes.push(purpose), planned) }), context);
+    expect(purposes).toEqual(['provision']);
+  });
+});

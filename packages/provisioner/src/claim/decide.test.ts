@@ -3,9 +3,11 @@
 import { describe, expect, it } from 'vitest';
 import { refuse } from '@csi-sidecars/volume';
 import {
+  aClaim,
   aClass,
   aContent,
   aSnapshot,
+  aVolume,
   type ClaimFacts,
   driverName,
   type SnapshotFacts,
@@ -695,5 +697,59 @@ describe('what a repeated call sends', () => {
     );
     const action = decide(given, context);
     expect(action.kind === 'createVolume' && action.request).toEqual({ ...request, secrets: { key: 'new' } });
+  });
+});
+
+it('given the finalizer, no volume name and a claim without one, when decided, then the claim does not count as bound to its volume', () => {
+  const given = state({ volumeName: '' }, { ...protection, spec: { volumeName: '' } });
+  expect(decide(given, context)).toMatchObject({ row: 'C13', kind: 'announce' });
+});
+
+it('[C14] given a class of an in-tree plugin that cannot be translated, when decided, then the message of the translation is the failure', () => {
+  const driver = { ...context.driver, name: 'ebs.csi.aws.com' };
+  const storageClass = aClass({
+    provisioner: 'kubernetes.io/aws-ebs',
+    parameters: { zone: 'a' },
+    allowedTopologies: [{ matchLabelExpressions: [{ key: 'topology.kubernetes.io/zone', values: ['b'] }] }],
+  });
+  const given = state(
+    { ...announced, storageClass },
+    { annotations: { [annotations.storageProvisioner]: driver.name } },
+  );
+  const action = decide(given, { ...context, driver });
+  expect(`${action.row} ${show(action)}`).toBe(
+    'C14 retry, Warning: failed to translate storage class: cannot simultaneously set allowed topologies and zone/zones parameters, failure',
+  );
+});
+
+describe('what a source is judged by', () => {
+  const found = <T>(object: T) => ({ kind: 'found', object }) as const;
+
+  it('given a snapshot of another mode, when --prevent-volume-mode-conversion is set, then it is refused, else used', () => {
+    const content = { ...aContent(), spec: { ...aContent().spec, sourceVolumeMode: 'Block' } };
+    const source = { kind: 'snapshot', snapshot: found(aSnapshot()), content: found(content) } as const;
+    const given = state({ ...announced, source }, restoring);
+    const rows = [true, false].map(
+      (preventsModeConversion) =>
+        decide(given, { ...context, settings: { ...context.settings, preventsModeConversion } }).row,
+    );
+    expect(rows).toEqual(['C44', 'C45']);
+  });
+
+  it('given a snapshot of another driver, when decided, then the message names the class of the claim', () => {
+    const content = { ...aContent(), spec: { ...aContent().spec, driver: 'other' } };
+    const source = { kind: 'snapshot', snapshot: found(aSnapshot()), content: found(content) } as const;
+    expect(show(decide(state({ ...announced, source }, restoring), context))).toContain(
+      'is not handled by CSI driver of StorageClass fast',
+    );
+  });
+
+  it('given a claim whose volume is of another driver, when decided, then the message names the class of the clone', () => {
+    const origin = { ...aClaim({ name: 'origin', spec: { volumeName: 'pv' } }), status: { phase: 'Bound' } };
+    const volume = aVolume({ phase: 'Bound', spec: { csi: { driver: 'other', volumeHandle: 'h' } } });
+    const source = { kind: 'claim', source: found(origin), volume: found(volume) } as const;
+    expect(show(decide(state({ ...announced, source }, { spec: fromClaim }), context))).toContain(
+      'is handled by a different CSI driver than requested by StorageClass fast',
+    );
   });
 });

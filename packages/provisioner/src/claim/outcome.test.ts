@@ -158,4 +158,20 @@ describe('responses of CreateVolume', () => {
       'malformed: CreateVolume response has a volume_id of more than 16384 bytes',
     ]);
   });
+
+  it('[O8] given a volume that is too small, when judged, then what the driver says of it is part of the outcome', () => {
+    const small = { ...volume, capacity_bytes: '1', volume_context: { pool: 'a' } };
+    expect(toResponseOutcome(small, sent)).toEqual({
+      row: 'O8',
+      kind: 'unusable',
+      message: 'created volume capacity 1 less than requested capacity 100',
+      volumeId: 'v',
+      attributes: { pool: 'a' },
+    });
+  });
+
+  it('given a request without a source, when the driver answers any id, then it is not that of a source', () => {
+    const answer = { ...volume, volume_id: 'mutated', capacity_bytes: '0' };
+    expect(toResponseOutcome(answer, sent).row).toBe('O7');
+  });
 });

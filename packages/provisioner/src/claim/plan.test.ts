@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aDriver, aNode, type ClaimFacts, someSettings } from '../../testing/builders.ts';
+import {
+  aClaim,
+  aClass,
+  aDriver,
+  aNode,
+  aNodeDeployment,
+  type ClaimFacts,
+  someSettings,
+} from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
-import { type Plan, type PlanFacts, toPlan } from './plan.ts';
+import { isAllowedHere, type Plan, type PlanFacts, toPlan } from './plan.ts';
 
 interface Given {
   readonly claim?: ClaimFacts;
@@ -259,5 +267,109 @@ describe('topology', () => {
     const given = { claim: { node: 'n1' }, cluster: nothing, settings: { immediateTopology: false } };
     expect(answer(given).kind).toBe('nodeGone');
     expect(planOf({ ...given, purpose: 'settle' }).selectedNode).toBe('');
+  });
+});
+
+describe('the instance of a node', () => {
+  const nodes = new Map([aNode('n1', 'a'), aNode('n2', 'b')].map((pair) => [pair[0].metadata?.name, pair]));
+  const cluster: ClusterTopology = {
+    csiNode: (name) => nodes.get(name)?.[1],
+    csiNodes: () => [...nodes.values()].map(([, csiNode]) => csiNode),
+    node: (name) => nodes.get(name)?.[0],
+  };
+  const node = aNodeDeployment('n1');
+
+  it('given a claim whose node has changed, when planned, then the request is for the node of the instance', () => {
+    const given = { claim: { node: 'n2' }, settings: { node }, cluster };
+    expect(planOf(given).selectedNode).toBe('n1');
+    expect(planOf({ ...given, settings: {} }).selectedNode).toBe('n2');
+  });
+
+  const allows = (storageClass: Partial<StorageClass>, driverName = aDriver().name): boolean =>
+    isAllowedHere({
+      claim: aClaim(),
+      storageClass: aClass(storageClass),
+      driver: { ...aDriver({ controller: ['CREATE_DELETE_VOLUME'] }), name: driverName },
+      settings: someSettings({ node }),
+      cluster,
+      source: { kind: 'none' },
+    });
+  const allowed = (key: string, zone: string): Partial<StorageClass> => ({
+    allowedTopologies: [{ matchLabelExpressions: [{ key, values: [zone] }] }],
+  });
+
+  it('given allowed topologies, then a volume is allowed where the node is, and nowhere else', () => {
+    expect([allows(allowed('zone', 'a')), allows(allowed('zone', 'b')), allows({})]).toEqual([true, false, true]);
+  });
+
+  it('given a class that allows no topology or cannot be translated, then the instance that takes the claim reports it', () => {
+    expect(allows({ allowedTopologies: [] })).toBe(true);
+    const twice = { ...allowed('topology.kubernetes.io/zone', 'b'), parameters: { zone: 'b' } };
+    expect(allows({ provisioner: 'kubernetes.io/aws-ebs', ...twice }, 'ebs.csi.aws.com')).toBe(true);
+  });
+});
+
+it('given a class of an in-tree plugin that cannot be translated, when planned, then it is refused with the message', () => {
+  const storageClass = aClass({
+    provisioner: 'kubernetes.io/aws-ebs',
+    parameters: { zone: 'a' },
+    allowedTopologies: [{ matchLabelExpressions: [{ key: 'topology.kubernetes.io/zone', values: ['b'] }] }],
+  });
+  const found = toPlan({
+    claim: aClaim(),
+    storageClass,
+    driver: { ...aDriver(), name: 'ebs.csi.aws.com' },
+    settings: someSettings(),
+    cluster: undefined,
+    purpose: 'provision',
+    source: { kind: 'none' },
+  });
+  expect(found).toEqual({
+    kind: 'refused',
+    message:
+      'failed to translate storage class: cannot simultaneously set allowed topologies and zone/zones parameters',
+  });
+});
+
+describe('a class of an in-tree plugin', () => {
+  const zoneKey = 'topology.ebs.csi.aws.com/zone';
+  const driver = { ...aDriver({ controller: ['CREATE_DELETE_VOLUME'] }), name: 'ebs.csi.aws.com' };
+  const [node, csiNode] = aNode('n1');
+  const ebsNode = { ...node, metadata: { name: 'n1', labels: { [zoneKey]: 'a' } } };
+  const drivers = [{ name: driver.name, nodeID: 'n1', topologyKeys: [zoneKey] }];
+  const ebsCsiNode = { ...csiNode, spec: { drivers } };
+  const cluster: ClusterTopology = {
+    csiNode: (name) => (name === 'n1' ? ebsCsiNode : undefined),
+    csiNodes: () => [ebsCsiNode],
+    node: (name) => (name === 'n1' ? ebsNode : undefined),
+  };
+  const facts = (storageClass: Partial<StorageClass>) => ({
+    claim: aClaim(),
+    storageClass: aClass({ provisioner: 'kubernetes.io/aws-ebs', ...storageClass }),
+    driver,
+    settings: someSettings({ node: aNodeDeployment('n1') }),
+    cluster,
+    source: { kind: 'none' } as const,
+  });
+
+  it('given its zone parameter, when planned, then the driver gets it as a topology and not as a parameter', () => {
+    const found = toPlan({ ...facts({ parameters: { zone: 'a' } }), purpose: 'provision' });
+    expect(found).toMatchObject({ kind: 'planned', plan: { isMigrated: true } });
+    expect(found.kind === 'planned' && Object.keys(found.plan.request.parameters ?? {})).not.toContain('zone');
+    expect(found.kind === 'planned' && found.plan.request.accessibility_requirements?.requisite).toEqual([
+      { segments: { [zoneKey]: 'a' } },
+    ]);
+  });
+
+  it('given topologies with keys of Kubernetes, then they are compared with those of the driver', () => {
+    const allowed = (values: readonly string[]): Partial<StorageClass> => ({
+      allowedTopologies: [{ matchLabelExpressions: [{ key: 'topology.kubernetes.io/zone', values }] }],
+    });
+    expect([isAllowedHere(facts(allowed(['a']))), isAllowedHere(facts(allowed(['b'])))]).toEqual([true, false]);
+  });
+
+  it('given no topologies and a node that is not known yet, then a volume is allowed', () => {
+    const unknown = { csiNode: () => undefined, csiNodes: () => [], node: () => undefined };
+    expect(isAllowedHere({ ...facts({}), cluster: unknown })).toBe(true);
   });
 });

@@ -329,4 +329,17 @@ describe('the volume table', () => {
       { row: 'V12', capacity: change },
     ]);
   });
+
+  it('given a volume of a zone, when a run concludes, then the capacity of the zone is asked for again after a deletion only', () => {
+    const matchExpressions = [{ key: 'zone', operator: 'In', values: ['a'] }];
+    const nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };
+    const capacityAfter = (facts: Partial<VolumeState>): unknown =>
+      decide(state(facts, { spec: { nodeAffinity } }), context);
+    const segments = { row: 'H5', kind: 'segments', affinity: nodeAffinity };
+    expect(capacityAfter({ ...deleted, removal: 'gone' })).toMatchObject({ kind: 'conclude', capacity: segments });
+    expect(capacityAfter({ deletion: failure })).toMatchObject({
+      kind: 'conclude',
+      capacity: { row: 'H6', kind: 'none' },
+    });
+  });
 });

@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 import { TransportError } from '@csi-sidecars/runtime';
 /** One line for each row of the tables of groups and of contents. */
-import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-sidecars/volume';
+import { snapshotAnnotations } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aContent, aGroup, aGroupClass, aGroupContent, aSnapshot, aVolume } from '../../testing/builders.ts';
+import { aContent, aGroup, aGroupContent, aSnapshot } from '../../testing/builders.ts';
+import {
+  aGroupState,
+  boundGroup,
+  groupContentName,
+  preparedGroup,
+  readyGroup,
+  staticGroupContent,
+} from '../../testing/group-states.ts';
+import { deleting, failed } from '../../testing/snapshot-states.ts';
 import { decide as decideContent } from '../content/decide.ts';
 import { decide as decideGroupContent } from '../group-content/decide.ts';
 import { decide } from './decide.ts';
 import type { Member } from './members.ts';
-import { type GroupState, nothingLearned } from './state.ts';
+import type { GroupState } from './state.ts';
 
-const failed = { failure: new Error('no') };
 const unanswered = { failure: new TransportError('timeout', 'no answer') };
-const metadata = { finalizers: [finalizers.groupBound] };
-const name = 'groupsnapcontent-uid-of-group';
-const bound = { boundVolumeGroupSnapshotContentName: name, readyToUse: false };
-const ready = { ...bound, readyToUse: true };
+const metadata = preparedGroup;
+const name = groupContentName;
+const bound = boundGroup;
+const ready = readyGroup;
 const group = aGroup({ metadata });
-const sources = { value: [{ claim: aClaim(), volume: aVolume() }] };
 const { volumeGroupSnapshotClassName: _, ...unnamedSpec } = aGroup().spec ?? {};
 const unnamed = { ...group, spec: unnamedSpec };
 const staticSource = { source: { volumeGroupSnapshotContentName: 'content' } };
 const staticGroup = aGroup({ metadata, spec: { source: { ...staticSource.source } } });
-const staticContent = aGroupContent({
-  name: 'content',
-  spec: { source: { groupSnapshotHandles: { volumeGroupSnapshotHandle: 'g', volumeSnapshotHandles: [] } } },
-});
+const staticContent = staticGroupContent;
 const unboundContent = {
   ...staticContent,
   spec: { ...staticContent.spec, volumeGroupSnapshotRef: { name: 'group', namespace: 'team' } },
@@ -39,21 +43,7 @@ const member: Member = {
   content: undefined,
 };
 
-/** A dynamic group that has everything but its content. */
-const base: GroupState = {
-  group,
-  classes: [aGroupClass()],
-  content: undefined,
-  incomplete: [],
-  owned: [],
-  beingRestored: [],
-  ...nothingLearned,
-  // It has no content that the cache lacks.
-  contentAsked: { value: undefined },
-  confirmed: 'done',
-  isBegun: true,
-  sources,
-};
+const base = aGroupState();
 
 interface Line {
   readonly id: string;
@@ -262,7 +252,6 @@ describe('rows G1 to G18', () => {
 });
 
 describe('rows X1 to X9', () => {
-  const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
   const leaving = aGroup({ metadata: { ...metadata, ...deleting }, status: ready });
   const unbound = aGroup({ metadata: { ...metadata, ...deleting } });
   const leavingStatic = aGroup({ metadata: { ...metadata, ...deleting }, spec: staticSource });

@@ -5,48 +5,33 @@ import { snapshotAnnotations, snapshotFinalizers as finalizers } from '@csi-side
 import { describe, expect, it } from 'vitest';
 import {
   aClaim,
-  aClass,
   aContent,
   aGroup,
   aProtectedClaim,
   aSnapshot,
   aStaticContent,
   aStaticSnapshot,
-  aVolume,
   withoutClass,
 } from '../../testing/builders.ts';
+import {
+  aSnapshotState,
+  bound,
+  contentName,
+  deleting,
+  failed,
+  owner,
+  prepared,
+  ready,
+} from '../../testing/snapshot-states.ts';
 import { decide } from './decide.ts';
-import { nothingLearned, type SnapshotState } from './state.ts';
+import type { SnapshotState } from './state.ts';
 
-const failed = { failure: new Error('no') };
 const unanswered = { failure: new TransportError('timeout', 'no answer') };
 const timedOut = { failure: new ApiError({ status: 504, reason: 'Timeout', message: 'late' }) };
-const prepared = { finalizers: [finalizers.asSource, finalizers.bound] };
-const name = 'snapcontent-uid-of-snap';
-const bound = { boundVolumeSnapshotContentName: name, readyToUse: false };
-const ready = { boundVolumeSnapshotContentName: name, readyToUse: true };
+const name = contentName;
 const snapshot = aSnapshot({ metadata: prepared });
 const protectedClaim = aProtectedClaim();
-
-/** A dynamic snapshot that has everything but its content. */
-const base: SnapshotState = {
-  snapshot,
-  classes: [aClass()],
-  claim: protectedClaim,
-  isClaimBeingReleased: false,
-  isClaimInUse: false,
-  volume: aVolume(),
-  node: '',
-  content: undefined,
-  contentGroup: undefined,
-  isBeingRestored: false,
-  group: 'none',
-  ...nothingLearned,
-  // It has no content that the cache lacks.
-  contentAsked: { value: undefined },
-  confirmed: 'done',
-  isBegun: true,
-};
+const base = aSnapshotState();
 
 interface Line {
   readonly id: string;
@@ -66,12 +51,6 @@ const staticSnapshot = aStaticSnapshot({ metadata: { finalizers: [finalizers.asS
 const boundStatic = aStaticContent({
   spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } },
 });
-const owner = {
-  apiVersion: 'groupsnapshot.storage.k8s.io/v1',
-  kind: 'VolumeGroupSnapshot',
-  name: 'group',
-  uid: 'uid-of-group',
-};
 const member = withoutClass(aSnapshot({ metadata: { ...prepared, ownerReferences: [owner] } }));
 const readySnapshot = aSnapshot({ metadata: prepared, status: ready });
 const isReady = { snapshot: readySnapshot, content: aContent(), claim: aClaim() };
@@ -374,7 +353,6 @@ it.each([
 );
 
 describe('rows D1 to D10', () => {
-  const deleting = { deletionTimestamp: '2026-01-01T00:00:00Z' };
   const leaving = aSnapshot({ metadata: { ...prepared, ...deleting }, status: ready });
   const unbound = aSnapshot({ metadata: { ...prepared, ...deleting } });
   const leavingStatic = aStaticSnapshot({ metadata: { ...prepared, ...deleting } });

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What wakes the claim loop, what a run observes a second time, and what the loop forgets with a claim. */
+import { type StorageClass, storageClasses } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { aClaim, aClass, driverName } from '../../testing/builders.ts';
+import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
+import { annotations } from '../names.ts';
+
+const adds = (p: Fixture): number => p.metrics.value('workqueue_adds_total', { name: 'claims' }) ?? 0;
+const isLate = { volumeBindingMode: 'WaitForFirstConsumer' } as const;
+
+/** How many keys the queue gets from this. */
+async function added(p: Fixture, act: () => void): Promise<number> {
+  const before = adds(p);
+  act();
+  await p.settle();
+  return adds(p) - before;
+}
+
+function annotate(p: Fixture, values: Readonly<Record<string, string>>, name?: string): void {
+  p.changeClaim(
+    (claim) => ({
+      ...claim,
+      metadata: { ...claim.metadata, annotations: { ...claim.metadata?.annotations, ...values } },
+    }),
+    name,
+  );
+}
+
+describe('a claim', () => {
+  it('given it appears or its annotations change, then it is woken; given its labels or its status change, then not', async () => {
+    const p = await aProvisioner({ seed: [aClass(isLate)] });
+    expect(await added(p, () => p.server.seed(aClaim()))).toBe(1);
+    expect(await added(p, () => annotate(p, { note: 'x' }))).toBe(1);
+    const labels = { a: 'b' };
+    expect(await added(p, () => p.changeClaim((c) => ({ ...c, metadata: { ...c.metadata, labels } })))).toBe(0);
+    expect(await added(p, () => p.changeClaim((c) => ({ ...c, status: { phase: 'Pending' } })))).toBe(0);
+  });
+
+  it('given it is of another driver, or gone, then it is not woken', async () => {
+    const p = await aProvisioner({ seed: [aClass(isLate)] });
+    const theirs = { annotations: { [annotations.storageProvisioner]: 'other' } };
+    expect(await added(p, () => p.server.seed(aClaim(theirs)))).toBe(0);
+    expect(await added(p, () => annotate(p, { note: 'x' }))).toBe(0);
+    p.server.seed(aClaim({ name: 'ours' }));
+    await p.settle();
+    expect(await added(p, () => p.deleteClaim('ours'))).toBe(0);
+  });
+
+  it('given the provisioning finalizer appears, then it is not woken, because this process put it there', async () => {
+    const p = await aProvisioner({ seed: [aClass()] });
+    p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'DeadlineExceeded' } });
+    expect(await added(p, () => p.server.seed(aClaim()))).toBe(1);
+    expect(p.claim()?.metadata?.finalizers).toHaveLength(1);
+    expect(p.calls()).toHaveLength(1);
+  });
+
+  it('given a deleted claim changes, then its backoff continues; given a live one is deleted, then its next call is made at once', async () => {
+    const p = await aProvisioner({ seed: [aClass()] });
+    p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'DeadlineExceeded' } });
+    p.server.seed(aClaim());
+    await p.clock.advance(100_000);
+    const failures = (): readonly unknown[] =>
+      p.logger.lines
+        .filter(({ message }) => message === 'Retrying syncing claim')
+        .map(({ facts }) => facts['failures'])
+        .slice(-1);
+    p.deleteClaim();
+    await p.settle();
+    expect(failures()).toEqual([1]);
+    await p.clock.advance(10_000);
+    const [before] = failures();
+    annotate(p, { note: 'x' });
+    await p.settle();
+    expect(failures()).toEqual([Number(before) + 1]);
+  });
+});
+
+describe('a class', () => {
+  const late = aClass({ ...isLate, metadata: { name: 'slow', uid: 'slow-uid' } });
+  const slow = aClaim({ name: 'waits', spec: { storageClassName: 'slow' } });
+
+  it('given it appears, then the claims that name it are woken, and no others', async () => {
+    const p = await aProvisioner({ seed: [aClass(isLate), aClaim(), slow] });
+    expect(await added(p, () => p.server.seed(late))).toBe(1);
+  });
+
+  it('given it changes or goes, then no claim is woken', async () => {
+    const p = await aProvisioner({ seed: [late, slow] });
+    const change = (storageClass: StorageClass): StorageClass => ({ ...storageClass, allowVolumeExpansion: true });
+    expect(await added(p, () => p.server.objects.change(storageClasses, { name: 'slow' }, change))).toBe(0);
+    expect(await added(p, () => p.server.objects.delete(storageClasses, { name: 'slow' }))).toBe(0);
+  });
+});
+
+it('given a deleted claim that reaches its bound during a call, when the call ends without an answer, then it is given up at once', async () => {
+  const p = await aProvisioner({ seed: [aClass()] });
+  p.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'DeadlineExceeded' } });
+  p.driver.faults.add({ method: 'CreateVolume', times: 2, skip: 1, action: { kind: 'fail', code: 'Internal' } });
+  p.driver.faults.add({ method: 'CreateVolume', skip: 3, action: { kind: 'delay', ms: 999_000 } });
+  p.server.seed(aClaim());
+  await p.settle();
+  p.deleteClaim();
+  await p.settle();
+  const calls = (): number => p.calls().length;
+  let seconds = 0;
+  for (; p.claim() !== undefined && seconds < 400; seconds++) await p.clock.advance(1000);
+  // Three answers that were final would need one minute; the last one was none, so it is five.
+  expect(
+    p.events.some((line) =>
+      line.startsWith(`Warning ProvisioningGivenUp team/data: volume pvc-uid-data may exist: CSI driver ${driverName}`),
+    ),
+  ).toBe(true);
+  expect([seconds, calls() > 3]).toEqual([300, true]);
+});

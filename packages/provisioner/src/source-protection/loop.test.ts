@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The source loops' queues and log lines, the instances of a node deployment, and what a loop remembers of a source. */
+import { createWakeUps } from '@csi-sidecars/runtime';
+import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import { aDriver, aNodeDeployment, driverName, someSettings } from '../../testing/builders.ts';
+import { aClone, aContent, aDyingClaim, aRestore, aSnapshot, boundFinalizer } from '../../testing/source-builders.ts';
+import { someSources, type Sources, uid } from '../../testing/sources-fixture.ts';
+import { cloningProtection, snapshotSourceProtection } from '../names.ts';
+import { createSourceHolds } from '../source/holds.ts';
+import type { SourceKey, SourceRef } from '../source/source.ts';
+import { watchedBy } from '../watched.ts';
+import { createLiveClaims } from './live-claims.ts';
+import { sourceLoops } from './loop.ts';
+
+const names = ['a', 'b', 'c', 'd', 'e'];
+const both = [boundFinalizer, snapshotSourceProtection];
+const others = [boundFinalizer];
+const conflict = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' } as const;
+const internal = { kind: 'status', point: 'before', code: 500, reason: 'InternalError' } as const;
+const daily: SourceRef = { kind: 'snapshot', namespace: 'team', name: 'daily' };
+
+const reads = (s: Sources, resource: string): number =>
+  s.server.requests.filter((request) => request.verb === 'get' && request.resource === resource).length;
+
+describe('which loops run', () => {
+  const loops = (controller: Parameters<typeof aDriver>[0], threads = 1): number => {
+    const driver = aDriver(controller);
+    const settings = someSettings({ cloningProtectionThreads: threads });
+    const sources = createWakeUps<SourceKey>();
+    const holds = createSourceHolds(sources);
+    const deps = { driverName, settings, holds, sources, liveClaims: createLiveClaims() };
+    return sourceLoops(driver, watchedBy(driver, { topology: 'off', settings }), deps).length;
+  };
+
+  it('given what a driver can copy, then there is one loop for each kind of source', () => {
+    expect(loops({ controller: ['CREATE_DELETE_VOLUME'] })).toBe(0);
+    expect(loops({ controller: ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT'] })).toBe(1);
+    expect(loops({ controller: ['CREATE_DELETE_VOLUME', 'CLONE_VOLUME'] })).toBe(1);
+    expect(loops({ controller: ['CREATE_DELETE_VOLUME', 'CREATE_DELETE_SNAPSHOT', 'CLONE_VOLUME'] })).toBe(2);
+  });
+
+  it('given --cloning-protection-threads=0, then there is no loop for claims', () => {
+    expect(loops({ controller: ['CREATE_DELETE_VOLUME', 'CLONE_VOLUME'] }, 0)).toBe(0);
+  });
+});
+
+describe('workers', () => {
+  /** How many reads of this kind hang. */
+  const hanging = (s: Sources, resource: string): (() => number) => {
+    let count = 0;
+    s.faults.push({
+      when: (target) => {
+        const isRead = target.verb === 'get' && target.resource === resource;
+        if (isRead) count += 1;
+        return isRead;
+      },
+      fault: { kind: 'hang', point: 'before' },
+      times: 99,
+    });
+    return () => count;
+  };
+
+  it('given five snapshots that are deleted, then four are read at a time', async () => {
+    const s = await someSources();
+    const reading = hanging(s, 'volumesnapshots');
+    for (const name of names) s.server.seed(aSnapshot({ name }));
+    await s.settle();
+    for (const name of names) s.server.objects.delete(volumeSnapshots, { namespace: 'team', name });
+    await s.settle();
+    expect(reading()).toBe(4);
+  });
+
+  it.each([1, 3])(
+    'given --cloning-protection-threads=%i and five source claims, then so many are read at a time',
+    async (threads) => {
+      const s = await someSources({ settings: { cloningProtectionThreads: threads } });
+      const reading = hanging(s, 'persistentvolumeclaims');
+      for (const name of names) s.server.seed(aDyingClaim({ name }));
+      await s.settle();
+      expect(reading()).toBe(threads);
+    },
+  );
+});
+
+describe('log lines of retries', () => {
+  const retries = (s: Sources): readonly unknown[] =>
+    s.logger.lines.filter(({ message }) => message.startsWith('Retrying'));
+
+  it('given a snapshot whose finalizer cannot be removed, then the line has upstream’s words, queue and object', async () => {
+    const s = await someSources({ seed: [aSnapshot(), aContent(), aRestore()] });
+    s.fault('update volumesnapshots', internal);
+    await s.remove('restored');
+    expect(retries(s)).toMatchObject([
+      {
+        kind: 'error',
+        message: 'Retrying to remove finalizer from snapshot',
+        facts: { queue: 'snapshotsources', VolumeSnapshot: 'team/daily' },
+      },
+    ]);
+  });
+
+  it('given a claim whose finalizer cannot be removed, then the line has upstream’s words, queue and object', async () => {
+    const s = await someSources({ seed: [aDyingClaim(), aClone()] });
+    s.fault('update persistentvolumeclaims', internal);
+    await s.bind('clone');
+    expect(retries(s)).toMatchObject([
+      {},
+      { kind: 'error', message: 'Retrying to sync claim', facts: { queue: 'clonesources', PVC: 'team/original' } },
+    ]);
+  });
+});
+
+describe('conflicts with other writers', () => {
+  it('given three conflicts and a removal, when the finalizer is back later, then three conflicts are again repeated soon', async () => {
+    const s = await someSources({ seed: [aSnapshot(), aContent()] });
+    expect(s.finalizers()).toEqual(others);
+    for (const round of [1, 2]) {
+      s.server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
+        ...snapshot,
+        metadata: { ...snapshot.metadata, finalizers: both },
+      }));
+      s.server.seed(aRestore({ name: `restored-${round}` }));
+      await s.settle();
+      s.fault('update volumesnapshots', conflict, 3);
+      await s.remove(`restored-${round}`);
+      await s.clock.advance(200);
+      expect([round, s.finalizers()]).toEqual([round, others]);
+    }
+  });
+});
+
+describe('a snapshot of another driver', () => {
+  const foreign = aContent({ driver: 'other' });
+
+  it('given it was read once, when it is deleted while its content is there, then both are read again and the finalizer stays', async () => {
+    const s = await someSources({ seed: [aSnapshot(), foreign] });
+    expect([reads(s, 'volumesnapshots'), reads(s, 'volumesnapshotcontents')]).toEqual([1, 1]);
+    s.server.objects.delete(volumeSnapshots, { namespace: 'team', name: 'daily' });
+    await s.settle();
+    expect([reads(s, 'volumesnapshots'), reads(s, 'volumesnapshotcontents')]).toEqual([2, 2]);
+    expect(s.finalizers()).toEqual(both);
+  });
+
+  it('given it was read once, when it is deleted after its content, then the finalizer goes', async () => {
+    const s = await someSources({ seed: [aSnapshot({ finalizers: [snapshotSourceProtection] }), foreign] });
+    s.server.objects.remove(volumeSnapshotContents, { name: 'content-of-daily' });
+    s.server.objects.delete(volumeSnapshots, { namespace: 'team', name: 'daily' });
+    await s.settle();
+    expect(s.snapshot()).toBeUndefined();
+  });
+
+  it('given it was read once and is gone, when a claim that named it ends, then it is asked for no more', async () => {
+    const s = await someSources({ seed: [aSnapshot(), foreign] });
+    s.server.objects.remove(volumeSnapshots, { namespace: 'team', name: 'daily' });
+    await s.clock.advance(600_000);
+    expect([reads(s, 'volumesnapshots'), reads(s, 'volumesnapshotcontents')]).toEqual([1, 1]);
+  });
+});
+
+describe('a node deployment', () => {
+  const instance = { settings: { node: aNodeDeployment('n1') } };
+  const sourceOn = (node: string) => {
+    const claim = aDyingClaim();
+    const annotations = { ...claim.metadata?.annotations, 'volume.kubernetes.io/selected-node': node };
+    return { ...claim, metadata: { ...claim.metadata, annotations } };
+  };
+
+  it.each([
+    { node: 'n1', soon: [] },
+    { node: '', soon: [] },
+    { node: 'n2', soon: [cloningProtection] },
+  ])(
+    'given a source claim of node "$node" that is deleted while n1 runs, then it has the finalizers $soon until the resync',
+    async ({ node, soon }) => {
+      const s = await someSources(instance);
+      s.server.seed(sourceOn(node));
+      await s.settle();
+      expect(s.claim()?.metadata?.finalizers ?? []).toEqual(soon);
+      await s.clock.advance(1_800_000);
+      expect(s.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    },
+  );
+
+  it('given a snapshot that this instance held, when the claim ends, then the live claims are listed, because other instances may use it', async () => {
+    const s = await someSources({ ...instance, seed: [aSnapshot(), aContent(), aRestore()] });
+    await s.holds.take(uid('restored'), daily);
+    await s.bind('restored');
+    s.holds.end(uid('restored'), 'other');
+    await s.settle();
+    expect(s.requestLines()).toEqual([
+      'get volumesnapshots daily',
+      'list persistentvolumeclaims team',
+      'update volumesnapshots daily',
+    ]);
+    expect(s.finalizers()).toEqual(others);
+  });
+});

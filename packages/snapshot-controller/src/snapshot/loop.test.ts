@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Which changes of other objects wake the snapshot loop, seen from the rows that it decides. */
+import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import {
+  snapshotFinalizers as finalizers,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import {
+  aClaim,
+  aContent,
+  aGroup,
+  aGroupContent,
+  aProtectedClaim,
+  aSnapshot,
+  aVolume,
+} from '../../testing/builders.ts';
+import { aController, type Fixture, type FixtureOptions } from '../../testing/controller-fixture.ts';
+import { bound, deleting, owner, prepared, ready } from '../../testing/snapshot-states.ts';
+
+const claimRef = { namespace: 'team', name: 'data' };
+/** It waits for its claim: the claim is not bound. */
+const waiting = [aSnapshot(), aClaim({ phase: 'Pending' }), aVolume()];
+const isReady = [
+  aSnapshot({ metadata: prepared, status: ready }),
+  aContent({ status: { readyToUse: true } }),
+  aVolume(),
+];
+
+async function controlled(options: FixtureOptions): Promise<Fixture & { readonly decided: () => readonly string[] }> {
+  const it = await aController({ seed: [], ...options });
+  let seen = it.logger.lines.length;
+  /** The rows that were decided since the last look. */
+  const decided = (): readonly string[] => {
+    const lines = it.logger.lines.slice(seen);
+    seen = it.logger.lines.length;
+    return lines
+      .filter(({ message, facts }) => message === 'Decided' && facts['queue'] === 'snapshot-controller-snapshot')
+      .map(({ facts }) => `${String(facts['key'])} ${String(facts['row'])}`);
+  };
+  return { ...it, decided };
+}
+
+describe('a claim', () => {
+  it('given its labels change, then its snapshot is not looked at', async () => {
+    const it = await controlled({ with: waiting });
+    await it.change(persistentVolumeClaims, claimRef, (claim) => ({
+      ...claim,
+      metadata: { ...claim.metadata, labels: { a: 'b' } },
+    }));
+    expect(it.decided()).toEqual([]);
+    await it.stop();
+  });
+
+  it('given its phase changes or it is gone, then its snapshot is looked at', async () => {
+    const it = await controlled({ with: waiting });
+    await it.change(persistentVolumeClaims, claimRef, (claim) => ({ ...claim, status: { phase: 'Lost' } }));
+    expect(it.decided()).toContain('team/snap S3');
+    await it.vanish(persistentVolumeClaims, claimRef);
+    expect(it.decided()).not.toEqual([]);
+    await it.stop();
+  });
+
+  it('given its snapshot is ready, then its phase does not matter', async () => {
+    const it = await controlled({ with: [...isReady, aClaim()] });
+    await it.change(persistentVolumeClaims, claimRef, (claim) => ({ ...claim, status: { phase: 'Lost' } }));
+    expect(it.decided()).toEqual([]);
+    await it.stop();
+  });
+
+  const restoring = (kind: string) =>
+    aProtectedClaim({
+      name: 'restored',
+      phase: 'Pending',
+      spec: { dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind, name: 'snap' } },
+    });
+  const leaving = aSnapshot({ metadata: { ...prepared, ...deleting }, status: ready });
+
+  it.each([
+    { given: 'a snapshot that is being deleted', snapshot: leaving, kind: 'VolumeSnapshot', isWoken: true },
+    { given: 'a claim of the same name', snapshot: leaving, kind: 'PersistentVolumeClaim', isWoken: false },
+    { given: 'a snapshot that stays', snapshot: isReady[0]!, kind: 'VolumeSnapshot', isWoken: false },
+  ])(
+    'given it was filled from $given, when it is bound, then the snapshot is looked at: $isWoken',
+    async ({ snapshot, kind, isWoken }) => {
+      const it = await controlled({ with: [snapshot, aContent(), aClaim(), aVolume(), restoring(kind)] });
+      it.decided();
+      await it.change(persistentVolumeClaims, { namespace: 'team', name: 'restored' }, (claim) => ({
+        ...claim,
+        status: { phase: 'Bound' },
+      }));
+      expect(it.decided().length > 0).toBe(isWoken);
+      await it.stop();
+    },
+  );
+});
+
+describe('a PersistentVolume', () => {
+  const volumeRef = { name: 'pv1' };
+
+  it('given it appears, or is bound to another claim of the name, then the snapshot is looked at; other changes and its end do not matter', async () => {
+    const it = await controlled({ with: [aSnapshot(), aClaim({ phase: 'Pending' })] });
+    await it.add(aVolume());
+    expect(it.decided()).toContain('team/snap S3');
+    await it.change(persistentVolumes, volumeRef, (volume) => ({ ...volume, status: { phase: 'Released' } }));
+    await it.change(persistentVolumes, volumeRef, (volume) => ({
+      ...volume,
+      spec: { ...volume.spec, volumeMode: 'Block' },
+    }));
+    expect(it.decided()).toEqual([]);
+    await it.change(persistentVolumes, volumeRef, (volume) => ({
+      ...volume,
+      spec: { ...volume.spec, claimRef: { ...volume.spec?.claimRef, uid: 'another' } },
+    }));
+    expect(it.decided()).toContain('team/snap S3');
+    await it.vanish(persistentVolumes, volumeRef);
+    expect(it.decided()).toEqual([]);
+    await it.stop();
+  });
+
+  it('given the snapshot of its claim is ready, or it has no claim, then nothing is looked at', async () => {
+    const it = await controlled({ with: [...isReady.slice(0, 2), aClaim()] });
+    await it.add(aVolume(), aVolume({ name: 'free', spec: { claimRef: undefined as never } }));
+    expect(it.decided()).toEqual([]);
+    await it.stop();
+  });
+});
+
+describe('a group', () => {
+  const groupRef = { namespace: 'team', name: 'group' };
+  const leavingMember = aSnapshot({
+    metadata: { finalizers: [finalizers.inGroup], ...deleting, ownerReferences: [owner] },
+    status: ready,
+  });
+
+  it('given it changes, then its members are not looked at; given it is gone, they are', async () => {
+    const it = await controlled({ with: [leavingMember, aGroup(), aClaim(), aVolume()] });
+    it.decided();
+    await it.change(volumeGroupSnapshots, groupRef, (group) => ({
+      ...group,
+      metadata: { ...group.metadata, labels: { a: 'b' } },
+    }));
+    expect(it.decided()).toEqual([]);
+    expect(it.snapshot()).toBeDefined();
+    await it.vanish(volumeGroupSnapshots, groupRef);
+    expect(it.decided()[0]).toBe('team/snap D1');
+    expect(it.snapshot()).toBeUndefined();
+    await it.stop();
+  });
+
+  it('given its content gets its handle, then the snapshots of that group are looked at, and other changes do not matter', async () => {
+    const inGroup = aContent({ status: { volumeGroupSnapshotHandle: 'g' } });
+    const other = aContent({
+      of: aSnapshot({ name: 'other', uid: 'o' }),
+      status: { volumeGroupSnapshotHandle: 'h' },
+    });
+    const it = await controlled({
+      with: [
+        aSnapshot({ metadata: prepared, status: bound }),
+        aSnapshot({ name: 'other', uid: 'o', metadata: prepared, status: bound }),
+        inGroup,
+        other,
+        aGroupContent({ of: aGroup({ uid: 'gone' }), name: 'made' }),
+        aClaim(),
+        aVolume(),
+      ],
+    });
+    it.decided();
+    const change = (status: object): Promise<void> =>
+      it.change(volumeGroupSnapshotContents, { name: 'made' }, (content) => ({ ...content, status }));
+    await change({ volumeGroupSnapshotHandle: 'g' });
+    expect([...new Set(it.decided().map((line) => line.split(' ')[0]))]).toEqual(['team/snap']);
+    await change({ volumeGroupSnapshotHandle: 'g', readyToUse: true });
+    expect(it.decided()).toEqual([]);
+    await it.stop();
+  });
+});
+
+it('given a snapshot that is gone, then it is not looked at any more', async () => {
+  const it = await controlled({ with: [aSnapshot({ metadata: prepared, status: bound }), aClaim(), aVolume()] });
+  it.decided();
+  await it.vanish(volumeSnapshots, { namespace: 'team', name: 'snap' });
+  expect(it.decided()).toEqual([]);
+  await it.stop();
+});
