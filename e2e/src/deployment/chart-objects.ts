@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objects that helm has rendered from a chart, in the cluster of a scenario: created, found again, and taken away with their pods. */
-import { ignoreNotFound, pods, type KubeObject, type Pod, type Resource } from '@csi-sidecars/runtime';
+import { ignoreNotFound, pods, type KubeObject, type Pod } from '@csi-sidecars/runtime';
 import { render } from '../../../charts/testing/helm.ts';
 import { applyObjects, removeClusterWide, resourceOf } from '../rbac/apply.ts';
 import type { ScenarioContext } from '../scenarios/context.ts';
@@ -32,7 +32,7 @@ export async function renderChart(
   chart: ChartName,
   values: Values,
 ): Promise<readonly ChartObject[]> {
-  return (await render({ chart, namespace, release: namespace, values })) as readonly ChartObject[];
+  return await render({ chart, namespace, release: namespace, values });
 }
 
 export function isWorkload(object: ChartObject): object is Workload {
@@ -100,7 +100,7 @@ async function removeWorkloads(ctx: ScenarioContext, workloads: readonly Workloa
   const { api, namespace, eventually } = atAnyTime(ctx);
   const options = { propagationPolicy: 'Foreground' } as const;
   const all = workloads.map((workload) => ({
-    resource: resourceOf(workload) as Resource,
+    resource: resourceOf(workload),
     ref: { namespace, name: workload.metadata.name },
   }));
   for (const { resource, ref } of all) await api.delete(resource, ref, options).catch(ignoreNotFound);

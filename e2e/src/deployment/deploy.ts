@@ -157,7 +157,7 @@ export interface ProgramPod {
 export async function programPod(
   ctx: ScenarioContext,
   deployment: Deployment,
-  { name, container, values = {}, change = (same) => same, restartPolicy = undefined }: ProgramPod,
+  { name, container, values = {}, change = (same) => same, restartPolicy }: ProgramPod,
 ): Promise<Pod> {
   const objects = await renderChart(ctx, 'csi-driver', mergeValues(deployment.values, values));
   const daemonSet = objects.find(({ kind }) => kind === 'DaemonSet');

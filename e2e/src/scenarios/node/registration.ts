@@ -15,6 +15,7 @@ import {
   registrationFolder,
   untilRegistered,
   type Deployment,
+  type ProgramPod,
 } from '../../deployment/deploy.ts';
 import type { Container } from '../../deployment/chart-objects.ts';
 import { containerOf, startPod, untilPod, untilReady } from '../pod-life.ts';
@@ -80,7 +81,7 @@ export const registration: readonly Scenario[] = [
 
       ctx.cleanUp.defer(() => rmSync(path, { force: true }));
       writeFileSync(path, 'not a socket');
-      await startRegistrar(ctx, deployment, 'refused');
+      await startRegistrar(ctx, deployment, { name: 'refused' });
       const refused = await untilPod(ctx, { name: 'refused', what: 'fails', check: phaseIs('Failed') });
       assert.equal(containerOf(refused, registrar).state?.terminated?.exitCode, 1);
       assert.equal(readFileSync(path, 'utf8'), 'not a socket');
@@ -103,7 +104,7 @@ export const registration: readonly Scenario[] = [
         ...container,
         args: container.args!.map((arg) => arg.replace(`${folder}/csi.sock`, `${folder}/unserved.sock`)),
       });
-      await startRegistrar(ctx, deployment, 'registrar', elsewhere);
+      await startRegistrar(ctx, deployment, { change: elsewhere });
       // A socket without a server is left behind: the next registrar would replace it, and kubelet dials it without success.
       ctx.cleanUp.defer(() => rmSync(socketOf(ctx, { node }), { force: true }));
 
@@ -120,10 +121,9 @@ export const registration: readonly Scenario[] = [
 async function startRegistrar(
   ctx: ScenarioContext,
   deployment: Deployment,
-  name = 'registrar',
-  change: (container: Container) => Container = (same) => same,
+  options: Partial<Pick<ProgramPod, 'name' | 'change'>> = {},
 ): Promise<void> {
-  const pod = { name, container: registrar, change, restartPolicy: 'Never' } as const;
+  const pod = { name: 'registrar', ...options, container: registrar, restartPolicy: 'Never' } as const;
   await startPod(ctx, await programPod(ctx, deployment, pod));
 }
 

@@ -75,9 +75,8 @@ function installed(args: readonly string[] = everything): FakeHost {
 
 /** Lets the time pass that the program waits. */
 async function codeOf(host: FakeHost, surroundings: Surroundings = answering): Promise<number> {
-  let code: number | undefined;
-  const run = runChartTest({ host, lifecycle: host.lifecycle, surroundings }).then((ended) => (code = ended));
-  for (let step = 0; step < 40 && code === undefined; step += 1) {
+  const run = runChartTest({ host, lifecycle: host.lifecycle, surroundings });
+  for (let second = 0; second < 40; second += 1) {
     await settle();
     await host.clock.advance(1_000);
   }

@@ -2,6 +2,7 @@
 /** What an installed chart must have reached. Each check answers with what is missing, or with nothing. */
 import {
   type ApiClient,
+  type CSINode,
   csiDrivers,
   csiNodes,
   ignoreNotFound,
@@ -43,7 +44,10 @@ export function checksOf(values: ChartTestValues, deps: CheckDeps): readonly Che
     ...(nodePods === ''
       ? []
       : [
-          { what: `${driver} on the nodes`, missing: () => nodeSide(deps, driver, values['node-namespace'], nodePods) },
+          {
+            what: `${driver} on the nodes`,
+            missing: () => nodeSide(deps, { driver, namespace: values['node-namespace'], labelSelector: nodePods }),
+          },
         ]),
     ...listed(values.leases).map((name) => ({
       what: `Lease ${name}`,
@@ -63,11 +67,15 @@ async function driverObject({ api }: CheckDeps, name: string): Promise<string | 
   return found === undefined ? 'the object does not exist' : undefined;
 }
 
+interface NodeSide {
+  readonly driver: string;
+  readonly namespace: string;
+  readonly labelSelector: string;
+}
+
 async function nodeSide(
   { api }: CheckDeps,
-  driver: string,
-  namespace: string,
-  labelSelector: string,
+  { driver, namespace, labelSelector }: NodeSide,
 ): Promise<string | undefined> {
   const all = (await api.list(nodes)).items;
   const working = new Set(all.filter(isReady).map(({ metadata }) => metadata?.name));
@@ -78,13 +86,16 @@ async function nodeSide(
   const unready = found.filter((pod) => !isReady(pod)).map(({ metadata }) => metadata?.name);
   if (unready.length > 0) return `not ready: ${unready.join(', ')}`;
   const registered = new Set(
-    (await api.list(csiNodes)).items
-      // An API server keeps a null where the last driver has gone.
-      .filter(({ spec }) => ((spec.drivers ?? []) as typeof spec.drivers).some(({ name }) => name === driver))
-      .map(({ metadata }) => metadata?.name),
+    (await api.list(csiNodes)).items.filter((node) => hasDriver(node, driver)).map(({ metadata }) => metadata?.name),
   );
   const without = found.map(({ spec }) => spec?.nodeName).filter((name) => !registered.has(name));
   return without.length === 0 ? undefined : `kubelet has not registered it on ${without.join(', ')}`;
+}
+
+function hasDriver({ spec }: CSINode, driver: string): boolean {
+  // The last driver that goes leaves a null behind.
+  const drivers: readonly { readonly name: string }[] | null = spec.drivers;
+  return drivers?.some(({ name }) => name === driver) ?? false;
 }
 
 function isReady({ status }: Node | Pod): boolean {
