@@ -27,6 +27,7 @@ import { disturbances } from './node/disturbances.ts';
 import { nodeGrowth } from './node/growth.ts';
 import { probes } from './node/probes.ts';
 import { registration } from './node/registration.ts';
+import { rollOut } from './node/roll-out.ts';
 import { nodeSources } from './node/sources.ts';
 import { nodeSnapshots } from './node/snapshots.ts';
 import { nodeVolumes } from './node/volumes.ts';
@@ -57,6 +58,7 @@ import { hostility } from './security/hostile.ts';
 import { inCluster } from './security/in-cluster.ts';
 import { missingRights } from './security/rights.ts';
 import { secrecy } from './security/secrets.ts';
+import { tokens } from './security/tokens.ts';
 import { snapshotBasics } from './snapshots/basics.ts';
 import { conversion } from './snapshots/conversion.ts';
 import { snapshotDefinitionScenarios } from './snapshots/definitions.ts';
@@ -132,6 +134,8 @@ export const allScenarios: readonly Scenario[] = [
   ...nodeSnapshots,
   ...registration,
   ...probes,
+  ...rollOut,
+  ...tokens,
   ...disturbances,
 ].sort(byId);
 
