@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { managedByOf } from './managed-by.ts';
+import { isOfNode, managedByOf } from './managed-by.ts';
 
 const nodeOf = (letters: number): string => `node${'a'.repeat(letters)}`;
 
@@ -16,5 +16,10 @@ it.each([
   ({ node, label }) => {
     expect(managedByOf(node)).toBe(label);
     expect(label.length).toBeLessThanOrEqual(63);
+    expect(isOfNode(label)).toBe(true);
   },
 );
+
+it('given the label of a central deployment or of another program, then it is not that of a node', () => {
+  expect(['external-provisioner', 'local-volumes', ''].map(isOfNode)).toEqual([false, false, false]);
+});

@@ -16,6 +16,11 @@ export function managedByOf(nodeName: string): string {
     : `${centralManagedBy}-${hashOf(joined)}`;
 }
 
+/** Whether the instance of a node may have this label: no other manager's looks like it. */
+export function isOfNode(managedBy: string): boolean {
+  return managedBy.startsWith(`${centralManagedBy}-`) || managedBy.includes(`-${hashOf(centralManagedBy)}-`);
+}
+
 /** FNV-1a (xor, then multiply), 32 bit, eight digits. */
 function hashOf(text: string): string {
   let hash = 2166136261;

@@ -8,6 +8,7 @@ import type {
   PersistentVolumeClaim,
 } from '@csi-sidecars/runtime';
 import { selectsNode, toVolumeName, translateInTree, type VolumeNodeAffinity } from '@csi-sidecars/volume';
+import { isOfNode, managedByOf } from '../capacity/managed-by.ts';
 import { centralManagedBy, isBeingDeleted, labels } from '../capacity/object.ts';
 import { uidOf } from '../claim/claim.ts';
 import { annotationsOf } from '../metadata.ts';
@@ -23,7 +24,6 @@ import {
 import { type SourceKey, type SourceRef, referencedBy, sourceKey } from '../source/source.ts';
 import { isPending } from '../source-protection/need.ts';
 import { isOurs as isOurVolume } from '../volume/volume.ts';
-import { instanceLabelOf, isInstanceLabel } from './instance-label.ts';
 import { decide } from './decide.ts';
 import type {
   Capacity,
@@ -81,7 +81,7 @@ function viewOf(cluster: Cluster, options: LeftoverOptions): View {
       }),
     ),
     drivers: new Map(cluster.contents.map((content) => [nameOf(content), content.spec?.driver ?? ''])),
-    instances: new Set([...cluster.nodes, ...cluster.csiNodes].map((node) => instanceLabelOf(nameOf(node)))),
+    instances: new Set([...cluster.nodes, ...cluster.csiNodes].map((node) => managedByOf(nameOf(node)))),
     installed: new Set(cluster.csiNodes.flatMap(driversOn)),
   };
 }
@@ -240,7 +240,7 @@ function capacityOf(object: CSIStorageCapacity, view: View): readonly Capacity[]
 
 function instanceOf(managedBy: string, { instances }: View): Capacity['instance'] {
   if (managedBy === centralManagedBy) return 'central';
-  if (!isInstanceLabel(managedBy)) return 'foreign';
+  if (!isOfNode(managedBy)) return 'foreign';
   return instances.has(managedBy) ? 'ofNode' : 'ofGoneNode';
 }
 

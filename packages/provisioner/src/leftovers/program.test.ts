@@ -238,7 +238,7 @@ describe('the list', () => {
     const { printed } = await runLeftoversOn({ seed: [volume] });
     expect(printed).toContain('a?[2Jb?');
     // The two line breaks of the table and that of the summary.
-    expect(printed.match(/[\u0000-\u001F]/gu)).toEqual(['\n', '\n', '\n']);
+    expect(printed.match(/\p{Cc}/gu)).toEqual(['\n', '\n', '\n']);
   });
 });
 
@@ -323,10 +323,10 @@ describe('the removal', () => {
   });
 
   it.each([
-    ['another word', 'yes', 1, 0],
-    ['an empty line', '', 1, 0],
-    ['the name of the driver', ` ${driverName}\n`, 0, 1],
-  ])('given a person who types %s, then that decides', async (_what, typed, code, writes) => {
+    { what: 'another word', typed: 'yes', code: 1, writes: 0 },
+    { what: 'an empty line', typed: '', code: 1, writes: 0 },
+    { what: 'the name of the driver', typed: ` ${driverName}\n`, code: 0, writes: 1 },
+  ])('given a person who types $what, then that decides', async ({ typed, code, writes }) => {
     const run = await runLeftoversOn({ args: removing, seed: [kept], typed });
     expect([run.code, run.writes.length]).toEqual([code, writes]);
   });
