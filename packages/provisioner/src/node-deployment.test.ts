@@ -500,7 +500,11 @@ describe('a claim whose outcome is open', () => {
     }));
     await p.clock.advance(60_000);
     expect([p.driver.volumes().length, nodeOf(p.volume())]).toEqual([1, 'n1']);
+    // Until the claim is bound, the instance of the other node would make a second volume: it does not see the first.
+    expect([counted(p, 'CreateVolume'), p.claim()?.metadata?.finalizers]).toEqual([3, [finalizer]]);
     playController(p);
+    await p.settle();
+    expect([counted(p, 'CreateVolume'), p.claim()?.metadata?.finalizers ?? []]).toEqual([3, []]);
     await p.clock.advance(20 * 60_000);
     expect([p.driver.volumes().length, p.server.objects.list(persistentVolumes).length]).toEqual([1, 1]);
   });

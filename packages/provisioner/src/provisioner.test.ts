@@ -32,6 +32,8 @@ it('given the publishing of capacity breaks down, then the provisioner ends as a
   cluster.server.seed(aClass());
   const { ports, death } = createProcess(cluster, { name: 'csi-provisioner', interrupt: undefined });
   const { recorder } = recordedEvents(death);
+  // Without it a claim would need a node.
+  const settings = someSettings({ features: { ...someSettings().features, topology: false } });
   const provisioner = createProvisioner(
     {
       ...ports,
@@ -44,13 +46,16 @@ it('given the publishing of capacity breaks down, then the provisioner ends as a
         gauges: createCapacityGauges(ports.metrics),
       },
     },
-    { driver: driverInfoOf(cluster.driver.settings), settings: someSettings() },
+    { driver: driverInfoOf(cluster.driver.settings), settings },
   );
   const stop = new AbortController();
   const watching = ports.informers.start(stop.signal);
   await expect(provisioner.run(stop.signal)).rejects.toThrow('broken');
   cluster.server.seed(aClaim());
-  for (let turn = 0; turn < 30; turn++) await settle();
+  for (let turn = 0; turn < 100; turn++) {
+    await settle();
+    await cluster.clock.advance(10);
+  }
   expect(cluster.driver.volumes()).toEqual([]);
   stop.abort();
   await watching;

@@ -112,3 +112,8 @@ export function finishSettled(s: ClaimState, end: Conclusion, refusedBy?: string
   // The finalizer could not be removed: the next run tries again. The events of this run are still sent.
   return { ...end, outcome: retryWrite(row, s, 'remove').outcome };
 }
+
+/** As `finishSettled`, but the finalizer stays: the change that binds the claim removes it. */
+export function settleUntilBound(s: ClaimState, end: Conclusion): Action {
+  return s.memory.kind === 'settled' ? end : { row: end.row, kind: 'settle' };
+}

@@ -2,8 +2,8 @@
 /** The claim table from CreateVolume's answer to the end of the run. Pure; first match wins. */
 import { done, retry } from '@csi-sidecars/runtime';
 import { hasSelectedNode } from './claim.ts';
-import { conclude, fail, type Failure, finishSettled, stop } from './conclusions.ts';
-import { isElsewhere } from './decide-node.ts';
+import { conclude, fail, type Failure, finishSettled, settleUntilBound, stop } from './conclusions.ts';
+import { isElsewhere, waitsForBinding } from './decide-node.ts';
 import * as messages from './messages.ts';
 import type { CreateOutcome, Unusable } from './outcome.ts';
 import { toRecord } from './persistent-volume.ts';
@@ -93,7 +93,8 @@ function made(s: ClaimState, context: ClaimContext, { volume, bytes }: Made): Ac
   switch (saved.kind) {
     case 'saved': {
       const events = saved.claim === 'there' ? [messages.succeeded(s.volumeName)] : [];
-      return finishSettled(s, { ...conclude('C32', done), events, counts: 'success' });
+      const end = { ...conclude('C32', done), events, counts: 'success' } as const;
+      return waitsForBinding(s, context) ? settleUntilBound(s, end) : finishSettled(s, end);
     }
     case 'later':
       if (s.protecting === 'untried' && mayProtect(s, context)) return { row: 'C33', kind: 'protect' };

@@ -22,6 +22,14 @@ export function isElsewhere(
   return node !== undefined && chosen !== '' && chosen !== node.name;
 }
 
+/**
+ * The PersistentVolume is recorded, another node is selected, and the claim is not bound yet: the instance of that node does not keep the
+ * PersistentVolumes of this one, and would make a second volume. The finalizer keeps it away.
+ */
+export function waitsForBinding(s: ClaimState, { settings }: ClaimContext): boolean {
+  return s.presence === 'live' && s.isProtected && isElsewhere(s, settings) && (s.claim.spec?.volumeName ?? '') === '';
+}
+
 /** C47 to C50: a volume may exist that only another instance can settle. A second one on this node would be one too many. */
 export function whileOtherSettles(s: ClaimState, context: ClaimContext): Action | undefined {
   const { node } = context.settings;

@@ -7,9 +7,19 @@ import { type CapacityChange, changedByCreation, notCreated } from '../capacity/
 import { isKnownProvisioner } from '../driver.ts';
 import { classNameOf } from '../metadata.ts';
 import { hasSelectedNode, isOurs, waitsForNode } from './claim.ts';
-import { conclude, fail, finishSettled, givenUp, isOutstanding, isOverdue, retryWrite, stop } from './conclusions.ts';
+import {
+  conclude,
+  fail,
+  finishSettled,
+  givenUp,
+  isOutstanding,
+  isOverdue,
+  retryWrite,
+  settleUntilBound,
+  stop,
+} from './conclusions.ts';
 import { decideAnswer } from './decide-answer.ts';
-import { decideNode, isElsewhere, whileOtherSettles } from './decide-node.ts';
+import { decideNode, isElsewhere, waitsForBinding, whileOtherSettles } from './decide-node.ts';
 import { contentOf, decideSource } from './decide-source.ts';
 import type { Pinned } from './memory.ts';
 import * as messages from './messages.ts';
@@ -43,10 +53,11 @@ function beforeAttempt(s: ClaimState, context: ClaimContext): Action | undefined
   const { memory } = s;
   if (memory.kind === 'saving') return whileSaving(s, context);
   if (memory.kind === 'settled' && s.isProtected) {
+    if (s.volume.kind === 'own' && waitsForBinding(s, context)) return conclude('C3', done);
     return s.unprotecting === 'untried' ? { row: 'C3', kind: 'unprotect' } : retryWrite('C3', s, 'remove');
   }
   if (memory.kind === 'pinned' || memory.kind === 'open') {
-    if (s.volume.kind === 'own') return finishSettled(s, stop('C10'));
+    if (s.volume.kind === 'own') return recorded(s, context);
   } else if (s.presence === 'gone') return conclude('C5', done);
   if (isOverdue(s, context)) return { row: 'C37', kind: 'giveUp', answer: s.deletion?.answers.at(-1) ?? 'open' };
   if (memory.kind === 'pinned') return undefined;
@@ -56,6 +67,11 @@ function beforeAttempt(s: ClaimState, context: ClaimContext): Action | undefined
     return finishSettled(s, conclude('C4', done));
   }
   return mustSettle(s, context) ? undefined : needsNothing(s, context);
+}
+
+/** C10 */
+function recorded(s: ClaimState, context: ClaimContext): Action {
+  return waitsForBinding(s, context) ? settleUntilBound(s, stop('C10')) : finishSettled(s, stop('C10'));
 }
 
 const saveBoundMs = 5 * 60_000;
@@ -101,7 +117,7 @@ function canPlan(s: ClaimState, context: ClaimContext): Action | undefined {
     const failure = refuse('C8', messages.classMissing(className));
     return failure.kind === 'conclude' && !s.isProtected ? { ...failure, events: [] } : failure;
   }
-  if (s.volume.kind === 'own') return finishSettled(s, stop('C10'));
+  if (s.volume.kind === 'own') return recorded(s, context);
   if (s.volume.kind === 'taken' && !mustSettle(s, context)) {
     return refuse('C11', messages.nameTaken(s.volume.name, s.volume.owner));
   }
