@@ -131,7 +131,7 @@ describe('a snapshot that is being deleted', () => {
     {
       given: 'a group that could not be asked for',
       s: { ...at, snapshot: leavingMember, group: 'unknown', groupAsked: failed },
-      then: 'D5 retry: no',
+      then: 'D5 retry: no; Warning SnapshotDeletePending: failed to look for group snapshot team/group: no',
     },
     {
       given: 'a content that was marked in this run',
