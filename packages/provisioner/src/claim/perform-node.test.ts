@@ -180,4 +180,11 @@ describe('the source of a claim', () => {
     const { requests } = await learnedFrom({ action, state: { source } });
     expect(requests).toEqual(['get, ends with the run']);
   });
+
+  it('given it is protected, then the write ends with the run', async () => {
+    const snapshot = { kind: 'found', object: { metadata: { namespace: 'team', name: 'daily', uid: 'u' } } } as const;
+    const action = { row: 'C45', kind: 'protectSource' } as const;
+    const { learned, requests } = await learnedFrom({ action, state: { source: { ...source, snapshot } } });
+    expect([learned, requests]).toEqual([{ protectingSource: 'done' }, ['update, ends with the run']]);
+  });
 });

@@ -343,3 +343,12 @@ describe('the volume table', () => {
     });
   });
 });
+
+it('given a finalizer that was written in this run and is not there, when decided, then it is not written once more', () => {
+  const given = state({ finalizing: 'done' }, { phase: 'Bound', finalizers: [] });
+  expect([decide(given, context).row, show(decide(given, context))]).toEqual(['V5', 'done']);
+});
+
+it('given an action that does not end the run, when decided, then it says nothing about capacity', () => {
+  expect(decide(state({ ...deleted }), context)).toEqual({ row: 'V12', kind: 'removeObject' });
+});

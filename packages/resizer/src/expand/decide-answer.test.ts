@@ -16,6 +16,7 @@ import type { ResizerDriver } from '../driver.ts';
 import { annotations } from '../names.ts';
 import type { ResizerSettings } from '../settings.ts';
 import { decide } from './decide.ts';
+import { decideAnswer } from './decide-answer.ts';
 import { type Action, type ExpandState, nothingLearned } from './state.ts';
 
 const claim = aClaim({ alloc: '2Gi', rstatus: 'ControllerResizeInProgress', conditions: [aCondition('Resizing')] });
@@ -275,4 +276,38 @@ describe('a call that succeeded', () => {
       then: fails('E25', tooSmall('1536Mi')),
     },
   ])('$id given $given, then $then.kind', check);
+});
+
+it('given the message of the failure in a condition of another type, when the call fails again, then the failure is written', () => {
+  const message = `failed to expand pvc with ${internal.message}`;
+  const other = aClaim({ alloc: '2Gi', conditions: [aCondition('Resizing', { message })] });
+  check({
+    id: '',
+    given: '',
+    state: { expanded: { failure: internal }, claim: other },
+    then: { row: 'E18', kind: 'saveFailure', claim: other, failure: internal, isInfeasible: false },
+  });
+});
+
+it('given a PersistentVolume that has the size already, when the node has to expand, then the size from before is recorded', () => {
+  check({
+    id: '',
+    given: '',
+    state: { ...answer('2Gi'), volume: grown },
+    then: { row: 'E21', kind: 'saveVolume', volume: grown, size: sizeOf('2Gi'), before: '1Gi' },
+  });
+});
+
+it('given no answer, when it is to be decided on, then that is a defect', () => {
+  const state = {
+    ...nothingLearned,
+    claim,
+    volume,
+    entry: undefined,
+    infeasibleForMs: 0,
+    isWritten: true,
+    isUsed: false,
+  };
+  const context = { driver: aDriver(), settings: someSettings({ features: {} }) };
+  expect(() => decideAnswer(state, { claim, volume }, context)).toThrow('no answer to decide on');
 });

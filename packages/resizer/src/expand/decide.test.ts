@@ -338,3 +338,60 @@ describe('an attempt up to the call', () => {
 function annotated(it: typeof claim): typeof claim {
   return { ...it, metadata: { ...it.metadata, annotations: { [annotations.nodeExpansionNotRequired]: 'true' } } };
 }
+
+describe('states that differ from these in one part', () => {
+  const asksForMore = aClaim({
+    spec: '3Gi',
+    alloc: '2Gi',
+    rstatus: 'ControllerResizeInProgress',
+    conditions: [aCondition('Resizing')],
+  });
+  const refused = aClaim({ alloc: '2Gi', rstatus: 'ControllerResizeInfeasible', conditions: [aCondition('Resizing')] });
+
+  it.each<Row>([
+    {
+      id: '[resizer#E5]',
+      given: 'an annotation that was removed in this run and is still shown',
+      state: { claim: grown, volume: recorded, annotationRemoved: 'done' },
+      then: concludes('E5', done),
+    },
+    {
+      id: '[resizer#E6]',
+      given: 'a refusal that holds for a last millisecond',
+      state: { claim: refused, infeasibleForMs: 1 },
+      then: concludes('E6', requeueAfter(1)),
+    },
+    {
+      id: '[resizer#E15]',
+      given: 'a size that was recorded in this run, and a larger one by now',
+      state: { ...announced, claim: asksForMore, entry: { ...finalEntry, isInUse: false } },
+      then: { row: 'E15', kind: 'expand', claim: asksForMore, migrated: false, request },
+    },
+    {
+      id: '[resizer#E15]',
+      given: 'a size that was recorded in this run, although its refusal holds',
+      state: { ...announced, claim: refused, infeasibleForMs: 5 },
+      then: { row: 'E15', kind: 'expand', claim: refused, migrated: false, request },
+    },
+    {
+      id: '[resizer#E7]',
+      given: 'an in-tree volume, which has no handle',
+      driver: cinder,
+      state: { volume: inTree, claim: named('cinder.csi.openstack.org') },
+      then: { row: 'S5', kind: 'takeTurn', volumeHandle: 'pv1' },
+    },
+  ])('$id given $given, then $then.row', check);
+
+  it.each([
+    { given: 'a size that could not be recorded', state: { turn: 'taken', marked: failed } as const },
+    { given: 'a secret that could not be read', state: { ...announced, volume: withSecret, secrets: failed } },
+  ])('given $given, then the failure is the cause of the cause', ({ state }) => {
+    const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isWritten: true, isUsed: false };
+    const action = decide(
+      { ...observed, ...nothingLearned, ...state },
+      { driver: aDriver(), settings: someSettings({ features: {} }) },
+    );
+    expect(action).toMatchObject({ kind: 'conclude', outcome: { kind: 'retry' } });
+    expect(action.kind === 'conclude' && action.outcome.kind === 'retry' && action.outcome.cause.cause).toBe(failure);
+  });
+});

@@ -425,3 +425,36 @@ describe('a modification', () => {
     },
   ])('$id given $given, then $then.kind', check);
 });
+
+describe('states that differ from these in one part', () => {
+  it.each<Row>([
+    {
+      id: '[resizer#M4]',
+      given: 'a refusal that holds for a last millisecond',
+      state: { claim: recorded('Infeasible'), infeasibleForMs: 1 },
+      then: concludes('M4', requeueAfter(1)),
+    },
+    {
+      id: '[resizer#M6]',
+      given: 'a refusal without a class, and no class that is wanted',
+      state: { claim: claimOf({ wantedClass: '', modifyStatus: { status: 'Infeasible' } }), infeasibleForMs: 5 },
+      then: concludes('M6', done),
+    },
+    {
+      id: '[resizer#M9]',
+      given: 'a class that does not exist, recorded in this run and not shown',
+      state: { wantedClass: undefined, pendingSaved: 'done' },
+      then: concludes('M9', done, missing),
+    },
+  ])('$id given $given, then $then.row', check);
+
+  it('given a secret that could not be read, then the failure is the cause of the cause', () => {
+    const observed = { claim: inProgress, volume: withSecret, wantedClass: gold, targetClass: gold, entry: undefined };
+    const action = decide(
+      { ...observed, infeasibleForMs: 0, ...nothingLearned, ...called, secrets: failed },
+      { driver: { name: driverName }, settings: { extraModifyMetadata: false } },
+    );
+    expect(action).toMatchObject({ kind: 'conclude', row: 'M15' });
+    expect(action.kind === 'conclude' && action.outcome.kind === 'retry' && action.outcome.cause.cause).toBe(failure);
+  });
+});

@@ -269,6 +269,21 @@ describe('the status', () => {
     },
     { given: 'a group that is gone', s: { content: aGroupContent(), statusSaved: notFound }, then: 'G16 retry: gone' },
     {
+      given: 'a refused write for a static group',
+      s: {
+        group: { ...group, spec: { source: { volumeGroupSnapshotContentName: 'content' } } },
+        content: staticGroupContent,
+        statusSaved: failed,
+      },
+      then: notSaved('kept'),
+    },
+    { given: 'a content and no finalizer', s: { group: aGroup(), content: aGroupContent() }, then: 'G10 prepare' },
+    {
+      given: 'a finalizer that was written in this run and is not there',
+      s: { group: aGroup(), prepared: 'done' },
+      then: 'G11 createContent',
+    },
+    {
       given: 'members that cannot be saved',
       s: { content: aGroupContent(), incomplete: [incomplete], membersSaved: failed },
       then: 'G15 retry: no',

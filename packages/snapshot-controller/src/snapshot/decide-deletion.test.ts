@@ -32,6 +32,10 @@ describe('a snapshot that is being deleted', () => {
   const ofAnother = aContent({ of: aSnapshot({ uid: 'x' }), name: contentName });
   const going = aContent({ metadata: { ...marked, ...deleting } });
   const retained = aContent({ metadata: marked, spec: { deletionPolicy: 'Retain' } });
+  const leavingStatic = aStaticSnapshot({ metadata: { ...prepared, ...deleting } });
+  const boundStatic = aStaticContent({
+    spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } },
+  });
   const onlyBound = { metadata: { finalizers: [finalizers.bound], ...deleting } };
   const withoutUid = { name: 'snap', namespace: 'team' };
   const leavingMember = aSnapshot({ metadata: { ...prepared, ...deleting, ownerReferences: [owner] }, status: ready });
@@ -44,6 +48,31 @@ describe('a snapshot that is being deleted', () => {
   it.each<Line>([
     { given: 'no content in the cache', s: { ...at, contentAsked: 'unasked' }, then: `D3 askContent ${contentName}` },
     { given: 'a question that failed', s: { ...at, contentAsked: failed }, then: 'D3 retry: no' },
+    {
+      given: 'a static content that is bound, and nothing asked',
+      s: { ...at, snapshot: leavingStatic, content: boundStatic, contentAsked: 'unasked' },
+      then: 'D6 markContent',
+    },
+    {
+      given: 'a static content of another snapshot, and nothing asked',
+      s: { ...at, snapshot: leavingStatic, content: ofAnother, contentAsked: 'unasked' },
+      then: 'D9 removeFinalizers asSource inGroup bound',
+    },
+    {
+      given: 'a dynamic content that refers to its name without a UID, and nothing asked',
+      s: { ...at, content: aContent({ spec: { volumeSnapshotRef: withoutUid } }), contentAsked: 'unasked' },
+      then: 'D9 removeFinalizers asSource inGroup bound',
+    },
+    {
+      given: 'a member that is free, and the content of another snapshot',
+      s: { ...at, snapshot: leavingMember, group: 'gone', content: ofAnother },
+      then: 'D9 removeFinalizers asSource inGroup bound',
+    },
+    {
+      given: 'a group that its status names and that is gone',
+      s: { ...at, snapshot: { ...leaving, status: { ...ready, volumeGroupSnapshotName: 'group' } }, group: 'gone' },
+      then: 'D9 removeFinalizers asSource inGroup bound',
+    },
     {
       given: 'no status and only the finalizer that waits for the content',
       s: { ...at, snapshot: aSnapshot(onlyBound), contentAsked: 'unasked' },

@@ -356,6 +356,37 @@ describe('before a content is made', () => {
   ])('given $given, when decided, then $then', check);
 });
 
+describe('what does not end the readiness of a snapshot', () => {
+  const notSaved = (cause: string): string =>
+    `S16 saveError SnapshotStatusUpdateFailed, kept: Snapshot status update failed, ${cause}`;
+  const reference = { name: 'snap', namespace: 'team', uid: 'uid-of-snap' };
+  const staticPair = {
+    snapshot: aStaticSnapshot({ metadata: prepared }),
+    content: aStaticContent({ spec: { volumeSnapshotRef: reference } }),
+  };
+  const member = withoutClass(aSnapshot({ metadata: { ...prepared, ownerReferences: [owner] }, status: bound }));
+
+  it.each<Line>([
+    {
+      given: 'the status of a static snapshot that cannot be written',
+      s: { ...staticPair, statusSaved: failed },
+      then: notSaved(updateFailed('team/snap', 'no')),
+    },
+    {
+      given: 'the status of a member whose group is not known',
+      s: { snapshot: member, content: aContent({ status: { volumeGroupSnapshotHandle: 'g' } }) },
+      then: notSaved(
+        'updateSnapshotStatus: cannot find the group snapshot for VolumeSnapshot [team/snap], will not update snapshot status',
+      ),
+    },
+    {
+      given: 'finalizers that were written in this run and are not there',
+      s: { snapshot: aSnapshot(), prepared: 'done' },
+      then: 'S12 createContent',
+    },
+  ])('given $given, when decided, then $then', check);
+});
+
 describe('the status', () => {
   const inGroup = aContent({ status: { volumeGroupSnapshotHandle: 'g' } });
   const notSaved = (cause: string): string =>
