@@ -451,7 +451,7 @@ describe('states that differ from these in one part', () => {
   it('given a secret that could not be read, then the failure is the cause of the cause', () => {
     const observed = { claim: inProgress, volume: withSecret, wantedClass: gold, targetClass: gold, entry: undefined };
     const action = decide(
-      { ...observed, infeasibleForMs: 0, ...nothingLearned, ...called, secrets: failed },
+      { ...observed, infeasibleForMs: 0, isWritten: true, ...nothingLearned, ...called, secrets: failed },
       { driver: { name: driverName }, settings: { extraModifyMetadata: false } },
     );
     expect(action).toMatchObject({ kind: 'conclude', row: 'M15' });
