@@ -449,9 +449,9 @@ describe('states that differ from these in one part', () => {
   ])('$id given $given, then $then.row', check);
 
   it('given a secret that could not be read, then the failure is the cause of the cause', () => {
-    const observed = { claim: inProgress, volume: withSecret, wantedClass: gold, targetClass: gold, entry: undefined };
+    const observed = { claim: inProgress, volume: withSecret, wantedClass: gold, targetClass: gold, isWritten: true };
     const action = decide(
-      { ...observed, infeasibleForMs: 0, isWritten: true, ...nothingLearned, ...called, secrets: failed },
+      { ...observed, entry: undefined, infeasibleForMs: 0, ...nothingLearned, ...called, secrets: failed },
       { driver: { name: driverName }, settings: { extraModifyMetadata: false } },
     );
     expect(action).toMatchObject({ kind: 'conclude', row: 'M15' });
