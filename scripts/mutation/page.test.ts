@@ -28,4 +28,5 @@ it('given a group of which two files of three were run, then the page has its sc
   const text = page({ files, results, changed: new Set(['b.ts']) }, []);
   expect(text).toContain('| group | 2 of 3 | 1 | 20 | 16 | 2 | 88.9 % | 2026-01-02 |');
   expect(text).toContain('- `a.ts`, line 3: ``true -> false``');
+  expect(text).toContain('- `b.ts`: changed since its run of 2026-01-02\n- `c.ts`: never run\n');
 });

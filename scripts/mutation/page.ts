@@ -65,6 +65,11 @@ export function page({ files, results, changed }: Run, list: readonly Equivalent
         (text) => `- \`${path}\`, line ${text.replace(/^(\d+): (.*)$/s, '$1: ``$2``')}`,
       ),
     );
+  const all = [...files.values()].flat();
+  const stale = all.flatMap((path) => {
+    if (results[path] === undefined) return [`- \`${path}\`: never run`];
+    return changed.has(path) ? [`- \`${path}\`: changed since its run of ${results[path].date}`] : [];
+  });
   const equivalents = list.map(
     ({ file, mutation, reason }) => `| \`${file}\` | \`\` ${cell(mutation)} \`\` | ${cell(reason)} |`,
   );
@@ -73,6 +78,8 @@ export function page({ files, results, changed }: Run, list: readonly Equivalent
     '| Group | Files run | Changed since | Mutants | Killed | Equivalent | Score | Oldest run |',
     '|---|---|---|---|---|---|---|---|',
     ...rows,
+    '\n## Files without a run of their present code\n',
+    ...(stale.length === 0 ? ['None.'] : stale),
     '\n## Equivalent mutants\n',
     'No test can notice these, for the reason given. The list is `scripts/mutation/equivalents.json`.\n',
     ...(equivalents.length === 0 ? ['None.'] : ['| File | Mutation | Reason |', '|---|---|---|', ...equivalents]),
