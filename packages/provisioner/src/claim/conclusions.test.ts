@@ -4,7 +4,7 @@ import { done } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import type { ClaimFacts } from '../../testing/builders.ts';
 import { context, protection, settling, show, state, type StateFacts } from '../../testing/claim-states.ts';
-import { conclude, fail, finishSettled, givenUp, isOverdue } from './conclusions.ts';
+import { conclude, fail, finishSettled, givenUp, isOverdue, settleUntilBound } from './conclusions.ts';
 import type { Answer } from './deletion.ts';
 import type { Action } from './state.ts';
 
@@ -52,16 +52,16 @@ describe('a failure', () => {
 describe('whether a claim has waited long enough', () => {
   const waited = { answers: finals, deletedForMs: 60_000, remembers: 'open' } as const;
 
-  it.each<[boolean, string, StateFacts, ClaimFacts]>([
-    [true, 'whose bound has passed', waited, settling],
-    [false, 'whose bound has not passed', { ...waited, deletedForMs: 59_999 }, settling],
-    [false, 'with too few answers', { ...waited, answers: ['final', 'final'] }, settling],
-    [false, 'without our finalizer', waited, { deleting: 'yes' }],
-    [false, 'whose outcome is settled', { ...waited, remembers: 'settled' }, settling],
-    [false, 'whose deletion was not seen', { ...waited, deletion: undefined }, settling],
-    [false, 'that is gone', { ...waited, presence: 'gone', isProtected: true }, {}],
-    [false, 'that is live', { ...waited, presence: 'live' }, protection],
-  ])('%s: given a claim %s', (...[is, , facts, claim]) => {
+  it.each<[string, boolean, StateFacts, ClaimFacts]>([
+    ['whose bound has passed', true, waited, settling],
+    ['whose bound has not passed', false, { ...waited, deletedForMs: 59_999 }, settling],
+    ['with too few answers', false, { ...waited, answers: ['final', 'final'] }, settling],
+    ['without our finalizer', false, waited, { deleting: 'yes' }],
+    ['whose outcome is settled', false, { ...waited, remembers: 'settled' }, settling],
+    ['whose deletion was not seen', false, { ...waited, deletion: undefined }, settling],
+    ['that is gone', false, { ...waited, presence: 'gone', isProtected: true }, {}],
+    ['that is live', false, { ...waited, presence: 'live' }, protection],
+  ])('given a claim %s, then it has waited long enough: %s', (...[, is, facts, claim]) => {
     expect(isOverdue(state(facts, claim), context)).toBe(is);
   });
 
@@ -103,5 +103,10 @@ describe('the end of a claim whose outcome is settled', () => {
     expect(finishSettled(state({}, protection), end)).toEqual({ row: 'C4', kind: 'settle' });
     expect(finishSettled(state({ remembers: 'settled' }, protection), end)).toEqual({ row: 'C4', kind: 'unprotect' });
     expect(finishSettled(state({}), end)).toEqual(end);
+  });
+
+  it('given a claim that waits for its binding, then memory is first, and the finalizer stays', () => {
+    expect(settleUntilBound(state({ remembers: 'open' }, protection), end)).toEqual({ row: 'C4', kind: 'settle' });
+    expect(settleUntilBound(state({ remembers: 'settled' }, protection), end)).toEqual(end);
   });
 });

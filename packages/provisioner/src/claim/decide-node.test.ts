@@ -14,6 +14,7 @@ import {
   type StateFacts,
 } from '../../testing/claim-states.ts';
 import { decide } from './decide.ts';
+import { waitsForBinding } from './decide-node.ts';
 import type { ClaimContext, Row } from './state.ts';
 
 const node = aNodeDeployment('n1');
@@ -303,5 +304,42 @@ describe('states that differ from these in one part', () => {
     const purposes: string[] = [];
     decide(state({ ...waited, plan: (_class, purpose) => (purposes.push(purpose), planned) }), context);
     expect(purposes).toEqual(['provision']);
+  });
+});
+
+describe('a volume that is recorded while another node is selected', () => {
+  const kept: ClaimFacts = { node: 'n2', protection: 'on' };
+  const own: StateFacts = { remembers: 'settled', volume: { kind: 'own' } };
+
+  it.each<[string, boolean, ClaimFacts]>([
+    ['with our finalizer', true, kept],
+    ['without our finalizer', false, { node: 'n2' }],
+    ['that is being deleted', false, { ...kept, deleting: 'yes' }],
+    ['of this node', false, { ...kept, node: 'n1' }],
+    ['that is bound', false, { ...kept, spec: { volumeName: 'pv' } }],
+  ])('given a claim %s, then its finalizer waits for the binding: %s', (_what, is, claim) => {
+    expect(waitsForBinding(state({}, claim), context)).toBe(is);
+  });
+
+  it.each<Case>([
+    { row: 'C3', given: 'settled and recorded', facts: own, claim: kept, next: 'done' },
+    {
+      row: 'C3',
+      given: 'settled without a volume',
+      facts: { remembers: 'settled' },
+      claim: kept,
+      next: 'unprotect',
+    },
+    { row: 'C3', given: 'settled for this node', facts: own, claim: { ...kept, node: 'n1' }, next: 'unprotect' },
+    {
+      row: 'C49',
+      given: 'deleted, and this node is selected',
+      facts: { otherInstance: 'n2', deletedForMs: 300_000, otherNode: 'there' },
+      claim: { ...dying, node: 'n1' },
+      next: 'requeueAfter 300000',
+    },
+  ])('$row: given a claim that is $given, when decided, then $next', ({ row, facts, claim = {}, next }) => {
+    const action = decide(state(facts, claim), context);
+    expect([action.row, show(action)]).toEqual([row, next]);
   });
 });
