@@ -77,7 +77,7 @@ const suites = [
   {
     name: 'e2e on node',
     command:
-      'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,P-22,P-23,C-04,R-01,R-03,R-15,S-22,S-23,X-05 --concurrency=2',
+      'npm run e2e --silent -- --control-plane=node --only=M-,N-,I-,P-22,P-23,C-04,R-01,R-03,R-15,S-22,S-23,X-05,X-09 --concurrency=2',
     report: 'e2e-node',
     needs: 'system changes',
   },
