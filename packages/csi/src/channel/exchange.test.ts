@@ -42,14 +42,14 @@ it('given a call at its limit, then it ends, its stream is reset, and an answer 
   const { clock, outcome, left, seen, answer } = calling();
   await clock.advance(1000);
   answer();
-  expect(await outcome).toMatchObject({ kind: 'failed', error: { code: 'DeadlineExceeded' } });
+  expect(await outcome).toMatchObject({ kind: 'failed', error: { code: 'DeadlineExceeded', method: probe } });
   expect([left(), seen]).toEqual([[0, 0], { sent: 1, cancelled: 1 }]);
 });
 
 it('given a signal that aborts during a call, then the call is canceled and its stream is reset', async () => {
   const { stop, outcome, left, seen } = calling();
   stop.abort();
-  expect(await outcome).toMatchObject({ kind: 'failed', error: { code: 'Canceled' } });
+  expect(await outcome).toMatchObject({ kind: 'failed', error: { code: 'Canceled', method: probe } });
   expect([left(), seen]).toEqual([[0, 0], { sent: 1, cancelled: 1 }]);
 });
 
@@ -57,6 +57,6 @@ it('given a signal that has aborted before, then nothing is sent', async () => {
   const stop = new AbortController();
   stop.abort();
   const { outcome, left, seen } = calling(stop);
-  expect(await outcome).toMatchObject({ kind: 'failed', error: { code: 'Canceled' } });
+  expect(await outcome).toMatchObject({ kind: 'failed', error: { code: 'Canceled', method: probe } });
   expect([left(), seen]).toEqual([[0, 0], { sent: 0, cancelled: 0 }]);
 });

@@ -68,7 +68,7 @@ const rows: readonly Case[] = [
   {
     row: 'V14',
     given: 'of another node, policy Retain, while this instance waits',
-    state: state({ ...elsewhere, waitMs: 5 }, { policy: 'Retain' }),
+    state: state({ ...elsewhere, waitMs: 1 }, { policy: 'Retain' }),
     next: 'requeueAfter',
   },
   {
@@ -81,6 +81,12 @@ const rows: readonly Case[] = [
     row: 'V14',
     given: 'of another node, without the finalizer now, and to be deleted',
     state: state({ ...elsewhere, waitMs: 0, finalizing: 'done' }),
+    next: 'done',
+  },
+  {
+    row: 'V14',
+    given: 'of another node, policy Retain, after the patch',
+    state: state({ ...elsewhere, waitMs: 0, finalizing: 'done' }, { policy: 'Retain' }),
     next: 'done',
   },
   { row: 'V14', given: 'of another node, to be deleted', state: state({ ...elsewhere, waitMs: 0 }), next: 'done' },
