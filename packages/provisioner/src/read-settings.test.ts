@@ -35,8 +35,17 @@ it.each(['always', 'ambiguous', 'off'] as const)('given --provisioning-protectio
 it.each([
   ['--capacity-threads=0', '--capacity-threads must be at least 1'],
   ['--capacity-poll-interval=0s', '--capacity-poll-interval must be greater than 0'],
+  [
+    '--kube-api-capacity-burst=0',
+    '--kube-api-capacity-burst must be at least 1 while --kube-api-capacity-qps is positive',
+  ],
 ])('given %s, when read, then it is refused only if capacity is published', (flag, line) => {
   expect([refusedFlags(valuesOf(flag)), refusedFlags(valuesOf(flag, '--enable-capacity'))]).toEqual([undefined, line]);
+});
+
+it('given --kube-api-capacity-qps=0, which means no limit, when read, then the burst does not matter', () => {
+  const flags = ['--enable-capacity', '--kube-api-capacity-qps=0', '--kube-api-capacity-burst=0'];
+  expect(refusedFlags(valuesOf(...flags))).toBeUndefined();
 });
 
 it.each([

@@ -17,6 +17,9 @@ export function refusedFlags(values: ProvisionerValues): string | undefined {
   if (values['enable-capacity']) {
     if (values['capacity-threads'] === 0) return '--capacity-threads must be at least 1';
     if (values['capacity-poll-interval'] <= 0) return '--capacity-poll-interval must be greater than 0';
+    if (values['kube-api-capacity-qps'] > 0 && values['kube-api-capacity-burst'] < 1) {
+      return '--kube-api-capacity-burst must be at least 1 while --kube-api-capacity-qps is positive';
+    }
   }
   const length = values['volume-name-uuid-length'];
   if (length < -1 || length > uidDigits) {
