@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import {
   accountOf,
   applyRbac,
+  combinedRbac,
+  combinedSubjects,
   kubeconfigOf,
   rbacObjects,
   startSimControlPlane,
@@ -22,17 +24,24 @@ import { attempt, textOf, type AttemptResult, type LimitOptions } from './attemp
 
 const port = 29_892;
 const limitMs = 60_000;
-const names: readonly ControllerName[] = [
+type Name = ControllerName | 'csi-sidecars';
+
+const names: readonly Name[] = [
   'csi-provisioner',
   'csi-attacher',
   'csi-resizer',
   'csi-snapshotter',
   'snapshot-controller',
+  'csi-sidecars',
 ];
+/** Without livenessprobe, which knows no objects. */
+const allControllers = '--controllers=provisioner,attacher,resizer,snapshotter';
 
 export interface ControllerOptions extends LimitOptions {
   /** Objects of each kind. */
   readonly foreign: readonly number[];
+  /** Empty: all. */
+  readonly programs: readonly string[];
 }
 
 export async function measureControllers({
@@ -41,6 +50,7 @@ export async function measureControllers({
   rounds,
   limits,
   foreign,
+  programs,
 }: ControllerOptions): Promise<string> {
   const rows: string[] = [];
   for (const count of foreign) {
@@ -59,10 +69,16 @@ export async function measureControllers({
     );
     await using driver = await startTestDriver({ folder: own });
     chmodSync(driver.socket, 0o777);
-    for (const name of names) {
+    for (const name of names.filter((each) => programs.length === 0 || programs.includes(each))) {
       const kubeconfig = await kubeconfigFor(controlPlane, { name, folder: own, api });
       const address = name === 'snapshot-controller' ? [] : [`--csi-address=${driver.socket}`];
-      const args = [`--kubeconfig=${kubeconfig}`, ...address, '--leader-election', `--http-endpoint=127.0.0.1:${port}`];
+      const args = [
+        ...(name === 'csi-sidecars' ? [allControllers] : []),
+        `--kubeconfig=${kubeconfig}`,
+        ...address,
+        '--leader-election',
+        `--http-endpoint=127.0.0.1:${port}`,
+      ];
       for (const memoryMib of limits.length > 0 ? limits : [48, 64, 80, 96, 128]) {
         const results: AttemptResult[] = [];
         for (let round = 0; round < rounds; round += 1) {
@@ -86,16 +102,17 @@ export async function measureControllers({
 }
 
 interface Account {
-  readonly name: ControllerName;
+  readonly name: Name;
   readonly folder: string;
   readonly api: Parameters<typeof applyRbac>[0];
 }
 
 async function kubeconfigFor(controlPlane: ControlPlane, { name, folder, api }: Account): Promise<string> {
-  const objects = rbacObjects(
-    { profile: 'stock', subject: subjects[name] },
-    { namespace: 'default', driverName: 'bench' },
-  );
+  const placement = { namespace: 'default', driverName: 'bench' };
+  const objects =
+    name === 'csi-sidecars'
+      ? combinedRbac('stock', { account: name, of: combinedSubjects }, placement)
+      : rbacObjects({ profile: 'stock', subject: subjects[name] }, placement);
   await applyRbac(api, objects);
   return await kubeconfigOf(controlPlane, { account: accountOf(objects), name, folder });
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `npm run bench -- memory-limits [--only=node,controllers,variants] [--rounds=3] [--limits=64,32]`: containers of the released images, started by runc in
- * memory limits, and how long they take until they are healthy. Cold: no page of the image is in memory, so that reading Node.js is
- * charged to the container; warm: another container has read it. Prints tables for docs/operations/sizing.md.
+ * `npm run bench -- memory-limits [--only=node,controllers,variants] [--rounds=3] [--limits=64,32] [--programs=csi-resizer]`: containers of
+ * the released images, started by runc in memory limits, and how long they take until they are healthy. Cold: no page of the image is in
+ * memory, so that reading Node.js is charged to the container; warm: another container has read it. Prints tables for
+ * docs/operations/sizing.md.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     limits: { type: 'string', default: '' },
     foreign: { type: 'string', default: '1000,10000' },
+    programs: { type: 'string', default: '' },
   },
 });
 const numbers = (text: string): readonly number[] => text.split(',').filter(Boolean).map(Number);
@@ -37,7 +39,13 @@ try {
   const parts = values.only.split(',');
   if (parts.includes('node')) console.log(await measureNodePrograms(options));
   if (parts.includes('controllers'))
-    console.log(await measureControllers({ ...options, foreign: numbers(values.foreign) }));
+    console.log(
+      await measureControllers({
+        ...options,
+        foreign: numbers(values.foreign),
+        programs: values.programs.split(',').filter(Boolean),
+      }),
+    );
   if (parts.includes('variants')) console.log(await measureVariants(options));
 } finally {
   for (const each of images.values()) each[Symbol.dispose]();
