@@ -4,7 +4,7 @@ import { csiNodes, ignoreNotFound, nodes } from '@csi-sidecars/runtime';
 import { inParallel } from './in-parallel.ts';
 import type { TestBed } from './test-bed.ts';
 
-export const segmentKey = 'bench.csi.test/segment';
+const segmentKey = 'bench.csi.test/segment';
 const concurrency = 32;
 
 export const nodeName = ({ namespace }: TestBed, n: number): string => `${namespace}-node-${n}`;

@@ -29,6 +29,6 @@ const ids = bindings.flatMap((binding) =>
 
 export const measures = Object.fromEntries(ids) as Measures<MeasureId>;
 
-export const units: readonly string[] = bindings.map((binding) => `volume, ${names[binding]}`);
-
 export const unitOf = (binding: Binding): string => `volume, ${names[binding]}`;
+
+export const units: readonly string[] = bindings.map(unitOf);

@@ -8,6 +8,7 @@ import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { csiNodes, type Pod } from '@csi-sidecars/runtime';
 import { testDriverCommand } from '@csi-sidecars/test-driver';
+import { driverOn } from '@csi-sidecars/volume';
 import type { RealNode, ServiceAccountRef } from '../control-planes/control-plane.ts';
 import { freePorts } from '../control-planes/local/free-ports.ts';
 import type { DriverDoor, DriverOptions } from '../driver/driver.ts';
@@ -39,7 +40,7 @@ export interface Deployment {
   /** Below kubelet's folder for plugins: socket, state and journal of the driver. */
   readonly folder: string;
   readonly ports: DriverPorts;
-  /** Of the chart. */
+  /** Values of the chart. */
   readonly values: Values;
   /** Who the controllers are for the API server. */
   readonly account: ServiceAccountRef;
@@ -55,7 +56,7 @@ export interface DeployOptions extends DriverOptions {
   readonly values?: Values;
   /** What the chart has no value for. */
   readonly change?: ContainerChange;
-  /** Of the driver's socket on the node. Default: as the driver made it, for its own user. */
+  /** The mode of the driver's socket on the node. Default: the one that the driver gave it, for its own user. */
   readonly socketMode?: number;
 }
 
@@ -188,10 +189,7 @@ export function nodeOf({ testRun }: ScenarioContext): RealNode {
 }
 
 export async function isRegistered(ctx: ScenarioContext): Promise<boolean> {
-  const { spec } = await ctx.api.get(csiNodes, { name: nodeOf(ctx).name });
-  // The last driver that goes leaves a null behind.
-  const drivers: readonly { readonly name: string }[] | null = spec.drivers;
-  return drivers?.some(({ name }) => name === ctx.driverName) ?? false;
+  return driverOn(await ctx.api.get(csiNodes, { name: nodeOf(ctx).name }), ctx.driverName) !== undefined;
 }
 
 export async function untilRegistered(ctx: ScenarioContext, timeoutMs?: number): Promise<void> {

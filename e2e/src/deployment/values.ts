@@ -53,7 +53,7 @@ const quickStart = { periodSeconds: 1, failureThreshold: 120 };
 /** Those of the hostpath driver, but on a machine that is busy with tests its first answer may take a while. */
 const driverProbe = { failureThreshold: 5, initialDelaySeconds: 20, timeoutSeconds: 3, periodSeconds: 2 };
 
-/** Of chart csi-driver. */
+/** Values of chart csi-driver. */
 export function driverValues(testRun: TestRun, placement: DriverPlacement): Values {
   const { driverName, kubeletRoot, folder, args, ports, controllers } = placement;
   // The chart knows the tags of upstream's images, and these have ours.
@@ -118,7 +118,7 @@ export function driverValues(testRun: TestRun, placement: DriverPlacement): Valu
   };
 }
 
-/** Of chart snapshot-controller. The definitions are installed before, and stay for other scenarios. */
+/** Values of chart snapshot-controller. The definitions are installed before, and stay for other scenarios. */
 export function snapshotControllerValues(testRun: TestRun, port: number): Values {
   return {
     fullnameOverride: 'snapshot-controller',

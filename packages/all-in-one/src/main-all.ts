@@ -5,30 +5,36 @@ import { runLeftovers } from '@csi-sidecars/provisioner';
 import { exitCodes, type ProgramDeps, runMain } from '@csi-sidecars/sidecar';
 import { allProgram } from './all/program.ts';
 import { runAll } from './all/run.ts';
-import { processTerminal } from './terminal.ts';
 
 const platform = process.platform === 'win32' ? 'windows' : 'unix';
 
 void runMain(allProgram.name, async (deps) => {
   const { args } = deps.host;
   const [command = ''] = args;
-  if (command === 'leftovers') {
-    const host = { ...deps.host, args: args.slice(1), argv0: `${deps.host.argv0} leftovers` };
-    return await runLeftovers({ ...deps, host, terminal: processTerminal() });
-  }
-  if (command === 'chart-test') return await testChart(deps);
+  if (command === 'leftovers') return await listLeftovers(ofCommand(deps, command));
+  if (command === 'chart-test') return await testChart(ofCommand(deps, command));
   if (command !== 'all' && command !== '' && !command.startsWith('-')) return await explain(deps, command);
   const host = { ...deps.host, args: command === 'all' ? args.slice(1) : args };
   return await runAll({ ...deps, host, files: systemSocketFiles(), platform });
 });
 
+/** The command sees its own arguments only. */
+function ofCommand({ host, ...deps }: ProgramDeps, command: string): ProgramDeps {
+  return { ...deps, host: { ...host, args: host.args.slice(1), argv0: `${host.argv0} ${command}` } };
+}
+
+/** The controllers ask nothing on a terminal. */
+async function listLeftovers(deps: ProgramDeps): Promise<number> {
+  const { processTerminal } = await import('./terminal.ts');
+  return await runLeftovers({ ...deps, terminal: processTerminal() });
+}
+
 /** The controllers do not load it. */
 async function testChart(deps: ProgramDeps): Promise<number> {
   const { runChartTest } = await import('./chart-test/run.ts');
   const { systemSurroundings } = await import('./chart-test/surroundings.ts');
-  const { args, hostName, startedAtMs } = deps.host;
-  const host = { ...deps.host, args: args.slice(1), argv0: `${deps.host.argv0} chart-test` };
-  return await runChartTest({ ...deps, host, surroundings: systemSurroundings(`${hostName} ${startedAtMs}\n`) });
+  const { hostName, startedAtMs } = deps.host;
+  return await runChartTest({ ...deps, surroundings: systemSurroundings(`${hostName} ${startedAtMs}\n`) });
 }
 
 /** The answer to a command that does not exist. */

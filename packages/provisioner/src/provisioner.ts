@@ -17,7 +17,7 @@ import { noCapacity } from './capacity/change.ts';
 import { type CapacityPorts, createCapacityLoops } from './capacity/loops.ts';
 import { claimLoop } from './claim/loop.ts';
 import { createClaimMemory } from './claim/memory.ts';
-import { createOwnership } from './claim/ownership.ts';
+import { createOwnership } from './ownership.ts';
 import type { ClaimDeps } from './claim/state.ts';
 import { createProvisionerMetrics } from './metrics.ts';
 import { saveLoop } from './saving/loop.ts';

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 export { toAccessMode } from './access-modes.ts';
 export type { AccessModeSupport, CsiAccessMode } from './access-modes.ts';
-export { driverOn } from './csi-node.ts';
+export { driverOn, driversOn } from './csi-node.ts';
 export type { NodeDriver } from './csi-node.ts';
 export { isDnsLabel, isDnsSubdomain } from './dns-names.ts';
 export {

@@ -111,7 +111,7 @@ export const credentials: readonly Scenario[] = [
 interface Authority {
   /** PEM. */
   readonly text: string;
-  /** Of a server on loopback. */
+  /** The certificate and key of a server on loopback. */
   readonly pair: KeyPair;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** what clusters that trust nobody demand of pods, by values of the charts. */
+/** the restrictions that strict clusters demand of pods, set by values of the charts. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createCalls, publishCalls } from '../../driver/calls.ts';

@@ -84,7 +84,7 @@ interface Release {
   readonly name: string;
   readonly chart: ChartName;
   readonly values: Values;
-  /** Where its values have the verbosity, by which a test tells one revision from the next. */
+  /** Where its values have the verbosity, which differs from one revision to the next. */
   readonly verbosity: (level: number) => Values;
   readonly components: readonly Component[];
 }

@@ -94,7 +94,7 @@ export const leftovers: readonly Scenario[] = [
   {
     id: 'P-36',
     title:
-      'csi-sidecars leftovers lists what a csi-provisioner left, removes what is safe, and the rest only when told so',
+      'csi-sidecars leftovers lists what a csi-provisioner left, removes what is safe, and the rest only with --include-unsettled',
     needs: ['driver-journal', 'driver-faults', 'driver-settings'],
     // A snapshot-controller of another scenario would work on the snapshot.
     serial: true,

@@ -22,7 +22,7 @@ export function systemSurroundings(content: string): Surroundings {
       }),
     writeAndRead: async (folder) => {
       const path = join(folder, 'csi-sidecars-chart-test');
-      // Of a test that was killed.
+      // A test that was killed leaves it behind.
       await rm(path, { force: true });
       const file = await open(path, 'wx');
       try {

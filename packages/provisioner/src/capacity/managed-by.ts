@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The value of the label by which the instance of a node finds its objects again. Upstream's, so that either adopts the other's objects. */
+import { fnv1a } from '../fnv.ts';
 import { centralManagedBy } from './object.ts';
 
 /** The longest value of a label. */
@@ -21,9 +22,7 @@ export function isOfNode(managedBy: string): boolean {
   return managedBy.startsWith(`${centralManagedBy}-`) || managedBy.includes(`-${hashOf(centralManagedBy)}-`);
 }
 
-/** FNV-1a (xor, then multiply), 32 bit, eight digits. */
+/** Eight digits. */
 function hashOf(text: string): string {
-  let hash = 2166136261;
-  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 16777619);
-  return (hash >>> 0).toString(16).padStart(hashLength, '0');
+  return fnv1a(text).toString(16).padStart(hashLength, '0');
 }

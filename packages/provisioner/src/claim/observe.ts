@@ -16,7 +16,7 @@ import type { ClusterTopology } from '../topology/requirement.ts';
 import { type ClaimUid, volumeNameFor } from './claim.ts';
 import { type Deletion, deletionOf } from './deletion.ts';
 import type { ClaimMemory, Entry } from './memory.ts';
-import type { Ownership } from './ownership.ts';
+import type { Ownership } from '../ownership.ts';
 import { isAllowedHere, type PlanFacts, toPlan, toShape } from './plan.ts';
 import { settlerOf } from './protection.ts';
 import { type ClaimContext, type ClaimLoop, type ClaimState, nothingLearned, type Observed } from './state.ts';

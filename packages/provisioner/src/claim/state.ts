@@ -38,7 +38,7 @@ import type { Answer, Deletion } from './deletion.ts';
 import type { ClaimUid } from './claim.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
 import type { ClaimMemory, Entry, Pinned } from './memory.ts';
-import type { Ownership } from './ownership.ts';
+import type { Ownership } from '../ownership.ts';
 import type { CreateOutcome, Unusable } from './outcome.ts';
 import type { PlanAnswer, Shape } from './plan.ts';
 import type { Selection } from './update-claim.ts';

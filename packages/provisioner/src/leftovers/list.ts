@@ -9,7 +9,6 @@ import {
   type CSIStorageCapacity,
   csiNodes,
   csiStorageCapacities,
-  definedOnly,
   type KubeObject,
   nodes,
   persistentVolumeClaims,
@@ -20,9 +19,9 @@ import {
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { labels } from '../capacity/object.ts';
 import { snapshotSourceProtection, volumeFinalizer } from '../names.ts';
+import { pagesOf } from '../pages.ts';
 import type { Cluster } from './state.ts';
 
-const pageSize = 500;
 /** A list whose next page has expired begins again. */
 const attempts = 3;
 
@@ -69,13 +68,7 @@ async function listAll<T extends KubeObject>(
   for (let attempt = 1; ; attempt++) {
     try {
       const found: T[] = [];
-      let next: string | undefined;
-      do {
-        const query = definedOnly({ limit: pageSize, labelSelector, continue: next });
-        const page = await client.list(resource, query, { signal });
-        found.push(...page.items.filter(keep));
-        next = page.continue === '' ? undefined : page.continue;
-      } while (next !== undefined);
+      for await (const page of pagesOf(client, { resource, labelSelector }, signal)) found.push(...page.filter(keep));
       return found;
     } catch (error) {
       if (absent === 'none' && error instanceof ApiError && error.status === 404) return [];

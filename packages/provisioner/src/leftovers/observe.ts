@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From one pass over the cluster to its leftovers. Pure. */
-import type {
-  CSINode,
-  CSIStorageCapacity,
-  KubeObject,
-  PersistentVolume,
-  PersistentVolumeClaim,
-} from '@csi-sidecars/runtime';
-import { selectsNode, toVolumeName, translateInTree, type VolumeNodeAffinity } from '@csi-sidecars/volume';
+import type { CSIStorageCapacity, KubeObject, PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { driversOn, selectsNode, toVolumeName, translateInTree, type VolumeNodeAffinity } from '@csi-sidecars/volume';
 import { isOfNode, managedByOf } from '../capacity/managed-by.ts';
 import { centralManagedBy, isBeingDeleted, labels } from '../capacity/object.ts';
 import { uidOf } from '../claim/claim.ts';
@@ -82,14 +76,8 @@ function viewOf(cluster: Cluster, options: LeftoverOptions): View {
     ),
     drivers: new Map(cluster.contents.map((content) => [nameOf(content), content.spec?.driver ?? ''])),
     instances: new Set([...cluster.nodes, ...cluster.csiNodes].map((node) => managedByOf(nameOf(node)))),
-    installed: new Set(cluster.csiNodes.flatMap(driversOn)),
+    installed: new Set(cluster.csiNodes.flatMap((node) => driversOn(node).map(({ name }) => name))),
   };
-}
-
-/** The last driver that goes leaves a null behind. */
-function driversOn({ spec }: CSINode): readonly string[] {
-  const drivers: typeof spec.drivers | null = spec.drivers;
-  return (drivers ?? []).map(({ name }) => name);
 }
 
 type Terms = NonNullable<VolumeNodeAffinity['required']>['nodeSelectorTerms'];

@@ -331,7 +331,7 @@ describe('the removal', () => {
     expect([run.code, run.writes.length]).toEqual([code, writes]);
   });
 
-  it('given nothing that may be removed, then nobody is asked', async () => {
+  it('given nothing that may be removed, then no confirmation is asked for', async () => {
     const run = await runLeftoversOn({ args: removing, seed: [stuck] });
     expect([run.code, run.writes]).toEqual([0, []]);
   });

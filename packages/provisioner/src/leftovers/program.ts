@@ -22,7 +22,7 @@ import type { Leftover, LeftoverOptions } from './state.ts';
 
 /** Where a person confirms a removal. */
 export interface Terminal {
-  /** Undefined: there is nobody to ask. Resolves with the line that was typed. */
+  /** Undefined: there is no terminal. Resolves with the line that was typed. */
   readonly ask: ((question: string, signal: AbortSignal) => Promise<string>) | undefined;
 }
 

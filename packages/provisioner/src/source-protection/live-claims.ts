@@ -7,6 +7,7 @@
  * began before the question is no proof. Pages are small and thrown away, so a namespace of many claims costs little memory.
  */
 import { type ApiClient, type PersistentVolumeClaim, persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { pagesOf } from '../pages.ts';
 import { referencedBy, sourceKey, type SourceKey } from '../source/source.ts';
 import { trimClaim } from './watched.ts';
 
@@ -23,8 +24,6 @@ interface Lists {
   /** Begins when the running list has ended. */
   next: Promise<ClaimsBySource> | undefined;
 }
-
-const pageSize = 500;
 
 export function createLiveClaims(): LiveClaims {
   const lists = new Map<string, Lists>();
@@ -54,11 +53,8 @@ async function listAll(
   signal: AbortSignal,
 ): Promise<ClaimsBySource> {
   const found = new Map<SourceKey, PersistentVolumeClaim[]>();
-  let next: string | undefined;
-  do {
-    const query = { namespace, limit: pageSize, ...(next === undefined ? {} : { continue: next }) };
-    const page = await client.list(persistentVolumeClaims, query, { signal });
-    for (const claim of page.items) {
+  for await (const page of pagesOf(client, { resource: persistentVolumeClaims, namespace }, signal)) {
+    for (const claim of page) {
       const source = referencedBy(claim);
       if (source === undefined) continue;
       const key = sourceKey(source);
@@ -66,8 +62,7 @@ async function listAll(
       claims.push(kept(claim));
       found.set(key, claims);
     }
-    next = page.continue;
-  } while (next !== undefined && next !== '');
+  }
   return found;
 }
 

@@ -3,6 +3,8 @@
  * Where a claim with immediate binding starts in the list of topologies. Claims of one StatefulSet member get the
  * same entry, and consecutive ordinals go round-robin, because the hash excludes the ordinal and the claim template.
  */
+import { fnv1 } from '../fnv.ts';
+
 const statefulName = /^(.*)-([0-9]+)$/s;
 const maxUint32 = 0xffffffff;
 
@@ -17,11 +19,4 @@ function splitName(claimName: string): { readonly text: string; readonly ordinal
   const ordinal = Number(digits);
   if (before === undefined || !(ordinal <= maxUint32)) return { text: claimName, ordinal: 0 };
   return { text: before.slice(before.lastIndexOf('-') + 1), ordinal };
-}
-
-/** FNV-1 (multiply, then xor), 32 bit. */
-function fnv1(text: string): number {
-  let hash = 2166136261;
-  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash, 16777619) ^ byte;
-  return hash >>> 0;
 }

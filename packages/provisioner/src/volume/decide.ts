@@ -15,8 +15,10 @@ export function decide(s: VolumeState, context: DecideContext): Action {
   const action = decideRow(s, context);
   if (action.kind !== 'conclude') return action;
   // Segments have the driver's topology keys. The affinity of a volume of an in-tree plugin has those of Kubernetes.
-  const affinity = s.deletion === 'done' ? toCsiNodeAffinity(s.volume) : undefined;
-  const capacity = changedByDeletion(s.deletion === 'done' ? 'done' : 'failed', affinity);
+  const capacity =
+    s.deletion === 'done'
+      ? changedByDeletion('done', toCsiNodeAffinity(s.volume))
+      : changedByDeletion('failed', undefined);
   return { ...action, capacity };
 }
 
@@ -42,9 +44,7 @@ function decideElsewhere({ volume, finalizing, waitMs }: VolumeState): Action {
   if (typeof finalizing === 'object') return tryAgain('V14', finalizing.failure, 'no');
   if (finalizing !== 'untried' || finalizerChange(volume) !== 'remove') return finish('V14', 'no');
   if (waitMs === undefined) return { row: 'V14', kind: 'startWait' };
-  if (waitMs > 0) {
-    return { row: 'V14', kind: 'conclude', outcome: requeueAfter(waitMs), events: [], counts: 'no' };
-  }
+  if (waitMs > 0) return { ...finish('V14', 'no'), outcome: requeueAfter(waitMs) };
   return { row: 'V14', kind: 'setFinalizer', change: 'remove' };
 }
 

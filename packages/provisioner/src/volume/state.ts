@@ -18,7 +18,7 @@ import type {
 } from '@csi-sidecars/runtime';
 import type { SecretReference } from '@csi-sidecars/volume';
 import type { CapacityChange, CapacityChanges } from '../capacity/change.ts';
-import type { Ownership } from '../claim/ownership.ts';
+import type { Ownership } from '../ownership.ts';
 import type { ProvisionerMetrics } from '../metrics.ts';
 import type { ProvisionerSettings } from '../settings.ts';
 

@@ -73,7 +73,7 @@ export function isClaimInUse(
     .some((other) => snapshotKey(other) !== own && other.status?.readyToUse !== true);
 }
 
-/** Of several contents with the handle, one that was retained from a group that is gone does not count while another one has its group. */
+/** Several contents can have the handle: one that was retained from a group that is gone counts only if no other one has its group. */
 function contentGroup(
   { groupContents, groups }: SnapshotCaches,
   content: VolumeSnapshotContent | undefined,

@@ -2,7 +2,7 @@
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ClaimUid } from './claim.ts';
+import type { ClaimUid } from './claim/claim.ts';
 import { createOwnership, delayOf } from './ownership.ts';
 
 const claim = 'uid-data' as ClaimUid;

@@ -7,8 +7,8 @@
  * The entry is lost with the process, which then begins with the shortest wait again.
  */
 import type { Clock, Random } from '@csi-sidecars/runtime';
-import type { NodeDeployment } from '../settings.ts';
-import type { ClaimUid } from './claim.ts';
+import type { NodeDeployment } from './settings.ts';
+import type { ClaimUid } from './claim/claim.ts';
 
 export interface Ownership<Key extends string = ClaimUid> {
   /** The time that is left of the wait, 0 when it is over; undefined if none has begun. */
