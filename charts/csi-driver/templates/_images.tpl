@@ -23,6 +23,29 @@ nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-r
 {{- end -}}
 {{- end -}}
 
+{{/* (root): `registry` and `digests` of the images that were released with the chart. In the sources there are none. */}}
+{{- define "csi-driver.released" -}}
+{{- .Files.Get "files/released-images.yaml" -}}
+{{- end -}}
+
+{{/* (list root image name): the digest of a released image of ours, as long as the values choose neither another place nor a version. */}}
+{{- define "csi-driver.ownDigest" -}}
+{{- $root := index . 0 -}}
+{{- $image := index . 1 -}}
+{{- $shared := $root.Values.sidecars.image -}}
+{{- if $image.digest -}}
+{{- $image.digest -}}
+{{- else if not (or $image.registry $image.repository $image.tag $shared.registry $shared.tag) -}}
+{{- dig "digests" (index . 2) "" (include "csi-driver.released" $root | fromYaml) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* (list root key): whose program the values say that the image holds. */}}
+{{- define "csi-driver.statedImplementation" -}}
+{{- $sidecars := (index . 0).Values.sidecars -}}
+{{- default $sidecars.implementation (dig (index . 1) "implementation" "" $sidecars) -}}
+{{- end -}}
+
 {{/* (list root key): repository of a sidecar with its registry. */}}
 {{- define "csi-driver.sidecarRepository" -}}
 {{- $root := index . 0 -}}
@@ -30,6 +53,9 @@ nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-r
 {{- $image := dig (index . 1) "image" dict $root.Values.sidecars -}}
 {{- $repository := default $program.image $image.repository -}}
 {{- $registry := default $root.Values.sidecars.image.registry $image.registry | default "" -}}
+{{- if and (not $registry) (ne (include "csi-driver.statedImplementation" .) "upstream") -}}
+{{- $registry = dig "registry" "" (include "csi-driver.released" $root | fromYaml) -}}
+{{- end -}}
 {{- if and $program.upstreamOnly (not $image.registry) (not (hasPrefix "registry.k8s.io" $registry)) -}}
 {{- $registry = "registry.k8s.io/sig-storage" -}}
 {{- end -}}
@@ -45,7 +71,7 @@ nodeDriverRegistrar: {container: node-driver-registrar, image: csi-node-driver-r
 {{- $root := index . 0 -}}
 {{- $key := index . 1 -}}
 {{- $program := index (include "csi-driver.programs" $root | fromYaml) $key -}}
-{{- $said := default $root.Values.sidecars.implementation (dig $key "implementation" "" $root.Values.sidecars) -}}
+{{- $said := include "csi-driver.statedImplementation" . -}}
 {{- if $program.upstreamOnly -}}
 true
 {{- else if $said -}}
@@ -65,11 +91,14 @@ true
 {{- $root := index . 0 -}}
 {{- $key := index . 1 -}}
 {{- $image := dig $key "image" dict $root.Values.sidecars -}}
+{{- $program := index (include "csi-driver.programs" $root | fromYaml) $key -}}
 {{- $own := default (include "csi-driver.ownTag" $root) $root.Values.sidecars.image.tag -}}
+{{- $digest := include "csi-driver.ownDigest" (list $root $image $program.image) -}}
 {{- if include "csi-driver.isUpstream" . -}}
-{{- $own = (index (include "csi-driver.programs" $root | fromYaml) $key).upstreamTag -}}
+{{- $own = $program.upstreamTag -}}
+{{- $digest = $image.digest -}}
 {{- end -}}
-{{- include "csi-driver.reference" (dict "root" $root "repository" (include "csi-driver.sidecarRepository" .) "tag" (default $own $image.tag) "digest" $image.digest) -}}
+{{- include "csi-driver.reference" (dict "root" $root "repository" (include "csi-driver.sidecarRepository" .) "tag" (default $own $image.tag) "digest" $digest) -}}
 {{- end -}}
 
 {{- define "csi-driver.combinedImage" -}}
@@ -81,12 +110,12 @@ true
 {{- $root := index . 0 -}}
 {{- $image := index . 1 -}}
 {{- $repository := default "csi-sidecars" $image.repository -}}
-{{- $registry := default $root.Values.sidecars.image.registry $image.registry -}}
+{{- $registry := default $root.Values.sidecars.image.registry $image.registry | default (dig "registry" "" (include "csi-driver.released" $root | fromYaml)) -}}
 {{- if and $registry (or $image.registry (not (contains "/" $repository))) -}}
 {{- $repository = printf "%s/%s" (trimSuffix "/" $registry) $repository -}}
 {{- end -}}
 {{- $tag := default (default (include "csi-driver.ownTag" $root) $root.Values.sidecars.image.tag) $image.tag -}}
-{{- include "csi-driver.reference" (dict "root" $root "repository" $repository "tag" $tag "digest" $image.digest) -}}
+{{- include "csi-driver.reference" (dict "root" $root "repository" $repository "tag" $tag "digest" (include "csi-driver.ownDigest" (list $root $image "csi-sidecars"))) -}}
 {{- end -}}
 
 {{- define "csi-driver.driverImage" -}}

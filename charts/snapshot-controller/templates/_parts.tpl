@@ -27,12 +27,24 @@ true
 {{- end -}}
 {{- end }}
 
-{{- /* Takes dict root image. */}}
+{{- /* Takes dict root image name: the registry of the values, or that of the images released with the chart. In the sources there is none. */}}
+{{- define "snapshot-controller.repository" -}}
+{{- $released := .root.Files.Get "files/released-images.yaml" | fromYaml -}}
+{{- $registry := default (dig "registry" "" $released) .image.registry | trimSuffix "/" -}}
+{{- ternary .image.repository (printf "%s/%s" $registry .image.repository) (eq $registry "") -}}
+{{- end }}
+
+{{- /* Takes dict root image name. A released digest holds as long as the values choose neither another place nor a version. */}}
 {{- define "snapshot-controller.image" -}}
-{{- $registry := default .image.registry .root.Values.global.imageRegistry | default "" | trimSuffix "/" -}}
-{{- $repository := ternary .image.repository (printf "%s/%s" $registry .image.repository) (eq $registry "") -}}
-{{- if .image.digest -}}
-{{- printf "%s@%s" $repository .image.digest -}}
+{{- $released := .root.Files.Get "files/released-images.yaml" | fromYaml -}}
+{{- $repository := include "snapshot-controller.repository" . -}}
+{{- with .root.Values.global.imageRegistry }}{{ $repository = printf "%s/%s" (trimSuffix "/" .) $repository }}{{ end -}}
+{{- $digest := .image.digest -}}
+{{- if not (or $digest .image.registry .image.tag (ne .image.repository .name)) -}}
+{{- $digest = dig "digests" .name "" $released -}}
+{{- end -}}
+{{- if $digest -}}
+{{- printf "%s@%s" $repository $digest -}}
 {{- else -}}
 {{- printf "%s:%s" $repository (default (printf "v%s" .root.Chart.AppVersion | replace "+" "_") .image.tag) -}}
 {{- end -}}
