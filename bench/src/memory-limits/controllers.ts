@@ -10,6 +10,7 @@ import {
   applyRbac,
   combinedRbac,
   combinedSubjects,
+  installSnapshotApi,
   kubeconfigOf,
   rbacObjects,
   startSimControlPlane,
@@ -62,7 +63,9 @@ export async function measureControllers({
       { transport: controlPlane.admin, clock, logger: silentLogger },
       { userAgent: 'bench', qps: -1, burst: 0 },
     );
-    const patience = { clock, factor: 1, signal: new AbortController().signal };
+    const { signal } = new AbortController();
+    const patience = { clock, factor: 1, signal };
+    await installSnapshotApi(api, { pass: (ms) => clock.sleep(ms, signal) });
     await createForeignObjects(
       { api, patience },
       { kinds: ['PersistentVolume', 'PersistentVolumeClaim', 'VolumeAttachment', 'Pod'], count },

@@ -86,6 +86,14 @@
 {{- fail "leaderElection.enabled is false with more than one replica: set controller.replicas to 1, or two controllers work on the same volumes" -}}
 {{- end -}}
 
+{{- $drain := include "csi-driver.seconds" (default "25s" $v.sidecars.combined.shutdownTimeout) | float64 -}}
+{{- if and $on.combined $on.controllerPod (ge $drain (float64 $v.controller.terminationGracePeriodSeconds)) -}}
+{{- fail (printf "sidecars.combined.shutdownTimeout (%vs) must be shorter than controller.terminationGracePeriodSeconds (%vs): kubelet would end the container during its calls to the driver" $drain $v.controller.terminationGracePeriodSeconds) -}}
+{{- end -}}
+{{- if and (or $v.metrics.enabled $on.snapshotMetadata) (not (regexMatch "^[a-z]" (include "csi-driver.base" .))) -}}
+{{- fail (printf "the name %q cannot begin a Service's name, whose first character is a letter: set fullnameOverride, or choose another release name" (include "csi-driver.base" .)) -}}
+{{- end -}}
+
 {{- include "csi-driver.checkPorts" . -}}
 {{- include "csi-driver.checkImages" . -}}
 {{- include "csi-driver.checkClasses" . -}}

@@ -14,6 +14,9 @@
 {{- end }}
 
 {{- define "snapshot-controller.checkValues" -}}
+{{- if and (or (and .Values.controller.enabled .Values.metrics.enabled) .Values.webhook.enabled) (not (regexMatch "^[a-z]" (include "snapshot-controller.fullname" .))) -}}
+{{- fail (printf "the name %q cannot begin a Service's name, whose first character is a letter: set fullnameOverride, or choose another release name" (include "snapshot-controller.fullname" .)) -}}
+{{- end -}}
 {{- range list "app" "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" -}}
 {{- if or (hasKey ($.Values.commonLabels | default dict) .) (hasKey ($.Values.controller.podLabels | default dict) .) (hasKey ($.Values.webhook.podLabels | default dict) .) -}}
 {{- fail (printf "commonLabels, controller.podLabels and webhook.podLabels must not contain %s: it selects pods" .) -}}

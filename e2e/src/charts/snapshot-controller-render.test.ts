@@ -497,6 +497,11 @@ describe('values that are refused', () => {
       /a and b are both the default of driver d/,
     ],
     [
+      'a name that begins with a digit, which no Service may have',
+      { fullnameOverride: '1st', metrics: { enabled: true } },
+      /"1st" cannot begin a Service's name.*fullnameOverride/,
+    ],
+    [
       'a parameter that csi-snapshotter refuses',
       {
         volumeGroupSnapshotClasses: [

@@ -200,6 +200,16 @@ const rows: readonly Row[] = [
     values: { driver: { image: { tag: '' } } },
     then: /no tag and no digest for the image registry\.example\.com\/driver/,
   },
+  {
+    given: 'a combined container that may take longer to end than its pod',
+    values: { sidecars: { combined: { enabled: true, shutdownTimeout: '1m' } } },
+    then: /sidecars\.combined\.shutdownTimeout \(60s\) must be shorter than controller\.terminationGracePeriodSeconds \(30s\)/,
+  },
+  {
+    given: 'a pod that has less time to end than the combined program takes by default',
+    values: { sidecars: { combined: { enabled: true } }, controller: { terminationGracePeriodSeconds: 25 } },
+    then: /sidecars\.combined\.shutdownTimeout \(25s\) must be shorter than/,
+  },
 ];
 
 describe.skipIf(!hasHelm)('what the chart refuses to render', () => {
@@ -233,6 +243,16 @@ describe.skipIf(!hasHelm)('what the chart refuses to render', () => {
     expect(template.spec.securityContext).toMatchObject({ runAsUser: 0 });
     for (const field of ['tolerations', 'topologySpreadConstraints']) expect(template.spec).not.toHaveProperty(field);
     expect(flagsOf(container(template.spec, 'csi-attacher'))).not.toHaveProperty('timeout');
+  });
+
+  it('given a release whose name begins with a digit, then helm fails, because no Service may have such a name; with another prefix or without Services it renders', async () => {
+    const metrics = { enabled: true };
+    expect(await refusalWith({ metrics }, { release: '1st' })).toMatch(
+      /"1st-csi-driver" cannot begin a Service's name/,
+    );
+    for (const values of [{ metrics, fullnameOverride: 'first' }, {}]) {
+      expect(await renderWith(values, { release: '1st' })).not.toEqual([]);
+    }
   });
 
   it('given a DaemonSet that surges, then the schema refuses it', async () => {
