@@ -137,8 +137,18 @@ describe('a VolumeSnapshotContent', () => {
         isInInitialList: false,
       });
     expect([change({ annotations: memberOf }), change({})]).toEqual([true, false]);
-    const filled = aContent({ annotations: memberOf, status: { snapshotHandle: 'x' } });
-    expect(memberGotHandle({ previous: filled, current: filled, isInInitialList: false })).toBe(false);
+  });
+
+  const filled = aContent({ annotations: memberOf, status: { snapshotHandle: 'x' } });
+  const unfilled = aContent({ annotations: memberOf, status: {} });
+  it.each([
+    { what: 'keeps its handle', previous: filled, current: filled },
+    { what: 'loses its handle', previous: filled, current: unfilled },
+    { what: 'still has no handle', previous: unfilled, current: unfilled },
+    { what: 'appears with its handle', previous: undefined, current: filled },
+    { what: 'is gone', previous: unfilled, current: undefined },
+  ])('given a member that $what, then that is no handle that was filled in', ({ previous, current }) => {
+    expect(memberGotHandle({ previous, current, isInInitialList: false })).toBe(false);
   });
 });
 

@@ -12,7 +12,7 @@ import type { Result } from '@csi-sidecars/volume';
 import { outcomeOfCreation } from './call-outcome.ts';
 import { conclude, fail, finish, type Run } from './conclude.ts';
 import { contentNameOf, isMarked, isToBeDeleted } from './content-object.ts';
-import type { ContentAction, ContentTypes, Planned } from './content-types.ts';
+import type { ContentAction, ContentState, ContentTypes, Planned } from './content-types.ts';
 import * as messages from './messages.ts';
 import { withSecrets } from './secrets.ts';
 
@@ -27,7 +27,8 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   const { state, content, kind, plan } = run;
   const { rows, messages: texts } = kind;
   const name = contentNameOf(content);
-  if (state.created !== 'unasked') return decideCreated(run);
+  const { created } = state;
+  if (created !== 'unasked') return decideCreated(run, created);
   if (plan.kind === 'error') return failCreation(run, rows.noRequest, plan.message);
   const { reference } = plan.value;
   if (isFailed(state.secrets)) {
@@ -54,12 +55,14 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   return { row: rows.create, kind: 'create', request: withSecrets(plan.value, state.secrets) };
 }
 
-function decideCreated<T extends ContentTypes>(run: Creation<T>): ContentAction<T> {
+function decideCreated<T extends ContentTypes>(
+  run: Creation<T>,
+  created: Exclude<ContentState<T>['created'], 'unasked'>,
+): ContentAction<T> {
   const { state, content, kind, volumes } = run;
   const { rows, messages: texts } = kind;
-  if (state.created === 'unasked') return conclude(rows.create, requeueAfter(0));
-  if (isFailed(state.created)) return afterFailure(run, state.created.failure);
-  const taken = kind.readCreated(state.created.value);
+  if (isFailed(created)) return afterFailure(run, created.failure);
+  const taken = kind.readCreated(created.value);
   if (taken.kind === 'error') return failCreation(run, rows.unusable, texts.notTaken(volumes, taken.message));
   const name = contentNameOf(content);
   if (isFailed(state.saved)) {

@@ -19,7 +19,7 @@ describe('parseAddress', () => {
     const [text, target, lossIsVisible, because] = row;
     const address = parseAddress(text);
     expect(targetOf(address), because).toBe(target);
-    expect(address.kind === 'unix' && address.lossIsVisible, because).toBe(lossIsVisible);
+    expect(address.lossIsVisible, because).toBe(lossIsVisible);
   });
 
   it.each([

@@ -5,7 +5,13 @@
  */
 export type CsiAddress =
   | { readonly kind: 'unix'; readonly text: string; readonly path: string; readonly lossIsVisible: boolean }
-  | { readonly kind: 'tcp'; readonly text: string; readonly host: string; readonly port: number };
+  | {
+      readonly kind: 'tcp';
+      readonly text: string;
+      readonly host: string;
+      readonly port: number;
+      readonly lossIsVisible: false;
+    };
 
 const defaultPort = 443;
 const largestPort = 65_535;
@@ -25,7 +31,7 @@ export function parseAddress(text: string): CsiAddress {
   const endpoint = text.replace(/^(?:dns|passthrough):(?:\/\/[^/]*\/)?/, '');
   const [, host = endpoint, port = ''] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(endpoint) ?? [];
   if (Number(port) > largestPort) throw new Error(`invalid address ${JSON.stringify(text)}: no port ${port}`);
-  return { kind: 'tcp', text, host, port: port === '' ? defaultPort : Number(port) };
+  return { kind: 'tcp', text, host, port: port === '' ? defaultPort : Number(port), lossIsVisible: false };
 }
 
 function unixAddress(text: string, path: string, lossIsVisible: boolean): CsiAddress {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Errors, log lines and times of a connection that are easily lost, in virtual time that does not begin at 0. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { FakeClock, recordingLogger, settle } from '@csi-sidecars/runtime/testing';
 import { parseAddress } from './address.ts';
 import { ConnectError, type ConnectionOptions, openConnection } from './connection.ts';
@@ -95,9 +95,31 @@ describe('a connection that is not made', () => {
     await driver.clock.advance(1);
     await fails;
   });
+
+  it('given a platform without user ids, as Windows is, then the error names none', async () => {
+    const unix = { getuid: process.getuid };
+    delete process.getuid;
+    onTestFinished(() => void Object.assign(process, unix));
+    const driver = await scripted([{ kind: 'failed', reason: 'connect EACCES C:\\csi.sock' }]);
+    const message = driver.open({ connectTimeoutMs: 1 }).catch(String);
+    await driver.clock.advance(1);
+    expect(await message).toBe('ConnectError: context deadline exceeded: connect EACCES C:\\csi.sock');
+  });
 });
 
 describe('a connection that is lost', () => {
+  it.each(['reconnect', 'end'] as const)(
+    'given the policy %s, when its owner closes it, then calls are canceled, and nothing is dialled',
+    async (lossPolicy) => {
+      const driver = await scripted([over]);
+      const connection = await driver.open({ lossPolicy });
+      await settle();
+      connection.close();
+      expect(await call(connection)).toMatchObject({ error: { code: 'Canceled', method: probe } });
+      expect(driver.attempts).toEqual([0]);
+    },
+  );
+
   it.each(['unix:/csi.sock', 'localhost:9000'])(
     'given the address %s, then the loss is not logged, as upstream does not see it',
     async (text) => {

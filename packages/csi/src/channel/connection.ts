@@ -62,7 +62,7 @@ const progressPeriodMs = 10_000;
 
 /** Resolves with the first connection; rejects when the time limit has passed, with the failure of the last attempt. */
 export async function openConnection(deps: ConnectionDeps, options: ConnectionOptions): Promise<DriverConnection> {
-  if (options.lossPolicy === 'end' && !(options.address.kind === 'unix' && options.address.lossIsVisible)) {
+  if (options.lossPolicy === 'end' && !options.address.lossIsVisible) {
     throw new Error('OnConnectionLoss callback only supported for unix:// addresses');
   }
   deps.log.info(5, 'Connecting', { address: options.address.text });
@@ -119,12 +119,10 @@ function keepConnected(
 
   async function watch(connection: Connection): Promise<void> {
     await connection.ended;
-    if (state.kind !== 'ready' || state.connection !== connection) return;
+    if (state.kind !== 'ready') return;
     connection.close();
     // As upstream, whose dialler detects a loss only behind these forms of an address.
-    if (address.kind === 'unix' && address.lossIsVisible) {
-      log.error(undefined, 'Lost connection', { address: address.text });
-    }
+    if (address.lossIsVisible) log.error(undefined, 'Lost connection', { address: address.text });
     state = lossPolicy === 'end' ? { kind: 'lost' } : { kind: 'dropped' };
     if (lossPolicy === 'end') lost.abort(new Error('lost connection to CSI driver'));
   }
@@ -157,7 +155,7 @@ function keepConnected(
     }
     switch (state.kind) {
       case 'ready':
-        return await state.connection.exchange(method, request, { ...options, timeoutMs });
+        return state.connection.exchange(method, request, { ...options, timeoutMs });
       case 'dropped':
         return failed({ code: 'Unavailable', method, detail: 'connection lost' });
       case 'lost':
@@ -171,9 +169,9 @@ function keepConnected(
     exchange,
     lost: lost.signal,
     close: () => {
-      const connection = state.kind === 'ready' ? state.connection : undefined;
+      const before = state;
       state = { kind: 'closed' };
-      connection?.close();
+      if (before.kind === 'ready') before.connection.close();
     },
   };
 }

@@ -68,7 +68,7 @@ export function limitedExchange({ clock, send }: { readonly clock: Clock; readon
       const limit = clock.timer(timeoutMs, () => {
         giveUp(failed({ code: 'DeadlineExceeded', method, detail: 'context deadline exceeded' }));
       });
-      signal?.addEventListener('abort', onAbort, { once: true });
+      signal?.addEventListener('abort', onAbort);
       const call = send({ method, request, timeoutMs }, settle);
     });
 }

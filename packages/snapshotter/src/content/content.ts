@@ -3,6 +3,11 @@
 import { snapshotAnnotations, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { handleOf, hasAnnotation } from '../content-object.ts';
 
+/** The volume that the snapshot is taken of; empty: the content names none. */
+export function volumeOf({ spec }: VolumeSnapshotContent): string {
+  return spec?.source?.volumeHandle ?? '';
+}
+
 /** Member of a dynamic group: the group is taken as a whole, and deleted as a whole. */
 export function isMember(content: VolumeSnapshotContent): boolean {
   return hasAnnotation(content, snapshotAnnotations.groupHandle);

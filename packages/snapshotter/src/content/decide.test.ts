@@ -23,6 +23,7 @@ const marked = aContent({ annotations: beingCreated });
 const full = { snapshotHandle: 'h', readyToUse: true };
 const deletable = (options: SnapshotContentOptions = {}) => aContent({ status: full, deleting: 'asked', ...options });
 const failed = { failure: new Error('broken') };
+const emptySecret = Object.fromEntries(Object.keys(deletionSecret).map((name) => [name, '']));
 const secret = { name: 'key', namespace: 'vault' };
 const request = { name: `snapshot-${snapshotUid}`, source_volume_id: 'volume-1', parameters: {} };
 const snapshot = {
@@ -36,6 +37,7 @@ const snapshot = {
 const created: { readonly value: CreateSnapshotResponse } = { value: { snapshot } };
 const listed: { readonly value: ListSnapshotsResponse } = { value: { entries: [{ snapshot }], next_token: '' } };
 const taken = { handle: 'h', isReady: true, createdAt: 1_000_000_002, size: 5, groupHandle: '' };
+const { spec: _spec, ...withoutSpec } = aContent();
 const preProvisioned = aContent({ handle: 'h', className: null });
 const member = (options: SnapshotContentOptions = {}) =>
   aContent({ className: null, annotations: memberOf, ...options });
@@ -67,6 +69,8 @@ const showsCheck = (row: string, content: ReturnType<typeof aContent>, cause: st
 });
 const notTaken = (cause: string): string => `failed to take snapshot of the volume volume-1: "${cause}"`;
 const internal = notTaken('rpc error: code = Internal desc = no');
+const kept =
+  'Failed to check and update snapshot content: failed to remove VolumeSnapshotBeingCreated annotation on the content content: "the annotation is still there"';
 const notUpdated = 'snapshot controller failed to update content on API server: broken';
 
 interface Row {
@@ -89,6 +93,12 @@ describe('which content', () => {
       id: '[csi-snapshotter#C2]',
       given: 'no source',
       state: { content: aContent({ volume: null }) },
+      then: concludes('C2', done),
+    },
+    {
+      id: '[csi-snapshotter#C2]',
+      given: 'a content without a spec',
+      state: { content: withoutSpec },
       then: concludes('C2', done),
     },
     {
@@ -122,6 +132,12 @@ describe('which content', () => {
       then: concludes('C8', retry(new Error(notUpdated))),
     },
     {
+      id: '[csi-snapshotter#C8]',
+      given: 'a ready content whose intent the API server kept',
+      state: { content: aContent({ status: full, annotations: beingCreated }), unmarked: 'done' },
+      then: concludes('C8', done),
+    },
+    {
       id: '[csi-snapshotter#C9]',
       given: 'a member that is not filled in',
       state: { content: member() },
@@ -132,6 +148,8 @@ describe('which content', () => {
 
 describe('deletion', () => {
   const credentials = event('SnapshotDeleteError', 'Failed to get snapshot credentials');
+  const released = deletable({ status: {} });
+  const { finalizers: _finalizers, ...withoutFinalizers } = released.metadata ?? {};
   it.each<Row>([
     {
       id: '[csi-snapshotter#C4]',
@@ -144,6 +162,20 @@ describe('deletion', () => {
       given: 'a secret that cannot be read',
       state: { content: deletable({ annotations: deletionSecret }), secrets: failed },
       then: concludes('C4', retry(new Error('broken')), credentials),
+    },
+    {
+      id: '[csi-snapshotter#C4]',
+      given: 'annotations with empty values',
+      state: { content: deletable({ annotations: emptySecret }) },
+      then: concludes(
+        'C4',
+        retry(
+          new Error(
+            'cannot retrieve secrets for snapshot content "content", err: secret name or namespace not specified',
+          ),
+        ),
+        credentials,
+      ),
     },
     {
       id: '[csi-snapshotter#C5]',
@@ -193,6 +225,16 @@ describe('deletion', () => {
       },
       then: concludes('C6', done),
     },
+    {
+      id: '[csi-snapshotter#C6]',
+      given: 'a status that still has the handle after it was cleared',
+      state: { content: deletable(), deleted: 'done', cleared: 'done' },
+      then: concludes(
+        'C6',
+        retry(new Error('snapshot controller failed to update content on API server: the status still has the handle')),
+        event('SnapshotDeleteError', 'Failed to clear content status'),
+      ),
+    },
     ...[
       { given: 'policy Retain', content: deletable({ policy: 'Retain' }) },
       { given: 'no handle', content: deletable({ status: {} }) },
@@ -209,6 +251,18 @@ describe('deletion', () => {
       id: '[csi-snapshotter#C7]',
       given: 'no finalizer',
       state: { content: deletable({ finalizers: [], status: {} }) },
+      then: concludes('C7', done),
+    },
+    {
+      id: '[csi-snapshotter#C7]',
+      given: 'no list of finalizers',
+      state: { content: { ...released, metadata: withoutFinalizers } },
+      then: concludes('C7', done),
+    },
+    {
+      id: '[csi-snapshotter#C7]',
+      given: 'a finalizer that the API server kept',
+      state: { content: released, released: 'done' },
       then: concludes('C7', done),
     },
     {
@@ -251,6 +305,7 @@ describe('deletion', () => {
 
 describe('creation', () => {
   const named = aContent({ annotations: deletionSecret });
+  const inGroup = aContent({ status: { volumeGroupSnapshotHandle: 'g' } });
   it.each<Row>([
     {
       id: '[csi-snapshotter#C10]',
@@ -317,6 +372,18 @@ describe('creation', () => {
       then: showsFailure('C12', marked, 'error get snapshot content content from api server: broken'),
     },
     {
+      id: '[csi-snapshotter#C12]',
+      given: 'a status that names a group, and no handle',
+      state: { content: inGroup },
+      then: { row: 'C12', kind: 'mark', content: inGroup },
+    },
+    {
+      id: '[csi-snapshotter#C13]',
+      given: 'an intent that this run has written, so that the content need not be read again',
+      state: { content: marked, marked: 'done', confirmed: 'untried' },
+      then: { row: 'C13', kind: 'create', request },
+    },
+    {
       id: '[csi-snapshotter#C13]',
       given: 'the intent',
       state: { content: marked },
@@ -333,6 +400,24 @@ describe('creation', () => {
       given: 'a final error without the intent',
       state: { created: { failure: csiFailure('Internal') }, unmarked: 'done' },
       then: showsFailure('C14', aContent(), internal),
+    },
+    {
+      id: '[csi-snapshotter#C14]',
+      given: 'a final error, and an intent that others have withdrawn',
+      state: { created: { failure: csiFailure('Internal') } },
+      then: showsFailure('C14', aContent(), internal),
+    },
+    {
+      id: '[csi-snapshotter#C14]',
+      given: 'a final error, and an intent that the API server kept',
+      state: { content: marked, created: { failure: csiFailure('Internal') }, unmarked: 'done' },
+      then: showsFailure('C14', marked, internal),
+    },
+    {
+      id: '[csi-snapshotter#C14]',
+      given: 'a final error that is not shown yet, and a deletion by now',
+      state: { content: deletable({ status: {} }), created: { failure: csiFailure('Internal') } },
+      then: showsFailure('C14', deletable({ status: {} }), internal),
     },
     {
       id: '[csi-snapshotter#C14]',
@@ -432,6 +517,12 @@ describe('creation', () => {
       ),
     },
     {
+      id: '[csi-snapshotter#C22]',
+      given: 'an intent that the API server kept, after a later attempt',
+      state: { content: marked, created, saved: 'done', unmarked: 'done', isFirst: false },
+      then: concludes('C22', retry(new Error(kept)), event('SnapshotContentCheckandUpdateFailed', kept)),
+    },
+    {
       id: '[csi-snapshotter#C23]',
       given: 'a deletion by now',
       state: { content: deletable(), created, saved: 'done', unmarked: 'done' },
@@ -458,6 +549,7 @@ describe('a snapshot that has a handle', () => {
     status: { snapshotHandle: 'h', volumeGroupSnapshotHandle: 'g' },
   });
   const classed = aContent({ handle: 'h' });
+  const going = deletable({ handle: 'h', className: null });
   it.each<Row>([
     {
       id: '[csi-snapshotter#C17]',
@@ -486,6 +578,22 @@ describe('a snapshot that has a handle', () => {
       given: 'a secret of the class that cannot be read',
       state: { content: classed, class: listSecret, querySecrets: failed },
       then: showsCheck('C18', classed, 'failed to get credentials for snapshot content content: broken'),
+    },
+    {
+      id: '[csi-snapshotter#C18]',
+      given: 'a secret of the annotations that cannot be read',
+      state: { content: grouped, class: undefined, secrets: failed },
+      then: showsCheck(
+        'C18',
+        grouped,
+        'failed to get credentials from annotation for snapshot content content: cannot get credentials for snapshot content "content"',
+      ),
+    },
+    {
+      id: '[csi-snapshotter#C19]',
+      given: 'the secret of the class, whatever the secret of the annotations is',
+      state: { content: classed, class: listSecret, querySecrets: { value: { a: 'b' } }, secrets: failed },
+      then: { row: 'C19', kind: 'query', request: { snapshot_id: 'h', secrets: { a: 'b' } } },
     },
     {
       id: '[csi-snapshotter#C19]',
@@ -530,6 +638,18 @@ describe('a snapshot that has a handle', () => {
       given: 'a status that cannot be written',
       state: { content: preProvisioned, queried: listed, saved: failed },
       then: showsCheck('C21', preProvisioned, notUpdated),
+    },
+    {
+      id: '[csi-snapshotter#C21]',
+      given: 'an entry, and a deletion by now',
+      state: { content: going, queried: listed },
+      then: { row: 'C21', kind: 'save', content: going, taken },
+    },
+    {
+      id: '[csi-snapshotter#C23]',
+      given: 'a written entry, and a deletion by now',
+      state: { content: going, queried: listed, saved: 'done' },
+      then: concludes('C23', requeueAfter(0)),
     },
     {
       id: '[csi-snapshotter#C25]',

@@ -3,14 +3,14 @@
 import { done, postpone } from '@csi-sidecars/runtime';
 import { ok, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { conclude, type Run } from '../conclude.ts';
-import { isReady, isToBeDeleted } from '../content-object.ts';
+import { contentNameOf, isReady, isToBeDeleted } from '../content-object.ts';
 import type { DecideContext } from '../content-types.ts';
 import { decideCreation } from '../decide-creation.ts';
 import { decideDeletion, decideReady, decideRelease } from '../decide-deletion.ts';
 import { decideQuery } from '../decide-query.ts';
 import { annotatedSecretOf } from '../secrets.ts';
 import { readListed } from './answer.ts';
-import { isGrouped, isMember, listedHandleOf, savedHandleOf, statusHandleOf } from './content.ts';
+import { isGrouped, isMember, listedHandleOf, savedHandleOf, statusHandleOf, volumeOf } from './content.ts';
 import { snapshotKind as kind } from './kind.ts';
 import { messages } from './messages.ts';
 import { planCreation, planQuery } from './request.ts';
@@ -54,7 +54,7 @@ function create(run: SnapshotRun, context: DecideContext): SnapshotAction {
   return decideCreation({
     ...run,
     plan: planCreation(content, state.class, context),
-    volumes: content.spec?.source?.volumeHandle ?? '',
+    volumes: volumeOf(content),
   });
 }
 
@@ -67,8 +67,9 @@ function query(run: SnapshotRun, context: DecideContext): SnapshotAction {
     plan: planQuery(content, state.class, context),
     readAnswer: (response) => {
       const taken = readListed(response, handles);
-      const name = content.metadata?.name ?? '';
-      return taken.kind === 'error' ? { ...taken, message: messages.notQueried(name, taken.message) } : taken;
+      return taken.kind === 'error'
+        ? { ...taken, message: messages.notQueried(contentNameOf(content), taken.message) }
+        : taken;
     },
   });
 }

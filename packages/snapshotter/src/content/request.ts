@@ -15,7 +15,7 @@ import type { DecideContext, Planned } from '../content-types.ts';
 import type { PlannedQuery } from '../decide-query.ts';
 import { metadataKeys, snapshotNameOf } from '../names.ts';
 import { annotatedSecretOf } from '../secrets.ts';
-import { isGrouped, listedHandleOf, savedHandleOf } from './content.ts';
+import { isGrouped, listedHandleOf, savedHandleOf, volumeOf } from './content.ts';
 import { snapshotKind } from './kind.ts';
 import { messages } from './messages.ts';
 import type { SnapshotTypes } from './state.ts';
@@ -26,8 +26,8 @@ export function planCreation(
   { settings }: DecideContext,
 ): Result<Planned<RequestOf<SnapshotTypes['create']>>> {
   const name = contentNameOf(content);
-  const { volumeSnapshotClassName: className, volumeSnapshotRef: snapshot, source } = content.spec ?? {};
-  const volume = source?.volumeHandle ?? '';
+  const { volumeSnapshotClassName: className, volumeSnapshotRef: snapshot } = content.spec ?? {};
+  const volume = volumeOf(content);
   if (found === undefined) {
     const cause = className === undefined ? messages.noClass(name) : messages.classMissing(className);
     return refuse(messages.noInput(name, cause));

@@ -20,6 +20,7 @@ import type { GroupSnapshotAction, GroupSnapshotState } from './state.ts';
 
 type Content = ReturnType<typeof aGroupContent>;
 
+const { spec: _spec, ...withoutSpec } = aGroupContent();
 const marked = aGroupContent({ annotations: groupBeingCreated });
 const full = { volumeGroupSnapshotHandle: 'g', readyToUse: true, volumeSnapshotInfoList: [{ snapshotHandle: 's' }] };
 const deletable = (options: GroupContentOptions = {}): Content =>
@@ -88,6 +89,12 @@ describe('which group', () => {
       id: '[csi-snapshotter#G2]',
       given: 'no volumes',
       state: { content: aGroupContent({ volumes: [] }) },
+      then: concludes('G2', done),
+    },
+    {
+      id: '[csi-snapshotter#G2]',
+      given: 'a content without a spec',
+      state: { content: withoutSpec },
       then: concludes('G2', done),
     },
     {
@@ -213,6 +220,7 @@ describe('deletion', () => {
 
 describe('creation', () => {
   const named = aGroupContent({ annotations: groupDeletionSecret });
+  const ofOne = aGroupContent({ volumes: ['volume-1'] });
   it.each<Row>([
     {
       id: '[csi-snapshotter#G9]',
@@ -235,6 +243,12 @@ describe('creation', () => {
       given: 'no intent',
       state: {},
       then: { row: 'G11', kind: 'mark', content: aGroupContent() },
+    },
+    {
+      id: '[csi-snapshotter#G11]',
+      given: 'a group of one volume',
+      state: { content: ofOne },
+      then: { row: 'G11', kind: 'mark', content: ofOne },
     },
     {
       id: '[csi-snapshotter#G11]',
@@ -338,6 +352,7 @@ describe('creation', () => {
 
 describe('a pre-provisioned group', () => {
   const classed = aGroupContent({ handles });
+  const going = deletable({ handles, className: null });
   const nameless = aGroupContent({ className: null, handles: { ...handles, volumeGroupSnapshotHandle: '' } });
   it.each<Row>([
     {
@@ -389,6 +404,18 @@ describe('a pre-provisioned group', () => {
       given: 'a status that cannot be written',
       state: { content: preProvisioned, queried: got, saved: failed },
       then: showsCheck('G20', preProvisioned, notUpdated),
+    },
+    {
+      id: '[csi-snapshotter#G20]',
+      given: 'an answer, and a deletion by now',
+      state: { content: going, queried: got },
+      then: { row: 'G20', kind: 'save', content: going, taken },
+    },
+    {
+      id: '[csi-snapshotter#G22]',
+      given: 'a written answer, and a deletion by now',
+      state: { content: going, queried: got, saved: 'done' },
+      then: concludes('G22', requeueAfter(0)),
     },
     {
       id: '[csi-snapshotter#G24]',
