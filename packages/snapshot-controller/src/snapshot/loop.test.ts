@@ -17,7 +17,8 @@ import {
   aSnapshot,
   aVolume,
 } from '../../testing/builders.ts';
-import { aController, type Fixture, type FixtureOptions } from '../../testing/controller-fixture.ts';
+import type { FixtureOptions } from '../../testing/controller-fixture.ts';
+import { aControllerOf, type ObservedFixture } from '../../testing/decided.ts';
 import { bound, deleting, owner, prepared, ready } from '../../testing/snapshot-states.ts';
 
 const claimRef = { namespace: 'team', name: 'data' };
@@ -29,19 +30,8 @@ const isReady = [
   aVolume(),
 ];
 
-async function controlled(options: FixtureOptions): Promise<Fixture & { readonly decided: () => readonly string[] }> {
-  const it = await aController({ seed: [], ...options });
-  let seen = it.logger.lines.length;
-  /** The rows that were decided since the last look. */
-  const decided = (): readonly string[] => {
-    const lines = it.logger.lines.slice(seen);
-    seen = it.logger.lines.length;
-    return lines
-      .filter(({ message, facts }) => message === 'Decided' && facts['queue'] === 'snapshot-controller-snapshot')
-      .map(({ facts }) => `${String(facts['key'])} ${String(facts['row'])}`);
-  };
-  return { ...it, decided };
-}
+const controlled = (options: FixtureOptions): Promise<ObservedFixture> =>
+  aControllerOf('snapshot-controller-snapshot', options);
 
 describe('a claim', () => {
   it('given its labels change, then its snapshot is not looked at', async () => {
