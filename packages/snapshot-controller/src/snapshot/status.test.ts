@@ -299,6 +299,30 @@ describe('ready snapshots', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#75] given a group that became the owner a moment before, when the cache is behind, then it becomes the owner once', async () => {
+    const owner = { apiVersion: 'groupsnapshot.storage.k8s.io/v1', kind: 'VolumeGroupSnapshot', name: 'group' };
+    const snapshot = aStaticSnapshot({
+      metadata: { finalizers: prepared.finalizers },
+      status: { boundVolumeSnapshotContentName: 'content', readyToUse: true, volumeGroupSnapshotName: 'group' },
+    });
+    const content = aStaticContent({
+      spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } },
+    });
+    const it = await aController({ with: [content, aGroup()] });
+    const ownerReferences = [{ ...owner, uid: 'uid-of-group' }];
+    it.overtake('patch volumesnapshots', volumeSnapshots, {
+      ref,
+      change: (known) => ({ ...known, metadata: { ...known.metadata, ownerReferences } }),
+    });
+    await it.add(snapshot);
+    await it.clock.advance(1_000);
+    expect(it.writes().filter((line) => line.startsWith('patch volumesnapshots '))).toEqual([
+      'patch volumesnapshots team/snap 409',
+    ]);
+    expect(it.snapshot()?.metadata?.ownerReferences).toEqual(ownerReferences);
+    await it.stop();
+  });
+
   it.each([
     { id: '[snapshot-controller#76]', given: 'an empty group name', more: { volumeGroupSnapshotName: '' }, owners: [] },
     {
