@@ -680,6 +680,23 @@ describe('the status of a group', () => {
     await it.stop();
   });
 
+  it.each([
+    { given: 'stays', more: {}, reported: ['GroupSnapshotCreated', 'GroupSnapshotReady'] },
+    { given: 'is deleted at once', more: { deletionTimestamp: '2026-01-01T00:00:00Z' }, reported: [] },
+  ])(
+    'given a group that another replica made ready, and that $given, then these events are recorded: $reported',
+    async ({ more, reported }) => {
+      const it = await given();
+      await it.change(volumeGroupSnapshots, { namespace: 'team', name: 'group' }, ({ metadata, ...group }) => ({
+        ...group,
+        metadata: { ...metadata, ...more },
+        status: { ...bound, creationTime: cut.creationTime, readyToUse: true },
+      }));
+      expect(it.events.map((line) => line.split(' ')[1])).toEqual(['CreatingGroupSnapshot', ...reported]);
+      await it.stop();
+    },
+  );
+
   it('given a group that goes while its status is written, then there is no event', async () => {
     const it = await given();
     it.fault('patch volumegroupsnapshots/status', { kind: 'delay', ms: 1_000 });

@@ -106,6 +106,15 @@ describe('a PersistentVolume', () => {
     await it.stop();
   });
 
+  it('given it is bound to a claim later, then the groups that wait are looked at', async () => {
+    const free = aVolume({ spec: { claimRef: undefined as never } });
+    const it = await controlled({ with: [...waiting.slice(0, 3), free] });
+    it.decided();
+    await it.change(persistentVolumes, volumeRef, () => aVolume());
+    expect(keysOf(it.decided())).toEqual(['team/group']);
+    await it.stop();
+  });
+
   it('given it has no claim, then no group is looked at', async () => {
     const it = await controlled({ with: waiting });
     it.decided();

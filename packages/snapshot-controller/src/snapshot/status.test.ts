@@ -193,6 +193,17 @@ describe('from the content to the snapshot', () => {
     await it.stop();
   });
 
+  it('given a snapshot that another replica made ready, and that is deleted at once, then its readiness is not reported', async () => {
+    const it = await aController({ with: [aSnapshot()] });
+    await it.change(volumeSnapshots, ref, ({ metadata, ...snapshot }) => ({
+      ...snapshot,
+      metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+      status: { ...bound, ...shown },
+    }));
+    expect(reasons(it)).toEqual(['CreatingSnapshot']);
+    await it.stop();
+  });
+
   it.each([
     { given: 'an error without a message', status: { error: {} } },
     { given: 'a creation time that is no number', status: { creationTime: 'today' as never, restoreSize: 1.5 } },
