@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the loops rely on in their caches and queues. */
-import { snapshotAnnotations, snapshotFinalizers, volumeGroupSnapshots, volumeSnapshots } from '@csi-sidecars/volume';
+import type { KubeObject, Resource } from '@csi-sidecars/runtime';
+import {
+  snapshotAnnotations,
+  snapshotFinalizers,
+  volumeGroupSnapshotContents,
+  volumeGroupSnapshots,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aGroup, aGroupClass, aSnapshot, aVolume } from '../testing/builders.ts';
+import {
+  aClaim,
+  aClass,
+  aContent,
+  aGroup,
+  aGroupClass,
+  aGroupContent,
+  aSnapshot,
+  aVolume,
+} from '../testing/builders.ts';
 import { aController, type Fixture } from '../testing/controller-fixture.ts';
+import { aControllerOf } from '../testing/decided.ts';
 
 const ref = { namespace: 'team', name: 'snap' };
 
@@ -166,5 +184,63 @@ it('[P25] given snapshots of other claims, then a snapshot is found by its claim
     with: [aSnapshot(), aSnapshot({ name: 'other', spec: { source: { persistentVolumeClaimName: 'x' } } })],
   });
   expect(it.logger.lines.filter(({ message }) => message.includes('reads the whole cache'))).toEqual([]);
+  await it.stop();
+});
+
+const invalid = { spec: { source: {} } };
+const queues: readonly {
+  queue: string;
+  resource: Resource<KubeObject>;
+  object: KubeObject;
+  rows: readonly string[];
+}[] = [
+  {
+    queue: 'snapshot-controller-snapshot',
+    resource: volumeSnapshots,
+    object: aSnapshot(invalid),
+    // The first run also saves the error.
+    rows: ['S2', 'S2', 'S2'],
+  },
+  {
+    queue: 'snapshot-controller-content',
+    resource: volumeSnapshotContents,
+    object: aContent(invalid),
+    rows: ['C2', 'C2'],
+  },
+  {
+    queue: 'snapshot-controller-group-snapshot',
+    resource: volumeGroupSnapshots,
+    object: aGroup(invalid),
+    rows: ['G2', 'G2', 'G2'],
+  },
+  {
+    queue: 'snapshot-controller-group-content',
+    resource: volumeGroupSnapshotContents,
+    object: aGroupContent(invalid),
+    rows: ['K2', 'K2'],
+  },
+];
+
+it.each(queues)(
+  'given an object in $queue that fails for a minute, when it is deleted and created again, then the backoff begins again',
+  async ({ queue, resource, object, rows }) => {
+    const it = await aControllerOf(queue, { with: [object] });
+    await it.clock.advance(60_000);
+    const { namespace, name = '' } = object.metadata ?? {};
+    it.decided();
+    await it.vanish(resource, { namespace, name });
+    expect(it.decided()).toEqual([]);
+    await it.add(object);
+    await it.clock.advance(2_000);
+    expect(it.decided().map((line) => line.split(' ')[1])).toEqual(rows);
+    const errors = it.logger.lines.flatMap((line) => (line.kind === 'error' ? [line.message] : []));
+    expect(new Set(errors)).toEqual(new Set(['Reconcile failed, will retry']));
+    await it.stop();
+  },
+);
+
+it('given the metrics of the queues, then each has the name of its queue', async () => {
+  const it = await aController();
+  for (const { queue } of queues) expect(it.metrics.value('workqueue_adds_total', { name: queue })).toBe(0);
   await it.stop();
 });

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import { FakeClock, type RecordingMetrics, recordingMetrics } from '@csi-sidecars/runtime/testing';
-import { volumeSnapshots } from '@csi-sidecars/volume';
+import { type VolumeGroupSnapshotContent, volumeGroupSnapshots, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClass, aSnapshot, aStaticContent, aStaticSnapshot } from '../testing/builders.ts';
+import {
+  aClaim,
+  aClass,
+  aGroup,
+  aGroupClass,
+  aSnapshot,
+  aStaticContent,
+  aStaticSnapshot,
+  aVolume,
+} from '../testing/builders.ts';
 import { aController } from '../testing/controller-fixture.ts';
+import { staticGroupContent } from '../testing/group-states.ts';
 import { createOperations, type Operations } from './operations.ts';
 
 const gauge = 'snapshot_controller_operations_in_flight';
@@ -124,6 +134,46 @@ describe('in the controller', () => {
     expect(it.metrics.observations(histogram, ours('CreateSnapshotAndReady', 'cancel', 'pre-provisioned'))).toEqual([
       0,
     ]);
+    expect(it.metrics.value(gauge)).toBe(0);
+    await it.stop();
+  });
+
+  it('given a dynamic group, then creation, readiness and deletion are observed', async () => {
+    const it = await aController({
+      seed: [aClaim({ metadata: { labels: { app: 'db' } } }), aVolume(), aGroupClass()],
+      with: [aGroup()],
+    });
+    expect(it.metrics.value(gauge)).toBe(2);
+    await it.clock.advance(3_000);
+    const creationTime = '2026-01-01T00:00:00Z';
+    await it.reportGroup({ creationTime, readyToUse: false });
+    await it.clock.advance(2_000);
+    const volumeSnapshotInfoList = [{ volumeHandle: 'handle-1', snapshotHandle: 's1' }];
+    await it.reportGroup({
+      creationTime,
+      readyToUse: true,
+      volumeGroupSnapshotHandle: 'g1',
+      volumeSnapshotInfoList,
+    });
+    expect(it.metrics.observations(histogram, ours('CreateGroupSnapshot', 'success'))).toEqual([3]);
+    expect(it.metrics.observations(histogram, ours('CreateGroupSnapshotAndReady', 'success'))).toEqual([5]);
+    await it.remove(volumeGroupSnapshots, { namespace: 'team', name: 'group' });
+    await it.clock.advance(1_000);
+    await it.letGroupGo();
+    expect(it.group()).toBeUndefined();
+    expect(it.metrics.observations(histogram, ours('DeleteGroupSnapshot', 'success'))).toEqual([1]);
+    await it.stop();
+  });
+
+  it('[P19] given a static group that is deleted before it is ready, then its creations are cancelled, and nothing stays in flight', async () => {
+    const group = aGroup({ spec: { source: { volumeGroupSnapshotContentName: 'content' } } });
+    const spec = { ...staticGroupContent.spec, deletionPolicy: 'Retain' as const };
+    const content: VolumeGroupSnapshotContent = { ...staticGroupContent, spec };
+    const it = await aController({ seed: [aGroupClass()], with: [group, content] });
+    await it.remove(volumeGroupSnapshots, { namespace: 'team', name: 'group' });
+    for (const operation of ['CreateGroupSnapshot', 'CreateGroupSnapshotAndReady']) {
+      expect(it.metrics.observations(histogram, ours(operation, 'cancel', 'pre-provisioned'))).toEqual([0]);
+    }
     expect(it.metrics.value(gauge)).toBe(0);
     await it.stop();
   });

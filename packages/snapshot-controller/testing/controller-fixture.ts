@@ -141,13 +141,20 @@ function clusterOf({ faults = [], rules = clusterRules }: FixtureOptions): TestC
   return cluster;
 }
 
+const handlerFailed = 'A change handler failed';
+
 /** `patch volumesnapshots/status` */
 const kindOf = ({ verb, resource, subresource }: Parameters<FaultRule['when']>[0]): string =>
   `${verb} ${subresource === undefined ? resource : `${resource}/${subresource}`}`;
 
 function toFixture(running: RunningController, events: readonly string[]): Fixture {
   const { server, faults } = running;
-  const settle = (): Promise<void> => running.settle();
+  const settle = async (): Promise<void> => {
+    await running.settle();
+    // The informer goes on, and the change wakes nothing.
+    const defect = running.logger.lines.find((line) => line.kind === 'error' && line.message === handlerFailed);
+    if (defect?.kind === 'error') throw defect.error;
+  };
   const get: Fixture['get'] = (resource, ref) => server.objects.get(resource, ref);
   const change: Fixture['change'] = async (resource, ref, how) => {
     server.objects.change(resource, ref, how);

@@ -321,8 +321,31 @@ describe('the content of a group', () => {
     const it = await given(
       aGroup({ spec: { source: { selector: { matchExpressions: [{ key: 'a', operator: 'Near' }] } } } }),
     );
-    expect(failure(it)).toContain('failed to list PVCs with label selector <error>: ');
+    const cause = JSON.stringify('"Near" is not a valid label selector operator');
+    expect(failure(it)).toBe(input(`failed to list PVCs with label selector <error>: ${cause}`));
     expect(it.groupContent()).toBeUndefined();
+    await it.stop();
+  });
+
+  it('given claims that cannot be listed, then the status says why, and the next attempt takes the group', async () => {
+    const it = await aController({ seed: [...cluster, aGroupClass()] });
+    it.fault('list persistentvolumeclaims', forbidden);
+    await it.add(aGroup());
+    expect(failure(it)).toBe(input('failed to list PVCs with label selector app=db: "injected fault"'));
+    await it.clock.advance(2_000);
+    expect(it.groupContent()?.spec?.source?.volumeHandles).toEqual(['handle-1', 'handle-2']);
+    await it.stop();
+  });
+
+  it('given a claim with the label in another namespace, then it is not taken', async () => {
+    const elsewhere = aClaim({
+      name: 'elsewhere',
+      namespace: 'other',
+      metadata: { labels: { app: 'db' } },
+      spec: { volumeName: 'pv-of-elsewhere' },
+    });
+    const it = await given(aGroup(), { seed: [...cluster, aGroupClass(), elsewhere, volumeOf(elsewhere, 'handle-9')] });
+    expect(it.groupContent()?.spec?.source?.volumeHandles).toEqual(['handle-1', 'handle-2']);
     await it.stop();
   });
 
@@ -357,6 +380,7 @@ describe('the content of a group', () => {
     await it.clock.advance(2_000);
     expect(it.reads()).toContain(`get volumegroupsnapshotcontents ${name}`);
     expect(failure(it)).toBe(`VolumeGroupSnapshotContent [${name}] is bound to a different group snapshot`);
+    expect(it.events.filter((line) => line.startsWith('Normal CreatingGroupSnapshot team/group:'))).toEqual([]);
     await it.stop();
   });
 
@@ -655,6 +679,23 @@ describe('the status of a group', () => {
     expect(reasons).toEqual(['GroupSnapshotCreated', 'GroupSnapshotReady']);
     await it.stop();
   });
+
+  it.each([
+    { given: 'stays', more: {}, reported: ['GroupSnapshotCreated', 'GroupSnapshotReady'] },
+    { given: 'is deleted at once', more: { deletionTimestamp: '2026-01-01T00:00:00Z' }, reported: [] },
+  ])(
+    'given a group that another replica made ready, and that $given, then these events are recorded: $reported',
+    async ({ more, reported }) => {
+      const it = await given();
+      await it.change(volumeGroupSnapshots, { namespace: 'team', name: 'group' }, ({ metadata, ...group }) => ({
+        ...group,
+        metadata: { ...metadata, ...more },
+        status: { ...bound, creationTime: cut.creationTime, readyToUse: true },
+      }));
+      expect(it.events.map((line) => line.split(' ')[1])).toEqual(['CreatingGroupSnapshot', ...reported]);
+      await it.stop();
+    },
+  );
 
   it('given a group that goes while its status is written, then there is no event', async () => {
     const it = await given();

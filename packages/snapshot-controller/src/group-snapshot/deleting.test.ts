@@ -74,19 +74,56 @@ describe('the group', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#162] given a policy that became Retain a moment before, when the cache is behind, then the content is marked and stays', async () => {
-    const it = await aController({ with: whole });
-    it.overtake('patch volumegroupsnapshotcontents', volumeGroupSnapshotContents, {
-      ref: { name },
-      change: (content) => ({ ...content, spec: { ...content.spec, deletionPolicy: 'Retain' as const } }),
-    });
-    await remove(it);
-    await it.clock.advance(1_000);
-    expect(it.groupContent()?.metadata?.annotations).toEqual(marked);
-    expect(it.groupContent()?.metadata?.deletionTimestamp).toBeUndefined();
-    expect(it.group()).toBeUndefined();
-    await it.stop();
-  });
+  it.each([
+    { given: 'not marked yet', annotations: {}, first: 'patch', then: ['patch 409', 'patch 200'] },
+    { given: 'marked', annotations: marked, first: 'delete', then: ['delete 409'] },
+  ])(
+    '[snapshot-controller#162] given a content that is $given, and whose policy became Retain a moment before, when the cache is behind, then it stays',
+    async ({ annotations, first, then }) => {
+      const content = aGroupContent({
+        metadata: { finalizers: [finalizers.groupContent], annotations },
+        status: cut,
+      });
+      const it = await aController({ with: [group, content, member, memberContent] });
+      it.overtake(`${first} volumegroupsnapshotcontents`, volumeGroupSnapshotContents, {
+        ref: { name },
+        change: (known) => ({ ...known, spec: { ...known.spec, deletionPolicy: 'Retain' as const } }),
+      });
+      await remove(it);
+      await it.clock.advance(1_000);
+      expect(it.groupContent()?.metadata?.annotations).toEqual(marked);
+      expect(it.groupContent()?.metadata?.deletionTimestamp).toBeUndefined();
+      expect(
+        it
+          .writes()
+          .flatMap((line) => (line.includes('volumegroupsnapshotcontents') ? [line.replace(/ .* /, ' ')] : [])),
+      ).toEqual(then);
+      expect(it.group()).toBeUndefined();
+      await it.stop();
+    },
+  );
+
+  it.each([
+    { given: 'not marked yet', annotations: {}, first: 'patch' },
+    { given: 'marked', annotations: marked, first: 'delete' },
+  ])(
+    'given a content that is $given, and that another group got a moment before, when the cache is behind, then it is neither marked nor deleted',
+    async ({ annotations, first }) => {
+      const metadata = { finalizers: [finalizers.groupContent], annotations };
+      const it = await aController({ with: [group, aGroupContent({ metadata })] });
+      const volumeGroupSnapshotRef = { namespace: 'team', name: 'other', uid: 'uid-of-other' };
+      it.overtake(`${first} volumegroupsnapshotcontents`, volumeGroupSnapshotContents, {
+        ref: { name },
+        change: (known) => ({ ...known, spec: { ...known.spec, volumeGroupSnapshotRef } }),
+      });
+      await remove(it);
+      await it.clock.advance(1_000);
+      expect(it.groupContent()?.metadata?.annotations ?? {}).toEqual(annotations);
+      expect(it.groupContent()?.metadata?.deletionTimestamp).toBeUndefined();
+      expect(it.group()).toBeUndefined();
+      await it.stop();
+    },
+  );
 
   it('[snapshot-controller#168] given a member that the group does not own any more, when the cache is behind, then it stays', async () => {
     const it = await aController({ with: whole });
@@ -175,6 +212,7 @@ describe('the group', () => {
     it.fault('delete volumegroupsnapshotcontents', { kind: 'status', point: 'before', code: 404, reason: 'NotFound' });
     await remove(it);
     expect(groupEvents(it)).toEqual([]);
+    expect(it.reads()).toEqual([]);
     await it.stop();
   });
 

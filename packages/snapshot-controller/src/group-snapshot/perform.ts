@@ -100,8 +100,7 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
     },
     askContent: async (step) => {
       const contentAsked = await readObject(contents(step), { name: step.action.name });
-      const isFound = !isFailed(contentAsked) && contentAsked.value !== undefined;
-      return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
+      return isFailed(contentAsked) ? { contentAsked } : { contentAsked, content: contentAsked.value };
     },
     markContent: async (step) => {
       const { group, content } = step.action;

@@ -194,6 +194,7 @@ describe('content and snapshot', () => {
     await remove(it);
     expect(it.events).toEqual([]);
     expect(it.snapshot()?.metadata?.finalizers).toEqual([finalizers.bound]);
+    expect(it.reads()).toEqual([]);
     await it.stop();
   });
 

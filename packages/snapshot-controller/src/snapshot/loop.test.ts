@@ -17,7 +17,8 @@ import {
   aSnapshot,
   aVolume,
 } from '../../testing/builders.ts';
-import { aController, type Fixture, type FixtureOptions } from '../../testing/controller-fixture.ts';
+import { type FixtureOptions, forbidden } from '../../testing/controller-fixture.ts';
+import { aControllerOf, type ObservedFixture } from '../../testing/decided.ts';
 import { bound, deleting, owner, prepared, ready } from '../../testing/snapshot-states.ts';
 
 const claimRef = { namespace: 'team', name: 'data' };
@@ -29,19 +30,8 @@ const isReady = [
   aVolume(),
 ];
 
-async function controlled(options: FixtureOptions): Promise<Fixture & { readonly decided: () => readonly string[] }> {
-  const it = await aController({ seed: [], ...options });
-  let seen = it.logger.lines.length;
-  /** The rows that were decided since the last look. */
-  const decided = (): readonly string[] => {
-    const lines = it.logger.lines.slice(seen);
-    seen = it.logger.lines.length;
-    return lines
-      .filter(({ message, facts }) => message === 'Decided' && facts['queue'] === 'snapshot-controller-snapshot')
-      .map(({ facts }) => `${String(facts['key'])} ${String(facts['row'])}`);
-  };
-  return { ...it, decided };
-}
+const controlled = (options: FixtureOptions): Promise<ObservedFixture> =>
+  aControllerOf('snapshot-controller-snapshot', options);
 
 describe('a claim', () => {
   it('given its labels change, then its snapshot is not looked at', async () => {
@@ -67,6 +57,19 @@ describe('a claim', () => {
     const it = await controlled({ with: [...isReady, aClaim()] });
     await it.change(persistentVolumeClaims, claimRef, (claim) => ({ ...claim, status: { phase: 'Lost' } }));
     expect(it.decided()).toEqual([]);
+    await it.stop();
+  });
+
+  it('given its snapshot has no status yet, then the snapshot is looked at when its phase changes, or when its volume appears', async () => {
+    const it = await controlled({ with: waiting.slice(0, 2) });
+    it.fault('patch volumesnapshots/status', forbidden, Infinity);
+    await it.change(volumeSnapshots, { namespace: 'team', name: 'snap' }, ({ status: _, ...snapshot }) => snapshot);
+    it.decided();
+    await it.change(persistentVolumeClaims, claimRef, (claim) => ({ ...claim, status: { phase: 'Lost' } }));
+    expect(it.decided()).not.toEqual([]);
+    await it.add(aVolume());
+    expect(it.decided()).not.toEqual([]);
+    expect(it.snapshot()?.status).toBeUndefined();
     await it.stop();
   });
 
@@ -120,6 +123,15 @@ describe('a PersistentVolume', () => {
     await it.stop();
   });
 
+  it('given it is bound to the claim later, then the snapshot is looked at', async () => {
+    const free = aVolume({ spec: { claimRef: undefined as never } });
+    const it = await controlled({ with: [aSnapshot(), aClaim({ phase: 'Pending' }), free] });
+    it.decided();
+    await it.change(persistentVolumes, volumeRef, () => aVolume());
+    expect(it.decided()).toContain('team/snap S3');
+    await it.stop();
+  });
+
   it('given the snapshot of its claim is ready, or it has no claim, then nothing is looked at', async () => {
     const it = await controlled({ with: [...isReady.slice(0, 2), aClaim()] });
     await it.add(aVolume(), aVolume({ name: 'free', spec: { claimRef: undefined as never } }));
@@ -162,6 +174,7 @@ describe('a group', () => {
         aSnapshot({ name: 'other', uid: 'o', metadata: prepared, status: bound }),
         inGroup,
         other,
+        aContent({ name: 'of-none', status: { volumeGroupSnapshotHandle: 'g' }, spec: { volumeSnapshotRef: {} } }),
         aGroupContent({ of: aGroup({ uid: 'gone' }), name: 'made' }),
         aClaim(),
         aVolume(),
@@ -173,6 +186,8 @@ describe('a group', () => {
     await change({ volumeGroupSnapshotHandle: 'g' });
     expect([...new Set(it.decided().map((line) => line.split(' ')[0]))]).toEqual(['team/snap']);
     await change({ volumeGroupSnapshotHandle: 'g', readyToUse: true });
+    expect(it.decided()).toEqual([]);
+    await it.vanish(volumeGroupSnapshotContents, { name: 'made' });
     expect(it.decided()).toEqual([]);
     await it.stop();
   });

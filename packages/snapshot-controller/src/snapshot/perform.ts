@@ -94,8 +94,7 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
     adopt,
     askContent: async (step) => {
       const contentAsked = await readObject(contents(step), { name: step.action.name });
-      const isFound = !isFailed(contentAsked) && contentAsked.value !== undefined;
-      return { contentAsked, ...(isFound ? { content: contentAsked.value } : {}) };
+      return isFailed(contentAsked) ? { contentAsked } : { contentAsked, content: contentAsked.value };
     },
     askGroup: async ({ client, action: { namespace, name }, signal }) => {
       if (!isDnsSubdomain(name)) return { groupAsked: { value: false } };

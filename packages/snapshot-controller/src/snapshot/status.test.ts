@@ -193,6 +193,17 @@ describe('from the content to the snapshot', () => {
     await it.stop();
   });
 
+  it('given a snapshot that another replica made ready, and that is deleted at once, then its readiness is not reported', async () => {
+    const it = await aController({ with: [aSnapshot()] });
+    await it.change(volumeSnapshots, ref, ({ metadata, ...snapshot }) => ({
+      ...snapshot,
+      metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+      status: { ...bound, ...shown },
+    }));
+    expect(reasons(it)).toEqual(['CreatingSnapshot']);
+    await it.stop();
+  });
+
   it.each([
     { given: 'an error without a message', status: { error: {} } },
     { given: 'a creation time that is no number', status: { creationTime: 'today' as never, restoreSize: 1.5 } },
@@ -296,6 +307,30 @@ describe('ready snapshots', () => {
         uid: 'uid-of-group',
       },
     ]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#75] given a group that became the owner a moment before, when the cache is behind, then it becomes the owner once', async () => {
+    const owner = { apiVersion: 'groupsnapshot.storage.k8s.io/v1', kind: 'VolumeGroupSnapshot', name: 'group' };
+    const snapshot = aStaticSnapshot({
+      metadata: { finalizers: prepared.finalizers },
+      status: { boundVolumeSnapshotContentName: 'content', readyToUse: true, volumeGroupSnapshotName: 'group' },
+    });
+    const content = aStaticContent({
+      spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } },
+    });
+    const it = await aController({ with: [content, aGroup()] });
+    const ownerReferences = [{ ...owner, uid: 'uid-of-group' }];
+    it.overtake('patch volumesnapshots', volumeSnapshots, {
+      ref,
+      change: (known) => ({ ...known, metadata: { ...known.metadata, ownerReferences } }),
+    });
+    await it.add(snapshot);
+    await it.clock.advance(1_000);
+    expect(it.writes().filter((line) => line.startsWith('patch volumesnapshots '))).toEqual([
+      'patch volumesnapshots team/snap 409',
+    ]);
+    expect(it.snapshot()?.metadata?.ownerReferences).toEqual(ownerReferences);
     await it.stop();
   });
 

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The state with which a run of the snapshot loop begins, from caches that the test fills. */
+import type { Caches, KubeObject } from '@csi-sidecars/runtime';
+import type { VolumeSnapshot } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
+import {
+  aClaim,
+  aClass,
+  aContent,
+  aGroup,
+  aGroupContent,
+  aNode,
+  aProtectedClaim,
+  aSnapshot,
+  aStaticContent,
+  aStaticSnapshot,
+  aVolume,
+  someSettings,
+} from '../../testing/builders.ts';
+import { cachesOf } from '../../testing/caches-of.ts';
+import { owner } from '../../testing/snapshot-states.ts';
+import type { SnapshotControllerSettings } from '../settings.ts';
+import { createClaimReleases } from './claim-releases.ts';
+import { observe } from './observe.ts';
+import { snapshotKey } from './snapshot.ts';
+import { nothingLearned, type SnapshotLoop, type SnapshotState } from './state.ts';
+
+interface Given {
+  readonly snapshot?: VolumeSnapshot;
+  /** Beside the snapshot. */
+  readonly objects?: readonly KubeObject[];
+  readonly settings?: Partial<SnapshotControllerSettings>;
+  readonly releases?: ReturnType<typeof createClaimReleases>;
+}
+
+function observed({ snapshot = aSnapshot(), objects = [], releases, ...given }: Given): SnapshotState {
+  const settings = someSettings(given.settings);
+  const caches = cachesOf(settings, [snapshot, ...objects]) as unknown as Caches<SnapshotLoop>;
+  const context = {
+    settings,
+    events: { record: () => undefined, flush: () => Promise.resolve() },
+    operations: { start: () => undefined, succeed: () => false, gone: () => undefined },
+    releases: releases ?? createClaimReleases(),
+  };
+  return observe(context, caches, snapshotKey(snapshot));
+}
+
+const nothingElse = {
+  classes: [],
+  claim: undefined,
+  isClaimBeingReleased: false,
+  isClaimInUse: false,
+  volume: undefined,
+  node: '',
+  content: undefined,
+  contentGroup: undefined,
+  isBeingRestored: false,
+  group: 'none',
+  ...nothingLearned,
+};
+
+it('given a dynamic snapshot, then its claim, the volume of the claim, the classes and its content are observed', () => {
+  const [snapshot, claim, content] = [aSnapshot(), aProtectedClaim(), aContent()];
+  const { classes, volume, ...state } = observed({
+    snapshot,
+    objects: [claim, aVolume(), aVolume({ name: 'pv2' }), content, aClass(), aClass('silver')],
+  });
+  expect(classes.map(({ metadata }) => metadata?.name)).toEqual(['gold', 'silver']);
+  expect(volume?.metadata?.name).toBe('pv1');
+  expect({ ...state, classes: [], volume: undefined }).toEqual({ ...nothingElse, snapshot, claim, content });
+});
+
+it('given a static snapshot, then its content is observed, and no claim', () => {
+  const [snapshot, content] = [aStaticSnapshot(), aStaticContent()];
+  const objects = [content, aClaim(), aVolume()];
+  expect(observed({ snapshot, objects })).toEqual({ ...nothingElse, snapshot, content });
+});
+
+it('given nothing but the snapshot, then nothing else is observed', () => {
+  const snapshot = aSnapshot();
+  expect(observed({ snapshot })).toEqual({ ...nothingElse, snapshot });
+});
+
+it('given a claim that names no volume, then none is observed', () => {
+  expect(observed({ objects: [aClaim({ spec: { volumeName: '' } }), aVolume()] }).volume).toBeUndefined();
+});
+
+describe('the claim', () => {
+  const other = (more: Parameters<typeof aSnapshot>[0] = {}): VolumeSnapshot => aSnapshot({ name: 'other', ...more });
+
+  it.each([
+    { given: 'another snapshot of it is not ready', others: [other({ status: { readyToUse: false } })], isInUse: true },
+    { given: 'another snapshot of it has no status', others: [other()], isInUse: true },
+    { given: 'another snapshot of it is being deleted', others: [other({ deleting: 'yes' })], isInUse: true },
+    {
+      given: 'only one of two others is ready',
+      others: [other({ status: { readyToUse: true } }), other({ name: 'third' })],
+      isInUse: true,
+    },
+    { given: 'the other is ready', others: [other({ status: { readyToUse: true } })], isInUse: false },
+    {
+      given: 'the other is of another claim',
+      others: [other({ spec: { source: { persistentVolumeClaimName: 'log' } } })],
+      isInUse: false,
+    },
+    { given: 'the other is in another namespace', others: [other({ namespace: 'elsewhere' })], isInUse: false },
+    { given: 'there is no other', others: [], isInUse: false },
+  ])('given $given, then it is in use by others: $isInUse', ({ others, isInUse }) => {
+    expect(observed({ objects: others }).isClaimInUse).toBe(isInUse);
+  });
+
+  it('given another run releases it, then that is observed until the release ends', async () => {
+    const releases = createClaimReleases();
+    const key = snapshotKey(aClaim());
+    const end = Promise.withResolvers<void>();
+    const release = releases.during(key, () => end.promise);
+    expect(observed({ releases }).isClaimBeingReleased).toBe(true);
+    expect(observed({ snapshot: aStaticSnapshot(), releases }).isClaimBeingReleased).toBe(false);
+    end.resolve();
+    await release;
+    expect(observed({ releases }).isClaimBeingReleased).toBe(false);
+  });
+
+  const restored = (name: string, phase: string) =>
+    aClaim({
+      name,
+      phase,
+      spec: { dataSource: { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'snap' } },
+    });
+  it.each([
+    { given: 'one of two restored claims is pending', phases: ['Bound', 'Pending'], isBeingRestored: true },
+    { given: 'all restored claims are bound', phases: ['Bound', 'Bound'], isBeingRestored: false },
+    { given: 'no claim is restored', phases: [], isBeingRestored: false },
+  ])('given $given, then the snapshot is being restored: $isBeingRestored', ({ phases, isBeingRestored }) => {
+    const objects = phases.map((phase, index) => restored(`restored-${index}`, phase));
+    expect(observed({ objects }).isBeingRestored).toBe(isBeingRestored);
+  });
+});
+
+describe('the node', () => {
+  const terms = [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['a'] }] }];
+  const volume = aVolume({ spec: { nodeAffinity: { required: { nodeSelectorTerms: terms } } } });
+  const objects = [aClaim(), volume, aNode('one', { zone: 'b' }), aNode('two', { zone: 'a' })];
+
+  it.each([
+    { given: 'distributed snapshotting', distributed: true, more: [], node: 'two' },
+    { given: 'distributed snapshotting and a content', distributed: true, more: [aContent()], node: '' },
+    { given: 'one csi-snapshotter', distributed: false, more: [], node: '' },
+  ])('given $given, then the node of the volume is "$node"', ({ distributed, more, node }) => {
+    expect(observed({ objects: [...objects, ...more], settings: { distributed } }).node).toBe(node);
+  });
+});
+
+describe('the group of the content', () => {
+  const status = { volumeGroupSnapshotHandle: 'g1' };
+  const content = aContent({ status });
+  const gone = aGroupContent({ of: aGroup({ name: 'earlier', uid: 'e' }), name: 'a', status });
+  const made = aGroupContent({ name: 'b', status });
+
+  it.each([
+    { given: 'a content without a handle of a group', objects: [aContent(), aGroup(), made], contentGroup: undefined },
+    { given: 'no group content of its handle', objects: [content, aGroup()], contentGroup: undefined },
+    {
+      given: 'a group content of another driver',
+      objects: [content, aGroup(), aGroupContent({ status, spec: { driver: 'other.example.com' } })],
+      contentGroup: undefined,
+    },
+    { given: 'a group that is there', objects: [content, aGroup(), made], contentGroup: 'group' },
+    { given: 'a group that is gone', objects: [content, gone], contentGroup: 'earlier' },
+    {
+      given: 'a group that is gone and one that is there',
+      objects: [content, gone, made, aGroup()],
+      contentGroup: 'group',
+    },
+    {
+      given: 'a group content of an older group of the same name',
+      objects: [
+        content,
+        aGroupContent({ of: aGroup({ uid: 'older' }), name: 'a', status }),
+        aGroupContent({ of: aGroup({ name: 'second' }), name: 'b', status }),
+        aGroup(),
+        aGroup({ name: 'second' }),
+      ],
+      contentGroup: 'second',
+    },
+    {
+      given: 'a group content that refers to nothing',
+      objects: [content, aGroupContent({ status, spec: { volumeGroupSnapshotRef: undefined as never } })],
+      contentGroup: undefined,
+    },
+    {
+      given: 'a group of the name in another namespace',
+      objects: [content, gone, made, aGroup({ namespace: 'elsewhere' })],
+      contentGroup: 'earlier',
+    },
+  ])('given $given, then it is $contentGroup', ({ objects, contentGroup }) => {
+    expect(observed({ objects }).contentGroup).toBe(contentGroup);
+  });
+});
+
+describe('the group of the snapshot', () => {
+  const member = aSnapshot({ metadata: { ownerReferences: [owner] } });
+  const group = aGroup();
+
+  it.each([
+    { given: 'a snapshot of no group', snapshot: aSnapshot(), objects: [group], then: 'none' },
+    { given: 'a group that is there', snapshot: member, objects: [group], then: group },
+    { given: 'a group that is gone', snapshot: member, objects: [], then: 'gone' },
+    {
+      given: 'a group of the name in another namespace',
+      snapshot: member,
+      objects: [aGroup({ namespace: 'elsewhere' })],
+      then: 'gone',
+    },
+  ])('given $given, then that is observed', ({ snapshot, objects, then }) => {
+    expect(observed({ snapshot, objects }).group).toEqual(then);
+  });
+
+  it.each([
+    { given: 'a member', snapshot: member, then: 'unknown' },
+    { given: 'a snapshot of no group', snapshot: aSnapshot(), then: 'none' },
+  ])('given that groups are switched off, then the group of $given is $then', ({ snapshot, then }) => {
+    expect(observed({ snapshot, objects: [group], settings: { groups: false } }).group).toBe(then);
+  });
+});

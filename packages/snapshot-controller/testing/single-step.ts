@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One action of a loop by itself: without queue, informers and the decision before it. */
+import { createApiClient, isFailed, type KubeObject, silentLogger, TransportError } from '@csi-sidecars/runtime';
+import { FakeClock, scriptedTransport, seededRandom } from '@csi-sidecars/runtime/testing';
+import { anApiServer } from './api-server.ts';
+
+interface AnyAction {
+  readonly kind: string;
+}
+
+const cacheNames = ['snapshots', 'contents', 'claims', 'volumes', 'groups', 'groupContents'];
+
+function emptyCaches(remember: (object: KubeObject) => void): object {
+  const cache = { get: () => undefined, byIndex: () => [], remember };
+  return Object.fromEntries(cacheNames.map((name) => [name, cache]));
+}
+
+async function perform(performers: object, action: AnyAction, ports: object): Promise<object> {
+  const performer = (performers as Record<string, (step: object) => object | Promise<object>>)[action.kind];
+  if (performer === undefined) throw new Error(`no function performs ${action.kind}`);
+  return await performer({ ...ports, action, state: {} });
+}
+
+function failuresOf(learned: object): readonly Error[] {
+  return Object.values(learned).flatMap((value: string | object | undefined) =>
+    value !== undefined && isFailed(value) ? [value.failure] : [],
+  );
+}
+
+/** Why the request failed in the end, whatever its failure was wrapped in. */
+function transportFailure(error: unknown): string {
+  if (error instanceof TransportError) return error.failure;
+  return error instanceof Error ? transportFailure(error.cause) : String(error);
+}
+
+/** What the action learns from an API server that does not answer before the process must stop: `aborted`, or `late`. */
+export async function learnedInSilence(
+  performers: object,
+  action: AnyAction,
+): Promise<{ readonly requests: number; readonly learned: readonly string[] }> {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  const { transport, requests } = scriptedTransport('hang');
+  const client = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
+  const caches = emptyCaches(() => undefined);
+  const ports = { client, clock, random: seededRandom(1), caches, signal: stop.signal };
+  const performing = perform(performers, action, ports);
+  await clock.advance(1_000);
+  stop.abort();
+  const learned = await Promise.race([performing, clock.advance(1_000).then(() => 'late' as const)]);
+  return {
+    requests: requests.length,
+    learned: learned === 'late' ? [learned] : failuresOf(learned).map(transportFailure),
+  };
+}
+
+export interface LearnedAfterChange {
+  /** `patch volumesnapshots 409` */
+  readonly requests: readonly string[];
+  readonly failures: readonly Error[];
+  /** What the cache shows at once. */
+  readonly remembered: KubeObject | undefined;
+}
+
+/** What the action does with an object of the API server that somebody changed after it was cached. */
+export async function learnedAfterChange<T extends KubeObject>(
+  performers: object,
+  object: T,
+  actionOn: (cached: T) => AnyAction,
+): Promise<LearnedAfterChange> {
+  const { server, ports, requests, end } = anApiServer();
+  const cached = server.seed<T>(object);
+  server.seed<T>({ ...cached, metadata: { ...cached.metadata, labels: { changed: 'yes' } } });
+  let remembered: KubeObject | undefined;
+  const caches = emptyCaches((known) => (remembered = known));
+  const { signal } = new AbortController();
+  const learned = await end(perform(performers, actionOn(cached), { ...ports, caches, signal }));
+  return { requests: requests(), failures: failuresOf(learned), remembered };
+}
