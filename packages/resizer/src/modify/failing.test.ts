@@ -93,6 +93,17 @@ describe('a refusal', () => {
     await r.stop();
   });
 
+  it('[resizer#178] given an infeasible class that could not be recorded, and another class that cannot be recorded at first, then only the other class is requested', async () => {
+    const r = await given((it) => {
+      it.failCalls('InvalidArgument', { method });
+      afterCall(it, 'persistentvolumeclaims', { fault: forbidden, times: 2 });
+    });
+    want(r, 'silver');
+    await r.clock.advance(10_000);
+    expect([asked(r), r.claim()?.status?.currentVolumeAttributesClassName]).toEqual([['gold', 'silver'], 'silver']);
+    await r.stop();
+  });
+
   it('[resizer#154, 178] given an infeasible class that the user takes back and then wants again, then it is requested at once', async () => {
     const r = await given((it) => it.failCalls('InvalidArgument', { method }));
     want(r, '');
