@@ -152,6 +152,16 @@ describe('an open outcome', () => {
     await r.stop();
   });
 
+  it('[resizer#M8] given a claim that this process has written, then its retries do not read it', async () => {
+    const r = await given((it) => it.failCalls('Aborted', { method, times: 3 }));
+    await r.clock.advance(10_000);
+    expect([asked(r), r.server.requests.filter(({ verb }) => verb === 'get')]).toEqual([
+      ['gold', 'gold', 'gold', 'gold'],
+      [],
+    ]);
+    await r.stop();
+  });
+
   it('[resizer#152] given a restart, then the recorded class is requested until a refusal, and then the wanted one', async () => {
     const r = await given((it) => it.failCalls('Internal', { method }), recorded('InProgress', 'silver'));
     expect(asked(r)).toEqual(['silver']);
@@ -254,6 +264,21 @@ describe('an open outcome', () => {
     expect([asked(r), statusOf(r)]).toEqual([['gold', 'gold'], undefined]);
     await r.stop();
   });
+});
+
+it('given a claim that failed often, and a new one of its name, then the new one has a backoff of its own', async () => {
+  const r = await given((it) => it.failCalls('Internal', { method, times: 99 }));
+  await r.clock.advance(20_000);
+  r.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
+  const next = claimOf({ uid: 'next' });
+  r.changeVolume(() => aVolume({ claim: next }));
+  await r.settle();
+  r.server.seed(next);
+  await r.settle();
+  const before = r.calls().length;
+  await r.clock.advance(second);
+  expect(r.calls().length).toBe(before + 1);
+  await r.stop();
 });
 
 describe('reads and writes that fail', () => {
