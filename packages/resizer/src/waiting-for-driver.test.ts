@@ -61,3 +61,26 @@ it('given a call that ended and a later one that is refused with Aborted, then t
   expect(waitsOf(r)).toEqual([[expand, 'unknown', 'unknown']]);
   await r.stop();
 });
+
+it.each([
+  [expand, aClaim({ spec: '2Gi' }), (r: Fixture) => r.ask('3Gi')],
+  [
+    modify,
+    aClaim({ spec: '1Gi', wantedClass: 'gold' }),
+    (r: Fixture) => r.changeClaim((it) => ({ ...it, spec: { ...it.spec, volumeAttributesClassName: 'silver' } })),
+  ],
+])(
+  'given a %s that timed out and then succeeded, when a later one is refused with Aborted, then the log knows no earlier call',
+  async (method, claim, change) => {
+    const r = await aResizer({ node: [], seed: [aVolume(), aClass(), aClass('silver')] });
+    r.failCalls('DeadlineExceeded', { method });
+    r.server.seed(claim);
+    await r.settle();
+    await r.clock.advance(retriesMs[0] ?? 0);
+    r.failCalls('Aborted', { method });
+    change(r);
+    await r.settle();
+    expect(waitsOf(r)).toEqual([[method, 'unknown', 'unknown']]);
+    await r.stop();
+  },
+);

@@ -51,11 +51,11 @@ export async function patchGuardedClaim(
   if (typeof result.written !== 'object' || !isConflict(result.written.failure)) return result;
   const { client, claims, signal } = deps;
   let fresh = claim;
-  const read = await attempt(async () => {
+  await attempt(async () => {
     fresh = await client.get(persistentVolumeClaims, refOf(claim), { signal });
     claims.remember(fresh);
   });
-  const hasChanged = read === 'done' && fresh.metadata?.resourceVersion !== resourceVersion;
+  const hasChanged = fresh.metadata?.resourceVersion !== resourceVersion;
   return hasChanged ? { written: 'conflict', claim: fresh } : result;
 }
 
@@ -70,7 +70,7 @@ async function write(
   { status, annotations, ...metadata }: Body,
 ): Promise<WrittenClaim> {
   const target = { resource: persistentVolumeClaims, ref: refOf(claim) };
-  const body = { metadata: { ...metadata, ...(annotations === undefined ? {} : { annotations }) }, status };
+  const body = { metadata: { ...metadata, annotations }, status };
   let stored = claim;
   const written = await attempt(async () => {
     const patch = (): Promise<Claim> =>

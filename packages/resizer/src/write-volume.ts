@@ -20,10 +20,7 @@ export async function patchVolume(
   { annotations, spec }: VolumePatch,
 ): Promise<PersistentVolume> {
   const { name = '', uid } = volume.metadata ?? {};
-  const body = {
-    metadata: { uid, ...(annotations === undefined ? {} : { annotations }) },
-    ...(spec === undefined ? {} : { spec }),
-  };
+  const body = { metadata: { uid, annotations }, spec };
   const target = { resource: persistentVolumes, ref: { name } };
   const stored = await retryConflicts(() => client.patch(target, { type: 'strategic', body }, { signal }));
   volumes.remember(stored);

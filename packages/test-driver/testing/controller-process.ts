@@ -30,11 +30,13 @@ export interface ProcessOptions {
   readonly name: string;
   /** Called before and after every API write and every call to the driver; `crash` ends the process there. Default: never. */
   readonly interrupt: ((operation: string, moment: 'before' | 'after') => 'crash' | undefined) | undefined;
-  /** What a run that throws does to the test. Default `fail`. */
+  /** What a run or a change handler that throws does to the test. Default `fail`. */
   readonly defects?: 'fail' | 'expected' | undefined;
   /** The seed of its random decisions. Processes beside each other have different ones. Default 2. */
   readonly seed?: number | undefined;
 }
+
+const defectMessages = ['Reconcile threw, will retry', 'A change handler failed'];
 
 export interface ControllerProcess {
   /** The ports that its controller gets. */
@@ -89,9 +91,9 @@ export function createProcess(
   const settleAll = async (): Promise<void> => {
     for (let turn = 0; turn < 30; turn++) await settle();
     await clock.advance(0);
-    // A run that throws is retried, and the retry may hide the defect from what a test looks at.
+    // A run that throws is retried, and the retry may hide the defect from what a test looks at. So may a later change of the object.
     if (defects === 'expected') return;
-    const defect = logger.lines.find((line) => line.kind === 'error' && line.message === 'Reconcile threw, will retry');
+    const defect = logger.lines.find((line) => line.kind === 'error' && defectMessages.includes(line.message));
     if (defect?.kind === 'error') throw defect.error;
   };
   return {

@@ -4,7 +4,15 @@ import { createController, csiNodes, type KubeObject, volumeAttachments } from '
 import { driverInfoOf } from '@csi-sidecars/test-driver';
 import { createProcess, createTestCluster } from '@csi-sidecars/test-driver/testing';
 import { expect, it } from 'vitest';
-import { aCsiNode, anAttachment, attached, driverName, finalizer, someSettings } from '../../testing/builders.ts';
+import {
+  aCsiNode,
+  anAttachment,
+  attached,
+  aVolume,
+  driverName,
+  finalizer,
+  someSettings,
+} from '../../testing/builders.ts';
 import { createAttachmentRuns } from '../attachment-runs.ts';
 import { clusterRules } from '../rbac.ts';
 import { watchedBy } from '../watched.ts';
@@ -41,6 +49,19 @@ it('given a forced attachment, when the object is gone, then it is not forced an
   l.server.objects.remove(volumeAttachments, { name: 'va1' });
   await l.settle();
   expect(l.runs.isForced(attachment)).toBe(false);
+  await l.stop();
+});
+
+it('given a run that throws after it has noted its call, then the call does not count as in flight any more', async () => {
+  const l = await aLoop(aVolume(), aCsiNode());
+  l.memory.publications.set = () => {
+    throw new Error('defect');
+  };
+  const attachment = anAttachment();
+  l.server.seed(attachment);
+  await expect(l.settle()).rejects.toThrow('defect');
+  using watched = l.runs.watchCalls();
+  expect(watched.has(attachment)).toBe(false);
   await l.stop();
 });
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Expansions that fail: when the driver is asked again, for which size, and what the claim shows. */
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aVolume } from '../../testing/builders.ts';
 import {
@@ -310,6 +311,55 @@ describe('writes that fail', () => {
     ]);
     await r.stop();
   });
+});
+
+describe('a watch that lags', () => {
+  /** The cache hears of every change 20 s late; the first content has come. */
+  async function lagging(resource: string): Promise<Fixture> {
+    const isWatch = (target: { readonly verb: string; readonly resource: string }): boolean =>
+      target.verb === 'watch' && target.resource === resource;
+    const faults = [{ when: isWatch, fault: { kind: 'lag', ms: 20_000 } as const }];
+    const r = await aResizer({ node: [], seed: [aVolume(), aClaim({ spec: '1Gi' })], faults });
+    await r.clock.advance(300_000);
+    return r;
+  }
+
+  it('given a claim that could not be written after the call, then the retry knows the PersistentVolume that was written, and does not write it again', async () => {
+    const r = await lagging('persistentvolumes');
+    const when: FaultRule['when'] = ({ verb, resource }) =>
+      verb === 'patch' && resource === 'persistentvolumeclaims' && r.calls().length === 1;
+    r.faults.push({ when, fault: forbidden });
+    r.ask('2Gi');
+    await r.settle();
+    await r.clock.advance(second);
+    expect([r.calls().length, r.writes()]).toEqual([2, [marked, volumeSaved, marked]]);
+    await r.stop();
+  });
+
+  it('given a refusal, then the retries know what was written to the claim: no conflict, and no write that changes nothing', async () => {
+    const r = await lagging('persistentvolumeclaims');
+    r.failCalls('Internal', { times: 3 });
+    r.ask('2Gi');
+    for (let step = 0; step < 60 && r.calls().length === 0; step++) await r.clock.advance(1_000);
+    await r.clock.advance(4_000);
+    expect([r.calls().length, r.writes()]).toEqual([3, [marked, marked]]);
+    await r.stop();
+  });
+});
+
+it('given a claim that failed often, and a new one of its name, then the new one has a backoff of its own', async () => {
+  const r = await given((it) => it.failCalls('Internal', { times: 99 }));
+  await r.clock.advance(20_000);
+  r.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
+  const next = aClaim({ uid: 'next' });
+  r.changeVolume(() => aVolume({ claim: next }));
+  await r.settle();
+  r.server.seed(next);
+  await r.settle();
+  const before = r.calls().length;
+  await r.clock.advance(second);
+  expect(r.calls().length).toBe(before + 1);
+  await r.stop();
 });
 
 it('[resizer#117] given a secret that is missing, then the user may change the size, P24', async () => {

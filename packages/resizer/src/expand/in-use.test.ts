@@ -109,6 +109,16 @@ describe('the end of pods', () => {
     await r.stop();
   });
 
+  it('given claims that never failed, or that are not known, then the end of their pod wakes nothing', async () => {
+    const r = await aResizer({ node: [], seed: [aVolume(), aPod({ claims: ['data', 'unknown'] }), aClaim()] });
+    const adds = () => r.metrics.value('workqueue_adds_total', { name: 'test.csi.example.com-pvc' });
+    const before = adds();
+    r.server.objects.remove(pods, { namespace: 'team', name: 'pod' });
+    await r.settle();
+    expect([before, adds()]).toEqual([1, 1]);
+    await r.stop();
+  });
+
   it('given another refusal than that, then the end of a pod does not shorten the backoff', async () => {
     const r = await aResizer({ node: [], seed: [aVolume(), aPod()], ...long });
     r.failCalls('Internal');

@@ -34,8 +34,7 @@ export function expandLoop(context: ExpandContext, watched: Watched, clock: Cloc
       // The claim may have come first.
       volumes: newlyBoundClaim,
       // A driver that expands offline only may be asked again.
-      pods: ({ previous, current }, caches) =>
-        current === undefined && previous !== undefined ? freed(previous, context, caches) : undefined,
+      pods: ({ previous }, caches) => previous && freed(previous, context, caches),
     },
     sources: [turns.onFree.expand, foreign.source],
     observe: (caches, key) => observe(context, caches, { key, clock }),
@@ -56,7 +55,7 @@ function observe(
     volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
     ...recall(context, claim, { key, clock }),
     isWritten: context.ownWrites.hasWritten(key),
-    isUsed: context.settings.handleInUseErrors && pods.byIndex('claim', key).length > 0,
+    isUsed: pods.byIndex('claim', key).length > 0,
     ...nothingLearned,
   };
 }
@@ -73,7 +72,7 @@ export function matters(change: Change<PersistentVolumeClaim>): boolean {
   );
 }
 
-/** The claims of a pod that is gone, as far as their last call found the volume in use and no other pod uses them. */
+/** The claims of a pod that changed or is gone, as far as their last call found the volume in use and no other pod uses them. */
 function freed(pod: Pod, { memory }: ExpandContext, { claims, pods }: Caches<ExpandLoop>): readonly ClaimKey[] {
   return claimsUsedBy(pod).filter((key) => {
     const entry = memory.get(key, claims.get(key)?.metadata?.uid ?? '');

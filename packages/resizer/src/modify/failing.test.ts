@@ -93,6 +93,17 @@ describe('a refusal', () => {
     await r.stop();
   });
 
+  it('[resizer#178] given an infeasible class that could not be recorded, and another class that cannot be recorded at first, then only the other class is requested', async () => {
+    const r = await given((it) => {
+      it.failCalls('InvalidArgument', { method });
+      afterCall(it, 'persistentvolumeclaims', { fault: forbidden, times: 2 });
+    });
+    want(r, 'silver');
+    await r.clock.advance(10_000);
+    expect([asked(r), r.claim()?.status?.currentVolumeAttributesClassName]).toEqual([['gold', 'silver'], 'silver']);
+    await r.stop();
+  });
+
   it('[resizer#154, 178] given an infeasible class that the user takes back and then wants again, then it is requested at once', async () => {
     const r = await given((it) => it.failCalls('InvalidArgument', { method }));
     want(r, '');
@@ -137,6 +148,16 @@ describe('an open outcome', () => {
     expect([asked(r), r.claim()?.status?.currentVolumeAttributesClassName]).toEqual([
       ['gold', 'gold', 'gold', 'silver'],
       'silver',
+    ]);
+    await r.stop();
+  });
+
+  it('[resizer#M8] given a claim that this process has written, then its retries do not read it', async () => {
+    const r = await given((it) => it.failCalls('Aborted', { method, times: 3 }));
+    await r.clock.advance(10_000);
+    expect([asked(r), r.server.requests.filter(({ verb }) => verb === 'get')]).toEqual([
+      ['gold', 'gold', 'gold', 'gold'],
+      [],
     ]);
     await r.stop();
   });
@@ -243,6 +264,21 @@ describe('an open outcome', () => {
     expect([asked(r), statusOf(r)]).toEqual([['gold', 'gold'], undefined]);
     await r.stop();
   });
+});
+
+it('given a claim that failed often, and a new one of its name, then the new one has a backoff of its own', async () => {
+  const r = await given((it) => it.failCalls('Internal', { method, times: 99 }));
+  await r.clock.advance(20_000);
+  r.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
+  const next = claimOf({ uid: 'next' });
+  r.changeVolume(() => aVolume({ claim: next }));
+  await r.settle();
+  r.server.seed(next);
+  await r.settle();
+  const before = r.calls().length;
+  await r.clock.advance(second);
+  expect(r.calls().length).toBe(before + 1);
+  await r.stop();
 });
 
 describe('reads and writes that fail', () => {

@@ -36,10 +36,8 @@ export function modifyLoop(context: ModifyContext, watched: ModifyWatched, clock
       // The claim may have come first.
       volumes: newlyBoundClaim,
       // Claims may name a class before it exists.
-      classes: ({ current, isInInitialList }, { claims }) =>
-        current === undefined || isInInitialList
-          ? undefined
-          : claims.byIndex('class', current.metadata?.name ?? '').map(claimKey),
+      classes: ({ current }, { claims }) =>
+        current && claims.byIndex('class', current.metadata?.name ?? '').map(claimKey),
     },
     sources: [turns.onFree.modify, foreign.source],
     observe: (caches, key) => observe(context, caches, { key, clock }),
@@ -64,12 +62,13 @@ function endHold({ memory }: ModifyContext, key: ClaimKey, claim: PersistentVolu
  * A claim with something to modify that is new, offered again by a resync, newly bound, or names another class than before. A
  * modification that is recorded continues with its own retries: a resync does not shorten its backoff.
  */
-export function matters({ previous, current, ...rest }: Change<PersistentVolumeClaim>): boolean {
+export function matters(change: Change<PersistentVolumeClaim>): boolean {
+  const { previous, current } = change;
   if (current === undefined || !isBound(current)) return false;
   if (previous === undefined) return true;
   if (wantedClassOf(previous) !== wantedClassOf(current)) return true;
   const isOpen = modifyStatusOf(current) === undefined && wantedClassOf(current) !== currentClassOf(current);
-  return isOpen && (isResync({ previous, current, ...rest }) || !isBound(previous) || isNewlyOpen(previous));
+  return isOpen && (isResync(change) || !isBound(previous) || isNewlyOpen(previous));
 }
 
 function isNewlyOpen(previous: PersistentVolumeClaim): boolean {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The modification loop as it runs: claims in, writes, calls and events out. */
-import type { KubeObject } from '@csi-sidecars/runtime';
+import { type KubeObject, volumeAttributesClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aCondition, aVolume, type ClaimOptions } from '../../testing/builders.ts';
 import { aResizer, type Fixture } from '../../testing/resizer-fixture.ts';
@@ -114,6 +114,28 @@ describe('a modification', () => {
     }));
     await r.settle();
     expect(r.calls()).toEqual([modified]);
+    await r.stop();
+  });
+
+  it('[resizer#161] given a PersistentVolume that comes later, then its arrival starts the modification', async () => {
+    const r = await aResizer({ seed: [claimOf(), gold] });
+    expect(r.calls()).toEqual([]);
+    r.server.seed(aVolume());
+    await r.settle();
+    expect(r.calls()).toEqual([modified]);
+    await r.stop();
+  });
+
+  it('given claims with a class, when the class changes, then they are looked at again, and when it is deleted, then nothing happens', async () => {
+    const r = await aResizer({ seed: [claimOf(), aVolume(), gold] });
+    const adds = () => r.metrics.value('workqueue_adds_total', { name: 'test.csi.example.com-pvc-modify' });
+    const counts = [adds()];
+    r.server.objects.change(volumeAttributesClasses, { name: 'gold' }, (it) => ({ ...it, parameters: { tier: 'x' } }));
+    await r.settle();
+    counts.push(adds());
+    r.server.objects.remove(volumeAttributesClasses, { name: 'gold' });
+    await r.settle();
+    expect([...counts, adds(), r.calls()]).toEqual([1, 2, 2, [modified]]);
     await r.stop();
   });
 

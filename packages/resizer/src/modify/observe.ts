@@ -26,8 +26,7 @@ export function classesOf(
   claim: Claim | undefined,
   classes: Pick<Cache<VolumeAttributesClass>, 'get'>,
 ): Pick<ModifyState, 'wantedClass' | 'targetClass'> {
-  const classNamed = (name: string): VolumeAttributesClass | undefined =>
-    name === '' ? undefined : classes.get(toObjectKey(undefined, name));
+  const classNamed = (name: string): VolumeAttributesClass | undefined => classes.get(toObjectKey(undefined, name));
   return {
     wantedClass: claim && classNamed(wantedClassOf(claim)),
     targetClass: claim && classNamed(modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? ''),

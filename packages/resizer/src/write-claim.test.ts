@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What is sent for a write to a claim, and what caches and memory know afterwards. */
+import { ApiError, type LoopPorts } from '@csi-sidecars/runtime';
+import { describe, expect, it } from 'vitest';
+import { aClaim } from '../testing/builders.ts';
+import { type Claim, claimKey } from './claim.ts';
+import { createOwnWrites } from './own-writes.ts';
+import { patchClaim, patchGuardedClaim } from './write-claim.ts';
+
+const version = (resourceVersion: string): Claim => {
+  const claim = aClaim();
+  return { ...claim, metadata: { ...claim.metadata, resourceVersion } };
+};
+const [before, after] = [version('5'), version('6')];
+const uid = 'uid-of-data';
+const ref = { namespace: 'team', name: 'data' };
+const status = { phase: 'Bound' };
+const conflict = new ApiError({ status: 409, reason: 'Conflict', message: 'changed' });
+const forbidden = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
+
+/** An API server that gives these answers to patches, the last one again and again, and this one to a read. */
+function given(patches: readonly (Claim | ApiError)[], read: Claim | ApiError = forbidden) {
+  const sent: unknown[] = [];
+  const remembered: unknown[] = [];
+  const answer = async (result: Claim | ApiError): Promise<Claim> => {
+    if (result instanceof ApiError) throw result;
+    return result;
+  };
+  const client = {
+    patch: ({ ref: of }: { readonly ref: object }, { body }: { readonly body: object }, options: object) => {
+      sent.push({ ...of, body, ...options });
+      return answer(patches[sent.length - 1] ?? patches.at(-1) ?? forbidden);
+    },
+    get: (_resource: object, of: object) => {
+      sent.push({ read: of });
+      return answer(read);
+    },
+  } as unknown as LoopPorts['client'];
+  const claims = { remember: (claim: Claim) => void remembered.push(claim) } as never;
+  const ownWrites = createOwnWrites();
+  const { signal } = new AbortController();
+  return { deps: { client, claims, ownWrites, signal }, sent, remembered, signal, ownWrites };
+}
+
+describe('a write that names single fields', () => {
+  it('given an answer, then the claim as it is stored now is known everywhere, and its change counts as an own write', async () => {
+    const { deps, sent, remembered, signal, ownWrites } = given([after]);
+    const annotations = { a: null };
+    expect(await patchClaim(deps, before, { status, annotations })).toEqual({ written: 'done', claim: after });
+    expect(sent).toEqual([{ ...ref, body: { metadata: { uid, annotations }, status }, signal, subresource: 'status' }]);
+    expect(remembered).toEqual([after]);
+    const foreign: unknown[] = [];
+    const change = { previous: before, current: after, isInInitialList: false };
+    ownWrites.judge(change, () => foreign.push(change));
+    expect([ownWrites.hasWritten(claimKey(before)), foreign]).toEqual([true, []]);
+  });
+
+  it('given no annotations, then the body has none', async () => {
+    const { deps, sent } = given([after]);
+    await patchClaim(deps, before, { status });
+    expect(JSON.stringify((sent[0] as { readonly body: object }).body)).toBe(
+      JSON.stringify({ metadata: { uid }, status }),
+    );
+  });
+
+  it('[resizer#83] given conflicts, then it is sent again, and nothing is read', async () => {
+    const { deps, sent } = given([conflict, conflict, after]);
+    expect(await patchClaim(deps, before, { status })).toEqual({ written: 'done', claim: after });
+    expect(sent.length).toBe(3);
+  });
+
+  it('given a failure, then the claim stays what it was', async () => {
+    const { deps, remembered } = given([forbidden]);
+    const result = await patchClaim(deps, before, { status });
+    expect([result, remembered]).toEqual([{ written: { failure: forbidden }, claim: before }, []]);
+  });
+});
+
+describe('the write that begins an attempt', () => {
+  it('[resizer#199] given an answer, then it carried the version that was decided on', async () => {
+    const { deps, sent, remembered, signal } = given([after]);
+    expect(await patchGuardedClaim(deps, before, { status })).toEqual({ written: 'done', claim: after });
+    expect(sent).toEqual([
+      { ...ref, body: { metadata: { uid, resourceVersion: '5' }, status }, signal, subresource: 'status' },
+    ]);
+    expect(remembered).toEqual([after]);
+  });
+
+  it('[resizer#82] given a conflict and a claim that has changed, then it is sent once, and the claim is known as it is now', async () => {
+    const { deps, sent, remembered } = given([conflict], after);
+    expect(await patchGuardedClaim(deps, before, { status })).toEqual({ written: 'conflict', claim: after });
+    expect([sent.slice(1), remembered]).toEqual([[{ read: ref }], [after]]);
+  });
+
+  it.each([
+    { read: 'a claim that has not changed', answer: before },
+    { read: 'no claim', answer: forbidden },
+  ])('[resizer#82] given a conflict, and a read that shows $read, then it is a failure', async ({ answer }) => {
+    const { deps, sent } = given([conflict], answer);
+    expect(await patchGuardedClaim(deps, before, { status })).toEqual({
+      written: { failure: conflict },
+      claim: before,
+    });
+    expect(sent.length).toBe(2);
+  });
+
+  it('given another failure than a conflict, then the claim is not read: it may have changed, and the failure counts all the same', async () => {
+    const { deps, sent } = given([forbidden], after);
+    const result = await patchGuardedClaim(deps, before, { status });
+    expect([result, sent.length]).toEqual([{ written: { failure: forbidden }, claim: before }, 1]);
+  });
+});
