@@ -50,6 +50,29 @@ it('[common#43] given a leader that was suspended, then it is healthy for 20 s a
   expect(a.elector.isHealthy).toBe(false);
 });
 
+it('given work that fails in the moment in which the lease is lost, then the run is lost unless the failure came first', async () => {
+  const endings = new Set<string>();
+  for (let turns = 0; turns < 120; turns += 3) {
+    const { clock, candidate, changeLease } = createElectionFixture();
+    let isTaken = false;
+    const failLater = async (): Promise<void> => {
+      for (let turn = 0; turn < turns; turn += 1) await undefined;
+      a.endWork(new Error('broken'));
+    };
+    const isGet = ({ verb }: { readonly verb: string }) => {
+      if (verb === 'get' && isTaken) void failLater();
+      return false;
+    };
+    const a = candidate('a', { faults: [{ when: isGet, fault: { kind: 'hang', point: 'before' } }] });
+    await clock.advance(1);
+    changeLease((lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'b' } }));
+    isTaken = true;
+    await clock.advance(5000);
+    endings.add(`${a.logger.messages().at(-2)}: ${String(a.result)}`);
+  }
+  expect([...endings].toSorted()).toEqual(['Another candidate holds the lease: lost', 'Work ended: Error: broken']);
+});
+
 it('given timers that fire early, then nothing is done before its time', async () => {
   const requestsOf = async (share: number): Promise<readonly unknown[]> => {
     const { clock, candidate, server } = createElectionFixture();

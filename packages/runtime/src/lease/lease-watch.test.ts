@@ -76,6 +76,11 @@ describe('opening the watch again', () => {
     expect(await openedAt([10, 10], 100_000)).toEqual([0, 5.01, 15.02]);
   });
 
+  it('given a watch that ends after a second, then it is opened again at once; after 999 ms, it counts as a failure', async () => {
+    expect(await openedAt([1000], 20_000)).toEqual([0, 1]);
+    expect(await openedAt([999], 20_000)).toEqual([0, 5.999]);
+  });
+
   it('given a random part, then pauses are up to a fifth longer', async () => {
     expect(await openedAt([broken], 20_000, 0.5)).toEqual([0, 5.5]);
   });
@@ -83,6 +88,7 @@ describe('opening the watch again', () => {
   it.each([
     ['an error of the server', line({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'gone' } })],
     ['a line that cannot be decoded', 'no json\n'],
+    ['the beginning of a line of more than 1 MiB', 'x'.repeat(2 ** 20 + 1)],
   ])('given %s in the stream, then the failure is reported and the watch is opened again', async (_what, text) => {
     const { openedAt: times, changes } = await watch([text], 20_000);
     expect([times, changes.map(({ kind }) => kind)]).toEqual([

@@ -51,8 +51,8 @@ describe('durations', () => {
   });
 
   it('given durations at the limits, then the configuration is refused at the limit and accepted beyond it', () => {
-    const shortest = { ...options, leaseDurationMs: 1000, renewDeadlineMs: 2, retryPeriodMs: 1 };
-    expect(toElectionConfig(shortest)).toMatchObject({ leaseDurationMs: 1000, renewDeadlineMs: 2, retryPeriodMs: 1 });
+    const shortest = { leaseDurationMs: 1000, renewDeadlineMs: 1, retryPeriodMs: 0.5 };
+    expect(toElectionConfig({ ...options, ...shortest })).toMatchObject(shortest);
     expect(() => toElectionConfig({ ...options, renewDeadlineMs: 6000 })).toThrow(
       'renewDeadline must be greater than retryPeriod*JitterFactor',
     );

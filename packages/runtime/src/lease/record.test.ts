@@ -92,6 +92,10 @@ describe('writing', () => {
     });
   });
 
+  it('given no labels, then an update adds none to a Lease that has none', () => {
+    expect(renewed(config, { metadata: { name: 'lock' } }, wallMs).metadata).toStrictEqual({ name: 'lock' });
+  });
+
   it('given a free Lease, then taking it sets both times and counts one transition', () => {
     const both = { acquireTime: now, renewTime: now };
     expect(taken(config, lease(), wallMs).spec).toStrictEqual({ ...spec, ...own, ...both, leaseTransitions: 4 });

@@ -38,6 +38,21 @@ describe('the gate', () => {
   });
 });
 
+it('given waits that have ended, when the gate is refreshed again and again, then they are forgotten', async () => {
+  let isOpen = false;
+  const gate = createRenewalGate(() => isOpen);
+  const [entering, leaving] = [new AbortController(), new AbortController()];
+  const waits = [gate.whenOpen(entering.signal), gate.whenOpen(leaving.signal).catch(() => undefined)];
+  leaving.abort();
+  isOpen = true;
+  gate.refresh();
+  await Promise.all(waits);
+  let touched = 0;
+  for (const { signal } of [entering, leaving]) signal.removeEventListener = () => (touched += 1);
+  gate.refresh();
+  expect(touched).toBe(0);
+});
+
 describe('the inbox', () => {
   it('given items before and after a reader asks, then each is taken once, in order', async () => {
     const inbox = createInbox<number>();

@@ -34,6 +34,7 @@ function leaseOf(holderIdentity: string, spec: Lease['spec'] = {}, resourceVersi
 }
 
 const [mine, theirs, free] = [leaseOf('me'), leaseOf('other'), leaseOf('')];
+const bare: Lease = { metadata: { namespace: 'ns', name: 'lock', resourceVersion: '6' } };
 const error = new Error('no');
 const answer = (kind: LeaseAnswer['kind'], lease: Lease = mine): Input => ({
   kind: 'answer',
@@ -108,6 +109,13 @@ describe('a standby', () => {
       answer('ok', free),
       { observed: { lease: free, atMs: 1000 }, ...flight('take') },
       [sends(t, { purpose: 'take', lease: free })],
+    ],
+    [
+      'a Lease without a spec',
+      standby({ flight: reading }),
+      answer('ok', bare),
+      { observed: { lease: bare, atMs: 1000 }, ...flight('take') },
+      [sends(t, { purpose: 'take', lease: bare })],
     ],
     [
       'its own Lease',
@@ -399,6 +407,14 @@ describe('a leader', () => {
       answer('ok', free),
       { observed: { lease: free, atMs: 6000 }, ...sent(t, { purpose: 'take', lease: free }) },
       [sends(t, { purpose: 'take', lease: free })],
+    ],
+    [
+      'a Lease whose spec was removed',
+      t,
+      leading(waitingFor('get')),
+      answer('ok', bare),
+      { observed: { lease: bare, atMs: 6000 }, ...sent(t, { purpose: 'take', lease: bare }) },
+      [sends(t, { purpose: 'take', lease: bare })],
     ],
     [
       'no Lease',

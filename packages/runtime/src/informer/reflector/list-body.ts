@@ -25,6 +25,8 @@ export interface PageEnd {
 interface Envelope {
   readonly kind?: string;
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  /** The items themselves have been handed out. */
+  readonly items?: readonly [] | null;
 }
 
 export function readList(body: AsyncIterable<Uint8Array>, expected: WireKind): ListBody {
@@ -44,8 +46,12 @@ export function readList(body: AsyncIterable<Uint8Array>, expected: WireKind): L
       }
     },
     end() {
-      const { kind = '', metadata } = (scanner.end() ?? {}) as Envelope;
-      if (kind === 'Table') throw new DecodeError('the server answered a list with a Table', { bytes: 0 });
+      const { kind = '', metadata, items } = (scanner.end() ?? {}) as Envelope;
+      // Without this check, an answer that is no list would be an empty one, and all objects would count as deleted.
+      if (items === undefined) {
+        const what = kind === '' ? 'something else' : `a ${kind}`;
+        throw new DecodeError(`the server answered a list with ${what}`, { bytes: 0 });
+      }
       // Without this check, items that do not name their kind would be taken for metadata.
       if (expected.kind === metadataKind && kind !== '' && kind !== `${metadataKind}List`) {
         throw new DecodeError(`the server answered a list of metadata with a ${kind}`, { bytes: 0 });

@@ -44,6 +44,34 @@ describe('odd lists', () => {
     },
   );
 
+  it.each([
+    ['null', 'something else'],
+    ['{}', 'something else'],
+    ['[]', 'something else'],
+    ['"text"', 'something else'],
+    ['{"kind":"PersistentVolumeList","apiVersion":"v1","metadata":{}}', 'a PersistentVolumeList'],
+    ['{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}', 'a Status'],
+    ['{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"10"},"rows":[]}', 'a Table'],
+  ])('[runtime#93e] given the answer %s, then it is refused as %s, and the cache stays', async (answer, what) => {
+    const { api, informer, logger, clock, calls, start, stop } = scriptedInformer({ streaming: 'off' });
+    const watch = new ScriptedBody();
+    const list = { kind: 'PersistentVolumeList', apiVersion: 'v1', metadata, items: [bare('a')] };
+    api.answers(body(list), watch, new ScriptedBody().write(answer).end());
+    await start();
+    watch.refuse(collectionErrors.expired);
+    await clock.advance(800);
+    expect([api.summaries.at(-1), informer.lister.list().length, calls]).toEqual([
+      'list rv=10',
+      1,
+      ['add a@5 initial'],
+    ]);
+    const errors = logger.lines.filter(({ kind }) => kind === 'error');
+    expect(errors).toMatchObject([
+      { error: { name: 'DecodeError', message: `the server answered a list with ${what}` } },
+    ]);
+    await stop();
+  });
+
   it('[runtime#93e] given full objects in a stream of metadata, then the reflector lists instead, and the stream syncs nothing', async () => {
     const { api, informer, calls, start, stop } = scriptedInformer({ content: 'metadata' });
     api.answers(syncedStream('10', aVolume('a', '5')));

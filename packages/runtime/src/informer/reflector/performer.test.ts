@@ -112,7 +112,7 @@ describe('a list', () => {
     expect(log.at(-1)).toBe('ADDED b');
   });
 
-  it('given a stop between two items, then the rest is dropped, and the body is ended', async () => {
+  it('given a stop between two items, then the rest is dropped, and the list ends after its body', async () => {
     let isEnded = false;
     const { performer, log, stop } = performing(
       async function* () {
@@ -120,6 +120,7 @@ describe('a list', () => {
           yield Buffer.from(page([item('a'), item('b')]));
           yield Buffer.from(' ');
         } finally {
+          await settle();
           isEnded = true;
         }
       },

@@ -140,6 +140,20 @@ describe('the end of the stream', () => {
   });
 });
 
+it('given a defect of the decoder, then it is thrown, and not taken for an event that cannot be decoded', async () => {
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield undefined as never;
+  }
+  const stream = async () => ({ status: 200, headers: {}, body: body() });
+  const watch = await openWatch(
+    { client: { stream }, clock: new FakeClock() },
+    { request: { path: '', accept: '' }, timeoutMs: 1, expected: { apiVersion: '', kind: '' }, maxFrameBytes: 1 },
+    new AbortController().signal,
+  );
+  await expect(watch.next()).rejects.toThrow(TypeError);
+  await watch.close();
+});
+
 describe('guards', () => {
   it('given a stream that is open 30 s longer than asked for, then it is given up', async () => {
     const { clock, inputs, reading, watch, leftovers } = await opened([]);
