@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { snapshotAnnotations } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aContent, aGroupContent, beingCreated, groupBeingCreated, memberOf } from '../testing/builders.ts';
+import { aContent, aGroupContent, beingCreated, groupBeingCreated } from '../testing/builders.ts';
 import { matters } from './changes.ts';
 import { snapshotKind } from './content/kind.ts';
-import { memberGotHandle } from './content/loop.ts';
 import type { AnyContent } from './content-types.ts';
 import { groupSnapshotKind } from './group-content/kind.ts';
 
@@ -127,28 +126,6 @@ describe('a VolumeSnapshotContent', () => {
     expect(wakes(aContent({ annotations: { a: '1', b: '2' } }), aContent({ annotations: { b: '2', a: '1' } }))).toBe(
       false,
     );
-  });
-
-  it('given the handle of a member that is filled in, then it wakes; of another content, then not', () => {
-    const change = (options: Parameters<typeof aContent>[0]) =>
-      memberGotHandle({
-        previous: aContent(options),
-        current: aContent({ ...options, status: { snapshotHandle: 'x' } }),
-        isInInitialList: false,
-      });
-    expect([change({ annotations: memberOf }), change({})]).toEqual([true, false]);
-  });
-
-  const filled = aContent({ annotations: memberOf, status: { snapshotHandle: 'x' } });
-  const unfilled = aContent({ annotations: memberOf, status: {} });
-  it.each([
-    { what: 'keeps its handle', previous: filled, current: filled },
-    { what: 'loses its handle', previous: filled, current: unfilled },
-    { what: 'still has no handle', previous: unfilled, current: unfilled },
-    { what: 'appears with its handle', previous: undefined, current: filled },
-    { what: 'is gone', previous: unfilled, current: undefined },
-  ])('given a member that $what, then that is no handle that was filled in', ({ previous, current }) => {
-    expect(memberGotHandle({ previous, current, isInInitialList: false })).toBe(false);
   });
 });
 

@@ -52,7 +52,7 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   }
   // A snapshot that is taken for a content that is gone belongs to none.
   if (state.marked === 'untried' && state.confirmed === 'untried') return { row: rows.mark, kind: 'confirm', content };
-  return { row: rows.create, kind: 'create', request: withSecrets(plan.value, state.secrets) };
+  return { row: rows.create, kind: 'create', request: withSecrets(plan.value.request, state.secrets) };
 }
 
 function decideCreated<T extends ContentTypes>(

@@ -35,8 +35,7 @@ export function decideDeletion<T extends ContentTypes>(run: Deletion<T>): Conten
   if (request.kind === 'error') return notDeleted(request.message);
   if (isFailed(state.deleted)) return notDeleted(state.deleted.failure.message);
   if (state.deleted === 'untried') {
-    const planned = { request: request.value, reference: secret.value };
-    return { row: rows.delete, kind: 'delete', request: withSecrets(planned, state.secrets) };
+    return { row: rows.delete, kind: 'delete', request: withSecrets(request.value, state.secrets) };
   }
   if (state.cleared === 'untried') return { row: rows.clear, kind: 'clear', content };
   const cause = isFailed(state.cleared) ? state.cleared.failure : new Error(messages.statusRemains);

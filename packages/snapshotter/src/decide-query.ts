@@ -2,7 +2,7 @@
 /** Rows of asking the driver for a snapshot that has a handle, for both kinds. Pure; first match wins. */
 import type { RequestOf, ResponseOf } from '@csi-sidecars/csi';
 import { isFailed } from '@csi-sidecars/runtime';
-import type { Result } from '@csi-sidecars/volume';
+import { refuse, type Result } from '@csi-sidecars/volume';
 import { fail, finish, type Run } from './conclude.ts';
 import { contentNameOf } from './content-object.ts';
 import type { ContentAction, ContentTypes, Planned } from './content-types.ts';
@@ -10,9 +10,8 @@ import * as messages from './messages.ts';
 import { withSecrets } from './secrets.ts';
 
 export interface Query<T extends ContentTypes> extends Run<T> {
+  /** The message of a refusal is the cause of the failure, in full. */
   readonly plan: Result<PlannedQuery<T>>;
-  /** What the answer says about the snapshot. The message of a refusal is the cause of the failure, in full. */
-  readonly readAnswer: (response: ResponseOf<T['query']>) => Result<T['taken']>;
 }
 
 export interface PlannedQuery<T extends ContentTypes> extends Planned<RequestOf<T['query']>> {
@@ -20,6 +19,8 @@ export interface PlannedQuery<T extends ContentTypes> extends Planned<RequestOf<
   readonly secretOf: 'annotations' | 'class';
   /** The driver cannot be asked: this is taken for granted. */
   readonly assumed?: T['taken'] | undefined;
+  /** What the answer says about the snapshot. The message of a refusal says why it cannot be used. */
+  readonly readAnswer: (response: ResponseOf<T['query']>) => Result<T['taken']>;
 }
 
 export function decideQuery<T extends ContentTypes>(run: Query<T>): ContentAction<T> {
@@ -27,7 +28,7 @@ export function decideQuery<T extends ContentTypes>(run: Query<T>): ContentActio
   const { rows, messages: texts } = kind;
   const name = contentNameOf(content);
   if (plan.kind === 'error') return failQuery(run, rows.noQuery, plan.message);
-  const { reference, secretOf, assumed } = plan.value;
+  const { reference, secretOf, assumed, readAnswer } = plan.value;
   const isAnnotated = secretOf === 'annotations';
   const secrets = isAnnotated ? state.secrets : state.querySecrets;
   if (isFailed(secrets)) {
@@ -40,12 +41,12 @@ export function decideQuery<T extends ContentTypes>(run: Query<T>): ContentActio
   }
   if (assumed !== undefined) return decideAnswer(run, assumed);
   if (state.queried === 'unasked') {
-    return { row: rows.query, kind: 'query', request: withSecrets(plan.value, secrets) };
+    return { row: rows.query, kind: 'query', request: withSecrets(plan.value.request, secrets) };
   }
-  const taken = isFailed(state.queried)
-    ? { kind: 'error' as const, message: texts.notQueried(name, state.queried.failure.message) }
-    : run.readAnswer(state.queried.value);
-  return taken.kind === 'error' ? failQuery(run, rows.queryFailed, taken.message) : decideAnswer(run, taken.value);
+  const taken = isFailed(state.queried) ? refuse(state.queried.failure.message) : readAnswer(state.queried.value);
+  return taken.kind === 'error'
+    ? failQuery(run, rows.queryFailed, texts.notQueried(name, taken.message))
+    : decideAnswer(run, taken.value);
 }
 
 function decideAnswer<T extends ContentTypes>(run: Query<T>, taken: T['taken']): ContentAction<T> {

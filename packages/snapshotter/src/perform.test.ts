@@ -138,8 +138,11 @@ describe('a write', () => {
     expect([Object.values(learned as object)[0], requests]).toEqual(['done', []]);
   });
 
-  it('given a status with another failure, then the new one is written', async () => {
-    const former = aContent({ status: { readyToUse: false, error: { message: 'former' } } });
+  it.each([
+    { given: 'another failure', status: { readyToUse: false, error: { message: 'former' } } },
+    { given: 'no failure', status: { readyToUse: false } },
+  ])('given a status with $given, then the new one is written', async ({ status }) => {
+    const former = aContent({ status });
     const { requests } = await performed({ row: 'C14', kind: 'saveFailure', content: former, message: 'no' }, stored);
     expect(requests).toHaveLength(1);
   });

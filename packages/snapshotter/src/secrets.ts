@@ -3,7 +3,7 @@
 import { type Answer, ask, type LoopPorts, readSecret } from '@csi-sidecars/runtime';
 import { ok, refuse, type Result, type SecretReference } from '@csi-sidecars/volume';
 import { contentNameOf, hasAnnotation } from './content-object.ts';
-import type { AnyContent, ContentAnnotations, Planned, Secrets } from './content-types.ts';
+import type { AnyContent, ContentAnnotations, Secrets } from './content-types.ts';
 import * as messages from './messages.ts';
 
 /** The secret that snapshot-controller, or the administrator, wrote to the annotations. One annotation alone counts as none. */
@@ -31,6 +31,6 @@ export async function readCallSecret(
 }
 
 /** The request with the secrets that were read; without any the field is absent. */
-export function withSecrets<Request>({ request }: Planned<Request>, secrets: Answer<Secrets>): Request {
+export function withSecrets<Request>(request: Request, secrets: Answer<Secrets>): Request {
   return typeof secrets === 'object' && 'value' in secrets ? { ...request, secrets: secrets.value } : request;
 }

@@ -4,10 +4,11 @@
  * conflict the content is read again and the change is computed again, in place, so no call to the driver is repeated.
  */
 import {
+  ask,
   type Attempt,
-  attempt,
   changeObject,
   finalizersWithout,
+  isFailed,
   type LoopPorts,
   type ObjectChange,
   type Cache,
@@ -105,10 +106,7 @@ async function write<T extends ContentTypes>(
   { kind: { resource }, contents, client, clock, random, signal }: Writing<T>,
   change: Change<T>,
 ): Promise<Written<T>> {
-  let stored = change.object;
-  const written = await attempt(async () => {
-    const deps = { client, clock, random, cache: contents };
-    stored = await changeObject<T['content']>(deps, { ...change, resource }, { signal });
-  });
-  return { written, content: stored };
+  const deps = { client, clock, random, cache: contents };
+  const stored = await ask(() => changeObject<T['content']>(deps, { ...change, resource }, { signal }));
+  return isFailed(stored) ? { written: stored, content: change.object } : { written: 'done', content: stored.value };
 }

@@ -305,6 +305,7 @@ describe('deletion', () => {
 
 describe('creation', () => {
   const named = aContent({ annotations: deletionSecret });
+  const polled = aContent({ status: { snapshotHandle: 's', readyToUse: false } });
   const inGroup = aContent({ status: { volumeGroupSnapshotHandle: 'g' } });
   it.each<Row>([
     {
@@ -370,6 +371,18 @@ describe('creation', () => {
       given: 'an intent of an earlier run, and a content that cannot be read',
       state: { content: marked, confirmed: failed },
       then: showsFailure('C12', marked, 'error get snapshot content content from api server: broken'),
+    },
+    {
+      id: '[csi-snapshotter#C12]',
+      given: 'a secret that was read',
+      state: { content: named, secrets: { value: { a: 'b' } } },
+      then: { row: 'C12', kind: 'mark', content: named },
+    },
+    {
+      id: '[csi-snapshotter#C12]',
+      given: 'a handle that an earlier answer gave, of a snapshot that is not ready',
+      state: { content: polled },
+      then: { row: 'C12', kind: 'mark', content: polled },
     },
     {
       id: '[csi-snapshotter#C12]',
@@ -549,6 +562,7 @@ describe('a snapshot that has a handle', () => {
     status: { snapshotHandle: 'h', volumeGroupSnapshotHandle: 'g' },
   });
   const classed = aContent({ handle: 'h' });
+  const renamed = aContent({ handle: 'h', className: null, status: { snapshotHandle: 's' } });
   const going = deletable({ handle: 'h', className: null });
   it.each<Row>([
     {
@@ -604,7 +618,7 @@ describe('a snapshot that has a handle', () => {
     {
       id: '[csi-snapshotter#C19]',
       given: 'a handle in the status',
-      state: { content: aContent({ handle: 'h', className: null, status: { snapshotHandle: 's' } }) },
+      state: { content: renamed },
       then: { row: 'C19', kind: 'query', request: { snapshot_id: 's' } },
     },
     {
@@ -638,6 +652,12 @@ describe('a snapshot that has a handle', () => {
       given: 'a status that cannot be written',
       state: { content: preProvisioned, queried: listed, saved: failed },
       then: showsCheck('C21', preProvisioned, notUpdated),
+    },
+    {
+      id: '[csi-snapshotter#C21]',
+      given: 'an entry, and another handle in the status than in the source',
+      state: { content: renamed, queried: listed },
+      then: { row: 'C21', kind: 'save', content: renamed, taken },
     },
     {
       id: '[csi-snapshotter#C21]',

@@ -3,14 +3,13 @@
 import { done, postpone } from '@csi-sidecars/runtime';
 import { ok, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { conclude, type Run } from '../conclude.ts';
-import { contentNameOf, isReady, isToBeDeleted } from '../content-object.ts';
+import { isReady, isToBeDeleted } from '../content-object.ts';
 import type { DecideContext } from '../content-types.ts';
 import { decideCreation } from '../decide-creation.ts';
 import { decideDeletion, decideReady, decideRelease } from '../decide-deletion.ts';
 import { decideQuery } from '../decide-query.ts';
 import { annotatedSecretOf } from '../secrets.ts';
-import { readListed } from './answer.ts';
-import { isGrouped, isMember, listedHandleOf, savedHandleOf, statusHandleOf, volumeOf } from './content.ts';
+import { isGrouped, isMember, statusHandleOf, volumeOf } from './content.ts';
 import { snapshotKind as kind } from './kind.ts';
 import { messages } from './messages.ts';
 import { planCreation, planQuery } from './request.ts';
@@ -29,7 +28,7 @@ export function decide(state: SnapshotState, context: DecideContext): SnapshotAc
   // What the driver answered is recorded first, whatever became of the content meanwhile.
   if (state.created !== 'unasked') return create(run, context);
   if (state.queried !== 'unasked') return query(run, context);
-  if (isToBeDeleted(content, kind)) return isDeletable(content) ? remove(run) : decideRelease(run);
+  if (isToBeDeleted(content, kind)) return remove(run);
   if (isReady(content)) return decideReady(run);
   if (kind.isPreProvisioned(content) || (isGrouped(content) && statusHandleOf(content) !== undefined)) {
     return query(run, context);
@@ -44,9 +43,9 @@ function isOurs({ spec }: VolumeSnapshotContent, { driver }: DecideContext): boo
   return spec?.driver === driver.name && (volumeHandle !== undefined || snapshotHandle !== undefined);
 }
 
-/** There is a snapshot, and it goes with its content. */
-function isDeletable(content: VolumeSnapshotContent): boolean {
-  return content.spec?.deletionPolicy === 'Delete' && statusHandleOf(content) !== undefined && !isGrouped(content);
+/** The handle of the snapshot that goes with its content. Undefined: there is none, or it stays. */
+function deletedHandleOf(content: VolumeSnapshotContent): string | undefined {
+  return content.spec?.deletionPolicy === 'Delete' && !isGrouped(content) ? statusHandleOf(content) : undefined;
 }
 
 function create(run: SnapshotRun, context: DecideContext): SnapshotAction {
@@ -60,25 +59,16 @@ function create(run: SnapshotRun, context: DecideContext): SnapshotAction {
 
 function query(run: SnapshotRun, context: DecideContext): SnapshotAction {
   const { state, content } = run;
-  const asked = listedHandleOf(content) ?? '';
-  const handles = { asked, handle: savedHandleOf(content) ?? asked };
-  return decideQuery({
-    ...run,
-    plan: planQuery(content, state.class, context),
-    readAnswer: (response) => {
-      const taken = readListed(response, handles);
-      return taken.kind === 'error'
-        ? { ...taken, message: messages.notQueried(contentNameOf(content), taken.message) }
-        : taken;
-    },
-  });
+  return decideQuery({ ...run, plan: planQuery(content, state.class, context) });
 }
 
 function remove(run: SnapshotRun): SnapshotAction {
   const { content } = run;
+  const handle = deletedHandleOf(content);
+  if (handle === undefined) return decideRelease(run);
   return decideDeletion({
     ...run,
     secret: annotatedSecretOf(content, kind.annotations, messages.subject),
-    request: ok({ snapshot_id: statusHandleOf(content) ?? '' }),
+    request: ok({ snapshot_id: handle }),
   });
 }

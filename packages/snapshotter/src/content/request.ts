@@ -15,6 +15,7 @@ import type { DecideContext, Planned } from '../content-types.ts';
 import type { PlannedQuery } from '../decide-query.ts';
 import { metadataKeys, snapshotNameOf } from '../names.ts';
 import { annotatedSecretOf } from '../secrets.ts';
+import { readListed } from './answer.ts';
 import { isGrouped, listedHandleOf, savedHandleOf, volumeOf } from './content.ts';
 import { snapshotKind } from './kind.ts';
 import { messages } from './messages.ts';
@@ -76,8 +77,9 @@ export function planQuery(
   if (secret.kind === 'error') {
     return isGrouped(content) ? refuse(messages.noMemberSecret(name, secret.message)) : secret;
   }
+  const handle = savedHandleOf(content) ?? asked;
   const assumed = {
-    handle: savedHandleOf(content) ?? asked,
+    handle,
     isReady: true,
     createdAt: undefined,
     size: undefined,
@@ -88,5 +90,6 @@ export function planQuery(
     secretOf: isGrouped(content) ? 'annotations' : 'class',
     request: { snapshot_id: asked },
     assumed: driver.controllerCapabilities.has('LIST_SNAPSHOTS') ? undefined : assumed,
+    readAnswer: (response) => readListed(response, { asked, handle }),
   });
 }

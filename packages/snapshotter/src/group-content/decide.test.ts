@@ -394,6 +394,16 @@ describe('a pre-provisioned group', () => {
       ),
     },
     {
+      id: '[csi-snapshotter#G19]',
+      given: 'an answer without a group',
+      state: { content: preProvisioned, queried: { value: { group_snapshot: null } } },
+      then: showsCheck(
+        'G19',
+        preProvisioned,
+        'failed to list group snapshot for group snapshot content group: "the answer to GetVolumeGroupSnapshot has no snapshot"',
+      ),
+    },
+    {
       id: '[csi-snapshotter#G20]',
       given: 'an answer',
       state: { content: preProvisioned, queried: got },

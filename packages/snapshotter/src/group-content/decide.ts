@@ -3,14 +3,13 @@
 import { done } from '@csi-sidecars/runtime';
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { conclude, type Run } from '../conclude.ts';
-import { contentNameOf, isReady, isToBeDeleted } from '../content-object.ts';
+import { isReady, isToBeDeleted } from '../content-object.ts';
 import type { DecideContext } from '../content-types.ts';
 import { decideCreation } from '../decide-creation.ts';
 import { decideDeletion, decideReady, decideRelease } from '../decide-deletion.ts';
 import { decideQuery } from '../decide-query.ts';
 import { annotatedSecretOf } from '../secrets.ts';
-import { readGot } from './answer.ts';
-import { sourceHandleOf, statusHandleOf, volumesOf } from './group-content.ts';
+import { statusHandleOf, volumesOf } from './group-content.ts';
 import { groupSnapshotKind as kind } from './kind.ts';
 import { messages } from './messages.ts';
 import { planCreation, planDeletion, planQuery, volumeNamesOf } from './request.ts';
@@ -54,16 +53,7 @@ function create(run: GroupRun, context: DecideContext): GroupSnapshotAction {
 
 function query(run: GroupRun): GroupSnapshotAction {
   const { state, content } = run;
-  return decideQuery({
-    ...run,
-    plan: planQuery(content, state.class),
-    readAnswer: (response) => {
-      const taken = readGot(response, sourceHandleOf(content) ?? '');
-      return taken.kind === 'error'
-        ? { ...taken, message: messages.notQueried(contentNameOf(content), taken.message) }
-        : taken;
-    },
-  });
+  return decideQuery({ ...run, plan: planQuery(content, state.class) });
 }
 
 function remove(run: GroupRun): GroupSnapshotAction {

@@ -15,6 +15,7 @@ import type { DecideContext, Planned } from '../content-types.ts';
 import type { PlannedQuery } from '../decide-query.ts';
 import { metadataKeys, snapshotNameOf } from '../names.ts';
 import { annotatedSecretOf } from '../secrets.ts';
+import { readGot } from './answer.ts';
 import { membersOf, sourceHandleOf, sourceMembersOf, statusHandleOf, volumesOf } from './group-content.ts';
 import { groupSnapshotKind } from './kind.ts';
 import { messages, noMembersToDelete, noMembersToQuery } from './messages.ts';
@@ -74,12 +75,14 @@ export function planQuery(
   if (secret.kind === 'error') return secret;
   const members = sourceMembersOf(content);
   if (members.length === 0) return refuse(noMembersToQuery(name));
-  const handle = statusHandleOf(content) ?? sourceHandleOf(content);
-  if (handle === undefined) return refuse(messages.notQueried(name, 'the group snapshot content has an empty handle'));
+  const given = sourceHandleOf(content);
+  const asked = statusHandleOf(content) ?? given;
+  if (asked === undefined) return refuse(messages.notQueried(name, 'the group snapshot content has an empty handle'));
   return ok({
     reference: secret.value,
     secretOf: 'class',
-    request: { group_snapshot_id: handle, snapshot_ids: members },
+    request: { group_snapshot_id: asked, snapshot_ids: members },
+    readAnswer: (response) => readGot(response, given ?? asked),
   });
 }
 
