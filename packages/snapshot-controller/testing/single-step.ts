@@ -21,23 +21,17 @@ async function perform(performers: object, action: AnyAction, ports: object): Pr
   return await performer({ ...ports, action, state: {} });
 }
 
-function failuresOf(learned: object): readonly Error[] {
-  return Object.values(learned).flatMap((value: string | object | undefined) =>
-    value !== undefined && isFailed(value) ? [value.failure] : [],
-  );
-}
-
 /** Why the request failed in the end, whatever its failure was wrapped in. */
 function transportFailure(error: unknown): string {
   if (error instanceof TransportError) return error.failure;
   return error instanceof Error ? transportFailure(error.cause) : String(error);
 }
 
-/** What the action learns from an API server that does not answer before the process must stop: `aborted`, or `late`. */
+/** What the action learns from an API server that does not answer before the process must stop; undefined: it waits on. */
 export async function learnedInSilence(
   performers: object,
   action: AnyAction,
-): Promise<{ readonly requests: number; readonly learned: readonly string[] }> {
+): Promise<{ readonly requests: number; readonly learned: object | undefined }> {
   const clock = new FakeClock();
   const stop = new AbortController();
   const { transport, requests } = scriptedTransport('hang');
@@ -47,33 +41,41 @@ export async function learnedInSilence(
   const performing = perform(performers, action, ports);
   await clock.advance(1_000);
   stop.abort();
-  const learned = await Promise.race([performing, clock.advance(1_000).then(() => 'late' as const)]);
-  return {
-    requests: requests.length,
-    learned: learned === 'late' ? [learned] : failuresOf(learned).map(transportFailure),
-  };
+  const learned = await Promise.race([performing, clock.advance(1_000).then(() => undefined)]);
+  if (learned === undefined) return { requests: requests.length, learned };
+  const texts = Object.entries(learned).map(([field, value]: [string, string | object]) => [
+    field,
+    isFailed(value) ? transportFailure(value.failure) : value,
+  ]);
+  return { requests: requests.length, learned: Object.fromEntries(texts) as object };
 }
 
-export interface LearnedAfterChange {
+export interface Performed {
+  readonly learned: object;
   /** `patch volumesnapshots 409` */
   readonly requests: readonly string[];
-  readonly failures: readonly Error[];
   /** What the cache shows at once. */
   readonly remembered: KubeObject | undefined;
 }
 
-/** What the action does with an object of the API server that somebody changed after it was cached. */
-export async function learnedAfterChange<T extends KubeObject>(
+interface Stored<T extends KubeObject> {
+  readonly object: T;
+  /** `outdated`: somebody changed the object after it was cached. Default `current`. */
+  readonly cache?: 'current' | 'outdated';
+}
+
+/** Performs an action on an object that the API server has. */
+export async function performed<T extends KubeObject>(
   performers: object,
-  object: T,
+  { object, cache = 'current' }: Stored<T>,
   actionOn: (cached: T) => AnyAction,
-): Promise<LearnedAfterChange> {
+): Promise<Performed> {
   const { server, ports, requests, end } = anApiServer();
   const cached = server.seed<T>(object);
-  server.seed<T>({ ...cached, metadata: { ...cached.metadata, labels: { changed: 'yes' } } });
+  if (cache === 'outdated') server.seed<T>({ ...cached, metadata: { ...cached.metadata, labels: { changed: 'yes' } } });
   let remembered: KubeObject | undefined;
   const caches = emptyCaches((known) => (remembered = known));
   const { signal } = new AbortController();
   const learned = await end(perform(performers, actionOn(cached), { ...ports, caches, signal }));
-  return { requests: requests(), failures: failuresOf(learned), remembered };
+  return { learned, requests: requests(), remembered };
 }

@@ -4,7 +4,7 @@ import { snapshotAnnotations, snapshotFinalizers as finalizers, volumeSnapshotCo
 import { expect, it } from 'vitest';
 import { aContent, aSnapshot } from '../../testing/builders.ts';
 import { aController, forbidden } from '../../testing/controller-fixture.ts';
-import { learnedAfterChange, learnedInSilence } from '../../testing/single-step.ts';
+import { learnedInSilence, performed } from '../../testing/single-step.ts';
 import { performers } from './perform.ts';
 
 const name = 'snapcontent-uid-of-snap';
@@ -122,18 +122,19 @@ it.each([
 });
 
 it('given a content that changed since it was cached, when its finalizer is added, then it is read again, written, and remembered', async () => {
-  const { requests, failures, remembered } = await learnedAfterChange(performers(), bare, (content) => ({
+  const stored = { object: bare, cache: 'outdated' } as const;
+  const { learned, requests, remembered } = await performed(performers(), stored, (content) => ({
     row: 'C5',
     kind: 'protect',
     content,
   }));
   const patch = 'patch volumesnapshotcontents';
   expect(requests).toEqual([`${patch} 409`, 'get volumesnapshotcontents 200', `${patch} 200`]);
-  expect(failures).toEqual([]);
+  expect(learned).toEqual({ protected: 'done' });
   expect(remembered?.metadata?.finalizers).toEqual([finalizers.content]);
 });
 
 it('given an API server that is silent, when the process must stop while the finalizer is added, then the request is cancelled', async () => {
   const action = { row: 'C5', kind: 'protect', content: bare };
-  expect(await learnedInSilence(performers(), action)).toEqual({ requests: 1, learned: ['aborted'] });
+  expect(await learnedInSilence(performers(), action)).toEqual({ requests: 1, learned: { protected: 'aborted' } });
 });

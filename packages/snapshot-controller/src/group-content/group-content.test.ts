@@ -4,7 +4,7 @@ import { snapshotFinalizers as finalizers, type VolumeGroupSnapshotContent } fro
 import { expect, it } from 'vitest';
 import { aGroup, aGroupContent } from '../../testing/builders.ts';
 import { aController } from '../../testing/controller-fixture.ts';
-import { learnedAfterChange, learnedInSilence } from '../../testing/single-step.ts';
+import { learnedInSilence, performed } from '../../testing/single-step.ts';
 import { performers } from './perform.ts';
 
 const bare = aGroupContent({ metadata: { finalizers: ['a.io/b'] } });
@@ -24,18 +24,19 @@ it.each([
 });
 
 it('given a content that changed since it was cached, when its finalizer is added, then it is read again, written, and remembered', async () => {
-  const { requests, failures, remembered } = await learnedAfterChange(performers(), bare, (content) => ({
+  const stored = { object: bare, cache: 'outdated' } as const;
+  const { learned, requests, remembered } = await performed(performers(), stored, (content) => ({
     row: 'K5',
     kind: 'protect',
     content,
   }));
   const patch = 'patch volumegroupsnapshotcontents';
   expect(requests).toEqual([`${patch} 409`, 'get volumegroupsnapshotcontents 200', `${patch} 200`]);
-  expect(failures).toEqual([]);
+  expect(learned).toEqual({ protected: 'done' });
   expect(remembered?.metadata?.finalizers).toEqual(['a.io/b', finalizers.groupContent]);
 });
 
 it('given an API server that is silent, when the process must stop while the finalizer is added, then the request is cancelled', async () => {
   const action = { row: 'K5', kind: 'protect', content: bare };
-  expect(await learnedInSilence(performers(), action)).toEqual({ requests: 1, learned: ['aborted'] });
+  expect(await learnedInSilence(performers(), action)).toEqual({ requests: 1, learned: { protected: 'aborted' } });
 });

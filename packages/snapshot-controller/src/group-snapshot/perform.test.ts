@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Each action of the group loop alone: its request, which can be cancelled, and what it does after a conflict. */
-import type { EventRecorder } from '@csi-sidecars/runtime';
+import type { EventRecorder, KubeObject } from '@csi-sidecars/runtime';
 import { snapshotFinalizers, type VolumeGroupSnapshot, type VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { aGroup, aGroupContent, aSnapshot, aVolume, someSettings } from '../../testing/builders.ts';
-import { learnedAfterChange, learnedInSilence } from '../../testing/single-step.ts';
+import { learnedInSilence, performed } from '../../testing/single-step.ts';
 import { owner } from '../../testing/snapshot-states.ts';
+import type { Member } from './members.ts';
 import { invalidSource } from './messages.ts';
 import { performers } from './perform.ts';
-import type { Action, GroupContext } from './state.ts';
+import type { Action, GroupContext, GroupState } from './state.ts';
 
 type StepAction = Exclude<Action, { readonly kind: 'conclude' }>;
 
@@ -20,86 +21,162 @@ const context: GroupContext = {
 };
 const facts = { readyToUse: true, creationTime: undefined, error: undefined };
 const row = 'G1';
-
-const onGroup: readonly ((group: VolumeGroupSnapshot) => StepAction)[] = [
-  (group) => ({ row, kind: 'prepare', group, className: 'std' }),
-  (group) => ({ row, kind: 'saveStatus', group, content: aGroupContent(), facts }),
-  (group) => ({ row, kind: 'saveError', object: group, problem: invalidSource }),
-  (group) => ({ row, kind: 'removeFinalizer', group }),
-];
-const onContent: readonly ((content: VolumeGroupSnapshotContent) => StepAction)[] = [
-  (content) => ({ row, kind: 'bind', group: aGroup(), content }),
-  (content) => ({ row, kind: 'markContent', group: aGroup(), content }),
-  (content) => ({ row, kind: 'deleteContent', group: aGroup(), content }),
-];
 const group = aGroup({
   metadata: { finalizers: [snapshotFinalizers.groupBound] },
   spec: { volumeGroupSnapshotClassName: undefined as never },
 });
 const content = aGroupContent();
 const member = aSnapshot({ name: 'member', metadata: { ownerReferences: [owner] } });
+const incomplete: Member = {
+  group,
+  groupContent: content,
+  info: { volumeHandle: 'handle-1', snapshotHandle: 's1' },
+  volume: aVolume(),
+  snapshot: undefined,
+  content: undefined,
+};
 
-it.each<StepAction>([
-  ...onGroup.map((action) => action(group)),
-  ...onContent.map((action) => action(content)),
-  { row, kind: 'listClaims', group },
-  { row, kind: 'confirm', group },
-  { row, kind: 'createContent', group, content },
-  { row, kind: 'askContent', name: 'content' },
-  { row, kind: 'deleteMembers', group, members: [member] },
+interface Case<T> {
+  readonly action: (cached: T) => StepAction;
+  /** The result of the action is learned here. */
+  readonly result: keyof GroupState;
+  /** The object as it is stored then is learned here. */
+  readonly object?: keyof GroupState;
+}
+
+const ofGroups: readonly Case<VolumeGroupSnapshot>[] = [
   {
-    row,
-    kind: 'saveMembers',
-    members: [
-      {
-        group,
-        groupContent: content,
-        info: { volumeHandle: 'handle-1', snapshotHandle: 's1' },
-        volume: aVolume(),
-        snapshot: undefined,
-        content: undefined,
-      },
-    ],
+    action: (known) => ({ row, kind: 'prepare', group: known, className: 'std' }),
+    result: 'prepared',
+    object: 'group',
   },
-])(
-  'given an API server that is silent, when the process must stop during $kind, then the request is cancelled',
-  async (action) => {
-    expect(await learnedInSilence(performers(context), action)).toEqual({ requests: 1, learned: ['aborted'] });
+  { action: (known) => ({ row, kind: 'saveStatus', group: known, content, facts }), result: 'statusSaved' },
+  { action: (known) => ({ row, kind: 'saveError', object: known, problem: invalidSource }), result: 'errorSaved' },
+  { action: (known) => ({ row, kind: 'removeFinalizer', group: known }), result: 'finalizersRemoved' },
+];
+const ofContents: readonly Case<VolumeGroupSnapshotContent>[] = [
+  { action: (known) => ({ row, kind: 'bind', group, content: known }), result: 'bound', object: 'content' },
+  {
+    action: (known) => ({ row, kind: 'markContent', group, content: known }),
+    result: 'contentMarked',
+    object: 'content',
+  },
+  {
+    action: (known) => ({ row, kind: 'deleteContent', group, content: known }),
+    result: 'contentDeleted',
+    object: 'content',
+  },
+];
+const named = <T>(cases: readonly Case<T>[], cached: T) =>
+  cases.map((each) => ({ ...each, kind: each.action(cached).kind }));
+
+it.each<{ readonly kind: string; readonly action: StepAction; readonly result: keyof GroupState }>(
+  [
+    ...ofGroups.map(({ action, result }) => ({ action: action(group), result })),
+    ...ofContents.map(({ action, result }) => ({ action: action(content), result })),
+    { action: { row, kind: 'listClaims', group }, result: 'sources' } as const,
+    { action: { row, kind: 'confirm', group }, result: 'confirmed' } as const,
+    { action: { row, kind: 'createContent', group, content }, result: 'created' } as const,
+    { action: { row, kind: 'askContent', name: 'content' }, result: 'contentAsked' } as const,
+    { action: { row, kind: 'deleteMembers', group, members: [member] }, result: 'membersDeleted' } as const,
+    { action: { row, kind: 'saveMembers', members: [incomplete] }, result: 'membersSaved' } as const,
+  ].map((each) => ({ ...each, kind: each.action.kind })),
+)(
+  'given an API server that is silent, when the process must stop during $kind, then the request is cancelled, and $result is the failure',
+  async ({ action, result }) => {
+    const cancelled = { requests: 1, learned: { [result]: 'aborted' } };
+    expect(await learnedInSilence(performers(context), action)).toEqual(cancelled);
   },
 );
 
-it.each(onGroup.map((action) => ({ kind: action(group).kind, action })))(
+const changed = { metadata: { labels: { changed: 'yes' } } };
+
+it.each(named(ofGroups, group))(
   'given a group that changed since it was cached, when $kind is performed, then it is read again, written, and remembered',
-  async ({ kind, action }) => {
-    const { requests, failures, remembered } = await learnedAfterChange(performers(context), group, action);
+  async ({ kind, action, result, object }) => {
+    const stored = { object: group, cache: 'outdated' } as const;
+    const { learned, requests, remembered } = await performed(performers(context), stored, action);
     const write = `patch volumegroupsnapshots${kind === 'saveStatus' || kind === 'saveError' ? '/status' : ''}`;
     expect(requests).toEqual([`${write} 409`, 'get volumegroupsnapshots 200', `${write} 200`]);
-    expect(failures).toEqual([]);
-    expect(remembered).toMatchObject({
-      kind: 'VolumeGroupSnapshot',
-      metadata: { name: 'group', labels: { changed: 'yes' } },
-    });
+    expect(remembered).toMatchObject({ kind: 'VolumeGroupSnapshot', ...changed });
+    expect(learned).toEqual({ [result]: 'done', ...(object === undefined ? {} : { [object]: remembered }) });
   },
 );
 
-it.each(onContent.map((action) => ({ kind: action(content).kind, action })))(
+it.each(named(ofContents, content))(
   'given a content that changed since it was cached, when $kind is performed, then it is read again, written, and remembered',
-  async ({ kind, action }) => {
-    const { requests, failures, remembered } = await learnedAfterChange(performers(context), content, action);
+  async ({ kind, action, result, object = '' }) => {
+    const stored = { object: content, cache: 'outdated' } as const;
+    const { learned, requests, remembered } = await performed(performers(context), stored, action);
     const write = `${kind === 'deleteContent' ? 'delete' : 'patch'} volumegroupsnapshotcontents`;
     expect(requests).toEqual([`${write} 409`, 'get volumegroupsnapshotcontents 200', `${write} 200`]);
-    expect(failures).toEqual([]);
-    expect(remembered).toMatchObject({ kind: 'VolumeGroupSnapshotContent', metadata: { labels: { changed: 'yes' } } });
+    expect(remembered).toMatchObject({ kind: 'VolumeGroupSnapshotContent', ...changed });
+    expect(learned).toEqual({ [result]: 'done', [object]: remembered });
   },
 );
 
 it('given a member that changed since it was cached, when the members are deleted, then it is read again, and deleted', async () => {
-  const { requests, failures } = await learnedAfterChange(performers(context), member, (cached) => ({
+  const stored = { object: member, cache: 'outdated' } as const;
+  const { learned, requests } = await performed(performers(context), stored, (known) => ({
     row,
     kind: 'deleteMembers',
     group,
-    members: [cached],
+    members: [known],
   }));
   expect(requests).toEqual(['delete volumesnapshots 409', 'get volumesnapshots 200', 'delete volumesnapshots 200']);
-  expect(failures).toEqual([]);
+  expect(learned).toEqual({ membersDeleted: 'done' });
+});
+
+it('given a content that is deleted and has no finalizer, then what is learned is the content that was deleted', async () => {
+  let deleted: VolumeGroupSnapshotContent | undefined;
+  const { learned } = await performed(
+    performers(context),
+    { object: aGroupContent({ metadata: { finalizers: [] } }) },
+    (known) => {
+      deleted = known;
+      return { row, kind: 'deleteContent', group, content: known };
+    },
+  );
+  expect(learned).toEqual({ contentDeleted: 'done', content: deleted });
+});
+
+it.each<{
+  readonly what: string;
+  readonly object: KubeObject;
+  readonly action: StepAction;
+  readonly learned: (stored: unknown) => object;
+}>([
+  {
+    what: 'a group is confirmed',
+    object: group,
+    action: { row, kind: 'confirm', group },
+    learned: (stored) => ({ confirmed: 'done', group: stored }),
+  },
+  {
+    what: 'a content is created',
+    object: group,
+    action: { row, kind: 'createContent', group, content },
+    learned: (stored) => ({ created: 'done', content: stored }),
+  },
+  {
+    what: 'a content is looked for that is there',
+    object: content,
+    action: { row, kind: 'askContent', name: content.metadata?.name ?? '' },
+    learned: (stored) => ({ contentAsked: { value: stored }, content: stored }),
+  },
+  {
+    what: 'a content is looked for that is not there',
+    object: content,
+    action: { row, kind: 'askContent', name: 'another' },
+    learned: () => ({ contentAsked: { value: undefined }, content: undefined }),
+  },
+  {
+    what: 'members are saved',
+    object: group,
+    action: { row, kind: 'saveMembers', members: [incomplete] },
+    learned: () => ({ membersSaved: 'done' }),
+  },
+])('when $what, then what the API server has is learned and remembered', async ({ object, action, learned }) => {
+  const result = await performed(performers(context), { object }, () => action);
+  expect(result.learned).toEqual(learned(result.remembered));
 });

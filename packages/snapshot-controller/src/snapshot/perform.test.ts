@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Each action of the snapshot loop alone: its request, which can be cancelled, and what it does after a conflict. */
-import type { EventRecorder } from '@csi-sidecars/runtime';
+import type { EventRecorder, KubeObject } from '@csi-sidecars/runtime';
 import { snapshotFinalizers, type VolumeSnapshot, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { aContent, aGroup, aProtectedClaim, aSnapshot, aClaim, someSettings } from '../../testing/builders.ts';
-import { learnedAfterChange, learnedInSilence } from '../../testing/single-step.ts';
+import { learnedInSilence, performed } from '../../testing/single-step.ts';
 import { prepared } from '../../testing/snapshot-states.ts';
 import { createClaimReleases } from './claim-releases.ts';
 import { invalidSource } from './messages.ts';
 import { performers } from './perform.ts';
-import type { Action, SnapshotContext } from './state.ts';
+import type { Action, SnapshotContext, SnapshotState } from './state.ts';
 
 type StepAction = Exclude<Action, { readonly kind: 'conclude' }>;
 
@@ -29,66 +29,164 @@ const facts = {
 };
 const preparation = { finalizers: [snapshotFinalizers.asSource], className: undefined };
 const row = 'S1';
-
-const onSnapshot: readonly ((snapshot: VolumeSnapshot) => StepAction)[] = [
-  (snapshot) => ({ row, kind: 'prepare', snapshot, preparation }),
-  (snapshot) => ({ row, kind: 'saveStatus', snapshot, content: aContent(), facts }),
-  (snapshot) => ({ row, kind: 'saveError', object: snapshot, problem: invalidSource }),
-  (snapshot) => ({ row, kind: 'adopt', snapshot, group: aGroup() }),
-  (snapshot) => ({ row, kind: 'removeFinalizers', snapshot, finalizers: prepared.finalizers }),
-];
-const onContent: readonly ((content: VolumeSnapshotContent) => StepAction)[] = [
-  (content) => ({ row, kind: 'bind', snapshot: aSnapshot(), content }),
-  (content) => ({ row, kind: 'markContent', snapshot: aSnapshot(), content }),
-  (content) => ({ row, kind: 'deleteContent', snapshot: aSnapshot(), content }),
-];
 const snapshot = aSnapshot({ metadata: { finalizers: [snapshotFinalizers.bound] } });
 const content = aContent();
+const claim = aProtectedClaim({ metadata: { finalizers: [snapshotFinalizers.claim], resourceVersion: '1' } });
 
-it.each<StepAction>([
-  ...onSnapshot.map((action) => action(snapshot)),
-  ...onContent.map((action) => action(content)),
-  { row, kind: 'protectClaim', claim: aClaim() },
+interface Case<T> {
+  readonly action: (cached: T) => StepAction;
+  /** The result of the action is learned here. */
+  readonly result: keyof SnapshotState;
+  /** The object as it is stored then is learned here. */
+  readonly object?: keyof SnapshotState;
+}
+
+const ofSnapshots: readonly Case<VolumeSnapshot>[] = [
   {
-    row,
-    kind: 'releaseClaim',
-    claim: aProtectedClaim({ metadata: { finalizers: [snapshotFinalizers.claim], resourceVersion: '1' } }),
-    snapshot,
+    action: (known) => ({ row, kind: 'prepare', snapshot: known, preparation }),
+    result: 'prepared',
+    object: 'snapshot',
   },
-  { row, kind: 'confirm', snapshot },
-  { row, kind: 'createContent', snapshot, content },
-  { row, kind: 'askContent', name: 'content' },
-  { row, kind: 'askGroup', namespace: 'team', name: 'group' },
-])(
-  'given an API server that is silent, when the process must stop during $kind, then the request is cancelled',
-  async (action) => {
-    expect(await learnedInSilence(performers(context), action)).toEqual({ requests: 1, learned: ['aborted'] });
+  {
+    action: (known) => ({ row, kind: 'saveStatus', snapshot: known, content, facts }),
+    result: 'statusSaved',
+  },
+  {
+    action: (known) => ({ row, kind: 'saveError', object: known, problem: invalidSource }),
+    result: 'errorSaved',
+  },
+  {
+    action: (known) => ({ row, kind: 'adopt', snapshot: known, group: aGroup() }),
+    result: 'adopted',
+  },
+  {
+    action: (known) => ({ row, kind: 'removeFinalizers', snapshot: known, finalizers: prepared.finalizers }),
+    result: 'finalizersRemoved',
+  },
+];
+const ofContents: readonly Case<VolumeSnapshotContent>[] = [
+  { action: (known) => ({ row, kind: 'bind', snapshot, content: known }), result: 'bound', object: 'content' },
+  {
+    action: (known) => ({ row, kind: 'markContent', snapshot, content: known }),
+    result: 'contentMarked',
+    object: 'content',
+  },
+  {
+    action: (known) => ({ row, kind: 'deleteContent', snapshot, content: known }),
+    result: 'contentDeleted',
+    object: 'content',
+  },
+];
+const named = <T>(cases: readonly Case<T>[], cached: T) =>
+  cases.map((each) => ({ ...each, kind: each.action(cached).kind }));
+
+it.each<{ readonly kind: string; readonly action: StepAction; readonly result: keyof SnapshotState }>(
+  [
+    ...ofSnapshots.map(({ action, result }) => ({ action: action(snapshot), result })),
+    ...ofContents.map(({ action, result }) => ({ action: action(content), result })),
+    { action: { row, kind: 'protectClaim', claim: aClaim() }, result: 'claimProtected' } as const,
+    { action: { row, kind: 'releaseClaim', claim, snapshot }, result: 'claimReleased' } as const,
+    { action: { row, kind: 'confirm', snapshot }, result: 'confirmed' } as const,
+    { action: { row, kind: 'createContent', snapshot, content }, result: 'created' } as const,
+    { action: { row, kind: 'askContent', name: 'content' }, result: 'contentAsked' } as const,
+    { action: { row, kind: 'askGroup', namespace: 'team', name: 'group' }, result: 'groupAsked' } as const,
+  ].map((each) => ({ ...each, kind: each.action.kind })),
+)(
+  'given an API server that is silent, when the process must stop during $kind, then the request is cancelled, and $result is the failure',
+  async ({ action, result }) => {
+    const cancelled = { requests: 1, learned: { [result]: 'aborted' } };
+    expect(await learnedInSilence(performers(context), action)).toEqual(cancelled);
   },
 );
 
-const subresource = (kind: string): string => (kind === 'saveStatus' || kind === 'saveError' ? '/status' : '');
+const changed = { metadata: { labels: { changed: 'yes' } } };
 
-it.each(onSnapshot.map((action) => ({ kind: action(snapshot).kind, action })))(
+it.each(named(ofSnapshots, snapshot))(
   'given a snapshot that changed since it was cached, when $kind is performed, then it is read again, written, and remembered',
-  async ({ kind, action }) => {
-    const { requests, failures, remembered } = await learnedAfterChange(performers(context), snapshot, action);
-    const write = `patch volumesnapshots${subresource(kind)}`;
+  async ({ kind, action, result, object }) => {
+    const stored = { object: snapshot, cache: 'outdated' } as const;
+    const { learned, requests, remembered } = await performed(performers(context), stored, action);
+    const write = `patch volumesnapshots${kind === 'saveStatus' || kind === 'saveError' ? '/status' : ''}`;
     expect(requests).toEqual([`${write} 409`, 'get volumesnapshots 200', `${write} 200`]);
-    expect(failures).toEqual([]);
-    expect(remembered).toMatchObject({
-      kind: 'VolumeSnapshot',
-      metadata: { name: 'snap', labels: { changed: 'yes' } },
-    });
+    expect(remembered).toMatchObject({ kind: 'VolumeSnapshot', ...changed });
+    expect(learned).toEqual({ [result]: 'done', ...(object === undefined ? {} : { [object]: remembered }) });
   },
 );
 
-it.each(onContent.map((action) => ({ kind: action(content).kind, action })))(
+it.each(named(ofContents, content))(
   'given a content that changed since it was cached, when $kind is performed, then it is read again, written, and remembered',
-  async ({ kind, action }) => {
-    const { requests, failures, remembered } = await learnedAfterChange(performers(context), content, action);
+  async ({ kind, action, result, object = '' }) => {
+    const stored = { object: content, cache: 'outdated' } as const;
+    const { learned, requests, remembered } = await performed(performers(context), stored, action);
     const write = `${kind === 'deleteContent' ? 'delete' : 'patch'} volumesnapshotcontents`;
     expect(requests).toEqual([`${write} 409`, 'get volumesnapshotcontents 200', `${write} 200`]);
-    expect(failures).toEqual([]);
-    expect(remembered).toMatchObject({ kind: 'VolumeSnapshotContent', metadata: { labels: { changed: 'yes' } } });
+    expect(remembered).toMatchObject({ kind: 'VolumeSnapshotContent', ...changed });
+    expect(learned).toEqual({ [result]: 'done', [object]: remembered });
   },
 );
+
+it('given a content that is deleted and has no finalizer, then what is learned is the content that was deleted', async () => {
+  let deleted: VolumeSnapshotContent | undefined;
+  const { learned } = await performed(
+    performers(context),
+    { object: aContent({ metadata: { finalizers: [] } }) },
+    (known) => {
+      deleted = known;
+      return { row, kind: 'deleteContent', snapshot, content: known };
+    },
+  );
+  expect(learned).toEqual({ contentDeleted: 'done', content: deleted });
+});
+
+it.each<{
+  readonly what: string;
+  readonly object: KubeObject;
+  readonly action: StepAction;
+  readonly learned: (stored: unknown) => object;
+}>([
+  {
+    what: 'a claim is protected',
+    object: aClaim(),
+    action: { row, kind: 'protectClaim', claim: aClaim() },
+    learned: (stored) => ({ claimProtected: 'done', claim: stored }),
+  },
+  {
+    what: 'a snapshot is confirmed',
+    object: snapshot,
+    action: { row, kind: 'confirm', snapshot },
+    learned: (stored) => ({ confirmed: 'done', snapshot: stored }),
+  },
+  {
+    what: 'a content is created',
+    object: snapshot,
+    action: { row, kind: 'createContent', snapshot, content },
+    learned: (stored) => ({ created: 'done', content: stored }),
+  },
+  {
+    what: 'a content is looked for that is there',
+    object: content,
+    action: { row, kind: 'askContent', name: content.metadata?.name ?? '' },
+    learned: (stored) => ({ contentAsked: { value: stored }, content: stored }),
+  },
+  {
+    what: 'a content is looked for that is not there',
+    object: content,
+    action: { row, kind: 'askContent', name: 'another' },
+    learned: () => ({ contentAsked: { value: undefined }, content: undefined }),
+  },
+  {
+    what: 'a group is looked for that is there',
+    object: aGroup(),
+    action: { row, kind: 'askGroup', namespace: 'team', name: 'group' },
+    learned: () => ({ groupAsked: { value: true } }),
+  },
+  {
+    what: 'a group is looked for that is not there',
+    object: aGroup(),
+    action: { row, kind: 'askGroup', namespace: 'elsewhere', name: 'group' },
+    learned: () => ({ groupAsked: { value: false } }),
+  },
+])('when $what, then what the API server has is learned and remembered', async ({ object, action, learned }) => {
+  const result = await performed(performers(context), { object }, () => action);
+  expect(result.learned).toEqual(learned(result.remembered));
+});
