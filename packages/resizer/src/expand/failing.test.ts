@@ -347,21 +347,6 @@ describe('a watch that lags', () => {
   });
 });
 
-it('given a claim that failed often, and a new one of its name, then the new one has a backoff of its own', async () => {
-  const r = await given((it) => it.failCalls('Internal', { times: 99 }));
-  await r.clock.advance(20_000);
-  r.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
-  const next = aClaim({ uid: 'next' });
-  r.changeVolume(() => aVolume({ claim: next }));
-  await r.settle();
-  r.server.seed(next);
-  await r.settle();
-  const before = r.calls().length;
-  await r.clock.advance(second);
-  expect(r.calls().length).toBe(before + 1);
-  await r.stop();
-});
-
 it('[resizer#117] given a secret that is missing, then the user may change the size, P24', async () => {
   const reference = { name: 'login', namespace: 'team' };
   const r = await given(

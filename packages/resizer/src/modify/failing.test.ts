@@ -266,21 +266,6 @@ describe('an open outcome', () => {
   });
 });
 
-it('given a claim that failed often, and a new one of its name, then the new one has a backoff of its own', async () => {
-  const r = await given((it) => it.failCalls('Internal', { method, times: 99 }));
-  await r.clock.advance(20_000);
-  r.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
-  const next = claimOf({ uid: 'next' });
-  r.changeVolume(() => aVolume({ claim: next }));
-  await r.settle();
-  r.server.seed(next);
-  await r.settle();
-  const before = r.calls().length;
-  await r.clock.advance(second);
-  expect(r.calls().length).toBe(before + 1);
-  await r.stop();
-});
-
 describe('reads and writes that fail', () => {
   it('[resizer#168] given a secret that is missing, then no event but the first, and the user may want another class', async () => {
     const volume = aVolume({ csi: { controllerExpandSecretRef: { name: 'login', namespace: 'team' } } });

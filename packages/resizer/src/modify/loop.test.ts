@@ -1,45 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The modification loop alone, with turns that the test can ask for. */
-import { createController } from '@csi-sidecars/runtime';
-import { createProcess, createTestCluster } from '@csi-sidecars/test-driver/testing';
+/** What a run of the modification loop leaves behind. */
+import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { aClaim, aClass, aDriver, aVolume, driverName, someSettings } from '../../testing/builders.ts';
+import { aClaim, aClass, aVolume } from '../../testing/builders.ts';
+import { loopAlone } from '../../testing/loop-alone.ts';
 import { claimKey } from '../claim.ts';
-import { createClaimMemory } from '../claim-memory.ts';
-import { createOpenCalls } from '../open-calls.ts';
-import { createOwnWrites } from '../own-writes.ts';
-import { clusterRules } from '../rbac.ts';
-import { createVolumeTurns } from '../volume-turns.ts';
-import { watchedBy, watchedClasses } from '../watched.ts';
 import { modifyLoop } from './loop.ts';
 
+const claim = aClaim({ spec: '1Gi', wantedClass: 'gold' });
+const [key, uid] = [claimKey(claim), 'uid-of-data'];
+
 it('given a run that throws, then the turn on its volume is free for the expansion', async () => {
-  const claim = aClaim({ spec: '1Gi', wantedClass: 'gold' });
-  const cluster = createTestCluster({
-    serviceAccount: 'csi:resizer',
-    rules: clusterRules,
-    driver: { name: driverName },
-  });
-  for (const object of [claim, aVolume(), aClass()]) cluster.server.seed(object);
-  const { ports, run } = createProcess(cluster, { name: 'csi-resizer', interrupt: undefined, defects: 'expected' });
-  const turns = createVolumeTurns();
   const record = (): never => {
     throw new Error('defect');
   };
-  const context = {
-    driver: aDriver(),
-    channel: ports.channel,
-    settings: someSettings(),
-    events: { record, flush: () => Promise.resolve() },
-    memory: createClaimMemory<never>(),
-    turns,
-    ownWrites: createOwnWrites(),
-    openCalls: createOpenCalls(ports),
-  };
-  const watched = { ...watchedBy({ driverName, resyncMs: 0 }), classes: watchedClasses() };
-  const running = await run(createController(ports, [modifyLoop(context, watched, ports.clock)]));
-  const thrown = running.logger.lines.filter(({ message }) => message === 'Reconcile threw, will retry');
+  const l = await loopAlone(modifyLoop, { seed: [claim, aVolume(), aClass()], record, defects: 'expected' });
+  const thrown = l.logger.lines.filter(({ message }) => message === 'Reconcile threw, will retry');
   expect(thrown).toMatchObject([{ error: { message: 'defect' } }]);
-  expect(turns.take('volume-1', 'expand', claimKey(claim))).toBe(true);
-  await running.stop();
+  expect(l.context.turns.take('volume-1', 'expand', key)).toBe(true);
+  await l.stop();
+});
+
+it('given a claim that is gone, then nothing of it stays in memory, although no run follows', async () => {
+  const l = await loopAlone(modifyLoop, { seed: [aVolume(), aClass()] });
+  const method = 'ControllerModifyVolume';
+  l.driver.faults.add({ method, action: { kind: 'fail', code: 'Internal', message: 'no' } });
+  l.server.seed(claim);
+  await l.settle();
+  const known = () => [l.context.memory.get(key, uid)?.kind, l.context.ownWrites.hasWritten(key)];
+  expect(known()).toEqual(['settled', true]);
+  l.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
+  await l.settle();
+  expect(known()).toEqual([undefined, false]);
+  await l.stop();
 });
