@@ -338,7 +338,7 @@ it('given many volumes with the same node affinity, then the nodes are compared 
       ...node,
       get metadata() {
         reads += 1;
-        return node.metadata;
+        return node.metadata ?? {};
       },
     };
     found({

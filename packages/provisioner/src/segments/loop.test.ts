@@ -171,7 +171,8 @@ describe('passes', () => {
 
   it('given a driver that registers without topology keys, then there is one segment for every node', async () => {
     const [node, csiNode] = aNode('n1', 'a');
-    const p = await start(node, { ...csiNode, spec: { drivers: [] } });
+    const unregistered: CSINode = { ...csiNode, spec: { drivers: [] } };
+    const p = await start(node, unregistered);
     expect(published(p)).toEqual([]);
     register(p, 'n1', [{ name: driverName, nodeID: 'n1' }]);
     await p.settle();
@@ -182,10 +183,8 @@ describe('passes', () => {
     const [node, csiNode] = aNode('n1');
     const keys = (...topologyKeys: readonly string[]) => [{ ...ours, topologyKeys: [...topologyKeys] }];
     const labels = { a: '1', bc: '2', ab: '3', c: '4' };
-    const p = await start(
-      { ...node, metadata: { name: 'n1', labels } },
-      { ...csiNode, spec: { drivers: keys('a', 'bc') } },
-    );
+    const registered: CSINode = { ...csiNode, spec: { drivers: keys('a', 'bc') } };
+    const p = await start({ ...node, metadata: { name: 'n1', labels } }, registered);
     expect(published(p)).toEqual(['fast a=1,bc=2 1Ti max 1Ti']);
     register(p, 'n1', keys('ab', 'c'));
     await p.settle();
