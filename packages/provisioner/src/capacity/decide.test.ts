@@ -103,6 +103,12 @@ const rows: readonly Case[] = [
     state: state({ objects: [same, leaving], segment: [] }),
     next: 'ask {"parameters":{"kind":"ssd"},"accessible_topology":{"segments":{}}}',
   },
+  {
+    row: 'K5',
+    given: 'a class without parameters',
+    state: state({ storageClass: aLateClass() }),
+    next: 'ask {"parameters":{},"accessible_topology":{"segments":{"zone":"a"}}}',
+  },
   { row: 'K6', given: 'no answer', state: state({ objects: [same], reported: failure }), next: 'retry: no' },
   { row: 'K7', given: 'no object', state: state({ reported: all }), next: 'create fast zone=a 1Ti max 1Ti' },
   { row: 'K7', given: 'no maximum', state: state({ reported: half }), next: 'create fast zone=a 512Gi' },

@@ -11,7 +11,7 @@ import {
   stringifyJson,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import type { SegmentSource } from '../topology/segments.ts';
+import type { Segments, SegmentSource } from '../topology/segments.ts';
 import type { WatchedForCapacity } from '../watched.ts';
 import { decide } from './decide.ts';
 import { type CapacityTarget, counts, type ItemKey, itemsOf, splitItem } from './items.ts';
@@ -32,7 +32,10 @@ export function capacityLoop(
     watches: { classes, objects },
     wakes: {
       classes: (change, caches) => (matters(change, target) ? itemsOfClass(change, segments, caches) : undefined),
-      objects: (change, caches) => wokenBy(change, caches, { target, segments }),
+      objects: (change, caches) => {
+        const known = segments.current();
+        return known && wokenBy(change, caches, { target, known });
+      },
     },
     sources: [items.source],
     observe: (caches, key) => ({ ...observe(deps, caches, key), ...nothingLearned }),
@@ -46,10 +49,10 @@ export function capacityLoop(
 
 /** Whether other objects are wanted, or the driver may answer differently. */
 function matters({ previous, current }: Change<StorageClass>, target: CapacityTarget): boolean {
-  const essence = (storageClass: StorageClass | undefined): string =>
+  const essence = (storageClass: StorageClass | undefined): string | undefined =>
     storageClass !== undefined && counts(storageClass, target)
-      ? stringifyJson([storageClass.metadata?.uid, storageClass.parameters])
-      : '';
+      ? stringifyJson(storageClass.parameters ?? {})
+      : undefined;
   return essence(previous) !== essence(current);
 }
 
@@ -67,7 +70,7 @@ function itemsOfClass(
 
 interface Wanting {
   readonly target: CapacityTarget;
-  readonly segments: SegmentSource;
+  readonly known: Segments;
 }
 
 /**
@@ -80,7 +83,6 @@ function wokenBy(
   wanting: Wanting,
 ): ItemKey | undefined {
   const object = current ?? previous;
-  if (wanting.segments.current() === undefined) return undefined;
   if (object === undefined || (previous !== undefined && current !== undefined)) return undefined;
   const key = itemOfObject(object);
   const others = caches.objects.byIndex('item', key).length;
@@ -88,8 +90,8 @@ function wokenBy(
   return others > 1 || !isWanted(key, caches, wanting) ? key : undefined;
 }
 
-function isWanted(key: ItemKey, { classes }: Caches<CapacityLoop>, { target, segments }: Wanting): boolean {
+function isWanted(key: ItemKey, { classes }: Caches<CapacityLoop>, { target, known }: Wanting): boolean {
   const { className, segment } = splitItem(key);
   const storageClass = classes.get(toObjectKey(undefined, className));
-  return storageClass !== undefined && counts(storageClass, target) && segments.current()?.has(segment) === true;
+  return storageClass !== undefined && counts(storageClass, target) && known.has(segment);
 }

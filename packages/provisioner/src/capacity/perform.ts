@@ -6,6 +6,7 @@ import {
   attempt,
   type CSIStorageCapacity,
   csiStorageCapacities,
+  type Facts,
   ignoreNotFound,
   type Performers,
 } from '@csi-sidecars/runtime';
@@ -50,6 +51,6 @@ async function remove(client: ApiClient, { metadata }: CSIStorageCapacity, signa
   await client.delete(csiStorageCapacities, { namespace, name }, { preconditions, signal }).catch(ignoreNotFound);
 }
 
-function factsOf({ metadata, capacity, storageClassName }: CSIStorageCapacity): Readonly<Record<string, string>> {
-  return { object: metadata?.name ?? '', StorageClass: storageClassName, capacity: capacity ?? '' };
+function factsOf({ metadata, capacity, storageClassName }: CSIStorageCapacity): Facts {
+  return { object: metadata?.name, StorageClass: storageClassName, capacity };
 }

@@ -330,6 +330,13 @@ describe('a volume that is recorded while another node is selected', () => {
       claim: kept,
       next: 'unprotect',
     },
+    {
+      row: 'C10',
+      given: 'recorded while its request is remembered',
+      facts: { ...own, remembers: 'pinned' },
+      claim: kept,
+      next: 'settle',
+    },
     { row: 'C3', given: 'settled for this node', facts: own, claim: { ...kept, node: 'n1' }, next: 'unprotect' },
     {
       row: 'C49',

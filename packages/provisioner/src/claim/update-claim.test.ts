@@ -4,7 +4,7 @@ import { ApiError, type ApiClient, type PersistentVolumeClaim } from '@csi-sidec
 import { describe, expect, it } from 'vitest';
 import { aClaim, driverName } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
-import { addProtection, removeSelectedNode, updateClaim } from './update-claim.ts';
+import { addProtection, removeOtherProtection, removeSelectedNode, selectNode, updateClaim } from './update-claim.ts';
 
 const refusal = (status: number, reason = ''): ApiError => new ApiError({ status, reason, message: 'no' });
 const conflict = refusal(409, 'Conflict');
@@ -109,5 +109,96 @@ describe('an update of a claim', () => {
   it('given the finalizer is there, when protected, then nothing is written', async () => {
     const claim = aClaim({ protection: 'on' });
     expect(await run({}, addProtection(driverName, undefined), claim)).toMatchObject({ write: 'done', requests: [] });
+  });
+});
+
+interface Sent {
+  readonly verb: string;
+  readonly object: unknown;
+  readonly options: unknown;
+}
+
+/** What is sent to a server that gives these answers, then stores what it gets; and what the cache is given. */
+function aServer(...answers: readonly unknown[]) {
+  const sent: Sent[] = [];
+  const remembered: unknown[] = [];
+  const left = [...answers];
+  const reply =
+    (verb: string) =>
+    async (_resource: unknown, object: unknown, options: unknown): Promise<unknown> => {
+      sent.push({ verb, object, options });
+      const answer = left.shift() ?? object;
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+  const client = { update: reply('update'), get: reply('get') } as unknown as ApiClient;
+  const claims = { remember: (written: unknown) => void remembered.push(written) };
+  return { deps: { client, claims }, sent, remembered };
+}
+
+describe('the requests of an update', () => {
+  const deadline = { timeoutMs: 10_000 };
+
+  it('given a conflict, then the claim is read by its name, and each request has a deadline of ten seconds and no signal of the run', async () => {
+    const { deps, sent } = aServer(conflict, aClaim());
+    await updateClaim(deps, aClaim(), addProtection(driverName, undefined));
+    expect(sent.map(({ verb, options }) => [verb, options])).toEqual([
+      ['update', deadline],
+      ['get', deadline],
+      ['update', deadline],
+    ]);
+    expect(sent[1]?.object).toEqual({ namespace: 'team', name: 'data' });
+  });
+
+  it('given the finalizer of another instance, when a conflict comes, then it is not removed from the newer version', async () => {
+    const { deps, sent } = aServer(conflict);
+    const claim = aClaim({ protection: 'on' });
+    expect(await updateClaim(deps, claim, removeOtherProtection(driverName))).toEqual({
+      write: 'failed',
+      claim,
+      presence: 'there',
+    });
+    expect(sent).toMatchObject([{ verb: 'update', object: { metadata: { finalizers: [] } } }]);
+  });
+
+  it.each(['keep', 'remove'] as const)(
+    'given a claim without a selected node, when that is removed, then it is written, and to %s the finalizer is obeyed',
+    (protection) => {
+      const claim = aClaim({ protection: 'on', finalizers: ['x'] });
+      const { metadata, spec } = removeSelectedNode(driverName, protection).change(claim);
+      const left = protection === 'keep' ? claim.metadata?.finalizers : ['x'];
+      expect([metadata, spec]).toEqual([{ ...claim.metadata, finalizers: left }, claim.spec]);
+    },
+  );
+
+  it('given a claim without annotations, when its node is removed, then it has none', () => {
+    const { annotations: _annotations, ...metadata } = aClaim().metadata ?? {};
+    const next = removeSelectedNode(driverName, 'keep').change({ ...aClaim(), metadata });
+    expect(next.metadata).toEqual({ ...metadata, annotations: {} });
+  });
+});
+
+describe('selecting a node', () => {
+  const claim = aClaim({ annotations: { note: 'x' }, finalizers: ['y'] });
+  const selected = {
+    ...claim,
+    metadata: { ...claim.metadata, annotations: { note: 'x', [annotations.selectedNode]: 'n1' } },
+  };
+
+  it('given success, then only the annotation is added, within ten seconds, and the cache knows the answer', async () => {
+    const { deps, sent, remembered } = aServer();
+    expect(await selectNode(deps, claim, 'n1')).toBe('done');
+    expect(sent).toEqual([{ verb: 'update', object: selected, options: { timeoutMs: 10_000 } }]);
+    expect(remembered).toEqual([selected]);
+  });
+
+  it.each([
+    ['a conflict', conflict, 'conflict'],
+    ['a claim that is not found', refusal(404, 'NotFound'), 'gone'],
+    ['another failure', refusal(500), { failure: refusal(500).message }],
+  ])('given %s, then that is learned, and nothing is remembered or read', async (_what, answer, result) => {
+    const { deps, sent, remembered } = aServer(answer);
+    expect(await selectNode(deps, claim, 'n1')).toEqual(result);
+    expect([sent.length, remembered]).toEqual([1, []]);
   });
 });

@@ -3,9 +3,11 @@
 import { type CsiChannel, CsiError } from '@csi-sidecars/csi';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { context, pinned, state, unusable } from '../../testing/claim-states.ts';
+import { aClaim, aVolume, driverName } from '../../testing/builders.ts';
+import { context, made, pinned, state, unusable } from '../../testing/claim-states.ts';
+import { uidOf } from './claim.ts';
 import { createClaimMemory } from './memory.ts';
-import { cleanUp, createVolume } from './volume-calls.ts';
+import { checkSpace, cleanUp, createVolume } from './volume-calls.ts';
 
 const method = '/csi.v1.Controller/CreateVolume';
 const internal = new CsiError({ code: 'Internal', method, detail: 'no' });
@@ -110,5 +112,158 @@ describe('an error of the DeleteVolume that cleans up', () => {
     const { cleanedUp, memory } = await cleanUp(depsWith(internal), step);
     expect(cleanedUp).toEqual({ failure: internal.message, isOpen: false });
     expect(memory?.kind === 'pinned' && memory.pinned.deleting).toBeUndefined();
+  });
+});
+
+/** A driver that gives these answers in order, the last one for ever, and takes some time for each. */
+function aDriverThat(answers: readonly unknown[], { clock = new FakeClock(), takesMs = 0 } = {}) {
+  const calls: { readonly method: string; readonly request: unknown; readonly options: unknown }[] = [];
+  const left = [...answers];
+  const call = async (name: string, request: unknown, options: unknown): Promise<unknown> => {
+    calls.push({ method: name, request, options });
+    await clock.advance(takesMs);
+    const answer = left.length > 1 ? left.shift() : left[0];
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const channel = { call: call as CsiChannel['call'], lost: new AbortController().signal, close: () => undefined };
+  return { deps: { ...context, channel, memory: createClaimMemory() }, calls, clock };
+}
+
+it('given a volume, when it is created, then the call has the timeout of calls and ends with the run, and the request is remembered', async () => {
+  const { deps, calls } = aDriverThat([{ volume: made.volume }]);
+  const learned = await createVolume(deps, first);
+  const memory = { kind: 'pinned', claim: first.state.claim, pinned, deletion: undefined };
+  expect(learned).toEqual({ memory, created: made });
+  expect(deps.memory.get(uidOf(aClaim()))).toEqual(memory);
+  expect(calls).toEqual([{ method, request: pinned.request, options: { timeoutMs: 10_000, signal, migrated: false } }]);
+});
+
+it.each([
+  { given: 'a selected node and topology', supportsTopology: true, selectedNode: 'n1', kind: 'reschedule' },
+  { given: 'no selected node', supportsTopology: true, selectedNode: '', kind: 'final' },
+  { given: 'no topology', supportsTopology: false, selectedNode: 'n1', kind: 'final' },
+])('given $given, when the driver has no space, then the outcome is $kind', async (line) => {
+  const exhausted = new CsiError({ code: 'ResourceExhausted', method, detail: 'full' });
+  const of = { ...pinned, plan: { ...pinned.plan, selectedNode: line.selectedNode } };
+  const deps = { ...depsWith(exhausted), supportsTopology: line.supportsTopology };
+  const { created } = await createVolume(deps, { ...first, action: { ...action, pinned: of } });
+  expect(created).toMatchObject({ kind: line.kind, message: exhausted.message });
+});
+
+describe('an error that does not come from the driver', () => {
+  it('given the channel fails in another way, then the outcome is ambiguous and a deletion may still be running', async () => {
+    const defect = new TypeError('odd');
+    expect(await createVolume(depsWith(defect), first)).toMatchObject({
+      created: { kind: 'ambiguous', message: 'odd' },
+    });
+    const { deps, clock } = aDriverThat([defect]);
+    const step = {
+      clock,
+      caches: { volumes: { list: () => [] } },
+      state: state({ pinned }),
+      action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
+      signal,
+    } as const;
+    expect((await cleanUp(deps, step)).cleanedUp).toEqual({ failure: 'odd', isOpen: true });
+  });
+});
+
+describe('asking for space', () => {
+  const answer = (available: string, maximum?: string): unknown => ({
+    available_capacity: available,
+    maximum_volume_size: maximum === undefined ? null : { value: maximum },
+  });
+  const requests = [{ parameters: { place: '1' } }, { parameters: { place: '2' } }];
+
+  it.each([
+    ['as much as requested', [answer('100')], 'enough', 1],
+    ['too little in every place', [answer('99')], 'short', 2],
+    ['enough in the second place', [answer('99'), answer('100')], 'enough', 2],
+    ['enough, and volumes that may be as large', [answer('1000', '100')], 'enough', 1],
+    ['enough, and volumes that may not be as large', [answer('1000', '99')], 'short', 2],
+    ['too little, and volumes that may be as large', [answer('99', '1000')], 'short', 2],
+    ['an error', [internal], { failure: `GetCapacity: ${internal.message}` }, 1],
+    ['too little, then an error', [answer('0'), internal], { failure: `GetCapacity: ${internal.message}` }, 2],
+  ])('given 100 bytes and a driver that reports %s, then that is the answer', async (_what, answers, space, count) => {
+    const { deps, calls } = aDriverThat(answers);
+    expect([await checkSpace(deps, { requests, bytes: 100n }, signal), calls.length]).toEqual([space, count]);
+  });
+
+  it('given a place, then the call has the timeout of calls and ends with the run', async () => {
+    const { deps, calls } = aDriverThat([answer('100')]);
+    await checkSpace(deps, { requests, bytes: 100n }, signal);
+    const name = '/csi.v1.Controller/GetCapacity';
+    expect(calls).toEqual([{ method: name, request: requests[0], options: { timeoutMs: 10_000, signal } }]);
+  });
+
+  it('given no place, then there is not enough', async () => {
+    expect(await checkSpace(aDriverThat([]).deps, { requests: [], bytes: 1n }, signal)).toBe('short');
+  });
+});
+
+describe('the attempts to clean up', () => {
+  const volume = { ...unusable, attributes: { a: 'b' } };
+  const secrets = { user: 'x' };
+  const stepOf = (clock: FakeClock, remembered = state({ pinned }), volumes = [aVolume()]) => ({
+    clock,
+    caches: { volumes: { list: () => volumes } },
+    state: remembered,
+    action: { row: 'C28', kind: 'cleanUp', volume, secrets } as const,
+    signal,
+  });
+
+  it('given success, then one call names the volume and has the secrets, and memory no longer knows of a deletion', async () => {
+    const { deps, calls, clock } = aDriverThat([{}]);
+    const before = state({ pinned: { ...pinned, deleting: volume } });
+    const memory = { kind: 'pinned', claim: aClaim(), pinned, deletion: undefined };
+    expect(await cleanUp(deps, stepOf(clock, before))).toEqual({ cleanedUp: 'yes', created: volume, memory });
+    expect(deps.memory.get(uidOf(aClaim()))).toEqual(memory);
+    const request = { volume_id: 'v1', secrets };
+    const options = { timeoutMs: 10_000, signal, migrated: false };
+    expect(calls).toEqual([{ method: '/csi.v1.Controller/DeleteVolume', request, options }]);
+  });
+
+  it('given a failure, then it is tried five times without a pause; given success at last, then no more', async () => {
+    const failing = aDriverThat([internal]);
+    expect((await cleanUp(failing.deps, stepOf(failing.clock))).cleanedUp).toMatchObject({ failure: internal.message });
+    expect(failing.calls).toHaveLength(5);
+    const recovering = aDriverThat([internal, internal, {}]);
+    expect((await cleanUp(recovering.deps, stepOf(recovering.clock))).cleanedUp).toBe('yes');
+    expect(recovering.calls).toHaveLength(3);
+  });
+
+  it('given calls that take long, then all have one timeout together', async () => {
+    const clock = new FakeClock();
+    const { deps, calls } = aDriverThat([internal], { clock, takesMs: 4_000 });
+    await cleanUp(deps, stepOf(clock));
+    expect(calls.map(({ options }) => options)).toMatchObject(
+      [10_000, 6_000, 2_000].map((timeoutMs) => ({ timeoutMs })),
+    );
+    const exact = aDriverThat([internal], { clock, takesMs: 5_000 });
+    await cleanUp(exact.deps, stepOf(clock));
+    expect(exact.calls).toHaveLength(2);
+  });
+
+  it('given no time for a call, then the deletion counts as running', async () => {
+    const { deps, calls, clock } = aDriverThat([{}]);
+    const settings = { ...context.settings, timeoutMs: 0 };
+    const { cleanedUp } = await cleanUp({ ...deps, settings }, stepOf(clock));
+    expect([cleanedUp, calls]).toEqual([{ failure: 'context deadline exceeded', isOpen: true }, []]);
+  });
+
+  it('given a PersistentVolume records the volume, then it is not deleted, and no deletion is running', async () => {
+    const { deps, calls, clock } = aDriverThat([{}]);
+    const own = aVolume({ name: 'pv-x', spec: { csi: { driver: driverName, volumeHandle: 'v1' } } });
+    const { cleanedUp, memory } = await cleanUp(deps, stepOf(clock, state({ pinned }), [aVolume(), own]));
+    expect([cleanedUp, calls]).toEqual([{ failure: expect.stringContaining('pv-x') as unknown, isOpen: false }, []]);
+    expect(memory).toMatchObject({ kind: 'pinned', pinned });
+  });
+
+  it('given no request is remembered, then memory stays as it is', async () => {
+    const { deps, clock } = aDriverThat([internal]);
+    const learned = await cleanUp(deps, stepOf(clock, state({ remembers: 'open' })));
+    expect(learned).toEqual({ cleanedUp: { failure: internal.message, isOpen: false }, created: volume });
+    expect(deps.memory.get(uidOf(aClaim()))).toBeUndefined();
   });
 });

@@ -54,7 +54,7 @@ interface View {
   /** A claim that may need the source. */
   readonly needs: ReadonlyMap<SourceKey, string>;
   /** The driver of a content. */
-  readonly drivers: ReadonlyMap<string, string>;
+  readonly drivers: ReadonlyMap<string, string | undefined>;
   /** Labels of the instances of nodes that are there. */
   readonly instances: ReadonlySet<string>;
   /** Drivers that some node has. */
@@ -74,7 +74,7 @@ function viewOf(cluster: Cluster, options: LeftoverOptions): View {
         return source === undefined ? [] : [[sourceKey(source), `${claim.metadata?.namespace}/${nameOf(claim)}`]];
       }),
     ),
-    drivers: new Map(cluster.contents.map((content) => [nameOf(content), content.spec?.driver ?? ''])),
+    drivers: new Map(cluster.contents.map((content) => [nameOf(content), content.spec?.driver])),
     instances: new Set([...cluster.nodes, ...cluster.csiNodes].map((node) => managedByOf(nameOf(node)))),
     installed: new Set(cluster.csiNodes.flatMap((node) => driversOn(node).map(({ name }) => name))),
   };
@@ -104,10 +104,8 @@ function protectionsOf({ metadata }: KubeObject): readonly string[] {
 }
 
 function finalizersOf(claim: PersistentVolumeClaim, view: View): readonly (ClaimFinalizer | ClaimAnnotation)[] {
-  const protections = protectionsOf(claim);
-  const drivers = protections.map((finalizer) => ownerOf(claim, finalizer));
-  const found = protections.flatMap((finalizer, index): readonly ClaimFinalizer[] => {
-    const driver = drivers[index] ?? '';
+  const protections = protectionsOf(claim).map((finalizer) => ({ finalizer, driver: ownerOf(claim, finalizer) }));
+  const found = protections.flatMap(({ finalizer, driver }): readonly ClaimFinalizer[] => {
     if (!isWanted(driver, view)) return [];
     const name = toVolumeName(uidOf(claim), {
       prefix: view.options.volumeNamePrefix,
@@ -120,7 +118,8 @@ function finalizersOf(claim: PersistentVolumeClaim, view: View): readonly (Claim
   });
   const alone = Object.keys(annotationsOf(claim)).flatMap((annotation): readonly ClaimAnnotation[] => {
     const driver = annotation.startsWith(namedPrefix) ? annotation.slice(namedPrefix.length) : undefined;
-    const hasMeaning = driver === undefined || drivers.includes(driver) || !isWanted(driver, view);
+    const isBeside = protections.some((protection) => protection.driver === driver);
+    const hasMeaning = driver === undefined || isBeside || !isWanted(driver, view);
     return hasMeaning ? [] : [{ kind: 'claimAnnotation', ...base(claim, driver), annotation }];
   });
   return [...found, ...alone];
@@ -142,13 +141,12 @@ function recordOf(
   { driver, names }: { readonly driver: string; readonly names: readonly string[] },
   { volumes }: View,
 ): ClaimFinalizer['record'] {
-  const found = names.map((name) => volumes.get(name)).filter((volume) => volume !== undefined);
-  if (found.length === 0) return 'none';
   const isRecord = (volume: PersistentVolume): boolean =>
     volume.spec?.claimRef?.uid === uidOf(claim) &&
     volume.metadata?.deletionTimestamp === undefined &&
     isOurVolume(volume, driver);
-  return found.some(isRecord) ? 'recorded' : 'other';
+  const found = names.map((name) => volumes.get(name)).filter((volume) => volume !== undefined);
+  return found.some(isRecord) ? 'recorded' : 'none';
 }
 
 function settlingNodeOf(claim: PersistentVolumeClaim, driver: string, { nodeNames }: View): SettlingNode | undefined {
@@ -186,8 +184,7 @@ function volumeOf(volume: PersistentVolume, view: View): readonly VolumeFinalize
   const { driver: wanted } = view.options;
   if (wanted !== undefined && !isOurVolume(volume, wanted)) return [];
   const all = annotationsOf(volume);
-  const driver =
-    volume.spec?.csi?.driver ?? all[annotations.migratedTo] ?? all[annotations.provisionedBy] ?? wanted ?? '';
+  const driver = volume.spec?.csi?.driver ?? all[annotations.migratedTo] ?? all[annotations.provisionedBy] ?? '';
   const policy = volume.spec?.persistentVolumeReclaimPolicy;
   const terms = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms;
   return [
@@ -196,7 +193,7 @@ function volumeOf(volume: PersistentVolume, view: View): readonly VolumeFinalize
       ...base(volume, driver),
       finalizer: volumeFinalizer,
       policy: policy === 'Retain' || policy === 'Recycle' ? policy : 'Delete',
-      phase: volume.status?.phase ?? '',
+      phase: volume.status?.phase,
       handle: handleOf(volume),
       reachable: view.isReachable(terms) ? 'yes' : 'no',
     },

@@ -48,8 +48,8 @@ export interface ClaimFinalizer extends Found {
   readonly finalizer: string;
   /** The name of the volume that may exist. */
   readonly volumeName: string;
-  /** The PersistentVolume of that name: it records the volume of this claim, or it is being deleted or belongs to another claim. */
-  readonly record: 'none' | 'recorded' | 'other';
+  /** Whether a PersistentVolume records the volume of this claim. One that is being deleted or belongs to another claim does not. */
+  readonly record: 'none' | 'recorded';
   /** The node whose instance settles the claim. */
   readonly node: SettlingNode | undefined;
 }
@@ -79,7 +79,7 @@ export interface VolumeFinalizer extends Found {
   readonly kind: 'volumeFinalizer';
   readonly finalizer: string;
   readonly policy: 'Delete' | 'Retain' | 'Recycle';
-  readonly phase: string;
+  readonly phase: string | undefined;
   /** How the driver calls the volume. */
   readonly handle: string;
   /** Whether any node can reach it. */

@@ -158,6 +158,48 @@ describe('passes', () => {
     expect([passes(p), asked(p), p.server.writes().length]).toEqual(before);
   });
 
+  it('given another segment appears, then that is logged, and the driver is asked for the new segment alone', async () => {
+    const p = await start(...aNode('n1', 'a'));
+    for (const object of aNode('n2', 'b')) p.server.seed(object);
+    await p.settle();
+    expect(asked(p)).toEqual(['zone=a', 'zone=b']);
+    expect(p.logger.lines.filter(({ message }) => message === 'Topology changed')).toMatchObject([
+      { kind: 'info', level: 3, facts: { segments: 1, changed: 1 } },
+      { kind: 'info', level: 3, facts: { segments: 2, changed: 1 } },
+    ]);
+  });
+
+  it('given a driver that registers without topology keys, then there is one segment for every node', async () => {
+    const [node, csiNode] = aNode('n1', 'a');
+    const unregistered: CSINode = { ...csiNode, spec: { drivers: [] } };
+    const p = await start(node, unregistered);
+    expect(published(p)).toEqual([]);
+    register(p, 'n1', [{ name: driverName, nodeID: 'n1' }]);
+    await p.settle();
+    expect(published(p)).toEqual(['fast {} 1Ti max 1Ti']);
+  });
+
+  it('given topology keys that change into others with the same letters, then the segment follows', async () => {
+    const [node, csiNode] = aNode('n1');
+    const keys = (...topologyKeys: readonly string[]) => [{ ...ours, topologyKeys: [...topologyKeys] }];
+    const labels = { a: '1', bc: '2', ab: '3', c: '4' };
+    const registered: CSINode = { ...csiNode, spec: { drivers: keys('a', 'bc') } };
+    const p = await start({ ...node, metadata: { name: 'n1', labels } }, registered);
+    expect(published(p)).toEqual(['fast a=1,bc=2 1Ti max 1Ti']);
+    register(p, 'n1', keys('ab', 'c'));
+    await p.settle();
+    expect(published(p)).toEqual(['fast ab=3,c=4 1Ti max 1Ti']);
+  });
+
+  it('given more segments than have a shared term, when a node changes otherwise, then there is no pass', async () => {
+    const zones = Array.from({ length: 300 }, (_, index) => `z${index}`);
+    const p = await aPublisher({ seed: zones.flatMap((zone) => aNode(zone)) });
+    const before = passes(p);
+    label(p, 'z0', { zone: 'z0', 'some.example.com/feature': 'x' });
+    await p.settle();
+    expect(passes(p)).toBe(before);
+  });
+
   it('[provisioner-topology-capacity#S26] given a watch of Nodes that breaks, then the segments stay', async () => {
     const p = await start(...aNode('n1', 'a'), ...aNode('n2', 'b'));
     p.server.endWatches('broken');

@@ -89,6 +89,12 @@ const rows: readonly Case[] = [
     state: state({ ...elsewhere, waitMs: 0, finalizing: 'done' }, { policy: 'Retain' }),
     next: 'done',
   },
+  {
+    row: 'V14',
+    given: 'of another node, policy Retain, and the patch found nothing',
+    state: state({ ...elsewhere, waitMs: 0, finalizing: 'gone' }, { policy: 'Retain' }),
+    next: 'done',
+  },
   { row: 'V14', given: 'of another node, to be deleted', state: state({ ...elsewhere, waitMs: 0 }), next: 'done' },
   {
     row: 'V14',
