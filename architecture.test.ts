@@ -61,10 +61,11 @@ const worldDoors: Readonly<Record<string, readonly string[]>> = {
  */
 const droppedPromises: Readonly<Record<string, string>> = {
   'packages/all-in-one/src/main-all.ts runMain': 'the whole program',
-  'packages/all-in-one/src/main-node.ts runSmall': 'the whole program: its failure is logged and becomes the exit code',
+  'packages/all-in-one/src/main-node.ts runPlainProgram':
+    'the whole program: its failure is logged and becomes the exit code',
   'packages/attacher/src/main.ts runMain': 'the whole program',
-  'packages/livenessprobe/src/main.ts runSmall': 'the whole program',
-  'packages/node-driver-registrar/src/main.ts runSmall': 'the whole program',
+  'packages/livenessprobe/src/main.ts runPlainProgram': 'the whole program',
+  'packages/node-driver-registrar/src/main.ts runPlainProgram': 'the whole program',
   'packages/provisioner/src/main.ts runMain': 'the whole program',
   'packages/resizer/src/main.ts runMain': 'the whole program',
   'packages/snapshot-conversion-webhook/src/main.ts run': 'the whole program',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * `npm run pin-images -- --images=dist/images/images.json --registry=ghcr.io/owner charts/csi-driver`: writes the registry and the
+ * `npm run pin-images -- --images=images.json --registry=ghcr.io/owner charts/csi-driver`: writes the registry and the
  * digests of released images into charts, before they are packaged. Without that file a chart names images by their tags.
  */
 import { readFileSync, writeFileSync } from 'node:fs';

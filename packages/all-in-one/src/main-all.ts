@@ -32,9 +32,9 @@ async function listLeftovers(deps: ProgramDeps): Promise<number> {
 /** The controllers do not load it. */
 async function testChart(deps: ProgramDeps): Promise<number> {
   const { runChartTest } = await import('./chart-test/run.ts');
-  const { systemSurroundings } = await import('./chart-test/surroundings.ts');
+  const { systemPodIo } = await import('./chart-test/pod-io.ts');
   const { hostName, startedAtMs } = deps.host;
-  return await runChartTest({ ...deps, surroundings: systemSurroundings(`${hostName} ${startedAtMs}\n`) });
+  return await runChartTest({ ...deps, podIo: systemPodIo(`${hostName} ${startedAtMs}\n`) });
 }
 
 /** The answer to a command that does not exist. */

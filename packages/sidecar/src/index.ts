@@ -54,7 +54,7 @@ export { runMain } from './process/run-main.ts';
 export { leadingWork } from './process/leading-work.ts';
 export { runSidecarProgram } from './process/sidecar-program.ts';
 export type { PreparedController, SidecarProgram, StartContext } from './process/sidecar-program.ts';
-export { runSmall } from './process/run-small.ts';
+export { runPlainProgram } from './process/run-plain-program.ts';
 export type { ProcessDeps } from './process/run-in-process.ts';
 export { runControllerProgram } from './process/run-controller-program.ts';
 export type {

@@ -29,13 +29,16 @@ function refusedNames(values: SnapshotterValues, what: 'snapshot' | 'groupsnapsh
   return isPossible ? undefined : `--${what}-name-uuid-length must be -1, or from 1 to ${uidLength}`;
 }
 
-export interface Surroundings {
+export interface SettingsContext {
   /** Undefined without `--node-deployment`. */
   readonly nodeName: string | undefined;
   readonly groupSnapshots: boolean;
 }
 
-export function toSettings(values: SnapshotterValues, { nodeName, groupSnapshots }: Surroundings): SnapshotterSettings {
+export function toSettings(
+  values: SnapshotterValues,
+  { nodeName, groupSnapshots }: SettingsContext,
+): SnapshotterSettings {
   return {
     workerThreads: values['worker-threads'],
     retryIntervalStartMs: values['retry-interval-start'],

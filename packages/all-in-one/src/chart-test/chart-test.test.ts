@@ -9,9 +9,9 @@ import { csiDrivers, csiNodes, type KubeObject, leases, nodes, pods } from '@csi
 import { settle } from '@csi-sidecars/runtime/testing';
 import { type FakeHost, fakeHost } from '@csi-sidecars/sidecar/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Surroundings } from './checks.ts';
+import type { PodIo } from './checks.ts';
 import { runChartTest } from './run.ts';
-import { systemSurroundings } from './surroundings.ts';
+import { systemPodIo } from './pod-io.ts';
 
 const driver = 'a.example.com';
 const namespace = 'storage';
@@ -48,7 +48,7 @@ function aNode(name: string, status: object = ready): readonly KubeObject[] {
   ];
 }
 
-const answering: Surroundings = {
+const answering: PodIo = {
   get: async () => ({ status: 200, text: '# TYPE a counter\na 1\n' }),
   writeAndRead: async () => true,
 };
@@ -74,8 +74,8 @@ function installed(args: readonly string[] = everything): FakeHost {
 }
 
 /** Lets the time pass that the program waits. */
-async function codeOf(host: FakeHost, surroundings: Surroundings = answering): Promise<number> {
-  const run = runChartTest({ host, lifecycle: host.lifecycle, surroundings });
+async function codeOf(host: FakeHost, podIo: PodIo = answering): Promise<number> {
+  const run = runChartTest({ host, lifecycle: host.lifecycle, podIo });
   for (let second = 0; second < 40; second += 1) {
     await settle();
     await host.clock.advance(1_000);
@@ -170,7 +170,7 @@ describe('an installed chart', () => {
     expect(missing).toEqual([expect.stringContaining(says)]);
   });
 
-  it.each<[string, Partial<Surroundings>, string]>([
+  it.each<[string, Partial<PodIo>, string]>([
     [
       'an endpoint with 404',
       { get: async () => ({ status: 404, text: '' }) },
@@ -180,9 +180,9 @@ describe('an installed chart', () => {
     ['an endpoint that refuses', { get: () => Promise.reject(new Error('refused')) }, `missing ${metricsUrl}: refused`],
     ['a volume with other data', { writeAndRead: async () => false }, 'what was written is not what is read'],
     ['a full volume', { writeAndRead: () => Promise.reject(new Error('ENOSPC')) }, 'missing a volume at /data: ENOSPC'],
-  ])('given %s, then the test fails and reports it', async (_what, surroundings, says) => {
+  ])('given %s, then the test fails and reports it', async (_what, podIo, says) => {
     const host = installed();
-    expect(await codeOf(host, { ...answering, ...surroundings })).toBe(1);
+    expect(await codeOf(host, { ...answering, ...podIo })).toBe(1);
     expect(host.printed()).toContain(says);
   });
 
@@ -211,7 +211,7 @@ describe('an installed chart', () => {
   it('given a signal while it waits, then it ends with what is missing', async () => {
     const host = installed();
     host.server.objects.remove(nodes, { name: 'one' });
-    const run = runChartTest({ host, lifecycle: host.lifecycle, surroundings: answering });
+    const run = runChartTest({ host, lifecycle: host.lifecycle, podIo: answering });
     await settle();
     host.stop();
     expect(await run).toBe(1);
@@ -235,7 +235,7 @@ describe('the network and the volume of the pod', () => {
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const { get } = systemSurroundings('x');
+    const { get } = systemPodIo('x');
     expect(await get(`http://127.0.0.1:${port}/metrics`)).toEqual({ status: 203, text: '# TYPE a counter\n' });
     server.close();
     await once(server, 'close');
@@ -245,7 +245,7 @@ describe('the network and the volume of the pod', () => {
   it('given a folder, then a file is written and read, and nothing is left, also after a test that was killed', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'chart-test-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    const { writeAndRead } = systemSurroundings('x');
+    const { writeAndRead } = systemPodIo('x');
     writeFileSync(join(folder, 'csi-sidecars-chart-test'), 'longer than what is written');
     expect(await writeAndRead(folder)).toBe(true);
     expect(readdirSync(folder)).toEqual([]);

@@ -21,13 +21,13 @@ export interface Check {
 }
 
 /** The pod's network and its volume. */
-export interface Surroundings {
+export interface PodIo {
   readonly get: (url: string) => Promise<{ readonly status: number; readonly text: string }>;
   /** Writes a file of its own to the folder, reads it, and removes it. Resolves with whether it was the same. */
   readonly writeAndRead: (folder: string) => Promise<boolean>;
 }
 
-export interface CheckDeps extends Surroundings {
+export interface CheckDeps extends PodIo {
   readonly api: ApiClient;
   readonly nowMs: () => number;
 }

@@ -4,18 +4,18 @@
  * thing; exit code 1, with what is missing, when the time is up.
  */
 import { ExitError, exitCodes, orExit, type ProgramDeps, runProgram } from '@csi-sidecars/sidecar';
-import { type Check, checksOf, type Surroundings } from './checks.ts';
+import { type Check, checksOf, type PodIo } from './checks.ts';
 import { chartTestProgram as program } from './flags.ts';
 
 export interface ChartTestDeps extends ProgramDeps {
-  readonly surroundings: Surroundings;
+  readonly podIo: PodIo;
 }
 
 const pauseMs = 2_000;
 const limits = { qps: 20, burst: 100 };
 
 /** Resolves with the exit code. */
-export function runChartTest({ host, lifecycle, surroundings }: ChartTestDeps): Promise<number> {
+export function runChartTest({ host, lifecycle, podIo }: ChartTestDeps): Promise<number> {
   const start = { order: ['gates'], versionLine: 'omitted' } as const;
   return runProgram({ host, lifecycle }, { program, start }, async ({ values, log }) => {
     if (values['driver-name'] === '') throw new ExitError(exitCodes.usage, '--driver-name must be specified');
@@ -29,7 +29,7 @@ export function runChartTest({ host, lifecycle, surroundings }: ChartTestDeps): 
     stack.defer(api.close);
     const { clock, stdout } = host;
     const deadlineMs = clock.monotonicMs() + values.timeout;
-    let open = checksOf(values, { ...surroundings, api: api.client, nowMs: () => clock.nowMs() });
+    let open = checksOf(values, { ...podIo, api: api.client, nowMs: () => clock.nowMs() });
     for (;;) {
       const missing = new Map<Check, string>();
       for (const check of open) {

@@ -13,12 +13,12 @@ import type { LeftoverOptions } from './state.ts';
 const options: LeftoverOptions = { driver: driverName, volumeNamePrefix: 'pvc', volumeNameUuidLength: undefined };
 const { signal } = new AbortController();
 
-interface World {
+interface Cluster {
   readonly server: FakeApiServer;
   readonly client: RemovingClient;
 }
 
-function aWorld(volumes: readonly PersistentVolume[]): World {
+function aCluster(volumes: readonly PersistentVolume[]): Cluster {
   const clock = new FakeClock();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
   for (const volume of volumes) server.seed(volume);
@@ -36,7 +36,7 @@ function touch(server: FakeApiServer, name: string, change: Partial<NonNullable<
 }
 
 /** Another writer is faster: its change is made just before each patch. */
-function raced({ client }: World, change: () => void): RemovingClient {
+function raced({ client }: Cluster, change: () => void): RemovingClient {
   return {
     list: client.list.bind(client),
     delete: client.delete.bind(client),
@@ -57,77 +57,77 @@ async function removeAll(client: RemovingClient): Promise<readonly string[]> {
 }
 
 it('given another writer is faster, then the write is refused, and what it wrote is decided again', async () => {
-  const world = aWorld([kept('a')]);
-  const client = raced(world, () => touch(world.server, 'a', { persistentVolumeReclaimPolicy: 'Delete' }));
+  const cluster = aCluster([kept('a')]);
+  const client = raced(cluster, () => touch(cluster.server, 'a', { persistentVolumeReclaimPolicy: 'Delete' }));
   expect(await removeAll(client)).toEqual(['a kept']);
-  expect(world.server.objects.get<PersistentVolume>(persistentVolumes, { name: 'a' })?.metadata?.finalizers).toContain(
-    volumeFinalizer,
-  );
+  expect(
+    cluster.server.objects.get<PersistentVolume>(persistentVolumes, { name: 'a' })?.metadata?.finalizers,
+  ).toContain(volumeFinalizer);
 });
 
 it('given a writer that is faster once, then the next pass removes it', async () => {
-  const world = aWorld([kept('a')]);
+  const cluster = aCluster([kept('a')]);
   let times = 0;
-  const client = raced(world, () => {
+  const client = raced(cluster, () => {
     times += 1;
-    if (times === 1) touch(world.server, 'a');
+    if (times === 1) touch(cluster.server, 'a');
   });
   expect(await removeAll(client)).toEqual(['a removed']);
-  expect(world.server.writes().map(({ code }) => code)).toEqual([409, 200]);
+  expect(cluster.server.writes().map(({ code }) => code)).toEqual([409, 200]);
 });
 
 it('given a writer that is always faster, then the entry fails and the command ends', async () => {
-  const world = aWorld([kept('a')]);
-  expect(await removeAll(raced(world, () => touch(world.server, 'a')))).toEqual(['a failed']);
-  expect(world.server.writes()).toHaveLength(4);
+  const cluster = aCluster([kept('a')]);
+  expect(await removeAll(raced(cluster, () => touch(cluster.server, 'a')))).toEqual(['a failed']);
+  expect(cluster.server.writes()).toHaveLength(4);
 });
 
 it('given another object of the name, then it is not touched', async () => {
-  const world = aWorld([kept('a')]);
-  const client = raced(world, () => {
-    world.server.objects.remove(persistentVolumes, { name: 'a' });
+  const cluster = aCluster([kept('a')]);
+  const client = raced(cluster, () => {
+    cluster.server.objects.remove(persistentVolumes, { name: 'a' });
     const { metadata, ...rest } = kept('a');
-    world.server.seed({ ...rest, metadata: { ...metadata, uid: 'another' } });
+    cluster.server.seed({ ...rest, metadata: { ...metadata, uid: 'another' } });
   });
   expect(await removeAll(client)).toEqual(['a gone']);
 });
 
 it('given more entries than a pass removes, then the cluster is read again for each pass, and all are removed', async () => {
-  const world = aWorld(Array.from({ length: 250 }, (_, index) => kept(`v-${index}`)));
-  expect(await removeAll(world.client)).toHaveLength(250);
-  const lists = world.server.requests.filter(
+  const cluster = aCluster(Array.from({ length: 250 }, (_, index) => kept(`v-${index}`)));
+  expect(await removeAll(cluster.client)).toHaveLength(250);
+  const lists = cluster.server.requests.filter(
     ({ verb, resource }) => verb === 'list' && resource === 'persistentvolumes',
   );
   expect(lists).toHaveLength(4);
-  expect(world.server.writes()).toHaveLength(250);
+  expect(cluster.server.writes()).toHaveLength(250);
 });
 
 it('given a stop, then no further write is made', async () => {
-  const world = aWorld([kept('a'), kept('b')]);
+  const cluster = aCluster([kept('a'), kept('b')]);
   const stop = new AbortController();
-  const agreed = leftoversOf(await listCluster(world.client, signal), options);
+  const agreed = leftoversOf(await listCluster(cluster.client, signal), options);
   const removal = removeLeftovers(
-    world.client,
+    cluster.client,
     { agreed, options, report: () => stop.abort(new Error('stopped')) },
     stop.signal,
   );
   await expect(removal).rejects.toThrow('stopped');
-  expect(world.server.writes()).toHaveLength(1);
+  expect(cluster.server.writes()).toHaveLength(1);
 });
 
 it('given a page that expires, then the list begins again; given it expires each time, then that is reported', async () => {
-  const world = aWorld(Array.from({ length: 700 }, (_, index) => kept(`v-${index}`)));
+  const cluster = aCluster(Array.from({ length: 700 }, (_, index) => kept(`v-${index}`)));
   const expiring = (times: number): RemovingClient => {
     let left = times;
     return {
-      ...raced(world, () => undefined),
+      ...raced(cluster, () => undefined),
       list: async (resource, query, listOptions) => {
         if (query?.continue !== undefined && left > 0) {
           left -= 1;
-          world.server.objects.change(persistentVolumes, { name: 'v-0' }, (volume) => ({ ...volume }));
-          world.server.compact();
+          cluster.server.objects.change(persistentVolumes, { name: 'v-0' }, (volume) => ({ ...volume }));
+          cluster.server.compact();
         }
-        return await world.client.list(resource, query, listOptions);
+        return await cluster.client.list(resource, query, listOptions);
       },
     };
   };

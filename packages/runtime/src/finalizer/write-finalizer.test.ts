@@ -10,12 +10,12 @@ import { addFinalizer, type FinalizerDeps, removeFinalizer } from './write-final
 
 const finalizer = 'test.io/ours';
 
-interface World<T extends PersistentVolume | PersistentVolumeClaim> extends FinalizerDeps<T> {
+interface Setup<T extends PersistentVolume | PersistentVolumeClaim> extends FinalizerDeps<T> {
   readonly server: FakeApiServer;
   readonly remembered: readonly T[];
 }
 
-function createWorld<T extends PersistentVolume | PersistentVolumeClaim>(): World<T> {
+function createSetup<T extends PersistentVolume | PersistentVolumeClaim>(): Setup<T> {
   const clock = new FakeClock();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
   const { transport } = server;
@@ -29,37 +29,37 @@ function aVolume(server: FakeApiServer, metadata: PersistentVolume['metadata'] =
 }
 
 it('given other finalizers, when ours is added, then it comes last, in one patch, and the informer has the answer', async () => {
-  const world = createWorld<PersistentVolume>();
-  const object = aVolume(world.server, { finalizers: ['z.io/a', 'a.io/b'] });
-  const stored = await addFinalizer(world, { resource: persistentVolumes, object, finalizer });
+  const setup = createSetup<PersistentVolume>();
+  const object = aVolume(setup.server, { finalizers: ['z.io/a', 'a.io/b'] });
+  const stored = await addFinalizer(setup, { resource: persistentVolumes, object, finalizer });
   expect(stored.metadata?.finalizers).toEqual(['z.io/a', 'a.io/b', finalizer]);
-  expect(world.server.writes().map(({ verb, path, code }) => [verb, path, code])).toEqual([
+  expect(setup.server.writes().map(({ verb, path, code }) => [verb, path, code])).toEqual([
     ['patch', '/api/v1/persistentvolumes/pv1', 200],
   ]);
-  expect(world.remembered).toEqual([stored]);
+  expect(setup.remembered).toEqual([stored]);
 });
 
 it('given what is known is old, when ours is removed, then what others have changed since stays', async () => {
-  const world = createWorld<PersistentVolume>();
-  const object = aVolume(world.server, { finalizers: ['a.io/b', finalizer, 'c.io/d'] });
-  world.server.objects.change(persistentVolumes, { name: 'pv1' }, (volume) => ({
+  const setup = createSetup<PersistentVolume>();
+  const object = aVolume(setup.server, { finalizers: ['a.io/b', finalizer, 'c.io/d'] });
+  setup.server.objects.change(persistentVolumes, { name: 'pv1' }, (volume) => ({
     ...volume,
     metadata: { ...volume.metadata, finalizers: [finalizer, 'e.io/f'] },
   }));
-  const stored = await removeFinalizer(world, { resource: persistentVolumes, object, finalizer });
+  const stored = await removeFinalizer(setup, { resource: persistentVolumes, object, finalizer });
   expect(stored.metadata?.finalizers).toEqual(['e.io/f']);
-  expect(world.remembered).toEqual([stored]);
+  expect(setup.remembered).toEqual([stored]);
 });
 
 it('given a namespaced object, then it is found in its namespace', async () => {
-  const world = createWorld<PersistentVolumeClaim>();
+  const setup = createSetup<PersistentVolumeClaim>();
   const metadata = { namespace: 'team', name: 'data' };
-  const object: PersistentVolumeClaim = world.server.seed({
+  const object: PersistentVolumeClaim = setup.server.seed({
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata,
   });
-  const stored = await addFinalizer(world, { resource: persistentVolumeClaims, object, finalizer });
+  const stored = await addFinalizer(setup, { resource: persistentVolumeClaims, object, finalizer });
   expect([stored.metadata?.namespace, stored.metadata?.finalizers]).toEqual(['team', [finalizer]]);
 });
 
@@ -69,22 +69,22 @@ it.each([
 ])(
   'given none or another object of the name, when ours is $change, then it is refused and nothing is remembered',
   async ({ write }) => {
-    const world = createWorld<PersistentVolume>();
-    const object = aVolume(world.server, { finalizers: [finalizer] });
-    world.server.objects.remove(persistentVolumes, { name: 'pv1' });
+    const setup = createSetup<PersistentVolume>();
+    const object = aVolume(setup.server, { finalizers: [finalizer] });
+    setup.server.objects.remove(persistentVolumes, { name: 'pv1' });
     const target = { resource: persistentVolumes, object, finalizer };
-    expect(isNotFound(await write(world, target).catch((error: unknown) => error))).toBe(true);
-    const other = aVolume(world.server, { finalizers: [finalizer] });
-    expect(isInvalid(await write(world, target).catch((error: unknown) => error))).toBe(true);
-    expect(world.server.objects.get(persistentVolumes, { name: 'pv1' })).toEqual(other);
-    expect(world.remembered).toEqual([]);
+    expect(isNotFound(await write(setup, target).catch((error: unknown) => error))).toBe(true);
+    const other = aVolume(setup.server, { finalizers: [finalizer] });
+    expect(isInvalid(await write(setup, target).catch((error: unknown) => error))).toBe(true);
+    expect(setup.server.objects.get(persistentVolumes, { name: 'pv1' })).toEqual(other);
+    expect(setup.remembered).toEqual([]);
   },
 );
 
 it('given an aborted signal, then nothing is sent', async () => {
-  const world = createWorld<PersistentVolume>();
-  const object = aVolume(world.server);
-  const adding = addFinalizer(world, { resource: persistentVolumes, object, finalizer }, AbortSignal.abort());
+  const setup = createSetup<PersistentVolume>();
+  const object = aVolume(setup.server);
+  const adding = addFinalizer(setup, { resource: persistentVolumes, object, finalizer }, AbortSignal.abort());
   await expect(adding).rejects.toThrow();
-  expect(world.server.writes()).toEqual([]);
+  expect(setup.server.writes()).toEqual([]);
 });

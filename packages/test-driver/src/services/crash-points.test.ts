@@ -21,7 +21,7 @@ interface Trouble {
 }
 
 /** A driver with a disk that fails at one of its writes. */
-class World {
+class FailingDriver {
   readonly disk: MemoryDisk = new MemoryDisk();
   writes = 0;
   trouble: Trouble | undefined;
@@ -107,23 +107,23 @@ interface Flow {
   readonly name: string;
   /** What a failed write leaves behind if the driver keeps running: a creation undoes itself, a removal continues at the next attempt. */
   readonly leaves: 'nothing' | 'intent';
-  readonly prepare: (world: World) => Promise<Record<string, string>>;
-  readonly act: (world: World, ids: Record<string, string>) => Promise<unknown>;
+  readonly prepare: (driver: FailingDriver) => Promise<Record<string, string>>;
+  readonly act: (driver: FailingDriver, ids: Record<string, string>) => Promise<unknown>;
 }
 
 const create = '/csi.v1.Controller/CreateVolume';
 const attach = '/csi.v1.Controller/ControllerPublishVolume';
 const group = '/csi.v1.GroupController/CreateVolumeGroupSnapshot';
 
-async function source(world: World, name = 'source'): Promise<Record<string, string>> {
-  const { volume } = await world.call(create, newVolume(name));
-  world.disk.contents.set(volume!.volume_id!, 'data');
+async function source(driver: FailingDriver, name = 'source'): Promise<Record<string, string>> {
+  const { volume } = await driver.call(create, newVolume(name));
+  driver.disk.contents.set(volume!.volume_id!, 'data');
   return { [name]: volume!.volume_id! };
 }
 
-async function onNode(world: World): Promise<Record<string, string>> {
-  const ids = await source(world);
-  const { publish_context } = await world.call(attach, {
+async function onNode(driver: FailingDriver): Promise<Record<string, string>> {
+  const ids = await source(driver);
+  const { publish_context } = await driver.call(attach, {
     volume_id: ids['source']!,
     node_id: 'node-1',
     volume_capability: mount(),
@@ -157,41 +157,41 @@ const flows: readonly Flow[] = [
     name: 'CreateVolume',
     leaves: 'nothing',
     prepare: async () => ({}),
-    act: async (world) => await world.call(create, newVolume('a')),
+    act: async (driver) => await driver.call(create, newVolume('a')),
   },
   {
     name: 'CreateVolume of a clone',
     leaves: 'nothing',
     prepare: source,
-    act: async (world, ids) =>
-      await world.call(create, newVolume('a', { volume_content_source: { volume: { volume_id: ids['source']! } } })),
+    act: async (driver, ids) =>
+      await driver.call(create, newVolume('a', { volume_content_source: { volume: { volume_id: ids['source']! } } })),
   },
   {
     name: 'DeleteVolume',
     leaves: 'intent',
     prepare: source,
-    act: async (world, ids) => await world.call('/csi.v1.Controller/DeleteVolume', { volume_id: ids['source']! }),
+    act: async (driver, ids) => await driver.call('/csi.v1.Controller/DeleteVolume', { volume_id: ids['source']! }),
   },
   {
     name: 'ControllerPublishVolume',
     leaves: 'intent',
     prepare: source,
-    act: async (world, ids) =>
-      await world.call(attach, { volume_id: ids['source']!, node_id: 'node-1', volume_capability: mount() }),
+    act: async (driver, ids) =>
+      await driver.call(attach, { volume_id: ids['source']!, node_id: 'node-1', volume_capability: mount() }),
   },
   {
     name: 'ControllerUnpublishVolume',
     leaves: 'intent',
     prepare: onNode,
-    act: async (world, ids) =>
-      await world.call('/csi.v1.Controller/ControllerUnpublishVolume', { volume_id: ids['source']! }),
+    act: async (driver, ids) =>
+      await driver.call('/csi.v1.Controller/ControllerUnpublishVolume', { volume_id: ids['source']! }),
   },
   {
     name: 'ControllerExpandVolume',
     leaves: 'intent',
     prepare: source,
-    act: async (world, ids) =>
-      await world.call('/csi.v1.Controller/ControllerExpandVolume', {
+    act: async (driver, ids) =>
+      await driver.call('/csi.v1.Controller/ControllerExpandVolume', {
         volume_id: ids['source']!,
         capacity_range: { required_bytes: (2n * gib).toString() },
       }),
@@ -200,38 +200,39 @@ const flows: readonly Flow[] = [
     name: 'CreateSnapshot',
     leaves: 'nothing',
     prepare: source,
-    act: async (world, ids) =>
-      await world.call('/csi.v1.Controller/CreateSnapshot', { name: 's', source_volume_id: ids['source']! }),
+    act: async (driver, ids) =>
+      await driver.call('/csi.v1.Controller/CreateSnapshot', { name: 's', source_volume_id: ids['source']! }),
   },
   {
     name: 'DeleteSnapshot',
     leaves: 'intent',
-    prepare: async (world) => {
-      const ids = await source(world);
+    prepare: async (driver) => {
+      const ids = await source(driver);
       const request = { name: 's', source_volume_id: ids['source']! };
-      const { snapshot } = await world.call('/csi.v1.Controller/CreateSnapshot', request);
+      const { snapshot } = await driver.call('/csi.v1.Controller/CreateSnapshot', request);
       return { ...ids, snapshot: snapshot!.snapshot_id! };
     },
-    act: async (world, ids) => await world.call('/csi.v1.Controller/DeleteSnapshot', { snapshot_id: ids['snapshot']! }),
+    act: async (driver, ids) =>
+      await driver.call('/csi.v1.Controller/DeleteSnapshot', { snapshot_id: ids['snapshot']! }),
   },
   {
     name: 'CreateVolumeGroupSnapshot',
     leaves: 'nothing',
-    prepare: async (world) => ({ ...(await source(world)), ...(await source(world, 'second')) }),
-    act: async (world, ids) =>
-      await world.call(group, { name: 'g', source_volume_ids: [ids['source']!, ids['second']!] }),
+    prepare: async (driver) => ({ ...(await source(driver)), ...(await source(driver, 'second')) }),
+    act: async (driver, ids) =>
+      await driver.call(group, { name: 'g', source_volume_ids: [ids['source']!, ids['second']!] }),
   },
   {
     name: 'DeleteVolumeGroupSnapshot',
     leaves: 'intent',
-    prepare: async (world) => {
-      const ids = { ...(await source(world)), ...(await source(world, 'second')) };
-      const { group_snapshot } = await world.call(group, { name: 'g', source_volume_ids: Object.values(ids) });
+    prepare: async (driver) => {
+      const ids = { ...(await source(driver)), ...(await source(driver, 'second')) };
+      const { group_snapshot } = await driver.call(group, { name: 'g', source_volume_ids: Object.values(ids) });
       const members = group_snapshot!.snapshots!.map(({ snapshot_id }) => snapshot_id!);
       return { group: group_snapshot!.group_snapshot_id!, one: members[0]!, two: members[1]! };
     },
-    act: async (world, ids) =>
-      await world.call('/csi.v1.GroupController/DeleteVolumeGroupSnapshot', {
+    act: async (driver, ids) =>
+      await driver.call('/csi.v1.GroupController/DeleteVolumeGroupSnapshot', {
         group_snapshot_id: ids['group']!,
         snapshot_ids: [ids['one']!, ids['two']!],
       }),
@@ -240,23 +241,23 @@ const flows: readonly Flow[] = [
     name: 'NodeStageVolume and NodePublishVolume',
     leaves: 'intent',
     prepare: onNode,
-    act: async (world, ids) => {
-      await world.call('/csi.v1.Node/NodeStageVolume', place(ids));
-      await world.call('/csi.v1.Node/NodePublishVolume', { ...place(ids), target_path: '/pod' });
+    act: async (driver, ids) => {
+      await driver.call('/csi.v1.Node/NodeStageVolume', place(ids));
+      await driver.call('/csi.v1.Node/NodePublishVolume', { ...place(ids), target_path: '/pod' });
     },
   },
   {
     name: 'NodeUnpublishVolume and NodeUnstageVolume',
     leaves: 'intent',
-    prepare: async (world) => {
-      const ids = await onNode(world);
-      await world.call('/csi.v1.Node/NodeStageVolume', place(ids));
-      await world.call('/csi.v1.Node/NodePublishVolume', { ...place(ids), target_path: '/pod' });
+    prepare: async (driver) => {
+      const ids = await onNode(driver);
+      await driver.call('/csi.v1.Node/NodeStageVolume', place(ids));
+      await driver.call('/csi.v1.Node/NodePublishVolume', { ...place(ids), target_path: '/pod' });
       return ids;
     },
-    act: async (world, ids) => {
-      await world.call('/csi.v1.Node/NodeUnpublishVolume', { volume_id: ids['source']!, target_path: '/pod' });
-      await world.call('/csi.v1.Node/NodeUnstageVolume', {
+    act: async (driver, ids) => {
+      await driver.call('/csi.v1.Node/NodeUnpublishVolume', { volume_id: ids['source']!, target_path: '/pod' });
+      await driver.call('/csi.v1.Node/NodeUnstageVolume', {
         volume_id: ids['source']!,
         staging_target_path: '/staging',
       });
@@ -266,30 +267,30 @@ const flows: readonly Flow[] = [
     name: 'NodePublishVolume of an inline volume',
     leaves: 'nothing',
     prepare: async () => ({}),
-    act: async (world) => await world.call('/csi.v1.Node/NodePublishVolume', inline),
+    act: async (driver) => await driver.call('/csi.v1.Node/NodePublishVolume', inline),
   },
   {
     name: 'NodeUnpublishVolume of an inline volume',
     leaves: 'intent',
-    prepare: async (world) => {
-      await world.call('/csi.v1.Node/NodePublishVolume', inline);
+    prepare: async (driver) => {
+      await driver.call('/csi.v1.Node/NodePublishVolume', inline);
       return {};
     },
-    act: async (world) =>
-      await world.call('/csi.v1.Node/NodeUnpublishVolume', { volume_id: 'inline', target_path: '/inline' }),
+    act: async (driver) =>
+      await driver.call('/csi.v1.Node/NodeUnpublishVolume', { volume_id: 'inline', target_path: '/inline' }),
   },
 ];
 
-async function prepared(flow: Flow): Promise<{ readonly world: World; readonly ids: Record<string, string> }> {
-  const world = new World();
-  await world.start();
-  const ids = await flow.prepare(world);
-  world.writes = 0;
-  return { world, ids };
+async function prepared(flow: Flow): Promise<{ readonly driver: FailingDriver; readonly ids: Record<string, string> }> {
+  const driver = new FailingDriver();
+  await driver.start();
+  const ids = await flow.prepare(driver);
+  driver.writes = 0;
+  return { driver, ids };
 }
 
 /** Right after a start nothing is incomplete. */
-function requireWhole({ disk: { records, contents } }: World): void {
+function requireWhole({ disk: { records, contents } }: FailingDriver): void {
   const all = [...records.volumes.values(), ...records.snapshots.values(), ...records.groups.values()];
   expect(all.filter(({ phase }) => phase !== 'ready')).toEqual([]);
   const owners = [...records.volumes.keys(), ...records.snapshots.keys()];
@@ -302,37 +303,37 @@ function requireWhole({ disk: { records, contents } }: World): void {
 describe.each(flows)('$name', (flow) => {
   it('given a crash before or after any write, when started again and repeated, then the result is that of a run without crash', async () => {
     const undisturbed = await prepared(flow);
-    await flow.act(undisturbed.world, undisturbed.ids);
-    const { writes } = undisturbed.world;
+    await flow.act(undisturbed.driver, undisturbed.ids);
+    const { writes } = undisturbed.driver;
     expect(writes).toBeGreaterThan(0);
     for (let write = 1; write <= writes; write += 1) {
       for (const kind of ['dies before', 'dies after'] as const) {
-        const { world, ids } = await prepared(flow);
-        world.trouble = { write, kind };
-        await flow.act(world, ids).catch(() => undefined);
-        world.trouble = undefined;
-        await world.start();
-        requireWhole(world);
-        await flow.act(world, ids);
-        expect({ write, kind, ...world.summary() }).toEqual({ write, kind, ...undisturbed.world.summary() });
+        const { driver, ids } = await prepared(flow);
+        driver.trouble = { write, kind };
+        await flow.act(driver, ids).catch(() => undefined);
+        driver.trouble = undefined;
+        await driver.start();
+        requireWhole(driver);
+        await flow.act(driver, ids);
+        expect({ write, kind, ...driver.summary() }).toEqual({ write, kind, ...undisturbed.driver.summary() });
       }
     }
   });
 
   it('given any write that fails, when repeated on the same driver, then the result is the same', async () => {
     const undisturbed = await prepared(flow);
-    await flow.act(undisturbed.world, undisturbed.ids);
-    const { writes } = undisturbed.world;
+    await flow.act(undisturbed.driver, undisturbed.ids);
+    const { writes } = undisturbed.driver;
     for (let write = 1; write <= writes; write += 1) {
-      const { world, ids } = await prepared(flow);
-      world.trouble = { write, kind: 'fails' };
-      const before = world.summary();
-      await expect(flow.act(world, ids)).rejects.toThrow('no space left on device');
-      if (flow.leaves === 'nothing') expect({ write, ...world.summary() }).toEqual({ write, ...before });
-      world.trouble = undefined;
-      await flow.act(world, ids);
-      requireWhole(world);
-      expect({ write, ...world.summary() }).toEqual({ write, ...undisturbed.world.summary() });
+      const { driver, ids } = await prepared(flow);
+      driver.trouble = { write, kind: 'fails' };
+      const before = driver.summary();
+      await expect(flow.act(driver, ids)).rejects.toThrow('no space left on device');
+      if (flow.leaves === 'nothing') expect({ write, ...driver.summary() }).toEqual({ write, ...before });
+      driver.trouble = undefined;
+      await flow.act(driver, ids);
+      requireWhole(driver);
+      expect({ write, ...driver.summary() }).toEqual({ write, ...undisturbed.driver.summary() });
     }
   });
 });

@@ -15,7 +15,7 @@ import type { Rotation } from './server-transport.ts';
 const fixture = createTransportFixture();
 afterEach(fixture.closeAll);
 
-interface World extends RunningTransport {
+interface Scene extends RunningTransport {
   /** Exchanges that the server left open, newest last. */
   readonly open: TestExchange[];
   /** Calls that have begun and have neither failed nor ended. */
@@ -24,7 +24,7 @@ interface World extends RunningTransport {
   rotation: Rotation;
 }
 
-async function aWorld(): Promise<World> {
+async function aScene(): Promise<Scene> {
   const open: TestExchange[] = [];
   const running = await fixture.setUp({
     answer: (exchange) => {
@@ -35,15 +35,15 @@ async function aWorld(): Promise<World> {
       tls: {
         options: () => ({ ca: fixture.authority.ca }),
         refresh: () => {
-          const { rotation } = world;
-          world.rotation = 'same';
+          const { rotation } = scene;
+          scene.rotation = 'same';
           return rotation === 'same' ? undefined : Promise.resolve(rotation);
         },
       },
     },
   });
   let unsettled = 0;
-  const world: World = {
+  const scene: Scene = {
     ...running,
     open,
     rotation: 'same',
@@ -53,35 +53,35 @@ async function aWorld(): Promise<World> {
       void rejectionOf(running.get(path).then(bodyText)).then(() => (unsettled -= 1));
     },
   };
-  return world;
+  return scene;
 }
 
-const states: Readonly<Record<string, (world: World) => Promise<void>>> = {
+const states: Readonly<Record<string, (scene: Scene) => Promise<void>>> = {
   idle: async ({ get }) => void (await bodyText(await get('/x'))),
-  'waiting for an answer': async (world) => {
-    world.begin('/hangs');
-    await until(() => world.open.length === 1);
+  'waiting for an answer': async (scene) => {
+    scene.begin('/hangs');
+    await until(() => scene.open.length === 1);
   },
-  watching: async (world) => {
-    await bodyText(await world.get('/x'));
-    world.begin('/watch');
-    await until(() => world.open.length === 1);
+  watching: async (scene) => {
+    await bodyText(await scene.get('/x'));
+    scene.begin('/watch');
+    await until(() => scene.open.length === 1);
   },
-  'draining after GOAWAY': async (world) => {
-    await states['watching']?.(world);
-    world.server.sessions[0]?.goaway(0);
+  'draining after GOAWAY': async (scene) => {
+    await states['watching']?.(scene);
+    scene.server.sessions[0]?.goaway(0);
     // A request on a new connection shows that the client has seen it. One that crosses it was not processed.
-    while (world.server.wires.length === 1) await rejectionOf(world.get('/x').then(bodyText));
+    while (scene.server.wires.length === 1) await rejectionOf(scene.get('/x').then(bodyText));
   },
-  'draining after a change of authorities': async (world) => {
-    await states['watching']?.(world);
-    world.rotation = 'trust';
-    await bodyText(await world.get('/x'));
+  'draining after a change of authorities': async (scene) => {
+    await states['watching']?.(scene);
+    scene.rotation = 'trust';
+    await bodyText(await scene.get('/x'));
   },
 };
 
 /** True if this always ends the connection, whatever its state. */
-const peers: Readonly<Record<string, { readonly ends: boolean; readonly act: (world: World) => void }>> = {
+const peers: Readonly<Record<string, { readonly ends: boolean; readonly act: (scene: Scene) => void }>> = {
   'says nothing more': { ends: true, act: ({ server }) => server.wires[0]?.freeze() },
   'ends its half of the connection': { ends: true, act: ({ server }) => server.wires[0]?.end() },
   'resets the connection': { ends: true, act: ({ server }) => server.wires[0]?.reset() },
@@ -95,24 +95,24 @@ describe.each(Object.entries(states))('a connection that is %s', (_state, reach)
   it.each(Object.entries(peers))(
     '[runtime#181] given a peer that %s, then calls end, and after close no socket and no timer is left',
     async (_peer, { ends, act }) => {
-      const world = await aWorld();
-      await reach(world);
-      act(world);
+      const scene = await aScene();
+      await reach(scene);
+      act(scene);
       if (ends) {
         await settle();
-        await world.clock.advance(45_000);
-        await until(() => world.unsettled() === 0 && world.sockets[0]?.destroyed === true);
+        await scene.clock.advance(45_000);
+        await until(() => scene.unsettled() === 0 && scene.sockets[0]?.destroyed === true);
       }
-      await world.transport.close();
-      await until(() => world.unsettled() === 0);
-      expect([world.sockets.filter((socket) => !socket.destroyed), world.clock.pending]).toEqual([[], 0]);
+      await scene.transport.close();
+      await until(() => scene.unsettled() === 0);
+      expect([scene.sockets.filter((socket) => !socket.destroyed), scene.clock.pending]).toEqual([[], 0]);
     },
   );
 });
 
 describe('a peer that falls silent while the connection is draining', () => {
   it('[runtime#181] given GOAWAY on an idle connection and no FIN, then its socket is closed without waiting for one', async () => {
-    const { server, clock, sockets, transport, get } = await aWorld();
+    const { server, clock, sockets, transport, get } = await aScene();
     await bodyText(await get('/x'));
     server.wires[0]?.deafen();
     server.sessions[0]?.goaway(0);
@@ -122,27 +122,27 @@ describe('a peer that falls silent while the connection is draining', () => {
   });
 
   it('[runtime#181] given GOAWAY, then the end of the last watch, and no FIN, then the socket is closed', async () => {
-    const world = await aWorld();
-    await states['watching']?.(world);
-    world.server.wires[0]?.deafen();
-    world.server.sessions[0]?.goaway(0);
-    world.open[0]?.response.end();
-    await until(() => world.sockets[0]?.destroyed === true && world.clock.pending === 0);
-    expect(world.unsettled()).toBe(0);
+    const scene = await aScene();
+    await states['watching']?.(scene);
+    scene.server.wires[0]?.deafen();
+    scene.server.sessions[0]?.goaway(0);
+    scene.open[0]?.response.end();
+    await until(() => scene.sockets[0]?.destroyed === true && scene.clock.pending === 0);
+    expect(scene.unsettled()).toBe(0);
   });
 
   it('[runtime#181] given other authorities on an idle connection and no FIN, then its socket is closed', async () => {
-    const world = await aWorld();
-    await bodyText(await world.get('/x'));
-    world.server.wires[0]?.deafen();
-    world.rotation = 'trust';
-    expect(await bodyText(await world.get('/x'))).toBe('{"connection":1}');
-    await until(() => world.sockets[0]?.destroyed === true);
+    const scene = await aScene();
+    await bodyText(await scene.get('/x'));
+    scene.server.wires[0]?.deafen();
+    scene.rotation = 'trust';
+    expect(await bodyText(await scene.get('/x'))).toBe('{"connection":1}');
+    await until(() => scene.sockets[0]?.destroyed === true);
   });
 });
 
 it('[runtime#181] given any order of what clients and peers do, then close resolves and nothing is left', async () => {
-  const actions: Readonly<Record<string, (world: World) => unknown>> = {
+  const actions: Readonly<Record<string, (scene: Scene) => unknown>> = {
     request: ({ begin }) => begin('/hangs'),
     watch: ({ begin }) => begin('/watch'),
     deafen: ({ server }) => server.wires.at(-1)?.deafen(),
@@ -153,8 +153,8 @@ it('[runtime#181] given any order of what clients and peers do, then close resol
     freeze: ({ server }) => server.wires.at(-1)?.freeze(),
     halfClose: ({ server }) => server.wires.at(-1)?.end(),
     reset: ({ server }) => server.wires.at(-1)?.reset(),
-    trust: (world) => (world.rotation = 'trust'),
-    identity: (world) => (world.rotation = 'identity'),
+    trust: (scene) => (scene.rotation = 'trust'),
+    identity: (scene) => (scene.rotation = 'identity'),
     wait: ({ clock }) => clock.advance(31_000),
     settle: async () => {
       for (let turn = 0; turn < 10; turn += 1) await settle();
@@ -162,11 +162,11 @@ it('[runtime#181] given any order of what clients and peers do, then close resol
   };
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...Object.keys(actions)), { maxLength: 12 }), async (names) => {
-      const world = await aWorld();
-      for (const name of names) await actions[name]?.(world);
-      await world.transport.close();
-      await until(() => world.unsettled() === 0);
-      expect([world.sockets.filter((socket) => !socket.destroyed), world.clock.pending]).toEqual([[], 0]);
+      const scene = await aScene();
+      for (const name of names) await actions[name]?.(scene);
+      await scene.transport.close();
+      await until(() => scene.unsettled() === 0);
+      expect([scene.sockets.filter((socket) => !socket.destroyed), scene.clock.pending]).toEqual([[], 0]);
       await fixture.closeAll();
     }),
     { seed: 181, numRuns: 100 },
@@ -174,7 +174,7 @@ it('[runtime#181] given any order of what clients and peers do, then close resol
 }, 60_000);
 
 it('[runtime#181] given a server that does not complete TLS, then close ends the attempt, its socket and its timers', async () => {
-  const { server, clock, sockets, transport, get } = await aWorld();
+  const { server, clock, sockets, transport, get } = await aScene();
   const call = rejectionOf(get('/x'));
   await until(() => server.wires.length === 1);
   server.wires[0]?.freeze();

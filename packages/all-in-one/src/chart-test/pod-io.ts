@@ -3,13 +3,13 @@
 import { open, readFile, rm } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import type { Surroundings } from './checks.ts';
+import type { PodIo } from './checks.ts';
 
 const answerWithinMs = 10_000;
 /** Metrics of a large cluster; a stranger's answer may have any length. */
 const longestAnswer = 64 * 1024 ** 2;
 
-export function systemSurroundings(content: string): Surroundings {
+export function systemPodIo(content: string): PodIo {
   return {
     get: (url) =>
       new Promise((resolve, reject) => {

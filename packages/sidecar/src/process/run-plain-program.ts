@@ -5,6 +5,6 @@ import { goUsageText } from '../flags/go-usage.ts';
 import { type ProcessDeps, runInProcess } from './run-in-process.ts';
 
 /** Runs a program in this process and ends it with the program's exit code. The last call of a `main.ts`. */
-export async function runSmall(name: string, run: (deps: ProcessDeps) => Promise<number>): Promise<void> {
+export async function runPlainProgram(name: string, run: (deps: ProcessDeps) => Promise<number>): Promise<void> {
   await runInProcess({ name, usageText: goUsageText, openMetrics: async () => createRegistry() }, run);
 }
