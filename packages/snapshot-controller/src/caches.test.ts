@@ -188,12 +188,14 @@ it('[P25] given snapshots of other claims, then a snapshot is found by its claim
 });
 
 const invalid = { spec: { source: {} } };
-const queues: readonly {
-  queue: string;
-  resource: Resource<KubeObject>;
-  object: KubeObject;
-  rows: readonly string[];
-}[] = [
+interface FailingObject {
+  readonly queue: string;
+  readonly resource: Resource;
+  readonly object: KubeObject;
+  /** What is decided at once and a second later. */
+  readonly rows: readonly string[];
+}
+const queues: readonly FailingObject[] = [
   {
     queue: 'snapshot-controller-snapshot',
     resource: volumeSnapshots,
