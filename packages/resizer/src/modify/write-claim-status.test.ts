@@ -114,6 +114,31 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     learned: { failureSaved: 'done', claim: stored },
   },
   {
+    write: 'a refusal on a server that does not keep the recorded class',
+    action: { ...refusal, claim: aClaim(), failure: csiFailure('Internal'), outcome: 'final' },
+    shown: {
+      guarded: undefined,
+      set: [
+        set('ModifyingVolume', 'Modifying volume to "" failed. Waiting for retry.', { lastTransitionTime: now }),
+        error('Internal'),
+      ],
+      removed: [],
+      rest: { modifyVolumeStatus: { status: 'InProgress' } },
+    },
+    learned: { failureSaved: 'done', claim: stored },
+  },
+  {
+    write: 'a failure that is no status of the driver',
+    action: { ...refusal, failure: new Error('odd'), outcome: 'final' },
+    shown: {
+      guarded: undefined,
+      set: [error('Unknown', 'odd'), set('ModifyingVolume', failed)],
+      removed: [],
+      rest: { modifyVolumeStatus: { status: 'InProgress' } },
+    },
+    learned: { failureSaved: 'done', claim: stored },
+  },
+  {
     write: 'an open outcome',
     action: { ...refusal, failure: csiFailure('Aborted'), outcome: 'open' },
     shown: {
