@@ -8,6 +8,10 @@ const [expand, modify] = ['ControllerExpandVolume', 'ControllerModifyVolume'] as
 /** The delays before two retries, with jitter. */
 const retriesMs = [1_100, 2_200];
 
+/** The volumes that the log names. */
+const volumesOf = (r: Fixture): readonly unknown[] =>
+  r.logger.lines.map(({ facts }) => facts?.['volumeHandle']).filter((handle) => handle !== undefined);
+
 /** The method that was refused, the one that it waits for, and its age in seconds. */
 function waitsOf(r: Fixture): readonly (readonly unknown[])[] {
   return r.logger.lines
@@ -34,6 +38,7 @@ it.each([
       [method, method, 1],
       [method, method, 3],
     ]);
+    expect(volumesOf(r)).toEqual(['volume-1', 'volume-1']);
     await r.stop();
   },
 );

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/** One step of a loop alone: context and step as a run passes them, and ports that answer what the test says. */
+import type { CsiChannel } from '@csi-sidecars/csi';
+import type { EventRecorder, LoopPorts } from '@csi-sidecars/runtime';
+import { FakeClock, type RecordingLogger, recordingLogger } from '@csi-sidecars/runtime/testing';
+import { type Claim, type ClaimKey, claimKey } from '../src/claim.ts';
+import { type ClaimMemory, createClaimMemory } from '../src/claim-memory.ts';
+import type { ResizerDriver } from '../src/driver.ts';
+import { createOpenCalls, type OpenCalls } from '../src/open-calls.ts';
+import { createOwnWrites, type OwnWrites } from '../src/own-writes.ts';
+import type { ResizerSettings } from '../src/settings.ts';
+import { createVolumeTurns, type VolumeTurns } from '../src/volume-turns.ts';
+import { aClaim, aDriver, someSettings } from './builders.ts';
+
+/** Target, detail and options of a request; method, request and options of a call. */
+type Answer = (target: never, detail: never, options: never) => Promise<unknown>;
+interface Options {
+  readonly signal?: AbortSignal;
+}
+
+/** Never answers; ends with the reason of the signal. */
+export const silence = (_target: unknown, _detail: unknown, { signal }: Options): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+
+export interface StepAlone<Entry extends { readonly uid: string }> {
+  readonly context: {
+    readonly driver: ResizerDriver;
+    readonly channel: CsiChannel;
+    readonly settings: ResizerSettings;
+    readonly events: EventRecorder;
+    readonly memory: ClaimMemory<Entry>;
+    readonly turns: VolumeTurns;
+    readonly ownWrites: OwnWrites;
+    readonly openCalls: OpenCalls;
+  };
+  /** All but the action. */
+  readonly step: {
+    readonly client: LoopPorts['client'];
+    readonly clock: FakeClock;
+    readonly logger: RecordingLogger;
+    readonly key: ClaimKey;
+    readonly state: object;
+    readonly caches: object;
+    readonly signal: AbortSignal;
+  };
+  readonly stop: AbortController;
+}
+
+export interface StepAloneOptions {
+  /** Default: nothing answers. */
+  readonly patch?: Answer;
+  readonly get?: Answer;
+  readonly call?: Answer;
+  readonly claim?: Claim;
+  readonly state?: object;
+}
+
+export function stepAlone<Entry extends { readonly uid: string }>({
+  patch = silence,
+  get = silence,
+  call = silence,
+  claim = aClaim(),
+  state = {},
+}: StepAloneOptions = {}): StepAlone<Entry> {
+  const clock = new FakeClock();
+  const logger = recordingLogger();
+  const stop = new AbortController();
+  const cache = { remember: () => undefined };
+  return {
+    context: {
+      driver: aDriver(),
+      channel: { call } as unknown as CsiChannel,
+      settings: someSettings(),
+      events: { record: () => undefined, flush: () => Promise.resolve() },
+      memory: createClaimMemory(),
+      turns: createVolumeTurns(),
+      ownWrites: createOwnWrites(),
+      openCalls: createOpenCalls({ clock, logger }),
+    },
+    step: {
+      client: { patch, get } as unknown as LoopPorts['client'],
+      clock,
+      logger,
+      key: claimKey(claim),
+      state,
+      caches: { claims: cache, volumes: cache },
+      signal: stop.signal,
+    },
+    stop,
+  };
+}
+
+/** The body of a patch of a claim. */
+export interface SentPatch {
+  readonly metadata: { readonly resourceVersion?: string; readonly annotations?: object };
+  readonly status: {
+    readonly conditions?: readonly { readonly $patch?: string; readonly type: string }[];
+    readonly '$setElementOrder/conditions'?: unknown;
+  };
+}
+
+/** The version that guards it, its annotations, the conditions that it sets, the types of those that it removes, and the rest of its status. */
+export function shownBy({ metadata, status }: SentPatch): object {
+  const { conditions = [], '$setElementOrder/conditions': _order, ...rest } = status;
+  return {
+    guarded: metadata.resourceVersion,
+    annotations: metadata.annotations,
+    set: conditions.filter(({ $patch }) => $patch === undefined),
+    removed: conditions.filter(({ $patch }) => $patch === 'delete').map(({ type }) => type),
+    rest,
+  };
+}
