@@ -56,7 +56,7 @@ it('given work that fails in the moment in which the lease is lost, then the run
     const { clock, candidate, changeLease } = createElectionFixture();
     let isTaken = false;
     const failLater = async (): Promise<void> => {
-      for (let turn = 0; turn < turns; turn += 1) await undefined;
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
       a.endWork(new Error('broken'));
     };
     const isGet = ({ verb }: { readonly verb: string }) => {

@@ -171,7 +171,11 @@ describe('one request at a time', () => {
 
   it('given a stop while a watch is open that ends slowly, then the run ends only after it', async () => {
     const { ending, seen, stream } = slowEnds(chunk('ADDED', aVolume('a', '11')));
-    const { clock, stop, run } = reflecting({ stream, applied: () => void stop.abort() });
+    const applied = () => {
+      stop.abort();
+      return undefined;
+    };
+    const { clock, stop, run } = reflecting({ stream, applied });
     let isOver = false;
     const running = run().then(() => (isOver = true));
     await clock.advance(1000);
