@@ -8,7 +8,6 @@ import {
   type Loop,
   type LoopSettings,
   type StorageClass,
-  stringifyJson,
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import type { Segments, SegmentSource } from '../topology/segments.ts';
@@ -47,13 +46,11 @@ export function capacityLoop(
   });
 }
 
-/** Whether other objects are wanted, or the driver may answer differently. */
+/** Whether other objects are wanted. A class with another provisioner, binding mode or other parameters is another class of the name. */
 function matters({ previous, current }: Change<StorageClass>, target: CapacityTarget): boolean {
-  const essence = (storageClass: StorageClass | undefined): string | undefined =>
-    storageClass !== undefined && counts(storageClass, target)
-      ? stringifyJson(storageClass.parameters ?? {})
-      : undefined;
-  return essence(previous) !== essence(current);
+  const doesCount = (storageClass: StorageClass | undefined): boolean =>
+    storageClass !== undefined && counts(storageClass, target);
+  return doesCount(previous) !== doesCount(current);
 }
 
 /** Undefined before the first pass over the nodes, which wakes every item: the driver would be asked twice. */

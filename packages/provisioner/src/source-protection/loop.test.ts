@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The source loops' queues and log lines, the instances of a node deployment, and what a loop remembers of a source. */
-import { createWakeUps } from '@csi-sidecars/runtime';
+import { createWakeUps, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aDriver, aNodeDeployment, driverName, someSettings } from '../../testing/builders.ts';
+import { aClaim, aDriver, aNodeDeployment, driverName, someSettings } from '../../testing/builders.ts';
 import { aClone, aContent, aDyingClaim, aRestore, aSnapshot, boundFinalizer } from '../../testing/source-builders.ts';
 import { someSources, type Sources, uid } from '../../testing/sources-fixture.ts';
 import { cloningProtection, snapshotSourceProtection } from '../names.ts';
@@ -194,5 +194,210 @@ describe('a node deployment', () => {
       'update volumesnapshots daily',
     ]);
     expect(s.finalizers()).toEqual(others);
+  });
+});
+
+const original: SourceRef = { kind: 'claim', namespace: 'team', name: 'original' };
+const sweepMs = 300_000;
+const errors = (s: Sources): readonly unknown[] => s.logger.lines.filter(({ kind }) => kind === 'error');
+const theirs = { annotations: { 'volume.kubernetes.io/storage-provisioner': 'other' } };
+/** Its finalizer is that of another driver's claim, or of nothing: it is asked for by no provisioner yet. */
+const unasked = { name: 'waits', annotations: {} };
+
+function annotate(s: Sources, name: string): void {
+  s.server.objects.change(persistentVolumeClaims, { namespace: 'team', name }, (claim) => ({
+    ...claim,
+    metadata: { ...claim.metadata, annotations: { ...claim.metadata?.annotations, note: 'x' } },
+  }));
+}
+
+describe('changes that concern no source', () => {
+  it.each([
+    ['a claim without a source', aClaim({ name: 'c' })],
+    ['a restore of another driver', aRestore({ ...theirs, name: 'c' })],
+    ['a clone of a claim that is not being deleted', aClone({ name: 'c' })],
+  ])(
+    'given %s, when it appears, is bound and is deleted, then nothing is requested, and no handler fails',
+    async (_what, claim) => {
+      const s = await someSources({ seed: [aClaim({ name: 'original' })] });
+      s.server.seed(claim);
+      await s.settle();
+      await s.bind('c');
+      await s.remove('c');
+      await s.clock.advance(1_000);
+      expect([s.requestLines(), errors(s)]).toEqual([[], []]);
+    },
+  );
+
+  it('given a snapshot appears, is needed, and is gone, then nothing is requested, and no handler fails', async () => {
+    const s = await someSources({ seed: [aContent(), aRestore()] });
+    s.server.seed(aSnapshot({ name: 'other', deleting: 'yes' }));
+    s.server.seed(aSnapshot());
+    await s.settle();
+    s.server.objects.remove(volumeSnapshots, { namespace: 'team', name: 'daily' });
+    await s.settle();
+    expect([s.requestLines(), errors(s)]).toEqual([[], []]);
+  });
+
+  it('given a snapshot that is being deleted and needed, when it changes, then it is not looked at again', async () => {
+    const s = await someSources({ seed: [aContent(), aSnapshot(), aRestore()] });
+    const adds = (): number | undefined => s.metrics.value('workqueue_adds_total', { name: 'snapshotsources' });
+    s.server.objects.delete(volumeSnapshots, { namespace: 'team', name: 'daily' });
+    await s.settle();
+    const before = adds();
+    s.server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
+      ...snapshot,
+      metadata: { ...snapshot.metadata, labels: { a: 'b' } },
+    }));
+    await s.settle();
+    expect([adds(), s.finalizers()]).toEqual([before, both]);
+  });
+
+  it('given a source claim that is being deleted and cannot be released, when it or a bound claim changes, then it is not looked at again', async () => {
+    const s = await someSources({
+      seed: [aDyingClaim(), aClone(), aDyingClaim({ name: 'b' }), aClone({ name: 'c', source: { name: 'b' } })],
+    });
+    const adds = (): number | undefined => s.metrics.value('workqueue_adds_total', { name: 'clonesources' });
+    const before = adds();
+    annotate(s, 'original');
+    annotate(s, 'b');
+    await s.settle();
+    expect([adds(), s.requestLines(), s.writes()]).toEqual([before, [], []]);
+  });
+});
+
+describe('a claim that is a source and has a source', () => {
+  const middle = (phase: string) => aClone({ name: 'middle', phase, finalizers: [cloningProtection], deleting: 'yes' });
+
+  it('given it is bound while it is being deleted, then its own source goes', async () => {
+    const s = await someSources({ seed: [aDyingClaim(), middle('Pending'), aClone({ source: { name: 'middle' } })] });
+    expect(s.claim()?.metadata?.finalizers).toEqual([cloningProtection]);
+    await s.bind('middle');
+    expect([s.claim(), s.claim('middle')?.metadata?.finalizers]).toEqual([undefined, [cloningProtection]]);
+  });
+
+  it('given it was bound before, when it changes, then its source is not looked at again', async () => {
+    const user = 'example.com/user';
+    const s = await someSources({
+      seed: [
+        aDyingClaim({ finalizers: [user, cloningProtection] }),
+        aClone(),
+        middle('Bound'),
+        aClone({ name: 'c', source: { name: 'middle' } }),
+      ],
+    });
+    const adds = (): number | undefined => s.metrics.value('workqueue_adds_total', { name: 'clonesources' });
+    const before = adds();
+    annotate(s, 'middle');
+    await s.settle();
+    expect(adds()).toBe(before);
+  });
+
+  it('given it is pending, when it is deleted and no claim needs it, then its finalizer goes at once', async () => {
+    const s = await someSources({ seed: [aClone({ name: 'middle', finalizers: [cloningProtection] })] });
+    await s.remove('middle');
+    expect([s.claim('middle'), s.writes()]).toEqual([undefined, ['update persistentvolumeclaims team/middle 200']]);
+  });
+});
+
+describe('who put the finalizer on', () => {
+  it('given a claim of this process lets a source claim go, then the source waits for every pending clone as well', async () => {
+    const s = await someSources({ seed: [aDyingClaim(), aClone(unasked)] });
+    await s.holds.take(uid('clone'), original);
+    s.holds.end(uid('clone'), 'other');
+    await s.settle();
+    expect([s.claim()?.metadata?.finalizers, errors(s)]).toEqual([[cloningProtection], []]);
+  });
+
+  it('given a claim of this process lets a snapshot go that has no finalizer, when one is found later, then it waits for every pending claim', async () => {
+    const s = await someSources({ seed: [aSnapshot({ finalizers: others }), aContent(), aRestore(unasked)] });
+    await s.holds.take(uid('restored'), daily);
+    s.holds.end(uid('restored'), 'other');
+    await s.settle();
+    s.server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
+      ...snapshot,
+      metadata: { ...snapshot.metadata, finalizers: both },
+    }));
+    await s.clock.advance(2 * sweepMs);
+    expect(s.finalizers()).toEqual(both);
+  });
+
+  it('given a claim that appears while a snapshot is read, then the finalizer stays', async () => {
+    const s = await someSources({ seed: [aSnapshot(), aContent(), aRestore()] });
+    await s.holds.take(uid('restored'), daily);
+    s.fault('get volumesnapshots', { kind: 'delay', ms: 1_000 }, 1);
+    await s.remove('restored');
+    s.holds.end(uid('restored'), 'other');
+    await s.settle();
+    s.server.seed(aRestore({ name: 'next' }));
+    await s.clock.advance(2_000);
+    expect([s.finalizers(), s.writes()]).toEqual([both, []]);
+  });
+});
+
+describe('conflicts over a source claim', () => {
+  const user = 'example.com/user';
+
+  it('given a source that is gone after two conflicts, when another of the name has three, then these are repeated soon as well', async () => {
+    const s = await someSources();
+    for (const round of [1, 2]) {
+      s.fault('update persistentvolumeclaims', conflict, 3);
+      s.server.seed(aDyingClaim({ finalizers: [user, cloningProtection] }));
+      if (round === 1) {
+        await s.clock.advance(75);
+        s.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'original' });
+        s.faults.splice(0);
+      }
+      await s.clock.advance(200);
+    }
+    expect(s.claim()?.metadata?.finalizers).toEqual([user]);
+  });
+});
+
+describe('what is logged of a removal', () => {
+  const messages = (s: Sources): readonly unknown[] =>
+    s.logger.lines
+      .filter(({ message }) => /emoved/.test(message))
+      .map((line) => [line.kind === 'info' && line.level, line.message]);
+
+  it('given a source claim, then the removal is one line of level 3', async () => {
+    const s = await someSources({ seed: [aDyingClaim()] });
+    expect(messages(s)).toEqual([[3, `Removed finalizer ${cloningProtection} from claim team/original`]]);
+  });
+
+  it('given a snapshot that this process did not protect, then the removal is one line of level 0; given one that is needed, then none', async () => {
+    const s = await someSources({
+      seed: [aSnapshot(), aContent(), aSnapshot({ name: 'needed' }), aRestore({ source: { name: 'needed' } })],
+    });
+    expect(messages(s)).toEqual([
+      [0, 'SnapshotFinalizerProtection: removed orphaned finalizer from snapshot team/daily'],
+    ]);
+  });
+});
+
+it('given no sweep and a claim that ends, when its snapshot is of another driver, then the finalizer stays, and nothing fails', async () => {
+  const s = await someSources({ sweep: 'off', seed: [aSnapshot(), aContent({ driver: 'other' }), aRestore()] });
+  await s.remove('restored');
+  expect([s.finalizers(), reads(s, 'volumesnapshotcontents'), errors(s)]).toEqual([both, 1, []]);
+});
+
+describe('the node of a source claim', () => {
+  const selected = { 'volume.kubernetes.io/selected-node': 'n2' };
+
+  it('given a central deployment, then it does not matter', async () => {
+    const claim = aDyingClaim();
+    const s = await someSources();
+    s.server.seed({
+      ...claim,
+      metadata: { ...claim.metadata, annotations: { ...claim.metadata?.annotations, ...selected } },
+    });
+    await s.settle();
+    expect([s.claim(), errors(s)]).toEqual([undefined, []]);
+  });
+
+  it('given the instance of a node and a clone whose source is not being deleted, then nothing is requested, and no handler fails', async () => {
+    const s = await someSources({ settings: { node: aNodeDeployment('n1') }, seed: [aClone()] });
+    await s.bind('clone');
+    expect([s.requestLines(), errors(s)]).toEqual([[], []]);
   });
 });

@@ -53,8 +53,9 @@ export function snapshotSourceLoop(deps: SourceDeps, watched: Watched): Loop {
     wakes: {
       snapshots: (change) => {
         if (isToSweep(change)) return keyOf(change.current);
-        const left = change.current === undefined && change.previous && keyOf(change.previous);
-        return left !== undefined && left !== false && foreign.has(left) ? left : undefined;
+        const { previous, current } = change;
+        if (current === undefined && previous !== undefined) foreign.delete(keyOf(previous));
+        return undefined;
       },
       claims: (change, { volumes }) => {
         const previous = endedWaiting(change);
@@ -149,8 +150,6 @@ function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Com
         released.delete(key);
         conflicts.delete(key);
       }
-      const isLeft = observed?.cached === undefined && foreign.delete(key);
-      if (isLeft && !released.has(key)) return undefined;
       return observed && { ...observed, ...nothingLearned, owner: knownOwner(foreign, key, observed) };
     },
     // A claim may have begun to use the source while something was read.
@@ -159,7 +158,7 @@ function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Com
     perform: performers(deps),
     onConclude: (run) => {
       const { row } = run.conclusion;
-      if (row === 'N3' || row === 'N4' || row === 'N9') released.delete(run.key);
+      if (row === 'N3' || row === 'N9') released.delete(run.key);
       if (row === 'N10') conflicts.set(run.key, (conflicts.get(run.key) ?? 0) + 1);
       else conflicts.delete(run.key);
       if (row === 'N6') foreign.set(run.key, run.state.cached?.metadata?.uid);
@@ -171,8 +170,7 @@ function common(kind: SourceKind, deps: SourceDeps, options: CommonOptions): Com
 /** A snapshot that is being deleted is read again: its content, which names the driver, goes before it. */
 function knownOwner(foreign: CommonOptions['foreign'], key: ObjectKey, { cached }: Observed): 'unread' | 'other' {
   if (cached === undefined || isDeleted(cached)) return 'unread';
-  const uid = foreign.get(key);
-  return uid !== undefined && uid === cached.metadata?.uid ? 'other' : 'unread';
+  return foreign.get(key) === cached.metadata?.uid ? 'other' : 'unread';
 }
 
 /** In node deployment: of the instances, that of the source's node takes the finalizer off; all if the source has no node. */
