@@ -106,7 +106,7 @@ async function repeatedly(signal: AbortSignal, life: (round: number) => Promise<
 
 const healthy: Situation = {
   id: 'healthy',
-  title: 'two replicas, volumes and snapshots that are made, grown and deleted, capacity that is published',
+  title: 'two replicas; volumes and snapshots are made, grown and deleted; a call fails now and then, and is repeated',
   fires: [],
   prepare: async (stage) => {
     const { ctx, start, startLivenessprobe } = stage;
@@ -122,8 +122,14 @@ const healthy: Situation = {
     await createSnapshotClass(ctx);
   },
   work: async ({ ctx }, signal) => {
+    const failOnce = async (method: string): Promise<void> => {
+      await ctx.driver.control.addFault({ method, action: { kind: 'fail', code: 'Internal' }, times: 1 });
+    };
     await repeatedly(signal, async (round) => {
       const name = `claim-${round}`;
+      if (round % 10 === 5) await failOnce('CreateVolume');
+      // Early, so that it is not repeated: four of them in half an hour are an alert.
+      if (round === 0) await failOnce('DeleteVolume');
       await createClaim(ctx, ctx.nameOf('class'), { name });
       const { volume } = await untilBound(ctx, name);
       await ask(ctx, '2Gi', name);
