@@ -24,6 +24,19 @@ export function metricsIn(expression: string): readonly string[] {
     .replaceAll(/\{[^}]*\}|\[[^\]]*\]/g, ' ')
     .replaceAll(/\b(?:by|without|on|ignoring)\s*\([^)]*\)/g, ' ');
   const words = [...bare.matchAll(/\b[a-zA-Z_]\w*\b(?!\s*\()/g)].map(([name]) => name);
-  const operators = new Set(['sum', 'max', 'min', 'avg', 'count', 'and', 'or', 'unless', 'bool', 'by', 'without']);
+  const operators = new Set([
+    'sum',
+    'max',
+    'min',
+    'avg',
+    'count',
+    'and',
+    'or',
+    'unless',
+    'bool',
+    'by',
+    'without',
+    'offset',
+  ]);
   return [...new Set(words.filter((name) => !operators.has(name)))];
 }

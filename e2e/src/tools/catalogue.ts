@@ -21,6 +21,7 @@ export type ToolName =
   | 'grpc-peer'
   | 'helm'
   | 'kubeconform'
+  | 'promtool'
   | 'gcp-pd-driver';
 
 export interface Family {
@@ -34,6 +35,7 @@ export interface Family {
     | 'grpc-peer'
     | 'helm'
     | 'kubeconform'
+    | 'promtool'
     | 'gcp-pd-driver';
   /** The required module whose version is the version of the family's programs. */
   readonly module: string;
@@ -84,6 +86,13 @@ export const gcpPdDriver: Family = {
   ldflags: () => strip,
   sources: ['main.go'],
 };
+const promtool: Family = {
+  name: 'promtool',
+  module: 'github.com/prometheus/prometheus',
+  ldflags: (version) => `${strip} -X github.com/prometheus/common/version.Version=${version}`,
+  // Service discovery, which rules do without: it needs the client libraries of two dozen clouds.
+  tags: ['remove_all_sd'],
+};
 const kubernetes: Family = {
   name: 'kubernetes',
   module: 'k8s.io/kubernetes',
@@ -131,6 +140,12 @@ export const catalogue: Readonly<Record<ToolName, Tool>> = {
     name: 'kubeconform',
     family: kubeconform,
     package: `${kubeconform.module}/cmd/kubeconform`,
+    inKubebuilderAssets: false,
+  },
+  promtool: {
+    name: 'promtool',
+    family: promtool,
+    package: `${promtool.module}/cmd/promtool`,
     inKubebuilderAssets: false,
   },
   'gcp-pd-driver': { name: 'gcp-pd-driver', family: gcpPdDriver, package: '.', inKubebuilderAssets: false },

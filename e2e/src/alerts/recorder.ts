@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * Reads the metrics of every program of a stage again and again, as Prometheus does. What others say about the pods in a cluster is
+ * derived from the processes: a run that ended is a restart of its container, and without the driver the pod of the node is not available.
+ */
+import { readExposition } from '../scenarios/observability/exposition.ts';
+import { request } from '../suite-client/request.ts';
+import { type Monitoring, metricsOf, namespace } from './monitoring.ts';
+import { type Scrape, type Series, seriesOf } from './series.ts';
+import type { Stage, Watched } from './stage.ts';
+
+export interface RecordOptions {
+  readonly monitoring: Monitoring;
+  readonly scrapes: number;
+  readonly intervalMs: number;
+  /** What happens just before the scrape of this number. */
+  readonly before: (scrape: number) => Promise<void>;
+}
+
+interface Recorded {
+  readonly watched: Watched;
+  readonly scrapes: Scrape[];
+  readonly restarts: number[];
+}
+
+/** The time limit of a scrape, as a part of the interval. */
+const timeoutShare = 0.8;
+
+export async function record(stage: Stage, options: RecordOptions): Promise<readonly Series[]> {
+  const { ctx, watched } = stage;
+  const { clock } = ctx.testRun;
+  const { monitoring, scrapes, intervalMs } = options;
+  const recorded: readonly Recorded[] = watched.map((each) => ({ watched: each, scrapes: [], restarts: [] }));
+  const unavailable: number[] = [];
+  const startMs = clock.monotonicMs();
+  for (let at = 0; at < scrapes; at += 1) {
+    await clock.sleep(Math.max(0, startMs + at * intervalMs - clock.monotonicMs()), ctx.signal);
+    await options.before(at);
+    await Promise.all(
+      recorded.map(async (each) => {
+        each.restarts.push(each.watched.process.exits.length);
+        each.scrapes.push(await scrape(each.watched, intervalMs * timeoutShare));
+      }),
+    );
+    unavailable.push(ctx.driver.process.pid === undefined ? 1 : 0);
+  }
+  const metrics = metricsOf(monitoring);
+  return [
+    ...recorded.flatMap((each) => {
+      const labels = monitoring.labelsOf(each.watched.container, each.watched.pod);
+      return [...seriesOf({ labels, scrapes: each.scrapes }, metrics), restartsOf(labels, each.restarts)];
+    }),
+    {
+      name: 'kube_daemonset_status_number_unavailable',
+      labels: { job: 'kube-state-metrics', namespace, daemonset: 'test-csi-driver-node' },
+      grows: false,
+      values: unavailable,
+    },
+  ];
+}
+
+async function scrape({ container, origin }: Watched, timeoutMs: number): Promise<Scrape> {
+  // kubelet asks the probe more often than that.
+  if (container === 'liveness-probe') {
+    await request({ url: `${origin}/healthz`, timeoutMs }).catch(() => undefined);
+  }
+  const answer = await request({ url: `${origin}/metrics`, timeoutMs }).catch(() => undefined);
+  return answer?.status === 200 ? readExposition(answer.text) : undefined;
+}
+
+function restartsOf(labels: Readonly<Record<string, string>>, values: readonly number[]): Series {
+  const { container = '', pod = '' } = labels;
+  return {
+    name: 'kube_pod_container_status_restarts_total',
+    labels: { job: 'kube-state-metrics', namespace, pod, container },
+    grows: true,
+    values,
+  };
+}

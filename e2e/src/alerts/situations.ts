@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What our programs are recorded in: the healthy run, the troubles that alerts are for, and which alerts each of them is to raise. */
+import { csiStorageCapacities, ignoreNotFound, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
+import { volumeSnapshots } from '@csi-sidecars/volume';
+import { startApiProxy } from '../faults/api-proxy.ts';
+import type { ScenarioContext } from '../scenarios/context.ts';
+import { createClaim, createClass, deleteClaim, untilBound } from '../scenarios/provisioner/steps.ts';
+import { twoZones, waitForPod } from '../scenarios/provisioner/zones.ts';
+import { ask, untilSize, withoutNode } from '../scenarios/resizer/steps.ts';
+import { createNamedClaims } from '../scenarios/availability/claims.ts';
+import {
+  createSnapshot,
+  createSnapshotClass,
+  installDefinitions,
+  startPlainDriver,
+  untilReady,
+} from '../scenarios/snapshots/steps.ts';
+import type { Firing } from './promtool.ts';
+import { type Stage, type Started, untilLed } from './stage.ts';
+
+/** An interval of Prometheus, and how long it takes in a recording. */
+export const intervalSeconds = 30;
+export const intervalMs = 500;
+/** A second of the recording is so many in the series. */
+export const stretch: number = (intervalSeconds * 1000) / intervalMs;
+
+/** A minute of the series, as a flag of a recorded program. */
+const minute = `${60_000 / stretch}ms`;
+/** The longest retry interval of csi-provisioner is five minutes. */
+const retries: readonly string[] = ['--retry-interval-start=100ms', `--retry-interval-max=${300_000 / stretch}ms`];
+/** The chart gives calls a minute. */
+const provisionerArgs: readonly string[] = [`--timeout=${minute}`, ...retries];
+
+/** When the trouble begins: two minutes of the series after the first scrape. */
+export const troubleAt = 4;
+
+export interface Situation {
+  readonly id: string;
+  readonly title: string;
+  readonly fires: readonly Firing[];
+  /** How long its series are to be. Default: an hour. */
+  readonly hours?: number;
+  /** Starts the programs, and what is to be there before the first scrape. */
+  prepare(stage: Stage): Promise<void>;
+  /** Begins the trouble. */
+  begin?(stage: Stage): Promise<void>;
+  /** Work of users from then on, until the signal aborts. */
+  work?(stage: Stage, signal: AbortSignal): Promise<void>;
+}
+
+const election = ({ namespace }: Pick<ScenarioContext, 'namespace'>): readonly string[] => [
+  '--leader-election',
+  `--leader-election-namespace=${namespace}`,
+];
+
+/** A pod with csi-provisioner, in which it leads. */
+async function startProvisioner(stage: Stage, options: Started = {}): Promise<void> {
+  await startReplicas(stage, [0], options);
+  await untilLed(stage, 'csi-provisioner');
+}
+
+async function startReplicas({ ctx, start }: Stage, pods: readonly number[], options: Started = {}): Promise<void> {
+  for (const pod of pods) {
+    await start('csi-provisioner', {
+      ...options,
+      pod,
+      replica: `controller-${pod}`,
+      args: [...provisionerArgs, ...election(ctx), ...(options.args ?? [])],
+    });
+  }
+}
+
+const zonesBytes = 1n << 40n;
+
+/** A driver with the capacity of two zones. */
+async function startDriverWithCapacity(ctx: ScenarioContext): Promise<void> {
+  const { nodes } = await twoZones(ctx);
+  const pools = nodes.map(({ segments }) => ({ kind: 'ssd', totalBytes: zonesBytes, segments }));
+  await ctx.startDriver({ settings: { nodes, pools }, csiDriver: { storageCapacity: true } });
+}
+
+const publishing = ({ namespace }: ScenarioContext): Started => ({
+  args: ['--enable-capacity', '--capacity-ownerref-level=-1', `--capacity-poll-interval=${minute}`],
+  env: { NAMESPACE: namespace, POD_NAME: 'controller-0' },
+});
+
+const capacityClass = { ...waitForPod, parameters: { kind: 'ssd' } } as const;
+
+async function untilCapacities(ctx: ScenarioContext, count: number): Promise<void> {
+  await ctx.eventually(`${count} capacity objects`, async () => {
+    const { items } = await ctx.api.list(csiStorageCapacities, { namespace: ctx.namespace });
+    return items.length === count;
+  });
+}
+
+async function untilNoVolume(ctx: ScenarioContext, name: string): Promise<void> {
+  await ctx.eventually(`volume ${name} is gone`, async () => {
+    return (await ctx.api.get(persistentVolumes, { name }).catch(ignoreNotFound)) === undefined;
+  });
+}
+
+/** Repeats a life until the recording ends. */
+async function repeatedly(signal: AbortSignal, life: (round: number) => Promise<void>): Promise<void> {
+  for (let round = 0; !signal.aborted; round += 1) await life(round);
+}
+
+const healthy: Situation = {
+  id: 'healthy',
+  title: 'two replicas; volumes and snapshots are made, grown and deleted; a call fails now and then, and is repeated',
+  fires: [],
+  prepare: async (stage) => {
+    const { ctx, start, startLivenessprobe } = stage;
+    await installDefinitions(ctx);
+    await ctx.startDriver(withoutNode);
+    await startReplicas(stage, [0, 1]);
+    await start('snapshot-controller', { args: election(ctx) });
+    const others = ['csi-attacher', 'csi-resizer', 'csi-snapshotter'] as const;
+    for (const name of others) await start(name, { args: election(ctx) });
+    for (const name of ['csi-provisioner', ...others]) await untilLed(stage, name);
+    await startLivenessprobe();
+    await createClass(ctx, { allowVolumeExpansion: true });
+    await createSnapshotClass(ctx);
+  },
+  work: async ({ ctx }, signal) => {
+    const failOnce = async (method: string): Promise<void> => {
+      await ctx.driver.control.addFault({ method, action: { kind: 'fail', code: 'Internal' }, times: 1 });
+    };
+    await repeatedly(signal, async (round) => {
+      const name = `claim-${round}`;
+      if (round % 10 === 5) await failOnce('CreateVolume');
+      // Early, so that it is not repeated: four of them in half an hour are an alert.
+      if (round === 0) await failOnce('DeleteVolume');
+      await createClaim(ctx, ctx.nameOf('class'), { name });
+      const { volume } = await untilBound(ctx, name);
+      await ask(ctx, '2Gi', name);
+      await untilSize(ctx, '2Gi', name);
+      await createSnapshot(ctx, {
+        name,
+        volumeSnapshotClassName: ctx.nameOf('snapshots'),
+        source: { persistentVolumeClaimName: name },
+      });
+      await untilReady(ctx, name);
+      await ctx.api.delete(volumeSnapshots, { namespace: ctx.namespace, name });
+      await ctx.eventually(`snapshot ${name} is gone`, async () => {
+        const ref = { namespace: ctx.namespace, name };
+        return (await ctx.api.get(volumeSnapshots, ref).catch(ignoreNotFound)) === undefined;
+      });
+      await deleteClaim(ctx, name);
+      await untilNoVolume(ctx, volume.metadata?.name ?? '');
+    });
+  },
+};
+
+const healthyCapacity: Situation = {
+  id: 'capacity',
+  title: 'capacity of two zones is published, classes come and go',
+  fires: [],
+  prepare: async (stage) => {
+    await startDriverWithCapacity(stage.ctx);
+    await startProvisioner(stage, publishing(stage.ctx));
+    await createClass(stage.ctx, capacityClass);
+    await untilCapacities(stage.ctx, 2);
+  },
+  work: async ({ ctx }, signal) => {
+    await repeatedly(signal, async (round) => {
+      const name = await createClass(ctx, capacityClass, `class-${round}`);
+      await untilCapacities(ctx, 4);
+      await ctx.api.delete(storageClasses, { name });
+      await untilCapacities(ctx, 2);
+      await ctx.testRun.clock.sleep(2_000, signal);
+    });
+  },
+};
+
+const driverDown: Situation = {
+  id: 'driver-down',
+  title: 'the process of the driver ends and does not come back',
+  fires: [
+    // It ends, and waits for the driver half a minute in each further run: half an hour of the series, so there are few restarts.
+    { alert: 'CSISidecarDown', container: 'csi-provisioner' },
+    { alert: 'CSINodePluginUnavailable' },
+  ],
+  prepare: async (stage) => {
+    await startPlainDriver(stage.ctx);
+    await startProvisioner(stage);
+    await stage.startLivenessprobe();
+    await createClass(stage.ctx);
+  },
+  begin: async ({ ctx }) => {
+    await ctx.driver.process.destroy();
+  },
+};
+
+const slowDriver: Situation = {
+  id: 'slow-driver',
+  title: 'the driver takes most of the two minutes that a call may last',
+  fires: [{ alert: 'CSIOperationSlow' }],
+  prepare: async (stage) => {
+    await startPlainDriver(stage.ctx);
+    await startProvisioner(stage, { args: [`--timeout=${120_000 / stretch}ms`] });
+    await createClass(stage.ctx);
+  },
+  begin: async ({ ctx }) => {
+    const action = { kind: 'delay', ms: 90_000 / stretch } as const;
+    for (const method of ['CreateVolume', 'DeleteVolume']) await ctx.driver.control.addFault({ method, action });
+  },
+  work: volumesComeAndGo,
+};
+
+async function volumesComeAndGo({ ctx }: Stage, signal: AbortSignal): Promise<void> {
+  await repeatedly(signal, async (round) => {
+    const name = `claim-${round}`;
+    await createClaim(ctx, ctx.nameOf('class'), { name });
+    const { volume } = await untilBound(ctx, name);
+    await deleteClaim(ctx, name);
+    await untilNoVolume(ctx, volume.metadata?.name ?? '');
+  });
+}
+
+const noLeader: Situation = {
+  id: 'no-leader',
+  title: 'the replicas may not write their Lease',
+  fires: [{ alert: 'CSISidecarNoLeader', container: 'csi-provisioner' }],
+  prepare: async (stage) => {
+    const { ctx } = stage;
+    const { controlPlane, clock } = ctx.testRun;
+    const proxy = ctx.cleanUp.use(await startApiProxy(controlPlane, clock));
+    proxy.addRule({
+      when: ({ resource, verb }) => resource === 'leases' && !['get', 'list', 'watch'].includes(verb),
+      fault: { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' },
+      times: Infinity,
+    });
+    await startPlainDriver(ctx);
+    await startReplicas(stage, [0, 1], { server: proxy.url });
+  },
+};
+
+const twoLeaders: Situation = {
+  id: 'two-leaders',
+  title: 'a roll-out moves the Lease to another namespace, and its first pod leads beside an old one',
+  fires: [{ alert: 'CSISidecarTwoLeaders', container: 'csi-provisioner' }],
+  prepare: async (stage) => {
+    const { ctx, start } = stage;
+    await startPlainDriver(ctx);
+    const { adminKubeconfig } = ctx.testRun.controlPlane;
+    for (const [pod, namespace] of [ctx.namespace, 'default'].entries()) {
+      await start('csi-provisioner', {
+        pod,
+        replica: `controller-${pod}`,
+        args: [...provisionerArgs, ...election({ namespace })],
+        // Its own account has rights in the first namespace only.
+        connect: () => Promise.resolve({ before: [], args: [`--kubeconfig=${adminKubeconfig}`], env: {} }),
+      });
+    }
+    await untilLed(stage, 'csi-provisioner', 2);
+  },
+};
+
+/** More than are served while a recording lasts. */
+const manyClaims = 200;
+
+const backlog: Situation = {
+  id: 'backlog',
+  title: 'more claims than one worker and a driver of half a minute for each can serve',
+  fires: [{ alert: 'CSIQueueBacklog', container: 'csi-provisioner' }],
+  prepare: async (stage) => {
+    await startPlainDriver(stage.ctx);
+    await startProvisioner(stage, { args: ['--worker-threads=1'] });
+    await createClass(stage.ctx);
+  },
+  begin: async ({ ctx }) => {
+    const action = { kind: 'delay', ms: 30_000 / stretch } as const;
+    await ctx.driver.control.addFault({ method: 'CreateVolume', action });
+    const names = Array.from({ length: manyClaims }, (_, index) => `claim-${index}`);
+    await createNamedClaims(ctx, ctx.nameOf('class'), names);
+  },
+};
+
+const backendDown: Situation = {
+  id: 'backend-down',
+  title: 'the driver answers, but every call for its backend fails',
+  fires: [
+    { alert: 'CSIOperationErrors' },
+    { alert: 'CSIDriverUnreachable' },
+    { alert: 'CSIProvisioningFailing', container: 'csi-provisioner' },
+    { alert: 'CSIDeleteFailing', container: 'csi-provisioner' },
+    { alert: 'CSICapacityIncomplete', container: 'csi-provisioner' },
+  ],
+  prepare: async (stage) => {
+    const { ctx } = stage;
+    await startDriverWithCapacity(ctx);
+    await startProvisioner(stage, publishing(ctx));
+    const className = await createClass(ctx, { parameters: { kind: 'ssd' } });
+    for (const name of ['old-0', 'old-1']) await createClaim(ctx, className, { name });
+    for (const name of ['old-0', 'old-1']) await untilBound(ctx, name);
+  },
+  begin: async ({ ctx }) => {
+    const action = { kind: 'fail', code: 'Unavailable', message: 'the backend does not answer' } as const;
+    for (const method of ['CreateVolume', 'DeleteVolume', 'GetCapacity']) {
+      await ctx.driver.control.addFault({ method, action });
+    }
+    for (const name of ['old-0', 'old-1']) await deleteClaim(ctx, name);
+    for (const name of ['new-0', 'new-1']) await createClaim(ctx, ctx.nameOf('class'), { name });
+    await createClass(ctx, capacityClass, 'late');
+  },
+};
+
+const obsoleteCapacity: Situation = {
+  id: 'obsolete-capacity',
+  title: 'csi-provisioner may not delete capacity objects, and a class is deleted',
+  fires: [{ alert: 'CSICapacityObsolete', container: 'csi-provisioner' }],
+  prepare: async (stage) => {
+    const { ctx } = stage;
+    const { controlPlane, clock } = ctx.testRun;
+    const proxy = ctx.cleanUp.use(await startApiProxy(controlPlane, clock));
+    proxy.addRule({
+      when: ({ resource, verb }) => resource === 'csistoragecapacities' && verb === 'delete',
+      fault: { kind: 'status', point: 'before', code: 403, reason: 'Forbidden' },
+      times: Infinity,
+    });
+    await startDriverWithCapacity(ctx);
+    await startProvisioner(stage, { ...publishing(ctx), server: proxy.url });
+    await createClass(ctx, capacityClass);
+    await untilCapacities(ctx, 2);
+  },
+  begin: async ({ ctx }) => {
+    await ctx.remove(storageClasses, ctx.nameOf('class'));
+  },
+};
+
+const stuck: Situation = {
+  id: 'stuck',
+  title: 'calls for a volume and a snapshot hang, and hours are allowed for them',
+  hours: 2.5,
+  fires: [
+    { alert: 'CSIQueueStuck', container: 'csi-provisioner' },
+    { alert: 'CSISnapshotStuck', container: 'snapshot-controller' },
+  ],
+  prepare: async (stage) => {
+    const { ctx, start } = stage;
+    await installDefinitions(ctx);
+    await startPlainDriver(ctx);
+    await startProvisioner(stage, { args: ['--timeout=120s'] });
+    await start('csi-snapshotter', { args: ['--timeout=120s'] });
+    await start('snapshot-controller');
+    await createClaim(ctx, await createClass(ctx));
+    await untilBound(ctx);
+    await createSnapshotClass(ctx);
+  },
+  begin: async ({ ctx }) => {
+    for (const method of ['CreateVolume', 'CreateSnapshot']) {
+      await ctx.driver.control.addFault({ method, action: { kind: 'hang' } });
+    }
+    await createClaim(ctx, ctx.nameOf('class'), { name: 'hanging' });
+    await createSnapshot(ctx, { volumeSnapshotClassName: ctx.nameOf('snapshots') });
+  },
+};
+
+const newPod: Situation = {
+  id: 'new-pod',
+  title: 'a new pod of snapshot-controller begins with a snapshot under way, which takes ten minutes',
+  fires: [],
+  prepare: async ({ ctx, start }) => {
+    await installDefinitions(ctx);
+    await startPlainDriver(ctx);
+    await start('csi-provisioner', { args: provisionerArgs });
+    await start('csi-snapshotter', { args: ['--timeout=120s'] });
+    await createClaim(ctx, await createClass(ctx));
+    await untilBound(ctx);
+    const action = { kind: 'delay', ms: 600_000 / stretch } as const;
+    await ctx.driver.control.addFault({ method: 'CreateSnapshot', action });
+    await createSnapshot(ctx, { volumeSnapshotClassName: await createSnapshotClass(ctx) });
+    await start('snapshot-controller');
+    await ctx.eventually(
+      'the snapshot is being taken',
+      async () => (await ctx.driver.control.faults())[0]?.acted === 1,
+    );
+  },
+};
+
+const crashes: Situation = {
+  id: 'crashes',
+  title: 'csi-resizer and snapshot-controller end every other minute',
+  fires: [
+    { alert: 'CSISidecarRestarting', container: 'csi-resizer' },
+    { alert: 'CSISidecarRestarting', container: 'snapshot-controller' },
+  ],
+  prepare: async ({ ctx, start }) => {
+    await installDefinitions(ctx);
+    await startPlainDriver(ctx);
+    await start('csi-resizer');
+    await start('snapshot-controller');
+  },
+  work: async ({ ctx, watched }, signal) => {
+    await repeatedly(signal, async () => {
+      await Promise.all(watched.map(({ process }) => process.kill()));
+      await ctx.testRun.clock.sleep(4_000, signal);
+    });
+  },
+};
+
+export const situations: readonly Situation[] = [
+  healthy,
+  healthyCapacity,
+  driverDown,
+  slowDriver,
+  noLeader,
+  twoLeaders,
+  backlog,
+  backendDown,
+  obsoleteCapacity,
+  stuck,
+  newPod,
+  crashes,
+];
