@@ -16,7 +16,7 @@ import {
   untilReady,
 } from '../scenarios/snapshots/steps.ts';
 import type { Firing } from './promtool.ts';
-import { type Stage, type Started, untilLed } from './stage.ts';
+import { type Stage, type Started, untilLed, untilScrapable } from './stage.ts';
 
 /** An interval of Prometheus, and how long it takes in a recording. */
 export const intervalSeconds = 30;
@@ -127,7 +127,7 @@ const healthy: Situation = {
     };
     await repeatedly(signal, async (round) => {
       const name = `claim-${round}`;
-      if (round % 10 === 5) await failOnce('CreateVolume');
+      if (round % 6 === 1) await failOnce('CreateVolume');
       // Early, so that it is not repeated: four of them in half an hour are an alert.
       if (round === 0) await failOnce('DeleteVolume');
       await createClaim(ctx, ctx.nameOf('class'), { name });
@@ -380,7 +380,7 @@ const newPod: Situation = {
 
 const crashes: Situation = {
   id: 'crashes',
-  title: 'csi-resizer and snapshot-controller end every other minute',
+  title: 'csi-resizer and snapshot-controller end a minute after each start',
   fires: [
     { alert: 'CSISidecarRestarting', container: 'csi-resizer' },
     { alert: 'CSISidecarRestarting', container: 'snapshot-controller' },
@@ -391,10 +391,12 @@ const crashes: Situation = {
     await start('csi-resizer');
     await start('snapshot-controller');
   },
-  work: async ({ ctx, watched }, signal) => {
+  work: async (stage, signal) => {
+    const { ctx, watched } = stage;
     await repeatedly(signal, async () => {
       await Promise.all(watched.map(({ process }) => process.kill()));
-      await ctx.testRun.clock.sleep(4_000, signal);
+      await untilScrapable(stage);
+      await ctx.testRun.clock.sleep(1_000, signal);
     });
   },
 };

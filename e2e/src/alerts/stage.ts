@@ -31,9 +31,9 @@ export interface Stage {
   readonly ctx: ScenarioContext;
   readonly watched: readonly Watched[];
   /** A program with the arguments of `SidecarOptions` and an endpoint for its metrics. */
-  start(name: StartableName, options?: Started): Promise<SupervisedProcess>;
+  readonly start: (name: StartableName, options?: Started) => Promise<SupervisedProcess>;
   /** livenessprobe in the pod of a node. */
-  startLivenessprobe(): Promise<void>;
+  readonly startLivenessprobe: () => Promise<void>;
 }
 
 export interface StageOptions {
