@@ -334,8 +334,10 @@ const stuck: Situation = {
   hours: 2.5,
   fires: [
     { alert: 'CSIQueueStuck', container: 'csi-provisioner' },
+    { alert: 'CSIQueueStuck', container: 'csi-snapshotter' },
     { alert: 'CSISnapshotStuck', container: 'snapshot-controller' },
   ],
+  // The calls hang from the first scrape on: both are longer than the threshold for longer than the rule waits.
   prepare: async (stage) => {
     const { ctx, start } = stage;
     await installDefinitions(ctx);
@@ -345,14 +347,14 @@ const stuck: Situation = {
     await start('snapshot-controller');
     await createClaim(ctx, await createClass(ctx));
     await untilBound(ctx);
-    await createSnapshotClass(ctx);
-  },
-  begin: async ({ ctx }) => {
     for (const method of ['CreateVolume', 'CreateSnapshot']) {
       await ctx.driver.control.addFault({ method, action: { kind: 'hang' } });
     }
     await createClaim(ctx, ctx.nameOf('class'), { name: 'hanging' });
-    await createSnapshot(ctx, { volumeSnapshotClassName: ctx.nameOf('snapshots') });
+    await createSnapshot(ctx, { volumeSnapshotClassName: await createSnapshotClass(ctx) });
+    await ctx.eventually('both calls hang', async () =>
+      (await ctx.driver.control.faults()).every(({ acted }) => acted === 1),
+    );
   },
 };
 
