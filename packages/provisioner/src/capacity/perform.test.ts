@@ -70,6 +70,20 @@ describe('remove', () => {
     expect([learned, requests]).toEqual([{ removed: 'done' }, [deletion('csisc-1'), deletion('csisc-2')]]);
   });
 
+  it('given a server that takes its time, then one object is deleted after the other, and nothing is learned before the end', async () => {
+    const order: string[] = [];
+    const client = {
+      delete: async (_resource: unknown, { name }: { readonly name: string }) => {
+        order.push(`delete ${name}`);
+        for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+        order.push(`${name} is deleted`);
+      },
+    };
+    const perform = performers({ client } as unknown as CapacityDeps).remove as (step: unknown) => Promise<unknown>;
+    await perform({ action: remove(object, second), signal });
+    expect(order).toEqual(['delete csisc-1', 'csisc-1 is deleted', 'delete csisc-2', 'csisc-2 is deleted']);
+  });
+
   it('given an object that is gone, then the next one is deleted as well; given a refusal, then it is learned', async () => {
     const gone = new ApiError({ status: 404, reason: 'NotFound', message: 'gone' });
     const { learned, requests } = await performed(remove(object, second), gone);

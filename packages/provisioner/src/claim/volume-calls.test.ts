@@ -29,6 +29,67 @@ const { signal } = new AbortController();
 const action = { row: 'C22', kind: 'createVolume', pinned, request: pinned.request, isFirst: true } as const;
 const first = { state: state(), action, signal };
 
+/** A driver that gives these answers in order, the last one for ever, and takes some time for each. */
+function aDriverThat(answers: readonly unknown[], { clock = new FakeClock(), takesMs = 0 } = {}) {
+  const calls: { readonly method: string; readonly request: unknown; readonly options: unknown }[] = [];
+  const left = [...answers];
+  const call = async (name: string, request: unknown, options: unknown): Promise<unknown> => {
+    calls.push({ method: name, request, options });
+    await clock.advance(takesMs);
+    const answer = left.length > 1 ? left.shift() : left[0];
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  const channel = { call: call as CsiChannel['call'], lost: new AbortController().signal, close: () => undefined };
+  return { deps: { ...context, channel, memory: createClaimMemory() }, calls, clock };
+}
+
+it('given a volume, when it is created, then the call has the timeout of calls and ends with the run, and the request is remembered', async () => {
+  const { deps, calls } = aDriverThat([{ volume: made.volume }]);
+  const learned = await createVolume(deps, first);
+  const memory = { kind: 'pinned', claim: first.state.claim, pinned, deletion: undefined };
+  expect(learned).toEqual({ memory, created: made });
+  expect(deps.memory.get(uidOf(aClaim()))).toEqual(memory);
+  expect(calls).toEqual([{ method, request: pinned.request, options: { timeoutMs: 10_000, signal, migrated: false } }]);
+});
+
+it('given a claim that is being deleted, when its volume is created, then memory still knows since when', async () => {
+  const { deps } = aDriverThat([{ volume: made.volume }]);
+  const deleted = state({ deletedForMs: 5 }, { deleting: 'yes' });
+  const { memory } = await createVolume(deps, { ...first, state: deleted });
+  expect(memory).toMatchObject({ kind: 'pinned', deletion: { forMs: 5 } });
+});
+
+it('given a driver that replaced an in-tree plugin, when it answers with the source in another form, then that is no volume of the claim', async () => {
+  const handle = (project: string): string => `projects/${project}/zones/z/disks/d`;
+  const { deps } = aDriverThat([{ volume: { ...made.volume, volume_id: handle('p') } }]);
+  const request = { ...pinned.request, volume_content_source: { volume: { volume_id: handle('UNSPECIFIED') } } };
+  const step = { ...first, action: { ...action, request, pinned: { ...pinned, request } } };
+  const driver = { ...context.driver, name: 'pd.csi.storage.gke.io' };
+  expect((await createVolume({ ...deps, driver }, step)).created).toMatchObject({ kind: 'malformed' });
+});
+
+it('given a driver that takes its time, when a volume is deleted, then nothing is learned before its answer', async () => {
+  const { deps, clock } = aDriverThat([{}]);
+  let hasAnswered = false;
+  const call = async (): Promise<unknown> => {
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+    hasAnswered = true;
+    return {};
+  };
+  await cleanUp(
+    { ...deps, channel: { ...deps.channel, call: call as CsiChannel['call'] } },
+    {
+      clock,
+      caches: { volumes: { list: () => [] } },
+      state: state({ pinned }),
+      action: { row: 'C28', kind: 'cleanUp', volume: unusable, secrets: {} },
+      signal,
+    },
+  );
+  expect(hasAnswered).toBe(true);
+});
+
 describe('an error of CreateVolume', () => {
   it('given an answer that cannot be decoded, when it comes, then the outcome is ambiguous, whatever its code', async () => {
     const { created } = await createVolume(depsWith(unreadable), first);
@@ -115,30 +176,6 @@ describe('an error of the DeleteVolume that cleans up', () => {
   });
 });
 
-/** A driver that gives these answers in order, the last one for ever, and takes some time for each. */
-function aDriverThat(answers: readonly unknown[], { clock = new FakeClock(), takesMs = 0 } = {}) {
-  const calls: { readonly method: string; readonly request: unknown; readonly options: unknown }[] = [];
-  const left = [...answers];
-  const call = async (name: string, request: unknown, options: unknown): Promise<unknown> => {
-    calls.push({ method: name, request, options });
-    await clock.advance(takesMs);
-    const answer = left.length > 1 ? left.shift() : left[0];
-    if (answer instanceof Error) throw answer;
-    return answer;
-  };
-  const channel = { call: call as CsiChannel['call'], lost: new AbortController().signal, close: () => undefined };
-  return { deps: { ...context, channel, memory: createClaimMemory() }, calls, clock };
-}
-
-it('given a volume, when it is created, then the call has the timeout of calls and ends with the run, and the request is remembered', async () => {
-  const { deps, calls } = aDriverThat([{ volume: made.volume }]);
-  const learned = await createVolume(deps, first);
-  const memory = { kind: 'pinned', claim: first.state.claim, pinned, deletion: undefined };
-  expect(learned).toEqual({ memory, created: made });
-  expect(deps.memory.get(uidOf(aClaim()))).toEqual(memory);
-  expect(calls).toEqual([{ method, request: pinned.request, options: { timeoutMs: 10_000, signal, migrated: false } }]);
-});
-
 it.each([
   { given: 'a selected node and topology', supportsTopology: true, selectedNode: 'n1', kind: 'reschedule' },
   { given: 'no selected node', supportsTopology: true, selectedNode: '', kind: 'final' },
@@ -153,7 +190,8 @@ it.each([
 
 describe('an error that does not come from the driver', () => {
   it('given the channel fails in another way, then the outcome is ambiguous and a deletion may still be running', async () => {
-    const defect = new TypeError('odd');
+    // Errors of Node.js have codes as well.
+    const defect = Object.assign(new TypeError('odd'), { code: 'Internal' });
     expect(await createVolume(depsWith(defect), first)).toMatchObject({
       created: { kind: 'ambiguous', message: 'odd' },
     });
@@ -258,6 +296,24 @@ describe('the attempts to clean up', () => {
     const { cleanedUp, memory } = await cleanUp(deps, stepOf(clock, state({ pinned }), [aVolume(), own]));
     expect([cleanedUp, calls]).toEqual([{ failure: expect.stringContaining('pv-x') as unknown, isOpen: false }, []]);
     expect(memory).toMatchObject({ kind: 'pinned', pinned });
+  });
+
+  it('given an in-tree PersistentVolume that names the volume by an attribute, then it is a record too', async () => {
+    const { deps, calls, clock } = aDriverThat([{}]);
+    const driver = { ...context.driver, name: 'csi.vsphere.vmware.com' };
+    const spec = { csi: undefined as never, vsphereVolume: { volumePath: 'p' } };
+    const step = stepOf(clock, state({ pinned }), [aVolume({ name: 'pv-x', spec })]);
+    const attributes = { initialvolumefilepath: 'p' };
+    const action = { ...step.action, volume: { ...volume, attributes } };
+    expect((await cleanUp({ ...deps, driver }, { ...step, action })).cleanedUp).toMatchObject({ isOpen: false });
+    expect(calls).toEqual([]);
+  });
+
+  it('given a last millisecond, then it is used', async () => {
+    const clock = new FakeClock();
+    const { deps, calls } = aDriverThat([internal], { clock, takesMs: 9_999 });
+    await cleanUp(deps, stepOf(clock));
+    expect(calls.map(({ options }) => options)).toMatchObject([{ timeoutMs: 10_000 }, { timeoutMs: 1 }]);
   });
 
   it('given no request is remembered, then memory stays as it is', async () => {
