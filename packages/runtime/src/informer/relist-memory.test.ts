@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { ScriptedBody, scriptedInformer } from '../../testing/index.ts';
 import { manyVolumes } from '../../testing/many-volumes.ts';
+import { usedHeap } from '../../testing/used-heap.ts';
 
 const count = 50_000;
 
 function allVolumes(body: ScriptedBody): ScriptedBody {
   for (const events of manyVolumes(count)) body.write(events);
   return body;
-}
-
-function usedHeap(): number {
-  setFlagsFromString('--expose_gc');
-  const gc = runInNewContext('gc') as () => void;
-  gc();
-  return getHeapStatistics().used_heap_size;
 }
 
 it('[runtime#93d] given a relist of 50,000 unchanged objects, then the heap grows by less than 20 percent and no handler is called', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { FakeClock, recordingMetrics, recordingLogger } from '../../testing/index.ts';
 import { createWorkQueue } from './create-work-queue.ts';
-import { createWorkQueueMetrics } from './queue-metrics.ts';
+import { createWorkQueueMetrics, workQueueMetricsOf } from './queue-metrics.ts';
 import { itemExponential } from './rate-limiters.ts';
 
 function aFixture(names: readonly string[] = ['claims']) {
@@ -79,6 +79,7 @@ describe('delayed and rate limited adds', () => {
     await queue.get();
     let isDrained = false;
     const drained = queue.shutDownWithDrain().then(() => (isDrained = true));
+    expect(clock.pending).toBe(0);
     await clock.advance(1000);
     expect([clock.pending, queue.length, isDrained]).toEqual([0, 0, false]);
     queue.done('b');
@@ -114,6 +115,18 @@ describe('metrics', () => {
         buckets,
       },
     });
+  });
+
+  it('given several controllers that share a registry, then the families are registered once, and each queue has its series', () => {
+    const metrics = recordingMetrics();
+    const [first, second] = [workQueueMetricsOf(metrics), workQueueMetricsOf(metrics)];
+    for (const [families, name] of [
+      [first, 'claims'],
+      [second, 'volumes'],
+    ] as const) {
+      families.forQueue(name)?.added();
+    }
+    expect(['claims', 'volumes'].map((name) => metrics.value('workqueue_adds_total', { name }))).toEqual([1, 1]);
   });
 
   it('given a queue that had no key yet, then its counters and gauges are there, with zero', () => {

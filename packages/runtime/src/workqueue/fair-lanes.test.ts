@@ -190,6 +190,15 @@ describe('which lane gets a free slot', () => {
     expect(lanes(4)).toEqual(['detach', 'attach', 'attach', undefined]);
   });
 
+  it('given no credit, when the other lane has run empty and nothing is in flight, then the preferred lane goes on', () => {
+    const { backlog, take, lanes } = loaded(3, 1);
+    const [first = ''] = take(1);
+    backlog.finished(first, 60_000);
+    const [second = ''] = take(1);
+    backlog.finished(second, 1);
+    expect([second, lanes(3)]).toEqual(['detach/a/0', ['attach', 'attach', undefined]]);
+  });
+
   it('given a key that is not in flight, when it is finished, then nothing changes', () => {
     const { backlog, lanes } = loaded(1, 1);
     backlog.finished('attach/a/0', 60_000);
