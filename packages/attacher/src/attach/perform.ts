@@ -53,11 +53,9 @@ async function addVolumeFinalizer(
       volumeFinalizers.delete(name);
     }
   };
-  const added = await ask(() => {
-    const underWay = volumeFinalizers.get(name) ?? add();
-    volumeFinalizers.set(name, underWay);
-    return underWay;
-  });
+  const underWay = volumeFinalizers.get(name) ?? add();
+  volumeFinalizers.set(name, underWay);
+  const added = await ask(() => underWay);
   return 'failure' in added ? { volumeFinalizer: added } : { volumeFinalizer: 'done', volume: added };
 }
 
