@@ -98,6 +98,6 @@ it.each<[string, boolean, ClaimFacts, Parameters<typeof someSettings>[0]]>([
   ['protection that is off', false, {}, { provisioningProtection: 'off' }],
   ['a claim that is being deleted', false, { deleting: 'yes' }, {}],
   ['a claim that has the finalizer', false, { protection: 'on' }, {}],
-])('given %s, then the finalizer may be added: %s', (_what, may, claim, settings) => {
+])('given %s, then the finalizer may be added: %s', (...[, may, claim, settings]) => {
   expect(mayProtect(state({}, claim), { ...context, settings: someSettings(settings) })).toBe(may);
 });

@@ -223,7 +223,7 @@ describe('asking for space', () => {
     ['too little, and volumes that may be as large', [answer('99', '1000')], 'short', 2],
     ['an error', [internal], { failure: `GetCapacity: ${internal.message}` }, 1],
     ['too little, then an error', [answer('0'), internal], { failure: `GetCapacity: ${internal.message}` }, 2],
-  ])('given 100 bytes and a driver that reports %s, then that is the answer', async (_what, answers, space, count) => {
+  ])('given 100 bytes and a driver that reports %s, then that is the answer', async (...[, answers, space, count]) => {
     const { deps, calls } = aDriverThat(answers);
     expect([await checkSpace(deps, { requests, bytes: 100n }, signal), calls.length]).toEqual([space, count]);
   });

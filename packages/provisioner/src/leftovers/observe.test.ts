@@ -220,7 +220,7 @@ describe('the finalizer of a PersistentVolume', () => {
   it('given volumes of zones and of a named node, then each is reachable if any node is in its place', () => {
     const nodes = [aNode('n1', 'a')[0], aNode('n2', 'b')[0], { ...aNode('bare')[0], metadata: { name: 'bare' } }];
     const volumeAt = (name: string, term: object): PersistentVolume =>
-      aVolume({ name, policy: 'Retain', spec: { nodeAffinity: { required: { nodeSelectorTerms: [term as never] } } } });
+      aVolume({ name, policy: 'Retain', spec: { nodeAffinity: { required: { nodeSelectorTerms: [term] } } } });
     const inZone = (zone: string) => ({ matchExpressions: [{ key: 'zone', operator: 'In', values: [zone] }] });
     const named = (node: string) => ({ matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }] });
     const volumes = [
