@@ -43,12 +43,16 @@ it('given waits that have ended, when the gate is refreshed again and again, the
   const gate = createRenewalGate(() => isOpen);
   const [entering, leaving] = [new AbortController(), new AbortController()];
   const waits = [gate.whenOpen(entering.signal), gate.whenOpen(leaving.signal).catch(() => undefined)];
+  let touched = 0;
+  const countTouches = ({ signal }: AbortController): void => {
+    signal.removeEventListener = () => (touched += 1);
+  };
   leaving.abort();
+  countTouches(leaving);
   isOpen = true;
   gate.refresh();
   await Promise.all(waits);
-  let touched = 0;
-  for (const { signal } of [entering, leaving]) signal.removeEventListener = () => (touched += 1);
+  countTouches(entering);
   gate.refresh();
   expect(touched).toBe(0);
 });

@@ -290,6 +290,19 @@ describe('a standby', () => {
     },
   );
 
+  it("given a process that has led before, then a record of its own name is another process's, and is taken when it has expired", () => {
+    const later = turn(1000, { config: { ...config, ownRecord: 'expire' } });
+    expect(step(later, standby({ flight: reading }), answer('ok', mine))).toStrictEqual({
+      state: standby({ observed: { lease: mine, atMs: 1000 }, wakeAtMs: nextReadMs }),
+      effects: [notify({ kind: 'held', by: 'me' })],
+    });
+    const expired = { lease: mine, atMs: 1000 - 15_000 };
+    expect(step(later, standby({ flight: reading, observed: expired }), answer('ok', mine))).toStrictEqual({
+      state: { ...standby({ observed: expired }), ...flight('take') },
+      effects: [sends(later, { purpose: 'take', lease: mine })],
+    });
+  });
+
   it('given a watch and a record that expires at this moment, then the next read comes after a retry period', () => {
     const now = turn(100 + 15_000, { random: 0 });
     const { state } = step(now, standby({ observed: seen }), change({ kind: 'opened' }));

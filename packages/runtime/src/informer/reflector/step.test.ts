@@ -353,6 +353,13 @@ describe('a watch', () => {
     });
   });
 
+  it('given a bookmark without a version, then the known version stays, or the next watch would begin anywhere', () => {
+    expect(step(watching(), bookmark(''), context)).toStrictEqual({
+      state: watching({ events: 4 }),
+      effect: { kind: 'bookmark', resourceVersion: '' },
+    });
+  });
+
   it('given a foreign object, then it is only counted', () => {
     expect(step(watching(), foreign, context)).toStrictEqual({ state: watching({ events: 4 }) });
   });
