@@ -11,8 +11,11 @@ import type { Stage, Watched } from './stage.ts';
 
 export interface RecordOptions {
   readonly monitoring: Monitoring;
+  /** At most. */
   readonly scrapes: number;
   readonly intervalMs: number;
+  /** Ends the recording when scrapes are slow. */
+  readonly limitMs: number;
   /** What happens just before the scrape of this number. */
   readonly before: (scrape: number) => Promise<void>;
 }
@@ -29,13 +32,16 @@ const timeoutShare = 0.8;
 export async function record(stage: Stage, options: RecordOptions): Promise<readonly Series[]> {
   const { ctx, watched } = stage;
   const { clock } = ctx.testRun;
-  const { monitoring, scrapes, intervalMs } = options;
+  const { monitoring, scrapes, intervalMs, limitMs } = options;
   const recorded: readonly Recorded[] = watched.map((each) => ({ watched: each, scrapes: [], restarts: [] }));
   const unavailable: number[] = [];
-  const startMs = clock.monotonicMs();
-  for (let at = 0; at < scrapes; at += 1) {
-    await clock.sleep(Math.max(0, startMs + at * intervalMs - clock.monotonicMs()), ctx.signal);
+  let dueMs = clock.monotonicMs();
+  const endMs = dueMs + limitMs;
+  for (let at = 0; at < scrapes && clock.monotonicMs() < endMs; at += 1) {
     await options.before(at);
+    await clock.sleep(Math.max(0, dueMs - clock.monotonicMs()), ctx.signal);
+    // After a pause it does not hurry.
+    dueMs = clock.monotonicMs() + intervalMs;
     await Promise.all(
       recorded.map(async (each) => {
         each.restarts.push(each.watched.process.exits.length);
