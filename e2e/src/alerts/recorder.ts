@@ -6,7 +6,7 @@
 import { readExposition } from '../scenarios/observability/exposition.ts';
 import { request } from '../suite-client/request.ts';
 import { type Monitoring, metricsOf, namespace } from './monitoring.ts';
-import { type Scrape, type Series, seriesOf } from './series.ts';
+import { type Series, seriesOf } from './series.ts';
 import type { Stage, Watched } from './stage.ts';
 
 export interface RecordOptions {
@@ -22,7 +22,8 @@ export interface RecordOptions {
 
 interface Recorded {
   readonly watched: Watched;
-  readonly scrapes: Scrape[];
+  /** What it answered: read at the end, because the control plane is in this process too. */
+  readonly texts: (string | undefined)[];
   readonly restarts: number[];
 }
 
@@ -33,7 +34,7 @@ export async function record(stage: Stage, options: RecordOptions): Promise<read
   const { ctx, watched } = stage;
   const { clock } = ctx.testRun;
   const { monitoring, scrapes, intervalMs, limitMs } = options;
-  const recorded: readonly Recorded[] = watched.map((each) => ({ watched: each, scrapes: [], restarts: [] }));
+  const recorded: readonly Recorded[] = watched.map((each) => ({ watched: each, texts: [], restarts: [] }));
   const unavailable: number[] = [];
   let dueMs = clock.monotonicMs();
   const endMs = dueMs + limitMs;
@@ -45,7 +46,7 @@ export async function record(stage: Stage, options: RecordOptions): Promise<read
     await Promise.all(
       recorded.map(async (each) => {
         each.restarts.push(each.watched.process.exits.length);
-        each.scrapes.push(await scrape(each.watched, intervalMs * timeoutShare));
+        each.texts.push(await scrape(each.watched, intervalMs * timeoutShare));
       }),
     );
     unavailable.push(ctx.driver.process.pid === undefined ? 1 : 0);
@@ -54,7 +55,8 @@ export async function record(stage: Stage, options: RecordOptions): Promise<read
   return [
     ...recorded.flatMap((each) => {
       const labels = monitoring.labelsOf(each.watched.container, each.watched.pod);
-      return [...seriesOf({ labels, scrapes: each.scrapes }, metrics), restartsOf(labels, each.restarts)];
+      const scrapes = each.texts.map((text) => (text === undefined ? undefined : readExposition(text)));
+      return [...seriesOf({ labels, scrapes }, metrics), restartsOf(labels, each.restarts)];
     }),
     {
       name: 'kube_daemonset_status_number_unavailable',
@@ -65,13 +67,13 @@ export async function record(stage: Stage, options: RecordOptions): Promise<read
   ];
 }
 
-async function scrape({ container, origin }: Watched, timeoutMs: number): Promise<Scrape> {
+async function scrape({ container, origin }: Watched, timeoutMs: number): Promise<string | undefined> {
   // kubelet asks the probe more often than that.
   if (container === 'liveness-probe') {
     await request({ url: `${origin}/healthz`, timeoutMs }).catch(() => undefined);
   }
   const answer = await request({ url: `${origin}/metrics`, timeoutMs }).catch(() => undefined);
-  return answer?.status === 200 ? readExposition(answer.text) : undefined;
+  return answer?.status === 200 ? answer.text : undefined;
 }
 
 function restartsOf(labels: Readonly<Record<string, string>>, values: readonly number[]): Series {

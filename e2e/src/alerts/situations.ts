@@ -56,6 +56,9 @@ export interface Situation {
 const election = ({ namespace }: Pick<ScenarioContext, 'namespace'>): readonly string[] => [
   '--leader-election',
   `--leader-election-namespace=${namespace}`,
+  // No leader is lost while a recording lasts, however slow the machine is.
+  '--leader-election-lease-duration=120s',
+  '--leader-election-renew-deadline=100s',
 ];
 
 /** A pod with csi-provisioner, in which it leads. */
