@@ -16,8 +16,10 @@ import { intervalMs, intervalSeconds, type Situation, situations, stretch, troub
 import { openStage, untilScrapable } from './stage.ts';
 
 const scrapes = 48;
+/** Less than the half minute that a sidecar waits for its driver before it ends: so it ends once in a recording without driver. */
+const recordingMs = 26_000;
 /** 12 minutes: longer than the longest retry interval, and without the beginning of the trouble. */
-const tail = 24;
+const usualTail = 24;
 const limitMs = 180_000;
 
 interface Recording {
@@ -82,6 +84,7 @@ async function recorded(situation: Situation, signal: AbortSignal): Promise<Reco
     monitoring,
     scrapes,
     intervalMs,
+    limitMs: recordingMs,
     before: async (scrape) => {
       if (scrape !== troubleAt) return;
       await situation.begin?.(stage);
@@ -98,7 +101,10 @@ async function recorded(situation: Situation, signal: AbortSignal): Promise<Reco
 }
 
 function evaluationOf({ situation, monitoring, series }: Recording): Evaluation {
-  const samples = ((situation.hours ?? 1) * 3600) / intervalSeconds;
+  const { hours = 1, tail = usualTail } = situation;
+  const recorded = series[0]?.values.length ?? 0;
+  if (recorded <= tail + troubleAt) throw new Error(`${situation.id}: only ${recorded} scrapes in ${recordingMs} ms`);
+  const samples = (hours * 3600) / intervalSeconds;
   return {
     rules: Object.values(monitoring.rules),
     series: series.map((each) => toInput(each, { samples, tail })),

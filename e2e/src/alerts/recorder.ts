@@ -6,20 +6,24 @@
 import { readExposition } from '../scenarios/observability/exposition.ts';
 import { request } from '../suite-client/request.ts';
 import { type Monitoring, metricsOf, namespace } from './monitoring.ts';
-import { type Scrape, type Series, seriesOf } from './series.ts';
+import { type Series, seriesOf } from './series.ts';
 import type { Stage, Watched } from './stage.ts';
 
 export interface RecordOptions {
   readonly monitoring: Monitoring;
+  /** At most. */
   readonly scrapes: number;
   readonly intervalMs: number;
+  /** Ends the recording when scrapes are slow. */
+  readonly limitMs: number;
   /** What happens just before the scrape of this number. */
   readonly before: (scrape: number) => Promise<void>;
 }
 
 interface Recorded {
   readonly watched: Watched;
-  readonly scrapes: Scrape[];
+  /** What it answered: read at the end, because the control plane is in this process too. */
+  readonly texts: (string | undefined)[];
   readonly restarts: number[];
 }
 
@@ -29,17 +33,20 @@ const timeoutShare = 0.8;
 export async function record(stage: Stage, options: RecordOptions): Promise<readonly Series[]> {
   const { ctx, watched } = stage;
   const { clock } = ctx.testRun;
-  const { monitoring, scrapes, intervalMs } = options;
-  const recorded: readonly Recorded[] = watched.map((each) => ({ watched: each, scrapes: [], restarts: [] }));
+  const { monitoring, scrapes, intervalMs, limitMs } = options;
+  const recorded: readonly Recorded[] = watched.map((each) => ({ watched: each, texts: [], restarts: [] }));
   const unavailable: number[] = [];
-  const startMs = clock.monotonicMs();
-  for (let at = 0; at < scrapes; at += 1) {
-    await clock.sleep(Math.max(0, startMs + at * intervalMs - clock.monotonicMs()), ctx.signal);
+  let dueMs = clock.monotonicMs();
+  const endMs = dueMs + limitMs;
+  for (let at = 0; at < scrapes && clock.monotonicMs() < endMs; at += 1) {
     await options.before(at);
+    await clock.sleep(Math.max(0, dueMs - clock.monotonicMs()), ctx.signal);
+    // After a pause it does not hurry.
+    dueMs = clock.monotonicMs() + intervalMs;
     await Promise.all(
       recorded.map(async (each) => {
         each.restarts.push(each.watched.process.exits.length);
-        each.scrapes.push(await scrape(each.watched, intervalMs * timeoutShare));
+        each.texts.push(await scrape(each.watched, intervalMs * timeoutShare));
       }),
     );
     unavailable.push(ctx.driver.process.pid === undefined ? 1 : 0);
@@ -48,7 +55,8 @@ export async function record(stage: Stage, options: RecordOptions): Promise<read
   return [
     ...recorded.flatMap((each) => {
       const labels = monitoring.labelsOf(each.watched.container, each.watched.pod);
-      return [...seriesOf({ labels, scrapes: each.scrapes }, metrics), restartsOf(labels, each.restarts)];
+      const scrapes = each.texts.map((text) => (text === undefined ? undefined : readExposition(text)));
+      return [...seriesOf({ labels, scrapes }, metrics), restartsOf(labels, each.restarts)];
     }),
     {
       name: 'kube_daemonset_status_number_unavailable',
@@ -59,13 +67,13 @@ export async function record(stage: Stage, options: RecordOptions): Promise<read
   ];
 }
 
-async function scrape({ container, origin }: Watched, timeoutMs: number): Promise<Scrape> {
+async function scrape({ container, origin }: Watched, timeoutMs: number): Promise<string | undefined> {
   // kubelet asks the probe more often than that.
   if (container === 'liveness-probe') {
     await request({ url: `${origin}/healthz`, timeoutMs }).catch(() => undefined);
   }
   const answer = await request({ url: `${origin}/metrics`, timeoutMs }).catch(() => undefined);
-  return answer?.status === 200 ? readExposition(answer.text) : undefined;
+  return answer?.status === 200 ? answer.text : undefined;
 }
 
 function restartsOf(labels: Readonly<Record<string, string>>, values: readonly number[]): Series {

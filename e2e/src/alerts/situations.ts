@@ -31,6 +31,9 @@ const retries: readonly string[] = ['--retry-interval-start=100ms', `--retry-int
 /** The chart gives calls a minute. */
 const provisionerArgs: readonly string[] = [`--timeout=${minute}`, ...retries];
 
+/** Calls may last five minutes. */
+const patient: readonly string[] = [`--timeout=${300_000 / stretch}ms`];
+
 /** When the trouble begins: two minutes of the series after the first scrape. */
 export const troubleAt = 4;
 
@@ -40,6 +43,8 @@ export interface Situation {
   readonly fires: readonly Firing[];
   /** How long its series are to be. Default: an hour. */
   readonly hours?: number;
+  /** How many of its last samples are repeated. Default: 24. */
+  readonly tail?: number;
   /** Starts the programs, and what is to be there before the first scrape. */
   prepare(stage: Stage): Promise<void>;
   /** Begins the trouble. */
@@ -51,6 +56,9 @@ export interface Situation {
 const election = ({ namespace }: Pick<ScenarioContext, 'namespace'>): readonly string[] => [
   '--leader-election',
   `--leader-election-namespace=${namespace}`,
+  // No leader is lost while a recording lasts, however slow the machine is.
+  '--leader-election-lease-duration=120s',
+  '--leader-election-renew-deadline=100s',
 ];
 
 /** A pod with csi-provisioner, in which it leads. */
@@ -193,11 +201,11 @@ const driverDown: Situation = {
 
 const slowDriver: Situation = {
   id: 'slow-driver',
-  title: 'the driver takes most of the two minutes that a call may last',
+  title: 'the driver takes one and a half of the five minutes that a call may last',
   fires: [{ alert: 'CSIOperationSlow' }],
   prepare: async (stage) => {
     await startPlainDriver(stage.ctx);
-    await startProvisioner(stage, { args: [`--timeout=${120_000 / stretch}ms`] });
+    await startProvisioner(stage, { args: patient });
     await createClass(stage.ctx);
   },
   begin: async ({ ctx }) => {
@@ -261,15 +269,15 @@ const manyClaims = 200;
 
 const backlog: Situation = {
   id: 'backlog',
-  title: 'more claims than one worker and a driver of half a minute for each can serve',
+  title: 'more claims than one worker and a driver of a quarter of a minute for each can serve',
   fires: [{ alert: 'CSIQueueBacklog', container: 'csi-provisioner' }],
   prepare: async (stage) => {
     await startPlainDriver(stage.ctx);
-    await startProvisioner(stage, { args: ['--worker-threads=1'] });
+    await startProvisioner(stage, { args: [...patient, '--worker-threads=1'] });
     await createClass(stage.ctx);
   },
   begin: async ({ ctx }) => {
-    const action = { kind: 'delay', ms: 30_000 / stretch } as const;
+    const action = { kind: 'delay', ms: 15_000 / stretch } as const;
     await ctx.driver.control.addFault({ method: 'CreateVolume', action });
     const names = Array.from({ length: manyClaims }, (_, index) => `claim-${index}`);
     await createNamedClaims(ctx, ctx.nameOf('class'), names);
@@ -332,12 +340,13 @@ const stuck: Situation = {
   id: 'stuck',
   title: 'calls for a volume and a snapshot hang, and hours are allowed for them',
   hours: 2.5,
+  // When the calls have lasted for long.
+  tail: 6,
   fires: [
     { alert: 'CSIQueueStuck', container: 'csi-provisioner' },
     { alert: 'CSIQueueStuck', container: 'csi-snapshotter' },
     { alert: 'CSISnapshotStuck', container: 'snapshot-controller' },
   ],
-  // The calls hang from the first scrape on: both are longer than the threshold for longer than the rule waits.
   prepare: async (stage) => {
     const { ctx, start } = stage;
     await installDefinitions(ctx);
@@ -347,13 +356,14 @@ const stuck: Situation = {
     await start('snapshot-controller');
     await createClaim(ctx, await createClass(ctx));
     await untilBound(ctx);
+    const volumeSnapshotClassName = await createSnapshotClass(ctx);
     for (const method of ['CreateVolume', 'CreateSnapshot']) {
       await ctx.driver.control.addFault({ method, action: { kind: 'hang' } });
     }
     await createClaim(ctx, ctx.nameOf('class'), { name: 'hanging' });
-    await createSnapshot(ctx, { volumeSnapshotClassName: await createSnapshotClass(ctx) });
+    await createSnapshot(ctx, { volumeSnapshotClassName });
     await ctx.eventually('both calls hang', async () =>
-      (await ctx.driver.control.faults()).every(({ acted }) => acted === 1),
+      (await ctx.driver.control.faults()).every(({ hanging }) => hanging === 1),
     );
   },
 };

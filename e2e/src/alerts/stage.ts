@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type Clock, createApiClient, silentLogger } from '@csi-sidecars/runtime';
 import { startSimControlPlane } from '../control-planes/sim/start-sim.ts';
 import { freePorts } from '../control-planes/local/free-ports.ts';
-import { findProgram } from '../processes/program.ts';
+import { findProgram, repositoryRoot } from '../processes/program.ts';
 import { supervise, type SupervisedProcess } from '../processes/supervised-process.ts';
 import { openContext, type ScenarioContext } from '../scenarios/context.ts';
 import type { SidecarOptions, StartableName } from '../scenarios/sidecars.ts';
@@ -42,15 +42,18 @@ export interface StageOptions {
   readonly signal: AbortSignal;
 }
 
-/** The stack disposes of everything. */
+/** The logs of the programs, by situation. */
+const logs: string = join(repositoryRoot, 'reports', 'alerts');
+
+/** The stack disposes of everything but logs. */
 export async function openStage({ id, clock, signal }: StageOptions, stack: AsyncDisposableStack): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'csi-alerts-'));
+  rmSync(join(logs, id), { recursive: true, force: true });
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
   const testRun = await simulatedRun(folder, clock, stack);
   const ctx = await openContext(testRun, { id, driverName: `${id}.csi.test` }, signal);
   stack.use(ctx.cleanUp);
   const watched: Watched[] = [];
-  const freeEndpoint = async (): Promise<string> => `127.0.0.1:${(await freePorts(['metrics'])).metrics}`;
   return {
     ctx,
     watched,
@@ -77,6 +80,18 @@ export async function openStage({ id, clock, signal }: StageOptions, stack: Asyn
       watched.push({ container: 'liveness-probe', pod: 0, origin: `http://${endpoint}`, process });
     },
   };
+}
+
+/** Ports of stages that are open at the same time: what is free is free for all of them. */
+const handedOut = new Set<number>();
+
+async function freeEndpoint(): Promise<string> {
+  for (;;) {
+    const { metrics } = await freePorts(['metrics']);
+    if (handedOut.has(metrics)) continue;
+    handedOut.add(metrics);
+    return `127.0.0.1:${metrics}`;
+  }
 }
 
 /** Resolves when every program shows its metrics. */
@@ -110,8 +125,8 @@ export async function untilLed({ ctx, watched }: Stage, container: string, count
 
 /** A run of the programs as they are built, or from source. */
 async function simulatedRun(folder: string, clock: Clock, stack: AsyncDisposableStack): Promise<TestRun> {
-  const [reports, scratch] = [join(folder, 'logs'), join(folder, 's')];
-  for (const path of [reports, scratch]) mkdirSync(path);
+  const scratch = join(folder, 's');
+  mkdirSync(scratch);
   const controlPlane = stack.use(await startSimControlPlane({ clock, folder: join(folder, 'control-plane') }));
   const { UPSTREAM_BIN: _, CSI_DRIVER_BIN: __, ...env } = process.env;
   return {
@@ -127,7 +142,7 @@ async function simulatedRun(folder: string, clock: Clock, stack: AsyncDisposable
     upstream: undefined,
     seed: 1,
     load: 'tenth',
-    reports,
+    reports: logs,
     scratch,
     timeFactor: Number(env['E2E_TIME_FACTOR'] ?? '1'),
     has: new Set([...controlPlane.has, ...machineNeedsMet(env)]),
