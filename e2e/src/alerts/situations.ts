@@ -390,6 +390,21 @@ const newPod: Situation = {
   },
 };
 
+const frozenController: Situation = {
+  id: 'frozen-controller',
+  title: 'snapshot-controller is there, and does not answer',
+  fires: [{ alert: 'CSISidecarDown', container: 'snapshot-controller' }],
+  prepare: async ({ ctx, start }) => {
+    await installDefinitions(ctx);
+    await startPlainDriver(ctx);
+    await start('snapshot-controller');
+  },
+  begin: ({ watched }) => {
+    for (const { process } of watched) process.signal('SIGSTOP');
+    return Promise.resolve();
+  },
+};
+
 const crashes: Situation = {
   id: 'crashes',
   title: 'csi-resizer and snapshot-controller end a minute after each start',
@@ -425,5 +440,6 @@ export const situations: readonly Situation[] = [
   obsoleteCapacity,
   stuck,
   newPod,
+  frozenController,
   crashes,
 ];
