@@ -133,7 +133,7 @@ describe('members that are not complete', () => {
 
   it('given a snapshot that the driver names no volume of, then its member has no volume', () => {
     const unnamed = aGroupContent({ status: { ...status, volumeSnapshotInfoList: [{ snapshotHandle: 's1' }] } });
-    const { incomplete } = observed(group, unnamed, aVolume());
+    const { incomplete } = observed(group, unnamed, aVolume(), aVolume({ name: 'odd', handle: 'undefined' }));
     expect(incomplete.map(({ volume }) => volume)).toEqual([undefined]);
   });
 

@@ -3,7 +3,7 @@
 import type { EventRecorder, KubeObject } from '@csi-sidecars/runtime';
 import { snapshotFinalizers, type VolumeGroupSnapshot, type VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
-import { aGroup, aGroupContent, aSnapshot, aVolume, someSettings } from '../../testing/builders.ts';
+import { aClaim, aGroup, aGroupContent, aSnapshot, aVolume, someSettings } from '../../testing/builders.ts';
 import { learnedInSilence, performed } from '../../testing/single-step.ts';
 import { owner } from '../../testing/snapshot-states.ts';
 import type { Member } from './members.ts';
@@ -69,6 +69,33 @@ const ofContents: readonly Case<VolumeGroupSnapshotContent>[] = [
 ];
 const named = <T>(cases: readonly Case<T>[], cached: T) =>
   cases.map((each) => ({ ...each, kind: each.action(cached).kind }));
+
+it('given two members, then the second is saved after the first', async () => {
+  const second: Member = { ...incomplete, info: { volumeHandle: 'handle-2', snapshotHandle: 's2' } };
+  const members = [incomplete, second];
+  const { requests } = await performed(performers(context), { object: group }, () => ({
+    row,
+    kind: 'saveMembers',
+    members,
+  }));
+  const one = [
+    'create volumesnapshots 201',
+    'create volumesnapshotcontents 201',
+    'patch volumesnapshots/status 200',
+    'patch volumesnapshotcontents/status 200',
+  ];
+  expect(requests).toEqual([...one, ...one]);
+});
+
+it('given a claim without a volume, when claims are listed, then it is a source without a volume', async () => {
+  const claim = aClaim({ metadata: { labels: { app: 'db' } } });
+  const { learned } = await performed(performers(context), { object: claim }, () => ({
+    row,
+    kind: 'listClaims',
+    group,
+  }));
+  expect(learned).toMatchObject({ sources: { value: [{ claim: { metadata: { name: 'data' } }, volume: undefined }] } });
+});
 
 it.each<{ readonly kind: string; readonly action: StepAction; readonly result: keyof GroupState }>(
   [

@@ -44,6 +44,14 @@ describe('a claim', () => {
     await it.stop();
   });
 
+  it('given it appears, then its snapshot is looked at', async () => {
+    const it = await controlled({ with: [aSnapshot()] });
+    it.decided();
+    await it.add(aClaim());
+    expect(it.decided()).not.toEqual([]);
+    await it.stop();
+  });
+
   it('given its phase changes or it is gone, then its snapshot is looked at', async () => {
     const it = await controlled({ with: waiting });
     await it.change(persistentVolumeClaims, claimRef, (claim) => ({ ...claim, status: { phase: 'Lost' } }));
@@ -177,7 +185,11 @@ describe('a group', () => {
         aSnapshot({ name: 'other', uid: 'o', metadata: prepared, status: bound }),
         inGroup,
         other,
-        aContent({ name: 'of-none', status: { volumeGroupSnapshotHandle: 'g' }, spec: { volumeSnapshotRef: {} } }),
+        aContent({
+          name: 'of-none',
+          status: { volumeGroupSnapshotHandle: 'g' },
+          spec: { volumeSnapshotRef: undefined as never },
+        }),
         aGroupContent({ of: aGroup({ uid: 'gone' }), name: 'made' }),
         aClaim(),
         aVolume(),

@@ -190,3 +190,40 @@ it.each<{
   const result = await performed(performers(context), { object }, () => action);
   expect(result.learned).toEqual(learned(result.remembered));
 });
+
+it('given a claim that changes while it is protected, then it is read again, written, and remembered', async () => {
+  const stored = { object: aClaim(), overtaken: 'yes' } as const;
+  const { learned, requests, remembered } = await performed(performers(context), stored, (known) => ({
+    row,
+    kind: 'protectClaim',
+    claim: known,
+  }));
+  const [get, update] = ['get persistentvolumeclaims', 'update persistentvolumeclaims'];
+  expect(requests).toEqual([`${get} 200`, `${update} 409`, `${get} 200`, `${update} 200`]);
+  expect(remembered).toMatchObject({ kind: 'PersistentVolumeClaim', ...changed });
+  expect(learned).toEqual({ claimProtected: 'done', claim: remembered });
+});
+
+it('given a claim that changed since it was cached, when it is released, then it is read again, written, and remembered', async () => {
+  const stored = { object: aProtectedClaim(), cache: 'outdated' } as const;
+  const { learned, requests, remembered } = await performed(performers(context), stored, (known) => ({
+    row,
+    kind: 'releaseClaim',
+    claim: known,
+    snapshot,
+  }));
+  const update = 'update persistentvolumeclaims';
+  expect(requests).toEqual([`${update} 409`, 'get persistentvolumeclaims 200', `${update} 200`]);
+  expect(remembered).toMatchObject({ kind: 'PersistentVolumeClaim', ...changed });
+  expect(learned).toEqual({ claimReleased: 'done' });
+});
+
+it('given a name that no group can have, then the API server is not asked for it', async () => {
+  const { learned, requests } = await performed(performers(context), { object: aGroup() }, () => ({
+    row,
+    kind: 'askGroup',
+    namespace: 'team',
+    name: 'a%b',
+  }));
+  expect([learned, requests]).toEqual([{ groupAsked: { value: false } }, []]);
+});
