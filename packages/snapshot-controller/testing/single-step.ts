@@ -73,16 +73,15 @@ interface Stored<T extends KubeObject> {
   readonly overtaken?: 'yes';
 }
 
-function changingOnce(client: ApiClient, change: () => void): object {
-  const get = client.get as (...args: readonly unknown[]) => Promise<unknown>;
+function changingOnce(client: ApiClient, change: () => void): ApiClient {
   let reads = 0;
-  const getAndChange = async (...args: readonly unknown[]): Promise<unknown> => {
-    const found = await get(...args);
+  const get: ApiClient['get'] = async (...args) => {
+    const found = await client.get(...args);
     reads += 1;
     if (reads === 1) change();
     return found;
   };
-  return { ...client, get: getAndChange };
+  return { ...client, get };
 }
 
 /** Performs an action on an object that the API server has. */
