@@ -160,6 +160,12 @@ describe('a group', () => {
     it.decided();
     await it.vanish(volumeGroupSnapshots, groupRef);
     expect(it.decided()).toEqual([]);
+    // Its operations are not in flight any more.
+    expect(it.metrics.value('snapshot_controller_operations_in_flight')).toBe(0);
+    // The retry that waited finds nothing to do.
+    await it.clock.advance(60_000);
+    await it.settle();
+    expect(it.decided()).toEqual(['team/group G1']);
     await it.stop();
   });
 

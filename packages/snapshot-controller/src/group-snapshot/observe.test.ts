@@ -139,6 +139,7 @@ describe('members that are not complete', () => {
 
   it.each([
     { given: 'a group that is not cut', of: group, objects: [aGroupContent()] },
+    { given: 'a content without a spec', of: group, objects: [{ ...cut, spec: undefined as never }] },
     {
       given: 'a content of another group',
       of: group,

@@ -154,6 +154,44 @@ it('given a member that changed since it was cached, when the members are delete
   expect(learned).toEqual({ membersDeleted: 'done' });
 });
 
+it('given a status that is saved, then what is new in it is reported about the group as it is stored', async () => {
+  const recorded: unknown[] = [];
+  const reporting: GroupContext = {
+    ...context,
+    events: { ...events, record: (about, { reason }) => void recorded.push([about, reason]) },
+    operations: { ...context.operations, succeed: () => true },
+  };
+  const { remembered } = await performed(performers(reporting), { object: group }, (known) => ({
+    row,
+    kind: 'saveStatus',
+    group: known,
+    content,
+    facts,
+  }));
+  expect(recorded).toEqual([[remembered, 'GroupSnapshotReady']]);
+});
+
+it('given a content without UID, class and finalizer, when it is bound, then it gets all three', async () => {
+  const volumeGroupSnapshotRef = { name: 'group', namespace: 'team' };
+  const unbound = aGroupContent({
+    metadata: { finalizers: [] },
+    spec: { volumeGroupSnapshotRef, volumeGroupSnapshotClassName: undefined as never },
+  });
+  const { remembered } = await performed(performers(context), { object: unbound }, (known) => ({
+    row,
+    kind: 'bind',
+    group: aGroup(),
+    content: known,
+  }));
+  expect(remembered).toMatchObject({
+    metadata: { finalizers: [snapshotFinalizers.groupContent] },
+    spec: {
+      volumeGroupSnapshotRef: { ...volumeGroupSnapshotRef, uid: 'uid-of-group' },
+      volumeGroupSnapshotClassName: 'group-gold',
+    },
+  });
+});
+
 it('given a content that is deleted and has no finalizer, then what is learned is the content that was deleted', async () => {
   let deleted: VolumeGroupSnapshotContent | undefined;
   const { learned } = await performed(

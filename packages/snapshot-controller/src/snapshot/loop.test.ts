@@ -213,5 +213,11 @@ it('given a snapshot that is gone, then it is not looked at any more', async () 
   it.decided();
   await it.vanish(volumeSnapshots, { namespace: 'team', name: 'snap' });
   expect(it.decided()).toEqual([]);
+  // Its operations are not in flight any more.
+  expect(it.metrics.value('snapshot_controller_operations_in_flight')).toBe(0);
+  // The retry that waited finds nothing to do.
+  await it.clock.advance(60_000);
+  await it.settle();
+  expect(it.decided()).toEqual(['team/snap S1']);
   await it.stop();
 });
