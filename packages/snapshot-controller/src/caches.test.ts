@@ -62,6 +62,42 @@ it('[snapshot-controller#129] given a watch that does not show a content yet, th
   await it.stop();
 });
 
+describe('given a watch that is behind the own writes, when a status is written, then its milestones are reported at once', () => {
+  const lagOf = (watched: string) => ({
+    when: ({ verb, resource }: { readonly verb: string; readonly resource: string }): boolean =>
+      verb === 'watch' && resource === watched,
+    fault: { kind: 'lag', ms: 500 } as const,
+  });
+  const started = (watched: string): Promise<Fixture> => {
+    const claim = aClaim({ metadata: { labels: { app: 'db' } } });
+    return aController({ seed: [claim, aVolume(), aClass(), aGroupClass()], faults: [lagOf(watched)] });
+  };
+  const reasons = (it: Fixture): readonly (string | undefined)[] => it.events.map((line) => line.split(' ')[1]);
+
+  it('of a snapshot', async () => {
+    const it = await started('volumesnapshots');
+    await it.add(aSnapshot());
+    await it.clock.advance(5_000);
+    await it.report({ creationTime: 1n, readyToUse: true });
+    expect(reasons(it)).toEqual(['CreatingSnapshot', 'SnapshotCreated', 'SnapshotReady']);
+    await it.stop();
+  });
+
+  it('of a group', async () => {
+    const it = await started('volumegroupsnapshots');
+    await it.add(aGroup());
+    await it.clock.advance(5_000);
+    const volumeSnapshotInfoList = [{ volumeHandle: 'handle-1', snapshotHandle: 's1' }];
+    const creationTime = '2026-01-01T00:00:00Z';
+    await it.reportGroup({ creationTime, readyToUse: true, volumeGroupSnapshotHandle: 'g1', volumeSnapshotInfoList });
+    expect(reasons(it).filter((reason) => reason?.startsWith('GroupSnapshot'))).toEqual([
+      'GroupSnapshotCreated',
+      'GroupSnapshotReady',
+    ]);
+    await it.stop();
+  });
+});
+
 describe('given a watch on contents that is silent for longer than own writes are remembered', () => {
   const isSilent = ({ verb, resource }: { readonly verb: string; readonly resource: string }): boolean =>
     verb === 'watch' && ['volumesnapshotcontents', 'volumegroupsnapshotcontents'].includes(resource);

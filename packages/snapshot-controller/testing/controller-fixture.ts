@@ -131,7 +131,9 @@ export async function aController(options: FixtureOptions = {}): Promise<Fixture
     { ...ports, metrics: noMetrics, operationMetrics: metrics, events },
     someSettings(options.settings),
   );
-  return toFixture(await process.run(controller), lines);
+  const running = await process.run(controller);
+  failOnDefect(running);
+  return toFixture(running, lines);
 }
 
 function clusterOf({ faults = [], rules = clusterRules }: FixtureOptions): TestCluster {
@@ -141,7 +143,11 @@ function clusterOf({ faults = [], rules = clusterRules }: FixtureOptions): TestC
   return cluster;
 }
 
-const handlerFailed = 'A change handler failed';
+/** After a change handler fails the informer goes on, and the change wakes nothing. */
+function failOnDefect({ logger }: RunningController): void {
+  const defect = logger.lines.find((line) => line.kind === 'error' && line.message === 'A change handler failed');
+  if (defect?.kind === 'error') throw defect.error;
+}
 
 /** `patch volumesnapshots/status` */
 const kindOf = ({ verb, resource, subresource }: Parameters<FaultRule['when']>[0]): string =>
@@ -151,9 +157,7 @@ function toFixture(running: RunningController, events: readonly string[]): Fixtu
   const { server, faults } = running;
   const settle = async (): Promise<void> => {
     await running.settle();
-    // The informer goes on, and the change wakes nothing.
-    const defect = running.logger.lines.find((line) => line.kind === 'error' && line.message === handlerFailed);
-    if (defect?.kind === 'error') throw defect.error;
+    failOnDefect(running);
   };
   const get: Fixture['get'] = (resource, ref) => server.objects.get(resource, ref);
   const change: Fixture['change'] = async (resource, ref, how) => {

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One action of a loop by itself: without queue, informers and the decision before it. */
-import { createApiClient, isFailed, type KubeObject, silentLogger, TransportError } from '@csi-sidecars/runtime';
+import {
+  type ApiClient,
+  createApiClient,
+  isFailed,
+  type KubeObject,
+  silentLogger,
+  TransportError,
+} from '@csi-sidecars/runtime';
 import { FakeClock, scriptedTransport, seededRandom } from '@csi-sidecars/runtime/testing';
 import { anApiServer } from './api-server.ts';
 
@@ -62,20 +69,35 @@ interface Stored<T extends KubeObject> {
   readonly object: T;
   /** `outdated`: somebody changed the object after it was cached. Default `current`. */
   readonly cache?: 'current' | 'outdated';
+  /** Somebody changes the object right after it was read for the first time. */
+  readonly overtaken?: 'yes';
+}
+
+function changingOnce(client: ApiClient, change: () => void): ApiClient {
+  let reads = 0;
+  const get: ApiClient['get'] = async (...args) => {
+    const found = await client.get(...args);
+    reads += 1;
+    if (reads === 1) change();
+    return found;
+  };
+  return { ...client, get };
 }
 
 /** Performs an action on an object that the API server has. */
 export async function performed<T extends KubeObject>(
   performers: object,
-  { object, cache = 'current' }: Stored<T>,
+  { object, cache = 'current', overtaken }: Stored<T>,
   actionOn: (cached: T) => AnyAction,
 ): Promise<Performed> {
   const { server, ports, requests, end } = anApiServer();
   const cached = server.seed<T>(object);
-  if (cache === 'outdated') server.seed<T>({ ...cached, metadata: { ...cached.metadata, labels: { changed: 'yes' } } });
+  const change = (): T => server.seed<T>({ ...cached, metadata: { ...cached.metadata, labels: { changed: 'yes' } } });
+  if (cache === 'outdated') change();
+  const client = overtaken === undefined ? ports.client : changingOnce(ports.client, change);
   let remembered: KubeObject | undefined;
   const caches = emptyCaches((known) => (remembered = known));
   const { signal } = new AbortController();
-  const learned = await end(perform(performers, actionOn(cached), { ...ports, caches, signal }));
+  const learned = await end(perform(performers, actionOn(cached), { ...ports, client, caches, signal }));
   return { learned, requests: requests(), remembered };
 }

@@ -24,7 +24,13 @@ import {
   aSnapshot,
   aVolume,
 } from '../../testing/builders.ts';
-import { aController, type Fixture, type FixtureOptions, forbidden } from '../../testing/controller-fixture.ts';
+import {
+  aController,
+  conflict,
+  type Fixture,
+  type FixtureOptions,
+  forbidden,
+} from '../../testing/controller-fixture.ts';
 import { planContent } from './plan-content.ts';
 
 const name = 'groupsnapcontent-uid-of-group';
@@ -557,6 +563,21 @@ describe('members', () => {
       expect(it.content(second.content)?.status?.snapshotHandle).toBe('s2');
       expect(snapshotNamed(it, second.snapshot)?.status?.boundVolumeSnapshotContentName).toBe(second.content);
       expect(it.group()?.status?.readyToUse).toBe(true);
+      await it.stop();
+    },
+  );
+
+  it.each(['patch volumesnapshots/status', 'patch volumesnapshotcontents/status'])(
+    'given a conflict at %s, then the members are completed in the same run',
+    async (what) => {
+      const it = await given();
+      it.fault(what, conflict);
+      await it.reportGroup(cut);
+      await it.clock.advance(100);
+      expect(snapshotNamed(it, first.snapshot)?.status?.boundVolumeSnapshotContentName).toBe(first.content);
+      expect(it.content(first.content)?.status?.snapshotHandle).toBe('s1');
+      expect(it.group()?.status?.readyToUse).toBe(true);
+      expect(it.logger.lines.filter(({ message }) => message === 'Reconcile failed, will retry')).toEqual([]);
       await it.stop();
     },
   );

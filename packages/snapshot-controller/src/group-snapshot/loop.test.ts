@@ -3,7 +3,15 @@
 import { type KubeObject, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { volumeGroupSnapshotContents, volumeGroupSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aGroup, aGroupClass, aGroupContent, aSnapshot, aVolume } from '../../testing/builders.ts';
+import {
+  aClaim,
+  aGroup,
+  aGroupClass,
+  aGroupContent,
+  aProtectedClaim,
+  aSnapshot,
+  aVolume,
+} from '../../testing/builders.ts';
 import type { FixtureOptions } from '../../testing/controller-fixture.ts';
 import { aControllerOf, type ObservedFixture } from '../../testing/decided.ts';
 import { boundGroup, preparedGroup, readyGroup } from '../../testing/group-states.ts';
@@ -50,29 +58,43 @@ describe('a claim', () => {
     await it.stop();
   });
 
+  it('given it appears, then the groups of its namespace that wait are looked at', async () => {
+    const it = await controlled({ with: waiting.slice(0, 2) });
+    it.decided();
+    await it.add(aClaim());
+    expect(keysOf(it.decided())).toEqual(['team/group']);
+    await it.stop();
+  });
+
   const member = aSnapshot({ name: 'member', metadata: { ownerReferences: [owner] }, status: { readyToUse: true } });
   const stranger = aSnapshot({ name: 'stranger', status: { readyToUse: true } });
 
   it.each([
-    { given: 'a member of a group', source: { kind: 'VolumeSnapshot', name: 'member' }, woken: ['team/group'] },
-    { given: 'a snapshot of no group', source: { kind: 'VolumeSnapshot', name: 'stranger' }, woken: [] },
-    { given: 'a snapshot that is not there', source: { kind: 'VolumeSnapshot', name: 'none' }, woken: [] },
+    {
+      given: 'a member of a group',
+      source: { kind: 'VolumeSnapshot', name: 'member' },
+      woken: ['team/second', 'team/group'],
+    },
+    { given: 'a snapshot of no group', source: { kind: 'VolumeSnapshot', name: 'stranger' }, woken: ['team/second'] },
+    { given: 'a snapshot that is not there', source: { kind: 'VolumeSnapshot', name: 'none' }, woken: ['team/second'] },
     {
       given: 'a claim that is called as a member',
       source: { kind: 'PersistentVolumeClaim', name: 'member' },
-      woken: [],
+      woken: ['team/second'],
     },
-    { given: 'nothing', source: undefined, woken: [] },
+    { given: 'nothing', source: undefined, woken: ['team/second'] },
   ])('given it was filled from $given, when it is bound, then these groups are looked at: $woken', async (row) => {
     const dataSource = row.source && { apiGroup: 'snapshot.storage.k8s.io', ...row.source };
     const it = await controlled({
       with: [
+        aGroup({ name: 'second', uid: 's' }),
         aGroup({ metadata: preparedGroup, status: boundGroup }),
         aGroupContent(),
         aGroupClass(),
         member,
         stranger,
-        aClaim({ name: 'restored', phase: 'Pending', spec: dataSource === undefined ? {} : { dataSource } }),
+        // Our finalizer keeps it whole in the cache.
+        aProtectedClaim({ name: 'restored', phase: 'Pending', spec: dataSource === undefined ? {} : { dataSource } }),
       ],
     });
     it.decided();
@@ -138,6 +160,12 @@ describe('a group', () => {
     it.decided();
     await it.vanish(volumeGroupSnapshots, groupRef);
     expect(it.decided()).toEqual([]);
+    // Its operations are not in flight any more.
+    expect(it.metrics.value('snapshot_controller_operations_in_flight')).toBe(0);
+    // The retry that waited finds nothing to do.
+    await it.clock.advance(60_000);
+    await it.settle();
+    expect(it.decided()).toEqual(['team/group G1']);
     await it.stop();
   });
 

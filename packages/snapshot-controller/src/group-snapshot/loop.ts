@@ -70,7 +70,7 @@ function wokenByVolume(
   { previous, current, isInInitialList }: Change<PersistentVolume>,
   { groups }: Caches<GroupLoop>,
 ): Woken {
-  const { namespace = '', uid } = current?.spec?.claimRef ?? {};
-  if (namespace === '' || isInInitialList || previous?.spec?.claimRef?.uid === uid) return undefined;
+  const { namespace, uid } = current?.spec?.claimRef ?? {};
+  if (namespace === undefined || isInInitialList || previous?.spec?.claimRef?.uid === uid) return undefined;
   return groups.byIndex('waiting', namespace).map(groupKey);
 }

@@ -133,12 +133,13 @@ describe('members that are not complete', () => {
 
   it('given a snapshot that the driver names no volume of, then its member has no volume', () => {
     const unnamed = aGroupContent({ status: { ...status, volumeSnapshotInfoList: [{ snapshotHandle: 's1' }] } });
-    const { incomplete } = observed(group, unnamed, aVolume());
+    const { incomplete } = observed(group, unnamed, aVolume(), aVolume({ name: 'odd', handle: 'undefined' }));
     expect(incomplete.map(({ volume }) => volume)).toEqual([undefined]);
   });
 
   it.each([
     { given: 'a group that is not cut', of: group, objects: [aGroupContent()] },
+    { given: 'a content without a spec', of: group, objects: [{ ...cut, spec: undefined as never }] },
     {
       given: 'a content of another group',
       of: group,

@@ -13,8 +13,7 @@ type GroupCaches = Caches<GroupLoop>;
 export function observe(caches: GroupCaches, key: ObjectKey): GroupState {
   const group = caches.groups.get(key);
   if (group === undefined) return { ...nothing, ...nothingLearned };
-  const contentName = contentNameFor(group);
-  const content = contentName === '' ? undefined : caches.groupContents.get(toObjectKey(undefined, contentName));
+  const content = caches.groupContents.get(toObjectKey(undefined, contentNameFor(group)));
   const owned = caches.snapshots
     .byIndex('member', key)
     .filter((snapshot) => groupOwnerOf(snapshot)?.uid === group.metadata?.uid);

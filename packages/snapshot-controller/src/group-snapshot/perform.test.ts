@@ -3,7 +3,7 @@
 import type { EventRecorder, KubeObject } from '@csi-sidecars/runtime';
 import { snapshotFinalizers, type VolumeGroupSnapshot, type VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
-import { aGroup, aGroupContent, aSnapshot, aVolume, someSettings } from '../../testing/builders.ts';
+import { aClaim, aGroup, aGroupContent, aSnapshot, aVolume, someSettings } from '../../testing/builders.ts';
 import { learnedInSilence, performed } from '../../testing/single-step.ts';
 import { owner } from '../../testing/snapshot-states.ts';
 import type { Member } from './members.ts';
@@ -70,6 +70,33 @@ const ofContents: readonly Case<VolumeGroupSnapshotContent>[] = [
 const named = <T>(cases: readonly Case<T>[], cached: T) =>
   cases.map((each) => ({ ...each, kind: each.action(cached).kind }));
 
+it('given two members, then the second is saved after the first', async () => {
+  const second: Member = { ...incomplete, info: { volumeHandle: 'handle-2', snapshotHandle: 's2' } };
+  const members = [incomplete, second];
+  const { requests } = await performed(performers(context), { object: group }, () => ({
+    row,
+    kind: 'saveMembers',
+    members,
+  }));
+  const one = [
+    'create volumesnapshots 201',
+    'create volumesnapshotcontents 201',
+    'patch volumesnapshots/status 200',
+    'patch volumesnapshotcontents/status 200',
+  ];
+  expect(requests).toEqual([...one, ...one]);
+});
+
+it('given a claim without a volume, when claims are listed, then it is a source without a volume', async () => {
+  const claim = aClaim({ metadata: { labels: { app: 'db' } } });
+  const { learned } = await performed(performers(context), { object: claim }, () => ({
+    row,
+    kind: 'listClaims',
+    group,
+  }));
+  expect(learned).toMatchObject({ sources: { value: [{ claim: { metadata: { name: 'data' } }, volume: undefined }] } });
+});
+
 it.each<{ readonly kind: string; readonly action: StepAction; readonly result: keyof GroupState }>(
   [
     ...ofGroups.map(({ action, result }) => ({ action: action(group), result })),
@@ -125,6 +152,44 @@ it('given a member that changed since it was cached, when the members are delete
   }));
   expect(requests).toEqual(['delete volumesnapshots 409', 'get volumesnapshots 200', 'delete volumesnapshots 200']);
   expect(learned).toEqual({ membersDeleted: 'done' });
+});
+
+it('given a status that is saved, then what is new in it is reported about the group as it is stored', async () => {
+  const recorded: unknown[] = [];
+  const reporting: GroupContext = {
+    ...context,
+    events: { ...events, record: (about, { reason }) => void recorded.push([about, reason]) },
+    operations: { ...context.operations, succeed: () => true },
+  };
+  const { remembered } = await performed(performers(reporting), { object: group }, (known) => ({
+    row,
+    kind: 'saveStatus',
+    group: known,
+    content,
+    facts,
+  }));
+  expect(recorded).toEqual([[remembered, 'GroupSnapshotReady']]);
+});
+
+it('given a content without UID, class and finalizer, when it is bound, then it gets all three', async () => {
+  const volumeGroupSnapshotRef = { name: 'group', namespace: 'team' };
+  const unbound = aGroupContent({
+    metadata: { finalizers: [] },
+    spec: { volumeGroupSnapshotRef, volumeGroupSnapshotClassName: undefined as never },
+  });
+  const { remembered } = await performed(performers(context), { object: unbound }, (known) => ({
+    row,
+    kind: 'bind',
+    group: aGroup(),
+    content: known,
+  }));
+  expect(remembered).toMatchObject({
+    metadata: { finalizers: [snapshotFinalizers.groupContent] },
+    spec: {
+      volumeGroupSnapshotRef: { ...volumeGroupSnapshotRef, uid: 'uid-of-group' },
+      volumeGroupSnapshotClassName: 'group-gold',
+    },
+  });
 });
 
 it('given a content that is deleted and has no finalizer, then what is learned is the content that was deleted', async () => {

@@ -149,8 +149,8 @@ async function listClaims({ client, caches, action: { group }, signal }: Step<Gr
   });
   if (isFailed(listed)) return { sources: listed };
   const sources = listed.value.map((claim): Source => {
-    const volume = claim.spec?.volumeName ?? '';
-    return { claim, volume: volume === '' ? undefined : caches.volumes.get(toObjectKey(undefined, volume)) };
+    const name = claim.spec?.volumeName;
+    return { claim, volume: name === undefined ? undefined : caches.volumes.get(toObjectKey(undefined, name)) };
   });
   return { sources: { value: sources } };
 }

@@ -44,6 +44,14 @@ describe('a claim', () => {
     await it.stop();
   });
 
+  it('given it appears, then its snapshot is looked at', async () => {
+    const it = await controlled({ with: [aSnapshot()] });
+    it.decided();
+    await it.add(aClaim());
+    expect(it.decided()).not.toEqual([]);
+    await it.stop();
+  });
+
   it('given its phase changes or it is gone, then its snapshot is looked at', async () => {
     const it = await controlled({ with: waiting });
     await it.change(persistentVolumeClaims, claimRef, (claim) => ({ ...claim, status: { phase: 'Lost' } }));
@@ -177,7 +185,11 @@ describe('a group', () => {
         aSnapshot({ name: 'other', uid: 'o', metadata: prepared, status: bound }),
         inGroup,
         other,
-        aContent({ name: 'of-none', status: { volumeGroupSnapshotHandle: 'g' }, spec: { volumeSnapshotRef: {} } }),
+        aContent({
+          name: 'of-none',
+          status: { volumeGroupSnapshotHandle: 'g' },
+          spec: { volumeSnapshotRef: undefined as never },
+        }),
         aGroupContent({ of: aGroup({ uid: 'gone' }), name: 'made' }),
         aClaim(),
         aVolume(),
@@ -201,5 +213,11 @@ it('given a snapshot that is gone, then it is not looked at any more', async () 
   it.decided();
   await it.vanish(volumeSnapshots, { namespace: 'team', name: 'snap' });
   expect(it.decided()).toEqual([]);
+  // Its operations are not in flight any more.
+  expect(it.metrics.value('snapshot_controller_operations_in_flight')).toBe(0);
+  // The retry that waited finds nothing to do.
+  await it.clock.advance(60_000);
+  await it.settle();
+  expect(it.decided()).toEqual(['team/snap S1']);
   await it.stop();
 });

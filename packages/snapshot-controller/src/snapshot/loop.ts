@@ -100,8 +100,8 @@ function wokenByGroupContent(
   { previous, current }: Change<VolumeGroupSnapshotContent>,
   { contents }: Caches<SnapshotLoop>,
 ): Woken {
-  const handle = current?.status?.volumeGroupSnapshotHandle ?? '';
-  if (handle === '' || previous?.status?.volumeGroupSnapshotHandle === handle) return undefined;
+  const handle = current?.status?.volumeGroupSnapshotHandle;
+  if (handle === undefined || previous?.status?.volumeGroupSnapshotHandle === handle) return undefined;
   return contents.byIndex('group', handleKey(current?.spec?.driver, handle)).flatMap(({ spec }) => {
     const { namespace, name } = spec?.volumeSnapshotRef ?? {};
     return name === undefined ? [] : [toObjectKey(namespace, name)];

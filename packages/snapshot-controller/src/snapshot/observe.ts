@@ -24,9 +24,9 @@ export function observe(
   if (snapshot === undefined) return { ...nothing, ...nothingLearned };
   const claimKey = sourceClaimKey(snapshot);
   const claim = claimKey && caches.claims.get(claimKey);
-  const volumeName = claim?.spec?.volumeName ?? '';
-  const volume = volumeName === '' ? undefined : caches.volumes.get(toObjectKey(undefined, volumeName));
-  const content = contentNamed(caches, contentNameFor(snapshot));
+  const volumeName = claim?.spec?.volumeName;
+  const volume = volumeName === undefined ? undefined : caches.volumes.get(toObjectKey(undefined, volumeName));
+  const content = caches.contents.get(toObjectKey(undefined, contentNameFor(snapshot)));
   return {
     snapshot,
     classes: caches.classes.list(),
@@ -34,7 +34,7 @@ export function observe(
     isClaimBeingReleased: claimKey !== undefined && releases.has(claimKey),
     isClaimInUse: claimKey !== undefined && isClaimInUse(caches, claimKey, snapshot),
     volume,
-    node: settings.distributed && content === undefined ? managingNode(volume, caches.nodes.list()) : '',
+    node: content === undefined ? managingNode(volume, caches.nodes.list()) : '',
     content,
     contentGroup: contentGroup(caches, content),
     isBeingRestored: caches.claims.byIndex('restores', key).some(({ status }) => status?.phase === 'Pending'),
@@ -57,10 +57,6 @@ const nothing: Observed = {
   group: 'none',
 };
 
-function contentNamed({ contents }: SnapshotCaches, name: string): VolumeSnapshotContent | undefined {
-  return name === '' ? undefined : contents.get(toObjectKey(undefined, name));
-}
-
 /** By a snapshot that is not ready, and is not this one. Those that failed or are being deleted count as well. */
 export function isClaimInUse(
   { snapshots }: Pick<SnapshotCaches, 'snapshots'>,
@@ -78,9 +74,9 @@ function contentGroup(
   { groupContents, groups }: SnapshotCaches,
   content: VolumeSnapshotContent | undefined,
 ): string | undefined {
-  const handle = content?.status?.volumeGroupSnapshotHandle ?? '';
-  if (content === undefined || handle === '') return undefined;
-  const found = groupContents.byIndex('handle', handleKey(content.spec?.driver, handle));
+  const handle = content?.status?.volumeGroupSnapshotHandle;
+  if (handle === undefined) return undefined;
+  const found = groupContents.byIndex('handle', handleKey(content?.spec?.driver, handle));
   const hasGroup = ({ spec }: VolumeGroupSnapshotContent): boolean => {
     const reference = spec?.volumeGroupSnapshotRef;
     const group = groups.get(toObjectKey(reference?.namespace, reference?.name ?? ''));

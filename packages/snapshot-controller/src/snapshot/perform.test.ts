@@ -3,7 +3,15 @@
 import type { EventRecorder, KubeObject } from '@csi-sidecars/runtime';
 import { snapshotFinalizers, type VolumeSnapshot, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
-import { aContent, aGroup, aProtectedClaim, aSnapshot, aClaim, someSettings } from '../../testing/builders.ts';
+import {
+  aClaim,
+  aContent,
+  aGroup,
+  aProtectedClaim,
+  aSnapshot,
+  aStaticContent,
+  someSettings,
+} from '../../testing/builders.ts';
 import { learnedInSilence, performed } from '../../testing/single-step.ts';
 import { prepared } from '../../testing/snapshot-states.ts';
 import { createClaimReleases } from './claim-releases.ts';
@@ -125,6 +133,39 @@ it.each(named(ofContents, content))(
   },
 );
 
+it('given a status that is saved, then what is new in it is reported about the snapshot as it is stored', async () => {
+  const recorded: unknown[] = [];
+  const reporting: SnapshotContext = {
+    ...context,
+    events: { ...events, record: (about, { reason }) => void recorded.push([about, reason]) },
+    operations: { ...context.operations, succeed: () => true },
+  };
+  const { remembered } = await performed(performers(reporting), { object: snapshot }, (known) => ({
+    row,
+    kind: 'saveStatus',
+    snapshot: known,
+    content,
+    facts,
+  }));
+  expect(recorded).toEqual([[remembered, 'SnapshotReady']]);
+});
+
+it('given a content without UID, class and finalizer, when it is bound, then it gets all three', async () => {
+  const { remembered } = await performed(performers(context), { object: aStaticContent() }, (known) => ({
+    row,
+    kind: 'bind',
+    snapshot,
+    content: known,
+  }));
+  expect(remembered).toMatchObject({
+    metadata: { finalizers: [snapshotFinalizers.content] },
+    spec: {
+      volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' },
+      volumeSnapshotClassName: 'gold',
+    },
+  });
+});
+
 it('given a content that is deleted and has no finalizer, then what is learned is the content that was deleted', async () => {
   let deleted: VolumeSnapshotContent | undefined;
   const { learned } = await performed(
@@ -190,3 +231,43 @@ it.each<{
   const result = await performed(performers(context), { object }, () => action);
   expect(result.learned).toEqual(learned(result.remembered));
 });
+
+it('given a claim that changes while it is protected, then it is read again, written, and remembered', async () => {
+  const stored = { object: aClaim(), overtaken: 'yes' } as const;
+  const { learned, requests, remembered } = await performed(performers(context), stored, (known) => ({
+    row,
+    kind: 'protectClaim',
+    claim: known,
+  }));
+  const [get, update] = ['get persistentvolumeclaims', 'update persistentvolumeclaims'];
+  expect(requests).toEqual([`${get} 200`, `${update} 409`, `${get} 200`, `${update} 200`]);
+  expect(remembered).toMatchObject({ kind: 'PersistentVolumeClaim', ...changed });
+  expect(learned).toEqual({ claimProtected: 'done', claim: remembered });
+});
+
+it('given a claim that changed since it was cached, when it is released, then it is read again, written, and remembered', async () => {
+  const stored = { object: aProtectedClaim(), cache: 'outdated' } as const;
+  const { learned, requests, remembered } = await performed(performers(context), stored, (known) => ({
+    row,
+    kind: 'releaseClaim',
+    claim: known,
+    snapshot,
+  }));
+  const update = 'update persistentvolumeclaims';
+  expect(requests).toEqual([`${update} 409`, 'get persistentvolumeclaims 200', `${update} 200`]);
+  expect(remembered).toMatchObject({ kind: 'PersistentVolumeClaim', ...changed });
+  expect(learned).toEqual({ claimReleased: 'done' });
+});
+
+it.each(['A', 'a%b'])(
+  'given the name %s, which no group can have, then the API server is not asked for it',
+  async (name) => {
+    const { learned, requests } = await performed(performers(context), { object: aGroup() }, () => ({
+      row,
+      kind: 'askGroup',
+      namespace: 'team',
+      name,
+    }));
+    expect([learned, requests]).toEqual([{ groupAsked: { value: false } }, []]);
+  },
+);
