@@ -12,6 +12,7 @@ const modify = { ...expand, method: 'ControllerModifyVolume' };
 it('given Aborted, then the log names the call that is open, and its age, if this process made it', async () => {
   const [clock, logger] = [new FakeClock(), recordingLogger()];
   const calls = createOpenCalls({ clock, logger });
+  calls.note({ ...expand, isOpen: false }, csiFailure('Internal'));
   calls.note(modify, csiFailure('Aborted'));
   calls.forget(key);
   calls.note({ ...expand, startedMs: clock.monotonicMs() }, csiFailure('DeadlineExceeded'));

@@ -5,8 +5,9 @@ import type { Clock, Logger } from '@csi-sidecars/runtime';
 import type { ClaimKey } from './claim.ts';
 
 export interface OpenCalls {
-  /** Reported after each call; undefined: it succeeded. Logs what an `Aborted` waits for. */
+  /** Reported after a call; without an error it succeeded. Logs what an `Aborted` waits for. */
   note(call: EndedCall, error: Error | undefined): void;
+  /** A call succeeded, or the claim is gone. */
   forget(key: ClaimKey): void;
 }
 

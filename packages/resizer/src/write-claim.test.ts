@@ -31,8 +31,8 @@ function given(patches: readonly (Claim | ApiError)[], read: Claim | ApiError = 
       sent.push({ ...of, body, ...options });
       return answer(patches[sent.length - 1] ?? patches.at(-1) ?? forbidden);
     },
-    get: (_resource: object, of: object) => {
-      sent.push({ read: of });
+    get: (_resource: object, of: object, options: object) => {
+      sent.push({ read: of, ...options });
       return answer(read);
     },
   } as unknown as LoopPorts['client'];
@@ -87,9 +87,9 @@ describe('the write that begins an attempt', () => {
   });
 
   it('[resizer#82] given a conflict and a claim that has changed, then it is sent once, and the claim is known as it is now', async () => {
-    const { deps, sent, remembered } = given([conflict], after);
+    const { deps, sent, remembered, signal } = given([conflict], after);
     expect(await patchGuardedClaim(deps, before, { status })).toEqual({ written: 'conflict', claim: after });
-    expect([sent.slice(1), remembered]).toEqual([[{ read: ref }], [after]]);
+    expect([sent.slice(1), remembered]).toEqual([[{ read: ref, signal }], [after]]);
   });
 
   it.each([

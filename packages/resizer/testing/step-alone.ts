@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One step of a loop alone: context and step as a run passes them, and ports that answer what the test says. */
 import type { CsiChannel } from '@csi-sidecars/csi';
-import type { EventRecorder, LoopPorts } from '@csi-sidecars/runtime';
-import { FakeClock, type RecordingLogger, recordingLogger } from '@csi-sidecars/runtime/testing';
+import { type Attempt, type EventRecorder, isFailed, type LoopPorts } from '@csi-sidecars/runtime';
+import { FakeClock, type RecordingLogger, recordingLogger, settle } from '@csi-sidecars/runtime/testing';
 import { type Claim, type ClaimKey, claimKey } from '../src/claim.ts';
 import { type ClaimMemory, createClaimMemory } from '../src/claim-memory.ts';
 import type { ResizerDriver } from '../src/driver.ts';
@@ -88,6 +88,20 @@ export function stepAlone<Entry extends { readonly uid: string }>({
     },
     stop,
   };
+}
+
+/** What a step that nothing answers has learned when the process had to stop at once: what failed because of that. */
+export async function learnedAtStop(
+  perform: (step: never) => unknown,
+  { step, stop, action }: Pick<StepAlone<never>, 'step' | 'stop'> & { readonly action: object },
+): Promise<readonly unknown[]> {
+  let learned: object | undefined;
+  void Promise.resolve(perform({ ...step, action } as never)).then((result) => (learned = result as object));
+  await settle();
+  if (learned !== undefined) throw new Error(`learned without an answer: ${Object.keys(learned).join()}`);
+  stop.abort(new Error('stop at once'));
+  await settle();
+  return Object.values(learned ?? {}).filter((result) => isFailed(result as Attempt));
 }
 
 /** The body of a patch of a claim. */

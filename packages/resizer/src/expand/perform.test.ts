@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A call of ControllerExpandVolume: what it carries, and what is known about it afterwards. */
+/** The steps of an expansion alone: what a call carries, what is known about it afterwards, and what a stop at once aborts. */
 import type { Code } from '@csi-sidecars/csi';
 import { expect, it } from 'vitest';
-import { aClaim, csiFailure, sizeOf } from '../../testing/builders.ts';
-import { stepAlone, type StepAloneOptions } from '../../testing/step-alone.ts';
+import { aClaim, aVolume, csiFailure, sizeOf } from '../../testing/builders.ts';
+import { learnedAtStop, stepAlone, type StepAloneOptions } from '../../testing/step-alone.ts';
 import type { ExpandEntry } from './memory.ts';
 import { performers } from './perform.ts';
+import type { Action } from './state.ts';
 
 const uid = 'uid-of-data';
 const request = { volume_id: 'volume-1' };
@@ -73,4 +74,44 @@ it('given only the node expands, then there is no call, the size is the target, 
     { expanded: { value: { size: target, needsNode: true } } },
     undefined,
   ]);
+});
+
+it('given calls one second apart, then a refusal with Aborted is logged with the open call before it, if there is one', async () => {
+  const answer = { capacity_bytes: '1', node_expansion_required: true };
+  const results = ['DeadlineExceeded', 'Aborted', 'OK', 'Aborted', 'Internal', 'Aborted'] as const;
+  let index = 0;
+  const call = async () => {
+    const result = results[index++];
+    if (result === undefined || result === 'OK') return answer;
+    throw csiFailure(result);
+  };
+  const { context, step } = stepAlone<ExpandEntry>({ call });
+  const action = { row: 'E15', kind: 'expand', claim: aClaim(), request, migrated: false } as const;
+  for (const _ of results) {
+    await step.clock.advance(1_000);
+    await performers(context).expand({ ...step, action } as never);
+  }
+  const method = '/csi.v1.Controller/ControllerExpandVolume';
+  const waited = { key: 'team/data', volumeHandle: 'volume-1', method };
+  expect(step.logger.lines.map(({ facts }) => facts)).toEqual([
+    { ...waited, earlierMethod: method, ageSeconds: 1 },
+    { ...waited, earlierMethod: 'unknown', ageSeconds: 'unknown' },
+    { ...waited, earlierMethod: 'unknown', ageSeconds: 'unknown' },
+  ]);
+});
+
+const [claim, volume, size] = [aClaim(), aVolume(), sizeOf('2Gi')];
+const stopped = [{ failure: expect.objectContaining({ message: expect.stringMatching(/\bstop at once$/) }) }];
+
+it.each<Exclude<Action, { readonly kind: 'conclude' }>>([
+  { row: 'E4', kind: 'removeAnnotation', volume },
+  { row: 'E10', kind: 'mark', claim, target: size, status: 'new' },
+  { row: 'E14', kind: 'readSecret', reference: { namespace: 'team', name: 'login' } },
+  { row: 'E15', kind: 'expand', claim, request, migrated: false },
+  { row: 'E21', kind: 'saveVolume', volume, size },
+  { row: 'E23', kind: 'saveResult', claim, result: { needsNode: true, size, path: 'recovery' } },
+  { row: 'E18', kind: 'saveFailure', claim, failure: csiFailure('Internal'), isInfeasible: false },
+])('given no answer to $kind, when the process must stop at once, then the step ends', async (action) => {
+  const { context, ...alone } = stepAlone<ExpandEntry>();
+  expect(await learnedAtStop(performers(context)[action.kind], { ...alone, action })).toEqual(stopped);
 });

@@ -73,7 +73,7 @@ async function expand(
   memory.delete(key);
   const answer = await ask(() => channel.call(method, request, { timeoutMs, signal, migrated }));
   if ('value' in answer) {
-    openCalls.note({ key, volumeHandle, method, startedMs, isOpen: false }, undefined);
+    openCalls.forget(key);
     const { capacity_bytes: bytes, node_expansion_required: needsNode } = answer.value;
     return { expanded: { value: { size: { nanos: BigInt(bytes) * 1_000_000_000n, format: 'BinarySI' }, needsNode } } };
   }

@@ -155,7 +155,7 @@ it.each<{ readonly action: Writing; readonly type: string }>([
   { action: { ...result, result: { needsNode: true, size, path: 'recovery' } }, type: 'FileSystemResizePending' },
   { action: { ...refusal, isInfeasible: false }, type: 'ControllerResizeError' },
 ])('given a claim without $type, then $action.kind sets its transition time', async ({ action, type }) => {
-  const { sent } = await written({ ...action, claim: aClaim() } as Writing);
+  const { sent } = await written({ ...action, claim: aClaim() });
   expect(sent.map(({ status: { conditions } }) => conditions)).toEqual([[set(type, now)]]);
 });
 

@@ -34,3 +34,16 @@ it('given a claim that is gone, then nothing of it stays in memory, although no 
   expect(known()).toEqual([undefined, false]);
   await l.stop();
 });
+
+it('given a volume whose turn the expansion has, then there is no call, until it gives the turn back', async () => {
+  const l = await loopAlone(modifyLoop, { seed: [aVolume(), aClass()] });
+  const { turns } = l.context;
+  turns.take('volume-1', 'expand', key);
+  l.server.seed(claim);
+  await l.settle();
+  expect([l.calls(), l.writes()]).toEqual([[], []]);
+  turns.end('expand', key, false);
+  await l.settle();
+  expect(l.calls()).toEqual(['ControllerModifyVolume volume-1 OK']);
+  await l.stop();
+});

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A call of ControllerModifyVolume: what it carries, and what is known about it afterwards. */
+/** The steps of a modification alone: what a call carries, what is known about it afterwards, and what a stop at once aborts. */
 import type { Code } from '@csi-sidecars/csi';
 import { ApiError, type VolumeAttributesClass } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, csiFailure } from '../../testing/builders.ts';
-import { stepAlone, type StepAloneOptions } from '../../testing/step-alone.ts';
+import { aClaim, aClass, aVolume, csiFailure } from '../../testing/builders.ts';
+import { learnedAtStop, stepAlone, type StepAloneOptions } from '../../testing/step-alone.ts';
 import type { ModifyEntry } from './memory.ts';
 import { performers } from './perform.ts';
+import type { Action } from './state.ts';
 
 const uid = 'uid-of-data';
 const request = { volume_id: 'volume-1', mutable_parameters: { tier: 'gold' } };
@@ -92,4 +93,22 @@ describe('given a claim that an earlier process has written, when it is read', (
       remembered: [],
     });
   });
+});
+
+const claim = aClaim();
+const stopped = [{ failure: expect.objectContaining({ message: expect.stringMatching(/\bstop at once$/) }) }];
+
+it.each<Exclude<Action, { readonly kind: 'conclude' }>>([
+  { row: 'M6', kind: 'cancel', claim },
+  { row: 'M8', kind: 'confirm', claim },
+  { row: 'M9', kind: 'savePending', claim },
+  { row: 'M12', kind: 'mark', claim, target: aClass() },
+  { row: 'M15', kind: 'readSecret', reference: { namespace: 'team', name: 'login' } },
+  { row: 'M16', kind: 'modify', claim, request },
+  { row: 'M17', kind: 'saveVolume', volume: aVolume(), className: 'gold' },
+  { row: 'M18', kind: 'saveResult', claim, className: 'gold' },
+  { row: 'M22', kind: 'saveFailure', claim, failure: csiFailure('Internal'), outcome: 'final' },
+])('given no answer to $kind, when the process must stop at once, then the step ends', async (action) => {
+  const { context, ...alone } = stepAlone<ModifyEntry>();
+  expect(await learnedAtStop(performers(context)[action.kind], { ...alone, action })).toEqual(stopped);
 });
