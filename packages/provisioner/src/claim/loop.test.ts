@@ -2,9 +2,10 @@
 /** What wakes the claim loop, what a run observes a second time, and what the loop forgets with a claim. */
 import { type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aGrant, driverName, someSettings } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
 import { annotations } from '../names.ts';
+import { referenceGrants } from '../source/grants.ts';
 
 const adds = (p: Fixture): number => p.metrics.value('workqueue_adds_total', { name: 'claims' }) ?? 0;
 const isLate = { volumeBindingMode: 'WaitForFirstConsumer' } as const;
@@ -91,6 +92,34 @@ describe('a class', () => {
     expect(await added(p, () => p.server.objects.change(storageClasses, { name: 'slow' }, change))).toBe(0);
     expect(await added(p, () => p.server.objects.delete(storageClasses, { name: 'slow' }))).toBe(0);
   });
+});
+
+it('given a grant appears, then the claims with a source in its namespace are woken, and no others; given it goes, then none', async () => {
+  const features = { ...someSettings().features, crossNamespaceVolumeDataSource: true };
+  const p = await aProvisioner({ settings: { features }, seed: [aClass(isLate)] });
+  const source = { kind: 'PersistentVolumeClaim', name: 'origin' };
+  p.server.seed(aClaim());
+  p.server.seed(aClaim({ name: 'same', spec: { dataSourceRef: source } }));
+  p.server.seed(aClaim({ name: 'elsewhere', spec: { dataSourceRef: { ...source, namespace: 'apps' } } }));
+  await p.settle();
+  const grant = aGrant('apps', { group: '', kind: 'PersistentVolumeClaim' });
+  expect(await added(p, () => p.server.seed(grant))).toBe(1);
+  expect(await added(p, () => p.server.objects.remove(referenceGrants, { namespace: 'apps', name: 'grant' }))).toBe(0);
+  expect(p.logger.lines.filter(({ kind }) => kind === 'error')).toEqual([]);
+});
+
+it('given a claim without an answer, when it leaves the cache, then its retries are logged with its name as before', async () => {
+  const p = await aProvisioner({ seed: [aClass()], settings: { provisioningProtection: 'off' } });
+  p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'DeadlineExceeded' } });
+  p.server.seed(aClaim());
+  await p.clock.advance(2_000);
+  const named = (): readonly unknown[] =>
+    p.logger.lines.filter(({ message }) => message === 'Retrying syncing claim').map(({ facts }) => facts['PVC']);
+  const before = named().length;
+  p.deleteClaim();
+  await p.clock.advance(60_000);
+  expect(p.claim()).toBeUndefined();
+  expect([before > 0, named().length > before, new Set(named())]).toEqual([true, true, new Set(['team/data'])]);
 });
 
 it('given a deleted claim that reaches its bound during a call, when the call ends without an answer, then it is given up at once', async () => {
