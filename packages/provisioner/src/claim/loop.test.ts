@@ -2,7 +2,8 @@
 /** What wakes the claim loop, what a run observes a second time, and what the loop forgets with a claim. */
 import { type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aGrant, driverName, someSettings } from '../../testing/builders.ts';
+import { aClaim, aClass, aGrant, aNode, aVolume, driverName, someSettings } from '../../testing/builders.ts';
+import { aLateClass, aPublisher, asked } from '../../testing/capacity-fixture.ts';
 import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
 import { annotations } from '../names.ts';
 import { referenceGrants } from '../source/grants.ts';
@@ -141,4 +142,25 @@ it('given a deleted claim that reaches its bound during a call, when the call en
     ),
   ).toBe(true);
   expect([seconds, calls() > 3]).toEqual([300, true]);
+});
+
+it('given a claim is provisioned, then that is logged, and the driver is asked for the capacity of its segment again', async () => {
+  const p = await aPublisher({ seed: [aLateClass(), ...aNode('n1', 'a'), ...aNode('n2', 'b')] });
+  p.driver.forgetCalls();
+  p.server.seed(aClaim({ node: 'n1' }));
+  await p.settle();
+  expect(p.volume()).toBeDefined();
+  expect(asked(p)).toContain('zone=a');
+  expect(p.logger.lines).toContainEqual(
+    expect.objectContaining({ kind: 'info', level: 4, message: 'Succeeded', facts: expect.anything() as unknown }),
+  );
+});
+
+it('given a claim has its PersistentVolume already, then that is logged, and the driver is not asked for capacity', async () => {
+  const p = await aPublisher({ seed: [aLateClass(), ...aNode('n1', 'a'), aVolume({ phase: 'Available' })] });
+  p.driver.forgetCalls();
+  p.server.seed(aClaim({ node: 'n1' }));
+  await p.settle();
+  expect(asked(p)).toEqual([]);
+  expect(p.logger.messages()).toContain('PersistentVolume already exists, skipping');
 });
