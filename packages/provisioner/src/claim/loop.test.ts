@@ -2,9 +2,11 @@
 /** What wakes the claim loop, what a run observes a second time, and what the loop forgets with a claim. */
 import { type StorageClass, storageClasses } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, driverName } from '../../testing/builders.ts';
+import { aClaim, aClass, aGrant, aNode, aVolume, driverName, someSettings } from '../../testing/builders.ts';
+import { aLateClass, aPublisher, asked } from '../../testing/capacity-fixture.ts';
 import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
 import { annotations } from '../names.ts';
+import { referenceGrants } from '../source/grants.ts';
 
 const adds = (p: Fixture): number => p.metrics.value('workqueue_adds_total', { name: 'claims' }) ?? 0;
 const isLate = { volumeBindingMode: 'WaitForFirstConsumer' } as const;
@@ -93,6 +95,34 @@ describe('a class', () => {
   });
 });
 
+it('given a grant appears, then the claims with a source in its namespace are woken, and no others; given it goes, then none', async () => {
+  const features = { ...someSettings().features, crossNamespaceVolumeDataSource: true };
+  const p = await aProvisioner({ settings: { features }, seed: [aClass(isLate)] });
+  const source = { kind: 'PersistentVolumeClaim', name: 'origin' };
+  p.server.seed(aClaim());
+  p.server.seed(aClaim({ name: 'same', spec: { dataSourceRef: source } }));
+  p.server.seed(aClaim({ name: 'elsewhere', spec: { dataSourceRef: { ...source, namespace: 'apps' } } }));
+  await p.settle();
+  const grant = aGrant('apps', { group: '', kind: 'PersistentVolumeClaim' });
+  expect(await added(p, () => p.server.seed(grant))).toBe(1);
+  expect(await added(p, () => p.server.objects.remove(referenceGrants, { namespace: 'apps', name: 'grant' }))).toBe(0);
+  expect(p.logger.lines.filter(({ kind }) => kind === 'error')).toEqual([]);
+});
+
+it('given a claim without an answer, when it leaves the cache, then its retries are logged with its name as before', async () => {
+  const p = await aProvisioner({ seed: [aClass()], settings: { provisioningProtection: 'off' } });
+  p.driver.faults.add({ method: 'CreateVolume', action: { kind: 'fail', code: 'DeadlineExceeded' } });
+  p.server.seed(aClaim());
+  await p.clock.advance(2_000);
+  const named = (): readonly unknown[] =>
+    p.logger.lines.filter(({ message }) => message === 'Retrying syncing claim').map(({ facts }) => facts['PVC']);
+  const before = named().length;
+  p.deleteClaim();
+  await p.clock.advance(60_000);
+  expect(p.claim()).toBeUndefined();
+  expect([before > 0, named().length > before, new Set(named())]).toEqual([true, true, new Set(['team/data'])]);
+});
+
 it('given a deleted claim that reaches its bound during a call, when the call ends without an answer, then it is given up at once', async () => {
   const p = await aProvisioner({ seed: [aClass()] });
   p.driver.faults.add({ method: 'CreateVolume', times: 1, action: { kind: 'fail', code: 'DeadlineExceeded' } });
@@ -112,4 +142,25 @@ it('given a deleted claim that reaches its bound during a call, when the call en
     ),
   ).toBe(true);
   expect([seconds, calls() > 3]).toEqual([300, true]);
+});
+
+it('given a claim is provisioned, then that is logged, and the driver is asked for the capacity of its segment again', async () => {
+  const p = await aPublisher({ seed: [aLateClass(), ...aNode('n1', 'a'), ...aNode('n2', 'b')] });
+  p.driver.forgetCalls();
+  p.server.seed(aClaim({ node: 'n1' }));
+  await p.settle();
+  expect(p.volume()).toBeDefined();
+  expect(asked(p)).toContain('zone=a');
+  expect(p.logger.lines).toContainEqual(
+    expect.objectContaining({ kind: 'info', level: 4, message: 'Succeeded', facts: expect.anything() as unknown }),
+  );
+});
+
+it('given a claim has its PersistentVolume already, then that is logged, and the driver is not asked for capacity', async () => {
+  const p = await aPublisher({ seed: [aLateClass(), ...aNode('n1', 'a'), aVolume({ phase: 'Available' })] });
+  p.driver.forgetCalls();
+  p.server.seed(aClaim({ node: 'n1' }));
+  await p.settle();
+  expect(asked(p)).toEqual([]);
+  expect(p.logger.messages()).toContain('PersistentVolume already exists, skipping');
 });

@@ -3,9 +3,10 @@
 import type { Caches, KubeObject, PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { FakeClock } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aVolume, someSettings } from '../../testing/builders.ts';
+import { aClaim, aClass, aNodeDeployment, aVolume, driverName, someSettings } from '../../testing/builders.ts';
 import { context, pinned } from '../../testing/claim-states.ts';
 import { uidOf } from './claim.ts';
+import { instanceAnnotation } from '../names.ts';
 import { createClaimMemory, type Entry } from './memory.ts';
 import { observe } from './observe.ts';
 import type { ClaimLoop } from './state.ts';
@@ -18,12 +19,21 @@ interface Given {
   /** Default: the class of the claim. */
   readonly storageClass?: StorageClass | null;
   readonly volumeNamePrefix?: string;
+  /** The instance of this node, whose wait has 700 ms left. */
+  readonly node?: string;
 }
 
 const uid = uidOf(aClaim());
 const clock = new FakeClock();
 
-function observed({ claim = aClaim(), entry, volumes = [], storageClass = aClass(), volumeNamePrefix = 'pvc' }: Given) {
+function observed({
+  claim = aClaim(),
+  entry,
+  volumes = [],
+  storageClass = aClass(),
+  volumeNamePrefix = 'pvc',
+  node,
+}: Given) {
   const memory = createClaimMemory();
   if (entry !== undefined) memory.set(entry);
   const byName = (objects: readonly KubeObject[]) => ({
@@ -37,12 +47,9 @@ function observed({ claim = aClaim(), entry, volumes = [], storageClass = aClass
     nodes: byName([]),
     csiNodes: byName([]),
   } as unknown as Caches<ClaimLoop>;
-  const settings = someSettings({ volumeNamePrefix });
-  return observe(
-    { context: { ...context, settings, supportsTopology: false }, memory, ownership: undefined, clock },
-    caches,
-    uid,
-  );
+  const settings = someSettings({ volumeNamePrefix, node: node === undefined ? undefined : aNodeDeployment(node) });
+  const ownership = node === undefined ? undefined : { leftMs: (claim: string) => (claim === uid ? 700 : undefined) };
+  return observe({ context: { ...context, settings, supportsTopology: false }, memory, ownership, clock }, caches, uid);
 }
 
 const refused = (untilMs: number, classUid = 'class-uid'): Entry => ({
@@ -110,6 +117,30 @@ describe('the volume of the claim', () => {
   it('given a prefix from which no name can be formed, then the name is empty', () => {
     expect(observed({ volumeNamePrefix: '' })).toMatchObject({ volumeName: '', volume: { kind: 'none' } });
   });
+});
+
+describe('the instance of a node', () => {
+  const of = (node: string): PersistentVolumeClaim =>
+    aClaim({ protection: 'on', annotations: { [instanceAnnotation(driverName)]: node } });
+
+  it('given the finalizer of another instance, then that one settles the claim, and the time that is left is observed', () => {
+    const facts = { isProtected: false, otherInstance: 'n2', waitMs: 700 };
+    expect(observed({ claim: of('n2'), node: 'n1' })).toMatchObject(facts);
+  });
+
+  it('given its own finalizer, or a central deployment, then no other instance settles the claim', () => {
+    expect(observed({ claim: of('n1'), node: 'n1' })).toMatchObject({ isProtected: true, otherInstance: undefined });
+    expect(observed({ claim: of('n1') })).toMatchObject({ isProtected: true, otherInstance: undefined });
+  });
+
+  it('given a class without topologies, then the volume may be made here', () => {
+    expect(observed({ node: 'n1' })?.isAllowedHere(aClass())).toBe(true);
+  });
+});
+
+it('given a settled claim that no class refused, then nothing holds it back', () => {
+  const entry: Entry = { kind: 'settled', claim: aClaim(), refusal: undefined };
+  expect(observed({ entry })).toMatchObject({ infeasibleForMs: 0, memory: { kind: 'none' } });
 });
 
 it('given a run that plans twice, then both plans for one purpose are the same, and those for two purposes are not', () => {

@@ -76,6 +76,18 @@ async function learnedFrom(setUp: SetUp) {
 describe('the node of another instance', () => {
   const action = { row: 'C48', kind: 'readNode', name: 'n2' } as const;
 
+  it('given a server that takes its time, then nothing is learned before its answer', async () => {
+    let hasAnswered = false;
+    const get = async (): Promise<unknown> => {
+      for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+      hasAnswered = true;
+      return { metadata: { name: 'n2' } };
+    };
+    const { readNode } = performers({ ...context, memory: createClaimMemory() } as never);
+    expect(await readNode({ client: { get }, action, signal } as never)).toEqual({ otherNode: 'there' });
+    expect(hasAnswered).toBe(true);
+  });
+
   it.each([
     { given: 'that exists', answer: { metadata: { name: 'n2' } }, otherNode: 'there' },
     { given: 'that is not found', answer: refusal(404, 'NotFound'), otherNode: 'gone' },

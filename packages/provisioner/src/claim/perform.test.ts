@@ -195,6 +195,14 @@ describe('unprotect', () => {
   });
 });
 
+describe('settle', () => {
+  it('given a claim in the cache that no class refused, then it is forgotten', async () => {
+    const action = { row: 'C10', kind: 'settle' } as const;
+    const { learned, entry } = await perform({ action, state: { remembers: 'pinned' }, cached: aClaim() });
+    expect([learned, entry]).toEqual([{ memory: { kind: 'none' } }, undefined]);
+  });
+});
+
 describe('reschedule', () => {
   const claim = { ...on, node: 'n1' } as const;
   const nodeOf = (written: PersistentVolumeClaim | undefined) =>

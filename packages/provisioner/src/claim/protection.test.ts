@@ -56,7 +56,7 @@ describe('adding the finalizer', () => {
 
   it('given a central deployment, then nothing else changes; given a node, then the annotation names it', () => {
     const finalizers = ['x', ours];
-    expect(withProtection(claim, driverName, undefined)).toEqual({
+    expect(withProtection(claim, driverName, undefined)).toStrictEqual({
       ...claim,
       metadata: { ...claim.metadata, finalizers },
     });

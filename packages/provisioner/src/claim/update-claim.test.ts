@@ -150,6 +150,38 @@ describe('the requests of an update', () => {
     expect(sent[1]?.object).toEqual({ namespace: 'team', name: 'data' });
   });
 
+  it('given a conflict, then what others wrote meanwhile stays, and the finalizer is added to it', async () => {
+    const live = aClaim({ annotations: { note: 'x' }, finalizers: ['y'] });
+    const { deps, sent } = aServer(conflict, live);
+    const change = addProtection(driverName, undefined);
+    const updated = await updateClaim(deps, aClaim(), change);
+    expect(updated).toEqual({ write: 'done', claim: change.change(live), presence: 'there' });
+    expect(sent[2]?.object).toEqual(change.change(live));
+  });
+
+  it('given nothing to change, then nothing is sent, and the claim is there', async () => {
+    const { deps, sent } = aServer();
+    const claim = aClaim({ protection: 'on' });
+    expect(await updateClaim(deps, claim, addProtection(driverName, undefined))).toEqual({
+      write: 'done',
+      claim,
+      presence: 'there',
+    });
+    expect(sent).toEqual([]);
+  });
+
+  it.each([
+    ['is gone', refusal(404, 'NotFound'), { write: 'refused', presence: 'gone' }],
+    ['cannot be read', refusal(500), { write: 'failed', presence: 'there' }],
+  ])(
+    'given a conflict and a claim that %s, then the claim is still that of the run',
+    async (_what, answer, learned) => {
+      const claim = aClaim();
+      const { deps } = aServer(conflict, answer);
+      expect(await updateClaim(deps, claim, addProtection(driverName, undefined))).toEqual({ ...learned, claim });
+    },
+  );
+
   it('given the finalizer of another instance, when a conflict comes, then it is not removed from the newer version', async () => {
     const { deps, sent } = aServer(conflict);
     const claim = aClaim({ protection: 'on' });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The save loop's queue and log lines, and what the end of its runs leaves in memory. */
-import { persistentVolumes } from '@csi-sidecars/runtime';
+import { persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
 import { aClaim, aClass, driverName } from '../../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../../testing/provisioner-fixture.ts';
@@ -110,4 +110,15 @@ it('given the API server refuses the record in the background, when the claim lo
   await p.clock.advance(1_000);
   const [first, second] = p.requests('CreateVolume');
   expect(second).toEqual(first);
+});
+
+it('given the API server refuses the record in the background and the class is gone, when the claim loop takes over, then the driver gets the request that it had', async () => {
+  const p = await unsaved(1);
+  refuse(p, 1, { code: 403, reason: 'Forbidden' });
+  await p.clock.advance(500);
+  p.server.objects.remove(storageClasses, { name: 'fast' });
+  await p.clock.advance(2_000);
+  const [first, second] = p.requests('CreateVolume');
+  expect(second).toEqual(first);
+  expect(p.volume()?.spec?.csi?.volumeHandle).toBe(p.driver.volumes()[0]?.id);
 });

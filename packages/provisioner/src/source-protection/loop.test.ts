@@ -142,6 +142,16 @@ describe('a snapshot of another driver', () => {
     expect(s.finalizers()).toEqual(both);
   });
 
+  it('given it was read once, when it changes, then the next sweep does not read it again', async () => {
+    const s = await someSources({ seed: [aSnapshot(), foreign] });
+    s.server.objects.change(volumeSnapshots, { namespace: 'team', name: 'daily' }, (snapshot) => ({
+      ...snapshot,
+      metadata: { ...snapshot.metadata, labels: { a: 'b' } },
+    }));
+    await s.clock.advance(600_000);
+    expect([reads(s, 'volumesnapshots'), reads(s, 'volumesnapshotcontents')]).toEqual([1, 1]);
+  });
+
   it('given it was read once, when it is deleted after its content, then the finalizer goes', async () => {
     const s = await someSources({ seed: [aSnapshot({ finalizers: [snapshotSourceProtection] }), foreign] });
     s.server.objects.remove(volumeSnapshotContents, { name: 'content-of-daily' });

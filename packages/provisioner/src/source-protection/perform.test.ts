@@ -105,6 +105,25 @@ describe('listing the claims', () => {
 describe('the removal of the finalizer', () => {
   const action: StepAction = { row: 'N9', kind: 'release', object: aSnapshot() };
 
+  it('given a server that takes its time, then claims wait until the write has ended', async () => {
+    const order: string[] = [];
+    const client = {
+      update: async () => {
+        for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+        order.push('written');
+      },
+    };
+    const whileFree = async (_source: SourceRef, work: () => Promise<void>): Promise<'done'> => {
+      await work();
+      order.push('free');
+      return 'done';
+    };
+    const deps = { driverName, settings: someSettings(), holds: { whileFree } } as unknown as SourceDeps;
+    const release = performers(deps).release as (step: unknown) => Promise<unknown>;
+    await release({ client, state: { source, origin: 'found' }, action });
+    expect(order).toEqual(['written', 'free']);
+  });
+
   it('given success, then the other finalizers stay, and the write has a deadline of ten seconds and no signal of the run', async () => {
     expect(await performed({ action, answer: {} })).toEqual({
       learned: { release: 'done' },

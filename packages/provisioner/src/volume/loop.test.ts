@@ -46,6 +46,7 @@ it.each([
     p.server.objects.remove(persistentVolumes, { name });
     await p.settle();
     expect(adds(p)).toBe(woken);
+    expect(p.logger.lines.filter(({ kind }) => kind === 'error')).toEqual([]);
   },
 );
 
@@ -96,6 +97,7 @@ it.each([
   const before = adds(p);
   await detach(p);
   expect(adds(p)).toBe(before);
+  expect(p.logger.lines.filter(({ kind }) => kind === 'error')).toEqual([]);
 });
 
 it('given a volume that failed is gone, when another of its name fails, then its failures are counted from the beginning', async () => {

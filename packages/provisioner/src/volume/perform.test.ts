@@ -65,6 +65,44 @@ const deleteVolume = {
 } as const;
 const removeObject: StepAction = { row: 'V12', kind: 'removeObject' };
 
+describe('the turns of the instances of nodes', () => {
+  const turns = () => {
+    const calls: string[] = [];
+    const port = {
+      begin: (key: string) => void calls.push(`begin ${key}`),
+      forget: (key: string) => void calls.push(`forget ${key}`),
+      leftMs: () => 700,
+    };
+    const context = { channel: {}, settings: someSettings(), turns: port } as unknown as VolumeContext;
+    return { calls, performers: performers(context) };
+  };
+
+  it('given no wait, when it begins, then the time that is left is learned', async () => {
+    const { calls, performers: perform } = turns();
+    expect(await perform.startWait({ key: 'pv' } as never)).toEqual({ waitMs: 700 });
+    expect(calls).toEqual(['begin pv']);
+  });
+
+  it('given the finalizer is patched, then the wait is forgotten; given it cannot be, then not', async () => {
+    const step = (patch: () => unknown): unknown => ({
+      client: { patch: async () => patch() },
+      caches: { volumes: { remember: () => undefined } },
+      state: { volume },
+      key: 'pv',
+      action: remove,
+      signal,
+    });
+    const { calls, performers: perform } = turns();
+    const failing = (): never => {
+      throw refused;
+    };
+    await perform.setFinalizer(step(failing) as never);
+    expect(calls).toEqual([]);
+    await perform.setFinalizer(step(() => stored) as never);
+    expect(calls).toEqual(['forget pv']);
+  });
+});
+
 describe('the finalizer', () => {
   it.each([
     { action: add, body: added },
