@@ -136,6 +136,13 @@ describe('keepHeapSmall', () => {
     expect(actions).toEqual(['grow@3000', 'collect@10000']);
   });
 
+  it('given a start, when the process is idle for three seconds, then what the start left is collected, once', async () => {
+    const { clock, actions, heap } = aHeap();
+    heap.heldMib = 15;
+    await clock.advance(60_000);
+    expect(actions).toEqual(['collect@3000']);
+  });
+
   it('given a heap of which everything is in use, when the process is idle, then the heap is collected again only after it grew by a quarter', async () => {
     const { clock, actions, heap } = aHeap();
     [heap.mib, heap.heldMib] = [100, 100];

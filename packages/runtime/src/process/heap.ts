@@ -21,7 +21,7 @@
  * half as large as one whose collection took more than a second. V8 still collects such a heap by itself, in small steps.
  *
  * The gain is measured against what the last collection left, so that a process that uses much memory is not collected
- * again and again in vain.
+ * again and again in vain. Before the first one all memory counts as gain: a start leaves 7 MiB that are not needed any more.
  */
 import type { Clock } from '../clock/clock.ts';
 
@@ -42,7 +42,7 @@ export interface HeapState {
   readonly workedMs: number;
   /** Idle seconds since the last work or the last collection. */
   readonly idleSamples: number;
-  /** The committed bytes at the start, or after the last collection. */
+  /** The committed bytes after the last collection; 0: there was none. */
   readonly neededBytes: number;
   /** A larger heap is not collected. */
   readonly limitBytes: number;
@@ -72,7 +72,7 @@ export function keepHeapSmall({ heap, clock }: { readonly heap: HeapPort; readon
     young: 'small',
     workedMs: 0,
     idleSamples: 0,
-    neededBytes: heap.committedBytes(),
+    neededBytes: 0,
     limitBytes: firstLimitBytes,
   };
   heap.busyShare();
