@@ -139,7 +139,7 @@ interface Legend {
 /** Entries one after the other, at the bottom of the panel; what has no room is counted. */
 function legendOf(lines: readonly Line[], area: Area): Legend {
   const [from, to] = [area.x + 14, area.x + area.width - 12];
-  const names = lines.map(({ legend }) => legend.replace(/\/csi\.v1\.(\w+\/)/, ''));
+  const names = lines.map(({ legend }) => legend.replace(/\/csi\.v1\.\w+\//, ''));
   const widthOf = (name: string): number => sampleWidth + name.length * characterWidth + 12;
   const places: { readonly x: number; readonly line: number }[] = [];
   let [x, line] = [from, 0];
