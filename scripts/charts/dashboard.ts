@@ -131,9 +131,9 @@ const rows: readonly Row[] = [
       {
         title: 'CSIStorageCapacity objects',
         queries: [
-          query(`csistoragecapacities_desired_goal{${own}}`, 'wanted'),
-          query(`csistoragecapacities_desired_current{${own}}`, 'there'),
-          query(`csistoragecapacities_obsolete{${own}}`, 'obsolete'),
+          query(`csistoragecapacities_desired_goal{${own}}`, 'wanted {{pod}}'),
+          query(`csistoragecapacities_desired_current{${own}}`, 'there {{pod}}'),
+          query(`csistoragecapacities_obsolete{${own}}`, 'obsolete {{pod}}'),
         ],
       },
     ],
@@ -173,14 +173,24 @@ const rows: readonly Row[] = [
 ];
 
 const datasource = { type: 'prometheus', uid: '${datasource}' };
-const [width, height, perLine] = [8, 8, 3];
+const [gridWidth, height] = [24, 8];
+/** No line of a row has a gap. */
+const perLineOf = (count: number): number => (count === 4 ? 2 : Math.min(count, 3));
 
 export function dashboard(): object {
   const panels: object[] = [];
   let y = 0;
   for (const { title, panels: specs } of rows) {
-    panels.push({ id: panels.length + 1, type: 'row', title, collapsed: false, gridPos: { x: 0, y, w: 24, h: 1 } });
+    panels.push({
+      id: panels.length + 1,
+      type: 'row',
+      title,
+      collapsed: false,
+      gridPos: { x: 0, y, w: gridWidth, h: 1 },
+    });
     y += 1;
+    const perLine = perLineOf(specs.length);
+    const width = gridWidth / perLine;
     specs.forEach(({ title: panelTitle, unit = 'short', queries }, index) => {
       panels.push({
         id: panels.length + 1,
@@ -212,7 +222,13 @@ export function dashboard(): object {
     templating: {
       list: [
         { name: 'datasource', type: 'datasource', query: 'prometheus', label: 'Data source' },
-        { ...variable('driver', 'label_values(csi_sidecar_operations_seconds_count, driver_name)'), label: 'Driver' },
+        {
+          ...variable(
+            'driver',
+            'label_values(csi_sidecar_operations_seconds_count{driver_name!="unknown-driver"}, driver_name)',
+          ),
+          label: 'Driver',
+        },
         {
           ...variable('namespace', 'label_values(leader_election_master_status{driver="$driver"}, namespace)'),
           label: 'Namespace',

@@ -1,40 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * O-02: the alert rules of both charts, evaluated by promtool over what our programs showed in good and in bad times. The metrics are
+ * O-02: the alert rules of both charts, and the queries of the dashboard, evaluated by promtool over what our programs showed in good and in bad times. The metrics are
  * recorded here, on the simulated control plane, every half second; in the series a scrape follows the other after thirty seconds, and the
  * end of each recording is repeated until they are an hour long or more. Durations that a program is given are shortened as much: a minute is a second.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '@csi-sidecars/runtime';
 import { hasHelm } from '../../../charts/testing/helm.ts';
 import { machineNeedsMet } from '../scenarios/test-run.ts';
-import { alertsOf, type Monitoring, renderMonitoring } from './monitoring.ts';
+import { type Evaluated, evaluatePanels, offeredValues } from './dashboard.ts';
+import { alertsOf, namespace, renderMonitoring } from './monitoring.ts';
 import { checkRules, type Evaluation, hasPromtool, testRules } from './promtool.ts';
-import { record } from './recorder.ts';
-import { type Series, toInput } from './series.ts';
-import { intervalMs, intervalSeconds, type Situation, situations, stretch, troubleAt } from './situations.ts';
-import { openStage, untilScrapable } from './stage.ts';
+import { inputOf, type Recording, recorded } from './recordings.ts';
+import { situations } from './situations.ts';
 
 const scrapes = 48;
 /** Less than the half minute that a sidecar waits for its driver before it ends: so it ends once in a recording without driver. */
 const recordingMs = 26_000;
-/** 12 minutes: longer than the longest retry interval, and without the beginning of the trouble. */
-const usualTail = 24;
 const limitMs = 180_000;
-
-interface Recording {
-  readonly situation: Situation;
-  readonly monitoring: Monitoring;
-  readonly series: readonly Series[];
-}
 
 const canRun = hasHelm && hasPromtool && machineNeedsMet(process.env).includes('host-names');
 
-describe.skipIf(!canRun)('[O-02] the alerts of the charts', () => {
+describe.skipIf(!canRun)('[O-02] the alerts and the dashboard of the charts', () => {
   const recordings = new Map<string, Recording>();
   const stop = new AbortController();
   beforeAll(async () => {
-    await Promise.all(situations.map(async (each) => recordings.set(each.id, await recorded(each, stop.signal))));
+    await Promise.all(
+      situations.map(async (each) =>
+        recordings.set(each.id, await recorded(each, { scrapes, limitMs: recordingMs, signal: stop.signal })),
+      ),
+    );
   }, limitMs);
   afterAll(() => stop.abort());
 
@@ -79,46 +73,51 @@ describe.skipIf(!canRun)('[O-02] the alerts of the charts', () => {
     expect(all.length).toBeGreaterThan(0);
     expect(all.toSorted()).toEqual([...raised].toSorted());
   });
+
+  it('given the dashboard, then each of its queries is valid and shows data in one of the situations', async () => {
+    const shown = new Set<string>();
+    const all = new Set<string>();
+    for (const each of recordings.values()) {
+      for (const { panel, queries } of await evaluatePanels(shownIn(each))) {
+        for (const { expr, lines } of queries) {
+          const name = `${panel.title}: ${expr}`;
+          all.add(name);
+          if (lines.length > 0) shown.add(name);
+        }
+      }
+    }
+    expect(all.size).toBeGreaterThan(0);
+    expect([...all].filter((name) => !shown.has(name))).toEqual([]);
+  }, 60_000);
+
+  it('given the healthy run, then the variables of the dashboard offer its driver and its namespace, and nothing else', async () => {
+    const options = shownIn(recordings.get('healthy')!);
+    expect(await offeredValues(options)).toEqual(
+      new Map([
+        ['driver', new Set([options.driverName])],
+        ['namespace', new Set([namespace])],
+      ]),
+    );
+  });
+
+  it('given a query that is not valid, then the evaluation fails and names it', async () => {
+    const options = shownIn(recordings.get('healthy')!);
+    const [panel] = options.dashboard.panels.filter(({ targets }) => targets !== undefined);
+    const broken = { ...panel!, targets: [{ expr: 'sum by container (up)', legendFormat: '' }] };
+    const dashboard = { ...options.dashboard, panels: [broken] };
+    await expect(evaluatePanels({ ...options, dashboard })).rejects.toThrow('sum by container (up)');
+  });
 });
 
-async function recorded(situation: Situation, signal: AbortSignal): Promise<Recording> {
-  await using stack = new AsyncDisposableStack();
-  const clock = systemClock();
-  const stage = await openStage({ id: situation.id, clock, signal }, stack);
-  await situation.prepare(stage);
-  await untilScrapable(stage);
-  const monitoring = await renderMonitoring({ driverName: stage.ctx.driverName, stretch });
-  const end = new AbortController();
-  let work: Promise<unknown> | undefined;
-  const series = await record(stage, {
-    monitoring,
-    scrapes,
-    intervalMs,
-    limitMs: recordingMs,
-    before: async (scrape) => {
-      if (scrape !== troubleAt) return;
-      await situation.begin?.(stage);
-      // Its failure is looked at in the end.
-      work = situation.work?.(stage, end.signal).catch((error: unknown) => (end.signal.aborted ? undefined : error));
-    },
-  });
-  end.abort();
-  const failure = await work;
-  if (failure !== undefined) throw new Error(`${situation.id}: the work failed`, { cause: failure });
-  // A call that hangs would delay their end.
-  await Promise.all(stage.watched.map(({ process }) => process.destroy()));
-  return { situation, monitoring, series };
+function evaluationOf(recording: Recording): Evaluation {
+  return { ...inputOf(recording), rules: Object.values(recording.monitoring.rules) };
 }
 
-function evaluationOf({ situation, monitoring, series }: Recording): Evaluation {
-  const { hours = 1, tail = usualTail } = situation;
-  const recorded = series[0]?.values.length ?? 0;
-  if (recorded <= tail + troubleAt) throw new Error(`${situation.id}: only ${recorded} scrapes in ${recordingMs} ms`);
-  const samples = (hours * 3600) / intervalSeconds;
-  return {
-    rules: Object.values(monitoring.rules),
-    series: series.map((each) => toInput(each, { samples, tail })),
-    intervalSeconds,
-    samples,
-  };
+/** Every five minutes. */
+function shownIn(recording: Recording): Evaluated {
+  const { driverName, monitoring } = recording;
+  const input = inputOf(recording);
+  const count = (input.samples * input.intervalSeconds) / 300;
+  const times = Array.from({ length: count }, (_, at) => at * 300);
+  return { dashboard: monitoring.dashboard, driverName, input, times };
 }

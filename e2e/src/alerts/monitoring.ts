@@ -6,6 +6,7 @@ import { load } from 'js-yaml';
 import { chartsFolder, render } from '../../../charts/testing/helm.ts';
 import { type Manifest, ofKind, one } from '../../../charts/testing/manifest.ts';
 import { metricsIn } from '../../../charts/testing/metrics.ts';
+import type { Dashboard } from './dashboard.ts';
 import type { Labels } from './series.ts';
 
 const chart = 'csi-driver';
@@ -24,6 +25,7 @@ export interface RuleGroups {
 export interface Monitoring {
   /** By the name of the chart. */
   readonly rules: Readonly<Record<'csi-driver' | 'snapshot-controller', RuleGroups>>;
+  readonly dashboard: Dashboard;
   /** The labels of a container's series in the pod of this number. */
   labelsOf(container: string, pod: number): Labels;
 }
@@ -65,6 +67,7 @@ export async function renderMonitoring({ driverName, stretch, alerts }: Monitori
         features: { capacity: true, snapshots: true },
         metrics: {
           enabled: true,
+          dashboard: { enabled: true },
           rules: { enabled: true, alerts: { ...Object.fromEntries(shortened), ...alerts } },
           ...monitors,
         },
@@ -80,6 +83,7 @@ export async function renderMonitoring({ driverName, stretch, alerts }: Monitori
   ]);
   return {
     rules: { 'csi-driver': rulesIn(ofDriver), 'snapshot-controller': rulesIn(ofSnapshots) },
+    dashboard: dashboardIn(ofDriver),
     labelsOf: (container, pod) => {
       const labels = labelsIn([...ofDriver, ...ofSnapshots], container);
       return {
@@ -91,10 +95,11 @@ export async function renderMonitoring({ driverName, stretch, alerts }: Monitori
   };
 }
 
-/** The names of all metrics that the rules read. */
-export function metricsOf({ rules }: Monitoring): ReadonlySet<string> {
-  const all = Object.values(rules).flatMap(({ groups }) => groups.flatMap((group) => group.rules));
-  return new Set(all.flatMap(({ expr }) => metricsIn(expr)));
+/** The names of all metrics that the rules and the dashboard read. */
+export function metricsOf({ rules, dashboard }: Monitoring): ReadonlySet<string> {
+  const ofRules = Object.values(rules).flatMap(({ groups }) => groups.flatMap((group) => group.rules));
+  const ofPanels = dashboard.panels.flatMap(({ targets = [] }) => targets);
+  return new Set([...ofRules, ...ofPanels].flatMap(({ expr }) => metricsIn(expr)));
 }
 
 export function alertsOf({ groups }: RuleGroups): readonly string[] {
@@ -103,6 +108,14 @@ export function alertsOf({ groups }: RuleGroups): readonly string[] {
 
 function rulesIn(objects: readonly Manifest[]): RuleGroups {
   return one(objects, 'PrometheusRule').spec as RuleGroups;
+}
+
+/** The ConfigMap that Grafana finds by its label. */
+function dashboardIn(objects: readonly Manifest[]): Dashboard {
+  const found = ofKind(objects, 'ConfigMap').filter(({ metadata }) => metadata.labels?.['grafana_dashboard'] === '1');
+  const [text] = found.flatMap(({ data = {} }) => Object.values(data));
+  if (text === undefined) throw new Error('no dashboard is rendered');
+  return JSON.parse(text) as Dashboard;
 }
 
 function defaultThreshold(alert: string): number {

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What our programs are recorded in: the healthy run, the troubles that alerts are for, and which alerts each of them is to raise. */
-import { csiStorageCapacities, ignoreNotFound, persistentVolumes, storageClasses } from '@csi-sidecars/runtime';
+import {
+  csiStorageCapacities,
+  ignoreNotFound,
+  type PersistentVolume,
+  persistentVolumes,
+  type StorageClass,
+  storageClasses,
+  volumeAttachments,
+} from '@csi-sidecars/runtime';
+import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
 import { volumeSnapshots } from '@csi-sidecars/volume';
 import { startApiProxy } from '../faults/api-proxy.ts';
-import type { ScenarioContext } from '../scenarios/context.ts';
+import type { AnnouncedDriverOptions, ScenarioContext } from '../scenarios/context.ts';
+import {
+  addPaperNode,
+  createAttachment,
+  startAttachable,
+  untilAttached,
+  untilDetached,
+} from '../scenarios/attacher/steps.ts';
 import { createClaim, createClass, deleteClaim, untilBound } from '../scenarios/provisioner/steps.ts';
 import { twoZones, waitForPod } from '../scenarios/provisioner/zones.ts';
-import { ask, untilSize, withoutNode } from '../scenarios/resizer/steps.ts';
+import { ask, untilSize } from '../scenarios/resizer/steps.ts';
 import { createNamedClaims } from '../scenarios/availability/claims.ts';
 import {
   createSnapshot,
@@ -53,7 +69,7 @@ export interface Situation {
   work?(stage: Stage, signal: AbortSignal): Promise<void>;
 }
 
-const election = ({ namespace }: Pick<ScenarioContext, 'namespace'>): readonly string[] => [
+export const election = ({ namespace }: Pick<ScenarioContext, 'namespace'>): readonly string[] => [
   '--leader-election',
   `--leader-election-namespace=${namespace}`,
   // No leader is lost while a recording lasts, however slow the machine is.
@@ -67,7 +83,11 @@ async function startProvisioner(stage: Stage, options: Started = {}): Promise<vo
   await untilLed(stage, 'csi-provisioner');
 }
 
-async function startReplicas({ ctx, start }: Stage, pods: readonly number[], options: Started = {}): Promise<void> {
+export async function startReplicas(
+  { ctx, start }: Stage,
+  pods: readonly number[],
+  options: Started = {},
+): Promise<void> {
   for (const pod of pods) {
     await start('csi-provisioner', {
       ...options,
@@ -81,18 +101,24 @@ async function startReplicas({ ctx, start }: Stage, pods: readonly number[], opt
 const zonesBytes = 1n << 40n;
 
 /** A driver with the capacity of two zones. */
-async function startDriverWithCapacity(ctx: ScenarioContext): Promise<void> {
+export async function startDriverWithCapacity(
+  ctx: ScenarioContext,
+  options: AnnouncedDriverOptions = {},
+): Promise<void> {
   const { nodes } = await twoZones(ctx);
   const pools = nodes.map(({ segments }) => ({ kind: 'ssd', totalBytes: zonesBytes, segments }));
-  await ctx.startDriver({ settings: { nodes, pools }, csiDriver: { storageCapacity: true } });
+  await ctx.startDriver({
+    settings: { nodes, pools, ...options.settings },
+    csiDriver: { storageCapacity: true, ...options.csiDriver },
+  });
 }
 
-const publishing = ({ namespace }: ScenarioContext): Started => ({
+export const publishing = ({ namespace }: ScenarioContext): Started => ({
   args: ['--enable-capacity', '--capacity-ownerref-level=-1', `--capacity-poll-interval=${minute}`],
   env: { NAMESPACE: namespace, POD_NAME: 'controller-0' },
 });
 
-const capacityClass = { ...waitForPod, parameters: { kind: 'ssd' } } as const;
+export const capacityClass: Partial<StorageClass> = { ...waitForPod, parameters: { kind: 'ssd' } };
 
 async function untilCapacities(ctx: ScenarioContext, count: number): Promise<void> {
   await ctx.eventually(`${count} capacity objects`, async () => {
@@ -108,23 +134,68 @@ async function untilNoVolume(ctx: ScenarioContext, name: string): Promise<void> 
 }
 
 /** Repeats a life until the recording ends. */
-async function repeatedly(signal: AbortSignal, life: (round: number) => Promise<void>): Promise<void> {
+export async function repeatedly(signal: AbortSignal, life: (round: number) => Promise<void>): Promise<void> {
   for (let round = 0; !signal.aborted; round += 1) await life(round);
+}
+
+export const otherSidecars = ['csi-attacher', 'csi-resizer', 'csi-snapshotter'] as const;
+
+/** Volumes are attached by a controller, and grow without a node. */
+export const attachable: Capabilities = {
+  ...allCapabilities,
+  node: allCapabilities.node.filter((type) => type !== 'EXPAND_VOLUME'),
+};
+
+interface Life {
+  /** Of the claim, and of its snapshot. */
+  readonly name: string;
+  readonly className: string;
+  /** The node to which the volume is attached for a while. */
+  readonly nodeOf: (volume: PersistentVolume) => string;
+}
+
+/** A volume is made, attached, grown, copied to a snapshot, detached and deleted. */
+export async function lifeOfVolume(ctx: ScenarioContext, { name, className, nodeOf }: Life): Promise<void> {
+  await createClaim(ctx, className, { name });
+  const { volume } = await untilBound(ctx, name);
+  const volumeName = volume.metadata?.name ?? '';
+  const attachment = await createAttachment(ctx, volumeName, { name: nodeOf(volume) });
+  await untilAttached(ctx, attachment);
+  await ask(ctx, '2Gi', name);
+  await untilSize(ctx, '2Gi', name);
+  await createSnapshot(ctx, {
+    name,
+    volumeSnapshotClassName: ctx.nameOf('snapshots'),
+    source: { persistentVolumeClaimName: name },
+  });
+  await untilReady(ctx, name);
+  await ctx.api.delete(volumeSnapshots, { namespace: ctx.namespace, name });
+  await ctx.eventually(`snapshot ${name} is gone`, async () => {
+    const ref = { namespace: ctx.namespace, name };
+    return (await ctx.api.get(volumeSnapshots, ref).catch(ignoreNotFound)) === undefined;
+  });
+  await ctx.remove(volumeAttachments, attachment);
+  await untilDetached(ctx, attachment);
+  await deleteClaim(ctx, name);
+  await untilNoVolume(ctx, volumeName);
 }
 
 const healthy: Situation = {
   id: 'healthy',
-  title: 'two replicas; volumes and snapshots are made, grown and deleted; a call fails now and then, and is repeated',
+  title:
+    'two replicas; volumes and snapshots are made, attached, grown and deleted; a call fails now and then, and is repeated',
   fires: [],
   prepare: async (stage) => {
     const { ctx, start, startLivenessprobe } = stage;
     await installDefinitions(ctx);
-    await ctx.startDriver(withoutNode);
+    await addPaperNode(ctx, 'node');
+    await startAttachable(ctx, {
+      settings: { nodes: 'any', capabilities: { ...attachable, plugin: ['CONTROLLER_SERVICE'] } },
+    });
     await startReplicas(stage, [0, 1]);
     await start('snapshot-controller', { args: election(ctx) });
-    const others = ['csi-attacher', 'csi-resizer', 'csi-snapshotter'] as const;
-    for (const name of others) await start(name, { args: election(ctx) });
-    for (const name of ['csi-provisioner', ...others]) await untilLed(stage, name);
+    for (const name of otherSidecars) await start(name, { args: election(ctx) });
+    for (const name of ['csi-provisioner', ...otherSidecars]) await untilLed(stage, name);
     await startLivenessprobe();
     await createClass(ctx, { allowVolumeExpansion: true });
     await createSnapshotClass(ctx);
@@ -138,23 +209,7 @@ const healthy: Situation = {
       if (round % 6 === 1) await failOnce('CreateVolume');
       // Early, so that it is not repeated: four of them in half an hour are an alert.
       if (round === 0) await failOnce('DeleteVolume');
-      await createClaim(ctx, ctx.nameOf('class'), { name });
-      const { volume } = await untilBound(ctx, name);
-      await ask(ctx, '2Gi', name);
-      await untilSize(ctx, '2Gi', name);
-      await createSnapshot(ctx, {
-        name,
-        volumeSnapshotClassName: ctx.nameOf('snapshots'),
-        source: { persistentVolumeClaimName: name },
-      });
-      await untilReady(ctx, name);
-      await ctx.api.delete(volumeSnapshots, { namespace: ctx.namespace, name });
-      await ctx.eventually(`snapshot ${name} is gone`, async () => {
-        const ref = { namespace: ctx.namespace, name };
-        return (await ctx.api.get(volumeSnapshots, ref).catch(ignoreNotFound)) === undefined;
-      });
-      await deleteClaim(ctx, name);
-      await untilNoVolume(ctx, volume.metadata?.name ?? '');
+      await lifeOfVolume(ctx, { name, className: ctx.nameOf('class'), nodeOf: () => ctx.nameOf('node') });
     });
   },
 };
