@@ -111,8 +111,9 @@
 {{- if not (and .Values.crds.install .Values.crds.group) -}}
 {{- fail "webhook.enabled needs crds.install and crds.group: the definition of VolumeGroupSnapshotContent names the webhook" -}}
 {{- end -}}
-{{- $image := include "snapshot-controller.repository" (dict "root" . "image" .Values.webhook.image) -}}
-{{- $upstream := regexMatch "^(registry\\.k8s\\.io|k8s\\.gcr\\.io|gcr\\.io/k8s-staging-sig-storage)/" $image -}}
+{{- $of := dict "root" . "image" .Values.webhook.image "name" "snapshot-conversion-webhook" -}}
+{{- $image := include "snapshot-controller.image" $of -}}
+{{- $upstream := regexMatch "^(registry\\.k8s\\.io|k8s\\.gcr\\.io|gcr\\.io/k8s-staging-sig-storage)/" (include "snapshot-controller.repository" $of) -}}
 {{- if not (include "snapshot-controller.resolved" (dict "value" .Values.webhook.image.convertsV1 "auto" (not $upstream))) -}}
 {{- fail (printf "webhook.enabled: %s does not convert from and to v1, so that no stored VolumeGroupSnapshotContent could be read as v1. Use the image of this project, or set webhook.image.convertsV1 if that image does." $image) -}}
 {{- end -}}
