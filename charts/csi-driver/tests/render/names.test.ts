@@ -74,6 +74,8 @@ describe.skipIf(!hasHelm)('names and labels', () => {
   it('given a release, a namespace and a class whose names are digits only, then every name and label is still a text', async () => {
     const values = {
       ...everything,
+      // A Service's name begins with a letter.
+      fullnameOverride: 'a',
       serviceAccount: { controller: { name: '1' }, node: { name: '2' } },
       storageClasses: [{ name: '3', secrets: { provisioner: { name: '4', namespace: '5' } } }],
       node: { ...everything.node, extraDaemonSets: { 6: {} } },
