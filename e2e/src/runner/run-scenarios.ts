@@ -95,7 +95,7 @@ async function runScenario(testRun: TestRun, scenario: Scenario, parent: AbortSi
 
 async function play(ctx: ScenarioContext, scenario: Scenario): Promise<Outcome> {
   await scenario.run(ctx);
-  await checkLeaks(ctx);
+  await checkLeaks(ctx, { apiServerRestarts: scenario.needs.includes('api-server-control') });
   if (scenario.restarts !== true) checkExits(ctx);
   return ctx.halfSeen ? { kind: 'passed', seen: 'half' } : { kind: 'passed' };
 }

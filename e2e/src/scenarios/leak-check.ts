@@ -25,8 +25,20 @@ import { csiLabel } from '../deployment/values.ts';
 import { mountsBelow } from '../nodes/mounts-below.ts';
 import type { ScenarioContext } from './context.ts';
 
-export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
+/**
+ * How long kube-controller-manager may not see what is deleted after the API server was restarted: it is refused its watches until
+ * the API server knows the roles, and asks again after up to half a minute.
+ */
+const patienceAfterRestartMs = 90_000;
+
+export interface LeakCheck {
+  readonly apiServerRestarts?: boolean;
+}
+
+export async function checkLeaks(ctx: ScenarioContext, { apiServerRestarts = false }: LeakCheck = {}): Promise<void> {
   const { api, namespace, driverName } = ctx;
+  const nothingLeft: NothingLeft = async (what, list) =>
+    await untilNone(ctx, { what, list, limitMs: apiServerRestarts ? patienceAfterRestartMs : undefined });
   const { node } = ctx.testRun.controlPlane;
   // A real kubelet is given the time to unmount: its pods go when that is done.
   const options = node === undefined ? { gracePeriodSeconds: 0 } : {};
@@ -41,23 +53,21 @@ export async function checkLeaks(ctx: ScenarioContext): Promise<void> {
   await deleteAll(pods);
   await deleteAll(persistentVolumeClaims);
 
-  await nothingLeft(ctx, 'claims', async () =>
-    (await api.list(persistentVolumeClaims, { namespace })).items.map(nameOf),
-  );
-  await nothingLeft(ctx, 'volume objects', async () =>
+  await nothingLeft('claims', async () => (await api.list(persistentVolumeClaims, { namespace })).items.map(nameOf));
+  await nothingLeft('volume objects', async () =>
     (await api.list(persistentVolumes)).items.filter((volume) => isOf(volume, driverName)).map(nameOf),
   );
-  if (await hasSnapshotController(ctx)) await checkSnapshotLeaks(ctx);
-  await nothingLeft(ctx, 'attachments', async () =>
+  if (await hasSnapshotController(ctx)) await checkSnapshotLeaks(ctx, nothingLeft);
+  await nothingLeft('attachments', async () =>
     (await api.list(volumeAttachments)).items.filter(({ spec }) => spec?.attacher === driverName).map(nameOf),
   );
   const mounts = (): readonly string[] =>
     node === undefined ? mountsBelow(ctx.scratch) : node.volumeMounts().filter((path) => path.includes(driverName));
-  await nothingLeft(ctx, 'mounts', () => Promise.resolve(mounts()));
+  await nothingLeft('mounts', () => Promise.resolve(mounts()));
   const control = ctx.startedDriver?.control;
   if (control === undefined || !ctx.testRun.has.has('driver-journal')) return;
-  await nothingLeft(ctx, 'volumes in the storage', async () => (await control.volumes()).map(({ id }) => id));
-  await nothingLeft(ctx, 'snapshots in the storage', async () => (await control.snapshots()).map(({ id }) => id));
+  await nothingLeft('volumes in the storage', async () => (await control.volumes()).map(({ id }) => id));
+  await nothingLeft('snapshots in the storage', async () => (await control.snapshots()).map(({ id }) => id));
 }
 
 /** A CSI volume of the driver, or one of the in-tree plugin that it replaced. */
@@ -72,26 +82,35 @@ async function hasSnapshotController(ctx: ScenarioContext): Promise<boolean> {
   return isProcess || (await findPod(ctx, 'snapshot-controller')) !== undefined;
 }
 
-async function checkSnapshotLeaks(ctx: ScenarioContext): Promise<void> {
+type NothingLeft = (what: string, list: () => Promise<readonly string[]>) => Promise<void>;
+
+async function checkSnapshotLeaks(ctx: ScenarioContext, nothingLeft: NothingLeft): Promise<void> {
   const { api, namespace, driverName } = ctx;
-  await nothingLeft(ctx, 'snapshots', async () => (await api.list(volumeSnapshots, { namespace })).items.map(nameOf));
-  await nothingLeft(ctx, 'snapshot contents', async () =>
+  await nothingLeft('snapshots', async () => (await api.list(volumeSnapshots, { namespace })).items.map(nameOf));
+  await nothingLeft('snapshot contents', async () =>
     (await api.list(volumeSnapshotContents)).items.filter(({ spec }) => spec?.driver === driverName).map(nameOf),
   );
-  await nothingLeft(ctx, 'group snapshot contents', async () => {
+  await nothingLeft('group snapshot contents', async () => {
     // A scenario may have removed the definitions of groups.
     const list = await api.list(volumeGroupSnapshotContents).catch(ignoreNotFound);
     return (list?.items ?? []).filter(({ spec }) => spec?.driver === driverName).map(nameOf);
   });
 }
 
-async function nothingLeft(ctx: ScenarioContext, what: string, list: () => Promise<readonly string[]>): Promise<void> {
+interface Leaks {
+  readonly what: string;
+  readonly list: () => Promise<readonly string[]>;
+  readonly limitMs: number | undefined;
+}
+
+async function untilNone(ctx: ScenarioContext, { what, list, limitMs }: Leaks): Promise<void> {
   let left: readonly string[] = [];
+  const isNone = async (): Promise<boolean> => {
+    left = await list();
+    return left.length === 0;
+  };
   try {
-    await ctx.eventually(`no ${what} left`, async () => {
-      left = await list();
-      return left.length === 0;
-    });
+    await ctx.eventually(`no ${what} left`, isNone, limitMs);
   } catch (cause) {
     throw new Error(`leaked ${what}: ${left.slice(0, 5).join(', ')}${left.length > 5 ? ', ...' : ''}`, { cause });
   }
