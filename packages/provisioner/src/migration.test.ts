@@ -137,11 +137,11 @@ describe('a claim of the plugin', () => {
   });
 });
 
-describe('[provisioner#177] [provisioner#I3] a volume that cannot be recorded in tree', () => {
+describe('[provisioner#I3] a volume that cannot be recorded in tree', () => {
   const gce = { driver: gcePd, storageClass: inTreeClass({ provisioner: 'kubernetes.io/gce-pd', parameters: {} }) };
   const why = 'failed to get id components.Got: 1, wanted 6 components or more. ';
 
-  it('[O11] given a handle that names no disk, when made, then it is deleted again, and the claim is retried with an event', async () => {
+  it('[provisioner#177] [O11] given a handle that names no disk, when made, then it is deleted again, and the claim is retried with an event', async () => {
     const p = await provision(gce);
     const [made, gone, ...others] = p.calls();
     expect([made, gone, others]).toEqual([
@@ -156,7 +156,7 @@ describe('[provisioner#177] [provisioner#I3] a volume that cannot be recorded in
     expect(p.driver.volumes()).toEqual([]);
   });
 
-  it('given its deletion fails, when retried, then the claim is protected, and nothing is left once the driver deletes', async () => {
+  it('[provisioner#177] given its deletion fails, when retried, then the claim is protected, and nothing is left once the driver deletes', async () => {
     const p = await aProvisioner({ model: { name: gcePd }, seed: [gce.storageClass] });
     p.driver.faults.add({ method: 'DeleteVolume', times: 5, action: { kind: 'fail', code: 'Internal' } });
     p.server.seed(aClaim(names(gcePd)));
