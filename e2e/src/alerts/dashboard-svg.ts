@@ -24,7 +24,7 @@ const top = 40;
 const gap = 3;
 const mostLegendLines = 5;
 const legendLineHeight = 14;
-/** Of the font of the legend, about. */
+/** The average width of a character in the font of the legend. */
 const characterWidth = 5.7;
 const sampleWidth = 18;
 /** Between the numbers of the axis and the edge. */

@@ -147,7 +147,7 @@ export const attachable: Capabilities = {
 };
 
 interface Life {
-  /** Of the claim, and of its snapshot. */
+  /** The name of the claim and of its snapshot. */
   readonly name: string;
   readonly className: string;
   /** The node to which the volume is attached for a while. */
