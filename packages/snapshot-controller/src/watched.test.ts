@@ -1,37 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { snapshotAnnotations } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aDefaultClass, aNode, aProtectedClaim, aVolume, someSettings } from '../testing/builders.ts';
+import { aDefaultClass, aNode, aVolume, someSettings } from '../testing/builders.ts';
 import { watchedBy } from './watched.ts';
 
 const watched = watchedBy(someSettings());
 const version = { resourceVersion: '7' };
 
 describe('what is kept', () => {
-  const keep = (claim: PersistentVolumeClaim) => watched.claims.transform?.apply(claim);
-
-  it('given a foreign claim, then phase, volume and version are kept, and labels are not', () => {
-    const claim = aClaim({
-      metadata: { ...version, labels: { a: 'b' }, annotations: { a: 'b' }, finalizers: ['x/y'] },
-    });
-    expect(keep(claim)).toEqual({
-      metadata: { name: 'data', namespace: 'team', uid: 'uid-of-data', ...version },
-      spec: { volumeName: 'pv1' },
-      status: { phase: 'Bound' },
-    });
-  });
-
-  it('given a claim with our finalizer, then it is kept whole, because a PUT takes it off', () => {
-    const claim = aProtectedClaim({ metadata: { labels: { a: 'b' } } });
-    expect(keep(claim)).toBe(claim);
-  });
-
-  it('given what is kept, when it is offered again, then it stays the same', () => {
-    const source = { apiGroup: 'snapshot.storage.k8s.io', kind: 'VolumeSnapshot', name: 'snap' };
-    const once = keep(aClaim({ spec: { dataSource: source }, metadata: version }));
-    expect(once?.spec?.dataSource).toEqual(source);
-    expect(keep(once ?? {})).toEqual(once);
+  it('given a claim, then it is kept whole, because its finalizers are written by PUT', () => {
+    expect(watched.claims.transform).toBeUndefined();
   });
 
   it.each([true, false])(

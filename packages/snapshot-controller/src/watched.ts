@@ -6,11 +6,11 @@
  * |---|---|---|
  * | VolumeSnapshot, VolumeSnapshotContent, and those of groups | all | whole |
  * | classes | all | driver, deletion policy, parameters, the mark of a default class |
- * | PersistentVolumeClaim | all | phase, volume name, snapshot source; whole while it has our finalizer, which only a PUT removes |
+ * | PersistentVolumeClaim | all | whole: its finalizers are written by PUT |
  * | PersistentVolume | all | driver, handle, claim reference, volume mode; node affinity with distributed snapshotting |
  * | Node (only with distributed snapshotting) | all | labels |
  *
- * Labels of claims are not kept: which claims a group selects is asked of the API server when the group is taken.
+ * Which claims a group selects is asked of the API server when the group is taken: the cache may be behind.
  */
 import {
   definedOnly,
@@ -27,7 +27,6 @@ import {
 } from '@csi-sidecars/runtime';
 import {
   snapshotAnnotations,
-  snapshotFinalizers,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotClass,
   volumeGroupSnapshotClasses,
@@ -164,25 +163,6 @@ function watchedClaims(): InformerOptions<PersistentVolumeClaim> {
   return {
     resource: persistentVolumeClaims,
     indexers: { restores: (claim) => listOf(restoredSnapshotKey(claim)) },
-    transform: {
-      id: 'snapshot claims',
-      apply: (claim) => (claim.metadata?.finalizers?.includes(snapshotFinalizers.claim) ? claim : trimClaim(claim)),
-    },
-  };
-}
-
-function trimClaim(claim: PersistentVolumeClaim): PersistentVolumeClaim {
-  const { metadata, spec, status } = claim;
-  return {
-    metadata: {
-      ...identityOf(metadata),
-      ...definedOnly({ deletionTimestamp: metadata?.deletionTimestamp }),
-    },
-    spec: definedOnly({
-      volumeName: spec?.volumeName,
-      dataSource: restoredSnapshotKey(claim) === undefined ? undefined : spec?.dataSource,
-    }),
-    status: definedOnly({ phase: status?.phase }),
   };
 }
 

@@ -69,35 +69,20 @@ interface Stored<T extends KubeObject> {
   readonly object: T;
   /** `outdated`: somebody changed the object after it was cached. Default `current`. */
   readonly cache?: 'current' | 'outdated';
-  /** Somebody changes the object right after it was read for the first time. */
-  readonly overtaken?: 'yes';
-}
-
-function changingOnce(client: ApiClient, change: () => void): ApiClient {
-  let reads = 0;
-  const get: ApiClient['get'] = async (...args) => {
-    const found = await client.get(...args);
-    reads += 1;
-    if (reads === 1) change();
-    return found;
-  };
-  return { ...client, get };
 }
 
 /** Performs an action on an object that the API server has. */
 export async function performed<T extends KubeObject>(
   performers: object,
-  { object, cache = 'current', overtaken }: Stored<T>,
+  { object, cache = 'current' }: Stored<T>,
   actionOn: (cached: T) => AnyAction,
 ): Promise<Performed> {
   const { server, ports, requests, end } = anApiServer();
   const cached = server.seed<T>(object);
-  const change = (): T => server.seed<T>({ ...cached, metadata: { ...cached.metadata, labels: { changed: 'yes' } } });
-  if (cache === 'outdated') change();
-  const client = overtaken === undefined ? ports.client : changingOnce(ports.client, change);
+  if (cache === 'outdated') server.seed<T>({ ...cached, metadata: { ...cached.metadata, labels: { changed: 'yes' } } });
   let remembered: KubeObject | undefined;
   const caches = emptyCaches((known) => (remembered = known));
   const { signal } = new AbortController();
-  const learned = await end(perform(performers, actionOn(cached), { ...ports, client, caches, signal }));
+  const learned = await end(perform(performers, actionOn(cached), { ...ports, caches, signal }));
   return { learned, requests: requests(), remembered };
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { persistentVolumeClaims, toObjectKey } from '@csi-sidecars/runtime';
 import { snapshotFinalizers } from '@csi-sidecars/volume';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { anApiServer, noCache } from '../../testing/api-server.ts';
-import { aProtectedClaim } from '../../testing/builders.ts';
-import { releaseClaim } from './claim-finalizer.ts';
+import { aClaim, aProtectedClaim } from '../../testing/builders.ts';
+import { protectClaim, releaseClaim } from './claim-finalizer.ts';
 import { createClaimReleases } from './claim-releases.ts';
 
 it('given a claim that was deleted, and created again with our finalizer, when the earlier one is released, then the later one keeps it', async () => {
@@ -17,6 +17,46 @@ it('given a claim that was deleted, and created again with our finalizer, when t
   await end(releaseClaim({ ...ports, claims: noCache }, { claim, isInUse: () => false }, signal));
   expect(requests()).toEqual(['update persistentvolumeclaims 409', 'get persistentvolumeclaims 200']);
   expect(server.objects.get(persistentVolumeClaims, ref)?.metadata?.finalizers).toEqual([snapshotFinalizers.claim]);
+});
+
+describe('given a claim that changed after it was cached, when it is protected', () => {
+  const ref = { namespace: 'team', name: 'data' };
+  const refused = ['update persistentvolumeclaims 409', 'get persistentvolumeclaims 200'];
+  const signal = new AbortController().signal;
+
+  it('and it is being deleted, then it is left alone, and that is the failure', async () => {
+    const { server, ports, requests, end } = anApiServer();
+    const cached = server.seed(aClaim());
+    server.seed(
+      aClaim({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['kubernetes.io/pvc-protection'] } }),
+    );
+    const protecting = protectClaim({ ...ports, claims: noCache }, cached, signal);
+    await expect(end(protecting)).rejects.toThrow('cannot add finalizer on claim because it is being deleted');
+    expect(requests()).toEqual(refused);
+    expect(server.objects.get(persistentVolumeClaims, ref)?.metadata?.finalizers).toEqual([
+      'kubernetes.io/pvc-protection',
+    ]);
+  });
+
+  it('and it has our finalizer by now, then it is not written again, and the cache shows it', async () => {
+    const { server, ports, requests, end } = anApiServer();
+    const cached = server.seed(aClaim());
+    const stored = server.seed(aProtectedClaim());
+    const remembered: unknown[] = [];
+    const claims = { remember: (claim: unknown) => void remembered.push(claim) };
+    expect(await end(protectClaim({ ...ports, claims }, cached, signal))).toEqual(stored);
+    expect([requests(), remembered]).toEqual([refused, [stored]]);
+  });
+
+  it('and it is gone, then that is the failure', async () => {
+    const { server, ports, requests, end } = anApiServer();
+    const cached = server.seed(aClaim());
+    server.objects.remove(persistentVolumeClaims, ref);
+    await expect(end(protectClaim({ ...ports, claims: noCache }, cached, signal))).rejects.toMatchObject({
+      status: 404,
+    });
+    expect(requests()).toEqual(['update persistentvolumeclaims 404']);
+  });
 });
 
 it('given two releases of one claim at the same time, when one of them ends, then the claim still is being released', async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Our finalizer on a claim. Upstream's role allows PUT and no patches of claims, so each write carries the whole claim and its
- * resource version, and a claim that changed is read again.
+ * Our finalizer on a claim. Upstream's role allows PUT and no patches of claims, so each write carries the whole claim, which the cache
+ * keeps, and its resource version.
  */
 import {
   type ApiClient,
@@ -10,7 +10,6 @@ import {
   finalizersWith,
   finalizersWithout,
   ignoreNotFound,
-  isConflict,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   type Random,
@@ -25,54 +24,70 @@ export interface ClaimDeps {
   readonly claims: Pick<Cache<PersistentVolumeClaim>, 'remember'>;
 }
 
-/** What the cache keeps of a claim without our finalizer is not enough for a PUT. Rejects if the claim is being deleted. */
+/** Rejects if the claim is being deleted. Resolves with the claim that has our finalizer. */
 export async function protectClaim(
-  { client, clock, random, claims }: ClaimDeps,
+  deps: ClaimDeps,
   claim: PersistentVolumeClaim,
   signal: AbortSignal,
 ): Promise<PersistentVolumeClaim> {
+  return changeFinalizers(
+    deps,
+    claim,
+    (known) => {
+      const finalizers = finalizersWith(known, snapshotFinalizers.claim);
+      if (finalizers !== undefined && known.metadata?.deletionTimestamp !== undefined) {
+        throw new Error('cannot add finalizer on claim because it is being deleted');
+      }
+      return finalizers;
+    },
+    signal,
+  );
+}
+
+/** `isInUse` is asked before each attempt: a snapshot that needs the finalizer may have come. A claim that is gone has none. */
+export async function releaseClaim(
+  deps: ClaimDeps,
+  { claim, isInUse }: { readonly claim: PersistentVolumeClaim; readonly isInUse: () => boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  await changeFinalizers(
+    deps,
+    claim,
+    (known) =>
+      known.metadata?.uid !== claim.metadata?.uid || isInUse()
+        ? undefined
+        : finalizersWithout(known, snapshotFinalizers.claim),
+    signal,
+  ).catch(ignoreNotFound);
+}
+
+/**
+ * Writes the finalizers that `change` returns, if any, to the claim of the cache; after a conflict, to the claim of the API server.
+ * Resolves with the claim as it is then, and the cache shows it.
+ */
+async function changeFinalizers(
+  { client, clock, random, claims }: ClaimDeps,
+  claim: PersistentVolumeClaim,
+  change: (known: PersistentVolumeClaim) => readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<PersistentVolumeClaim> {
+  let known = claim;
+  let isOld = false;
   return retryOnConflict({ clock, random }, async () => {
-    const current = await client.get(persistentVolumeClaims, refOf(claim), { signal });
-    const finalizers = finalizersWith(current, snapshotFinalizers.claim);
-    if (finalizers !== undefined && current.metadata?.deletionTimestamp !== undefined) {
-      throw new Error('cannot add finalizer on claim because it is being deleted');
+    if (isOld) {
+      known = await client.get(persistentVolumeClaims, refOf(claim), { signal });
+      claims.remember(known);
     }
-    const stored = finalizers === undefined ? current : await put(client, current, { finalizers, signal });
+    const finalizers = change(known);
+    if (finalizers === undefined) return known;
+    isOld = true;
+    const changed = { ...known, metadata: { ...known.metadata, finalizers } };
+    const stored = await client.update(persistentVolumeClaims, changed, { signal });
     claims.remember(stored);
     return stored;
   });
 }
 
-/** `isInUse` is asked before each attempt: a snapshot that needs the finalizer may have come. A claim that is gone has none. */
-export async function releaseClaim(
-  { client, clock, random, claims }: ClaimDeps,
-  { claim, isInUse }: { readonly claim: PersistentVolumeClaim; readonly isInUse: () => boolean },
-  signal: AbortSignal,
-): Promise<void> {
-  let known = claim;
-  let isOld = false;
-  await retryOnConflict({ clock, random }, async () => {
-    if (isOld) known = await client.get(persistentVolumeClaims, refOf(claim), { signal });
-    const finalizers = finalizersWithout(known, snapshotFinalizers.claim);
-    if (finalizers === undefined || known.metadata?.uid !== claim.metadata?.uid || isInUse()) return;
-    try {
-      claims.remember(await put(client, known, { finalizers, signal }));
-    } catch (error) {
-      isOld = isConflict(error);
-      throw error;
-    }
-  }).catch(ignoreNotFound);
-}
-
 function refOf({ metadata }: PersistentVolumeClaim): { readonly namespace: string | undefined; readonly name: string } {
   return { namespace: metadata?.namespace, name: metadata?.name ?? '' };
-}
-
-function put(
-  client: Pick<ApiClient, 'update'>,
-  claim: PersistentVolumeClaim,
-  { finalizers, signal }: { readonly finalizers: readonly string[]; readonly signal: AbortSignal },
-): Promise<PersistentVolumeClaim> {
-  const changed = { ...claim, metadata: { ...claim.metadata, finalizers } };
-  return client.update(persistentVolumeClaims, changed, { signal });
 }
