@@ -35,6 +35,7 @@ export const exceptions: readonly Exception[] = [
   { program: 'csi-resizer', right: 'get persistentvolumeclaims', because: afterConflict },
   { program: 'csi-snapshotter', right: `get volumesnapshotcontents.${snapshotApi}`, because: afterConflict },
   { program: 'csi-snapshotter', right: `get volumegroupsnapshotcontents.group${snapshotApi}`, because: afterConflict },
+  { program: 'snapshot-controller', right: 'get persistentvolumeclaims', because: afterConflict },
   { program: 'snapshot-controller', right: `get volumesnapshots.${snapshotApi}`, because: afterConflict },
   { program: 'snapshot-controller', right: `get volumesnapshotcontents.${snapshotApi}`, because: afterConflict },
   { program: 'snapshot-controller', right: `get volumegroupsnapshots.group${snapshotApi}`, because: afterConflict },
