@@ -48,6 +48,15 @@ describe('given a claim that changed after it was cached, when it is protected',
     expect([requests(), remembered]).toEqual([refused, [stored]]);
   });
 
+  it('and it is being deleted with our finalizer, then it is protected', async () => {
+    const { server, ports, requests, end } = anApiServer();
+    const cached = server.seed(aClaim());
+    const metadata = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [snapshotFinalizers.claim] };
+    const stored = server.seed(aClaim({ metadata }));
+    expect(await end(protectClaim({ ...ports, claims: noCache }, cached, signal))).toEqual(stored);
+    expect(requests()).toEqual(refused);
+  });
+
   it('and it is gone, then that is the failure', async () => {
     const { server, ports, requests, end } = anApiServer();
     const cached = server.seed(aClaim());
@@ -57,6 +66,15 @@ describe('given a claim that changed after it was cached, when it is protected',
     });
     expect(requests()).toEqual(['update persistentvolumeclaims 404']);
   });
+});
+
+it('given a claim that is gone, when it is released, then there is nothing to do', async () => {
+  const { server, ports, requests, end } = anApiServer();
+  const claim = server.seed(aProtectedClaim());
+  server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
+  const { signal } = new AbortController();
+  await end(releaseClaim({ ...ports, claims: noCache }, { claim, isInUse: () => false }, signal));
+  expect(requests()).toEqual(['update persistentvolumeclaims 404']);
 });
 
 it('given two releases of one claim at the same time, when one of them ends, then the claim still is being released', async () => {
