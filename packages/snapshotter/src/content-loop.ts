@@ -22,6 +22,8 @@ import {
   type ContentTypes,
   nothingLearned,
 } from './content-types.ts';
+import { isSettled } from './decide-creation.ts';
+import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { performers } from './perform.ts';
 
 export interface ContentWatches<T extends ContentTypes> {
@@ -41,6 +43,8 @@ export interface ContentLoopParts<T extends ContentTypes> {
 export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>): Loop {
   const { context, kind, watches, decide, alsoMatters } = parts;
   const { settings, events } = context;
+  const openCalls = createOpenCalls();
+  const perform = performers(context, kind);
   const contentKey = (content: T['content']): ObjectKey => keyOf(content);
   return defineLoop<ContentLoop<T>>({
     name: kind.queueName,
@@ -48,7 +52,7 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
     // The compiler does not see that a content is an object of the API as long as its kind is open.
     watches: watches as unknown as LoopSpec<ContentLoop<T>>['watches'],
     // The failures of a content end with it.
-    subject: { watch: 'contents', keyOf: contentKey },
+    subject: { watch: 'contents', keyOf: contentKey, forget: openCalls.end },
     wakes: {
       contents: (change) => {
         const { current } = change;
@@ -61,10 +65,18 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
           ? undefined
           : contents.byIndex('class', current.metadata?.name ?? '').map(contentKey),
     },
-    observe: (caches, key) => observe(kind, caches, key),
+    observe: (caches, key) => observe(kind, { caches, openCalls }, key),
     decide,
-    perform: performers(context, kind),
-    onConclude: ({ state: { content }, conclusion }) => {
+    perform: {
+      ...perform,
+      create: (step) => {
+        openCalls.begin(step.key, step.state.content);
+        return perform.create(step);
+      },
+    },
+    onConclude: ({ key, state, conclusion }) => {
+      const { content } = state;
+      if (isSettled(state)) openCalls.end(key);
       if (content !== undefined) for (const event of conclusion.events ?? []) events.record(content, event);
     },
   });
@@ -72,7 +84,10 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
 
 function observe<T extends ContentTypes>(
   kind: ContentKind<T>,
-  { contents, classes }: Caches<ContentLoop<T>>,
+  {
+    caches: { contents, classes },
+    openCalls,
+  }: { readonly caches: Caches<ContentLoop<T>>; readonly openCalls: OpenCalls },
   key: ObjectKey,
 ): ContentState<T> {
   const content = contents.get(key);
@@ -82,5 +97,6 @@ function observe<T extends ContentTypes>(
     content,
     class: className === undefined ? undefined : classes.get(toObjectKey(undefined, className)),
     isFirst: content !== undefined && !hasStatus(content),
+    isOpen: openCalls.has(key, content),
   };
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What single fields of a content mean, for both kinds. */
-import type { AnyContent, ContentAnnotations, ContentKind, ContentTypes } from './content-types.ts';
+import type { AnyContent, ContentAnnotations, ContentKind, ContentState, ContentTypes } from './content-types.ts';
 
 export function contentNameOf({ metadata }: AnyContent): string {
   return metadata?.name ?? '';
@@ -27,6 +27,19 @@ export function hasStatus({ status }: AnyContent): boolean {
 /** An empty handle names nothing. */
 export function handleOf(handle: string | undefined): string | undefined {
   return handle === '' ? undefined : handle;
+}
+
+/** It is to be deleted, and no call may have taken a snapshot that its status does not show. */
+export function mayBeDeleted<T extends ContentTypes>({
+  state,
+  content,
+  kind,
+}: {
+  readonly state: Pick<ContentState<T>, 'isOpen'>;
+  readonly content: T['content'];
+  readonly kind: ContentKind<T>;
+}): boolean {
+  return isToBeDeleted(content, kind) && (!state.isOpen || isReady(content));
 }
 
 /** The deletion of the content was asked for, and snapshot-controller, where it is responsible, agrees. */

@@ -74,6 +74,8 @@ export interface Observed<T extends ContentTypes> {
   readonly class: T['class'] | undefined;
   /** The content had no status when the run began: no attempt to take the snapshot has ever ended. */
   readonly isFirst: boolean;
+  /** This process called the driver, and what became of that is not recorded: there may be a snapshot, whatever the annotations say. */
+  readonly isOpen: boolean;
 }
 
 export interface Learned<T extends ContentTypes> {
@@ -114,6 +116,8 @@ export type ContentAction<T extends ContentTypes> = { readonly row: string } & (
   | { readonly kind: 'readQuerySecret'; readonly reference: SecretReference }
   /** Record the intent: from here on a call may be under way, and the content must not be deleted. */
   | { readonly kind: 'mark'; readonly content: T['content'] }
+  /** Another program removed the intent of an open call. It is recorded again, also on a content that is to be deleted. */
+  | { readonly kind: 'restoreMark'; readonly content: T['content'] }
   /** An intent of an earlier run: the cache may be behind, and the content may be gone. */
   | { readonly kind: 'confirm'; readonly content: T['content'] }
   | { readonly kind: 'create'; readonly request: RequestOf<T['create']> }

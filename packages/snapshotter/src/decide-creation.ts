@@ -29,6 +29,10 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   const name = contentNameOf(content);
   const { created } = state;
   if (created !== 'unasked') return decideCreated(run, created);
+  // Whatever prevents the next call: without the intent nothing but this process knows of the last one.
+  if (state.isOpen && state.marked === 'untried' && !isMarked(content, kind.annotations)) {
+    return { row: rows.mark, kind: 'restoreMark', content };
+  }
   if (plan.kind === 'error') return failCreation(run, rows.noRequest, plan.message);
   const { reference } = plan.value;
   if (isFailed(state.secrets)) {
@@ -53,6 +57,12 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   // A snapshot that is taken for a content that is gone belongs to none.
   if (state.marked === 'untried' && state.confirmed === 'untried') return { row: rows.mark, kind: 'confirm', content };
   return { row: rows.create, kind: 'create', request: withSecrets(plan.value.request, state.secrets) };
+}
+
+/** What became of the call is known, and recorded as far as it has to be. */
+export function isSettled<T extends ContentTypes>({ created, saved }: ContentState<T>): boolean {
+  if (created === 'unasked') return false;
+  return isFailed(created) ? outcomeOfCreation(created.failure) === 'final' : saved === 'done';
 }
 
 function decideCreated<T extends ContentTypes>(

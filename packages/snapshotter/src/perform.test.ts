@@ -55,6 +55,11 @@ describe('a write', () => {
       changes: { metadata: expect.objectContaining({ annotations: beingCreated }) },
     },
     {
+      learns: 'marked',
+      action: { row: 'C12', kind: 'restoreMark', content: aContent({ deleting: 'asked' }) },
+      changes: { metadata: expect.objectContaining({ annotations: beingCreated }) },
+    },
+    {
       learns: 'unmarked',
       action: { row: 'C22', kind: 'unmark', content: marked },
       changes: { metadata: expect.objectContaining({ annotations: { [mark!]: null } }) },
@@ -114,6 +119,7 @@ describe('a write', () => {
       given: 'a content that is to be deleted',
       action: { row: 'C12', kind: 'mark', content: aContent({ deleting: 'asked' }) },
     },
+    { given: 'an intent that is there', action: { row: 'C12', kind: 'restoreMark', content: marked } },
     { given: 'no intent', action: { row: 'C22', kind: 'unmark', content } },
     { given: 'no finalizer', action: { row: 'C7', kind: 'release', content: aContent({ finalizers: ['a/b'] }) } },
     {

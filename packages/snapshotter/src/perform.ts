@@ -4,7 +4,7 @@ import { ask, attempt, ignoreNotFound, isFailed, type Performers } from '@csi-si
 import { contentNameOf } from './content-object.ts';
 import type { ContentContext, ContentKind, ContentLoop, ContentTypes } from './content-types.ts';
 import { readCallSecret } from './secrets.ts';
-import { clear, mark, release, saveFailure, saveTaken, unmark, type Writing } from './write-content.ts';
+import { clear, mark, release, restoreMark, saveFailure, saveTaken, unmark, type Writing } from './write-content.ts';
 
 type WritingStep<T extends ContentTypes> = Pick<Writing<T>, 'client' | 'clock' | 'random' | 'signal'> & {
   readonly caches: { readonly contents: Writing<T>['contents'] };
@@ -32,6 +32,10 @@ export function performers<T extends ContentTypes>(
     }),
     mark: async (step) => {
       const { written, content } = await mark(writing(step), step.action.content);
+      return { marked: written, content };
+    },
+    restoreMark: async (step) => {
+      const { written, content } = await restoreMark(writing(step), step.action.content);
       return { marked: written, content };
     },
     confirm: async (step) => {

@@ -10,13 +10,14 @@ import {
   finalizersWithout,
   isFailed,
   type LoopPorts,
+  type MergePatch,
   type ObjectChange,
   type Cache,
   timestamp,
 } from '@csi-sidecars/runtime';
 import { annotationYes } from '@csi-sidecars/volume';
 import { isMarked, isReady, isToBeDeleted } from './content-object.ts';
-import type { ContentKind, ContentTypes, StatusChange } from './content-types.ts';
+import type { ContentAnnotations, ContentKind, ContentTypes, StatusChange } from './content-types.ts';
 
 export interface Writing<T extends ContentTypes> extends Pick<LoopPorts, 'client' | 'clock' | 'random'> {
   readonly kind: ContentKind<T>;
@@ -33,13 +34,20 @@ export interface Written<T extends ContentTypes> {
 /** Nothing is written to a content that is to be deleted by now: its snapshot is not to be taken any more. */
 export function mark<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
   const { kind } = writing;
-  const { beingCreated } = kind.annotations;
   return change(writing, content, (current) =>
-    isMarked(current, kind.annotations) || isToBeDeleted(current, kind)
-      ? undefined
-      : { metadata: { annotations: { [beingCreated]: annotationYes } } },
+    isMarked(current, kind.annotations) || isToBeDeleted(current, kind) ? undefined : intentOf(kind.annotations),
   );
 }
+
+/** A call may have taken a snapshot: until its outcome is known, the content is not to be deleted. */
+export function restoreMark<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
+  const { annotations } = writing.kind;
+  return change(writing, content, (current) => (isMarked(current, annotations) ? undefined : intentOf(annotations)));
+}
+
+const intentOf = ({ beingCreated }: ContentAnnotations): MergePatch => ({
+  metadata: { annotations: { [beingCreated]: annotationYes } },
+});
 
 export function unmark<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
   const { annotations } = writing.kind;

@@ -82,7 +82,15 @@ interface Row {
 
 const decided = (state: Partial<SnapshotState>, driver = aDriver()): SnapshotAction =>
   decide(
-    { ...nothingLearned, confirmed: 'done', content: aContent(), class: aClass(), isFirst: true, ...state },
+    {
+      ...nothingLearned,
+      confirmed: 'done',
+      content: aContent(),
+      class: aClass(),
+      isFirst: true,
+      isOpen: false,
+      ...state,
+    },
     { driver, settings: someSettings() },
   );
 
@@ -111,6 +119,12 @@ describe('which content', () => {
       id: '[csi-snapshotter#C3]',
       given: 'a class of another driver',
       state: { class: aClass({ driver: 'other' }) },
+      then: concludes('C3', done),
+    },
+    {
+      id: '[csi-snapshotter#C3]',
+      given: 'a class of another driver, a deletion and an open call',
+      state: { content: deletable({ status: {} }), class: aClass({ driver: 'other' }), isOpen: true },
       then: concludes('C3', done),
     },
     {
@@ -298,9 +312,14 @@ describe('deletion', () => {
       isDeleted: true,
     },
     { given: 'the annotation', content: deletable(), isDeleted: true },
-  ])('[csi-snapshotter#C5] given $given, then whether it is deleted is $isDeleted', ({ content, isDeleted }) => {
-    expect(decided({ content }).kind === 'delete').toBe(isDeleted);
-  });
+    { given: 'an open call', content: deletable({ status: { snapshotHandle: 'h' } }), isOpen: true, isDeleted: false },
+    { given: 'an open call of a ready snapshot', content: deletable(), isOpen: true, isDeleted: true },
+  ])(
+    '[csi-snapshotter#C5] given $given, then whether it is deleted is $isDeleted',
+    ({ content, isOpen, isDeleted }) => {
+      expect(decided({ content, isOpen: isOpen === true }).kind === 'delete').toBe(isDeleted);
+    },
+  );
 });
 
 describe('creation', () => {
@@ -333,6 +352,12 @@ describe('creation', () => {
         named,
         'failed to get input parameters to create snapshot for content content: "cannot get credentials for snapshot content \\"content\\""',
       ),
+    },
+    {
+      id: '[csi-snapshotter#C12]',
+      given: 'an open call, and neither intent nor class',
+      state: { content: deletable({ status: {} }), isOpen: true, class: undefined },
+      then: { row: 'C12', kind: 'restoreMark', content: deletable({ status: {} }) },
     },
     {
       id: '[csi-snapshotter#C12]',

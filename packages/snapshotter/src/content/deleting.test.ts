@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { volumeSnapshotContents } from '@csi-sidecars/volume';
+import { stringifyJson } from '@csi-sidecars/runtime';
+import { volumeSnapshotClasses, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, asked, aSecret, beingCreated, deletionSecret } from '../../testing/builders.ts';
 import {
@@ -246,17 +247,25 @@ describe('a deletion that is not asked for completely', () => {
 
 describe('a deletion that is asked for during the call', () => {
   /** The driver is slow; the user deletes the content in the meantime. */
-  async function meanwhile(options: FixtureOptions, prepare?: (s: Fixture) => void): Promise<Fixture> {
+  async function meanwhile(
+    options: FixtureOptions,
+    prepare?: (s: Fixture) => unknown,
+    change: (content: VolumeSnapshotContent) => VolumeSnapshotContent = asked,
+  ): Promise<Fixture> {
     const s = await aSnapshotter({ ...options, seed: [aClass()] });
     s.driver.faults.add({ method: 'CreateSnapshot', times: 1, action: { kind: 'delay', ms: 5_000 } });
     prepare?.(s);
     s.server.seed(aContent());
     await s.clock.advance(1_000);
-    s.changeContent(asked);
+    s.changeContent(change);
     await s.settle();
     expect(s.calls().filter((it) => it.startsWith('DeleteSnapshot'))).toEqual([]);
     return s;
   }
+
+  /** As upstream's snapshot-controller, which writes all annotations from a copy that is older than the intent. */
+  const withoutIntent = (content: VolumeSnapshotContent): VolumeSnapshotContent =>
+    asked({ ...content, metadata: { ...content.metadata, annotations: {} } });
 
   it.each([
     { id: '[csi-snapshotter#72]', given: 'ready', snapshotProcessingMs: 0 },
@@ -291,6 +300,57 @@ describe('a deletion that is asked for during the call', () => {
       ...Array.from({ length: 6 }, () => 'CreateSnapshot'),
       'DeleteSnapshot',
     ]);
+    await s.stop();
+  });
+
+  it.each<{ given: string; prepare: (s: Fixture) => unknown }>([
+    { given: 'refusals that are not final', prepare: (s) => s.failCalls('Aborted', { times: 3 }) },
+    {
+      given: 'a call whose answer is lost',
+      prepare: (s) =>
+        s.driver.faults.add({ method: 'CreateSnapshot', times: 1, at: 'after', action: { kind: 'hang' } }),
+    },
+    {
+      given: 'an answer without a snapshot',
+      prepare: (s) =>
+        s.driver.faults.add({ method: 'CreateSnapshot', times: 1, action: { kind: 'answer', unset: ['snapshot'] } }),
+    },
+    { given: 'a status that cannot be written', prepare: (s) => s.fault(status, forbidden) },
+  ])(
+    '[csi-snapshotter#75] given $given, and a program that removes the intent, then it is written again, and no snapshot is left',
+    async ({ prepare }) => {
+      const s = await meanwhile({}, prepare, withoutIntent);
+      await s.clock.advance(200_000);
+      expect([s.content(), s.driver.snapshots()]).toEqual([undefined, []]);
+      expect(s.bodies().filter((body) => stringifyJson(body).includes('"yes"'))).toHaveLength(2);
+      expect(s.calls().at(-1)).toMatch(/^DeleteSnapshot/);
+      await s.stop();
+    },
+  );
+
+  it('[csi-snapshotter#74] given a final error, and a program that removes the intent, then the finalizer goes without a call', async () => {
+    const s = await meanwhile({}, (it) => it.failCalls('Internal'), withoutIntent);
+    await s.clock.advance(4_100);
+    expect([s.content(), s.calls().length]).toEqual([undefined, 1]);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#75] given an intent that was removed, and a class that is gone, then the intent is back before anything else', async () => {
+    const s = await meanwhile({}, (it) => it.failCalls('Aborted'), withoutIntent);
+    s.server.objects.remove(volumeSnapshotClasses, { name: 'gold' });
+    await s.clock.advance(100_000);
+    expect(s.content()?.metadata?.annotations).toMatchObject(beingCreated);
+    expect(s.content()?.status?.error?.message).toContain('not found');
+    await s.stop();
+  });
+
+  it('given an open call for a content that is gone, then another one of its name is worked on for itself', async () => {
+    const s = await meanwhile({}, (it) => it.failCalls('Aborted'), withoutIntent);
+    s.server.objects.remove(volumeSnapshotContents, { name: 'content' });
+    await s.clock.advance(100);
+    s.server.seed(aContent({ uid: 'another', deleting: 'asked' }));
+    await s.clock.advance(100_000);
+    expect([s.content(), s.calls().length]).toEqual([undefined, 1]);
     await s.stop();
   });
 

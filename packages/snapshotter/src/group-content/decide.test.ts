@@ -78,6 +78,7 @@ const check = ({ state, then }: Row): void => {
     content: aGroupContent(),
     class: aGroupClass(),
     isFirst: true,
+    isOpen: false,
   };
   expect(decide({ ...observed, ...state }, { driver: aDriver(), settings: someSettings() })).toEqual(then);
 };
@@ -237,6 +238,12 @@ describe('creation', () => {
       given: 'a secret',
       state: { content: named },
       then: { row: 'G10', kind: 'readSecret', reference: secret },
+    },
+    {
+      id: '[csi-snapshotter#G11]',
+      given: 'an open call, and neither intent nor class',
+      state: { content: deletable({ status: {} }), isOpen: true, class: undefined },
+      then: { row: 'G11', kind: 'restoreMark', content: deletable({ status: {} }) },
     },
     {
       id: '[csi-snapshotter#G11]',

@@ -138,6 +138,17 @@ describe('a group that is to be deleted', () => {
 });
 
 describe('a deletion that is asked for during the call', () => {
+  it('[csi-snapshotter#139] given an answer that is lost, and a program that removes the intent, then it is written again, and no group is left', async () => {
+    const s = await aSnapshotter({ seed: [aGroupClass()] });
+    s.driver.faults.add({ method: 'CreateVolumeGroupSnapshot', times: 1, at: 'after', action: { kind: 'hang' } });
+    s.server.seed(aGroupContent());
+    await s.clock.advance(1_000);
+    s.changeGroup((it) => asked({ ...it, metadata: { ...it.metadata, annotations: {} } }));
+    await s.clock.advance(200_000);
+    expect([s.group(), s.driver.groups(), s.driver.snapshots()]).toEqual([undefined, [], []]);
+    await s.stop();
+  });
+
   it.each([
     { given: 'a ready answer', prepare: () => undefined, calls: ['CreateVolumeGroupSnapshot', remove] },
     {
