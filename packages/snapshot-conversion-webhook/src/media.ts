@@ -2,7 +2,7 @@
 /** Bodies in the two formats that the webhook reads and writes. No integer loses a digit in either. */
 import { stringifyJson } from '@csi-sidecars/runtime';
 import { parseJson } from '@csi-sidecars/runtime/internal';
-import { CORE_SCHEMA, defineScalarTag, dump, load, NOT_RESOLVED } from 'js-yaml';
+import { CORE_SCHEMA, defineScalarTag, dump, DUMP_SCHEMA, load, NOT_RESOLVED } from 'js-yaml';
 
 export type Format = 'application/json' | 'application/yaml';
 
@@ -35,21 +35,33 @@ export function decode(body: Buffer, format: Format): unknown {
 }
 
 export function encode(value: unknown, format: Format): string {
-  return format === 'application/json' ? stringifyJson(value) : dump(value, { schema, noRefs: true, lineWidth: -1 });
+  return format === 'application/json'
+    ? stringifyJson(value)
+    : dump(value, { schema: dumpSchema, noRefs: true, lineWidth: -1 });
 }
 
+const integer = {
+  implicit: true,
+  identify: (value: unknown) => Number.isInteger(value) || typeof value === 'bigint',
+  represent: (value: number | bigint) => value.toString(),
+} as const;
 /** As in YAML's core schema, but an integer that a number cannot hold is a bigint. */
 const exactInteger = defineScalarTag<number | bigint>('tag:yaml.org,2002:int', {
-  implicit: true,
+  ...integer,
   resolve: (source) => {
     if (!/^[-+]?\d+$/.test(source)) return NOT_RESOLVED;
     const value = Number(source);
     return Number.isSafeInteger(value) ? value : BigInt(source.replace(/^\+/, ''));
   },
-  identify: (value: unknown) => Number.isInteger(value) || typeof value === 'bigint',
-  represent: (value: number | bigint) => value.toString(),
 });
 const schema = CORE_SCHEMA.withTags(exactInteger);
+
+/** Quotes what any version of YAML reads as a number or as a truth value: readers in Go know `yes`, `0x1F` and `12:30` as such. */
+const anyInteger = defineScalarTag<number | bigint>('tag:yaml.org,2002:int', {
+  ...integer,
+  resolve: (source) => (/^[-+]?\d/.test(source) ? 0 : NOT_RESOLVED),
+});
+const dumpSchema = DUMP_SCHEMA.withTags(anyInteger);
 
 /** An alias makes a small text stand for a value of any size. The API server writes none. */
 function refuseSharedParts(value: unknown, seen: Set<object>): void {

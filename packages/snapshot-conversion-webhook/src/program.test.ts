@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect as connectTls } from 'node:tls';
+import { connect as connectTls, TLSSocket } from 'node:tls';
 import { createTestAuthority, freePort, type TestCertificate, until } from '@csi-sidecars/runtime/testing';
 import { fakeHost, type FakeHost } from '@csi-sidecars/sidecar/testing';
 import { expect, it } from 'vitest';
@@ -195,3 +195,24 @@ it('given a signal, then the program ends with 0', async () => {
   expect(await webhook.code).toBe(0);
   await webhook[Symbol.asyncDispose]();
 });
+
+it.each([
+  { given: 'a client that begins no handshake', open: (port: number) => connect(port, 'localhost') },
+  {
+    given: 'a client that has only just ended its handshake',
+    open: (port: number) => connectTls({ host: 'localhost', port, ca: authority.ca }),
+  },
+])(
+  '[snapshot-conversion-webhook#11] given $given, when a signal comes, then the program ends at once',
+  async ({ open }) => {
+    const webhook = await listening();
+    const client = open(webhook.port).on('error', () => undefined);
+    await new Promise<void>((resolve) =>
+      client.once(client instanceof TLSSocket ? 'secureConnect' : 'connect', resolve),
+    );
+    const closed = new Promise<void>((resolve) => client.resume().once('close', () => resolve()));
+    await webhook[Symbol.asyncDispose]();
+    await closed;
+  },
+  2_000,
+);

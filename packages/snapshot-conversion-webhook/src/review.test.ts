@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import * as fc from 'fast-check';
+import { CORE_SCHEMA, load, YAML11_SCHEMA } from 'js-yaml';
 import { expect, it } from 'vitest';
 import { answerReview } from './review.ts';
 
@@ -109,6 +110,35 @@ it('[snapshot-conversion-webhook#11] given YAML that repeats itself by aliases, 
   const answer = ask(['l0: &l0 [x]', ...levels].join('\n'), { contentType: 'application/yaml' });
   expect([answer.status, answer.body]).toMatchObject([400, expect.stringContaining('aliases are not accepted')]);
 });
+
+it.each(['yes', 'n', '0x1F', '1_000', '12:30', '010', '2001-01-01', '~', '1e3', '.inf', '1763836800123456789'])(
+  '[snapshot-conversion-webhook#5, 9] given the text %s as key and value of an annotation, then each reader of YAML finds the text',
+  (text) => {
+    const from = object('v1beta2', { metadata: { annotations: { [text]: text } } });
+    const body = review({ uid: text, desiredAPIVersion: `${group}/v1`, objects: [from] });
+    const answer = ask(body, { accept: 'application/yaml' });
+    for (const schema of [CORE_SCHEMA, YAML11_SCHEMA]) {
+      expect(load(answer.body, { schema })).toMatchObject({
+        response: { uid: text, convertedObjects: [{ metadata: { annotations: { [text]: text } } }] },
+      });
+    }
+  },
+);
+
+it.each(['application/json', 'application/yaml'])(
+  '[snapshot-conversion-webhook#11] given %s that is nested deeper than the stack, then the answer is 400',
+  (contentType) => {
+    const depth = 100_000;
+    const objects = [object('v1beta2', { spec: '@' })];
+    const body = review({ desiredAPIVersion: `${group}/v1`, objects });
+    const deep = body.replace('"@"', '['.repeat(depth) + ']'.repeat(depth));
+    const answer = ask(deep, { contentType });
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      expect.stringMatching(/^failed to deserialize body \(\d+ bytes\)/),
+    ]);
+  },
+);
 
 it('[snapshot-conversion-webhook#11] given any request, then there is an answer', () => {
   const request = fc.record({

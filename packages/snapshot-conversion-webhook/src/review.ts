@@ -17,8 +17,16 @@ export interface Answer {
 
 const reviewVersion = 'apiextensions.k8s.io/v1';
 
-/** Never throws. */
-export function answerReview({ contentType, accept, body }: ConvertRequest): Answer {
+/** Never throws. A body may be nested deeper than the stack can follow. */
+export function answerReview(request: ConvertRequest): Answer {
+  try {
+    return answer(request);
+  } catch (error) {
+    return refusal(unreadable(request.body, error));
+  }
+}
+
+function answer({ contentType, accept, body }: ConvertRequest): Answer {
   const format = formatOf(contentType);
   if (format === undefined) return refusal(`invalid Content-Type header \`${contentType ?? ''}\``);
   const review = read(body, format);
@@ -26,14 +34,14 @@ export function answerReview({ contentType, accept, body }: ConvertRequest): Ans
   const wanted = acceptedFormat(accept);
   if (wanted === undefined) return refusal(`invalid accept header \`${accept ?? ''}\``);
   const response = { uid: review.request['uid'] ?? '', ...convertAll(review.request) };
-  const answer = {
+  const answered = {
     kind: 'ConversionReview',
     apiVersion: reviewVersion,
     // Not needed in an answer.
     request: { uid: '', desiredAPIVersion: '', objects: null },
     response,
   };
-  return { status: 200, contentType: wanted, body: encode(answer, wanted) };
+  return { status: 200, contentType: wanted, body: encode(answered, wanted) };
 }
 
 type Read = { readonly request: JsonObject } | { readonly failure: string };
@@ -43,15 +51,19 @@ function read(body: Buffer, format: Format): Read {
   try {
     review = decode(body, format);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { failure: `failed to deserialize body (${body.length} bytes) with error ${reason}` };
+    return { failure: unreadable(body, error) };
   }
-  if (!isObject(review)) return { failure: `failed to deserialize body (${body.length} bytes) with error no object` };
+  if (!isObject(review)) return { failure: unreadable(body, new Error('no object')) };
   const { apiVersion, kind, request } = review;
   if (apiVersion !== reviewVersion || kind !== 'ConversionReview') {
     return { failure: `Unsupported group version kind: ${String(apiVersion)}, Kind=${String(kind)}` };
   }
   return isObject(request) ? { request } : { failure: 'the ConversionReview has no request' };
+}
+
+function unreadable(body: Buffer, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  return `failed to deserialize body (${body.length} bytes) with error ${reason}`;
 }
 
 /** All or nothing: the first object that cannot be converted is the answer. */

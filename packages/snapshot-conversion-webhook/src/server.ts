@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from '@csi-sidecars/runtime';
 import type { Pair } from './certificates.ts';
 import { answerReview } from './review.ts';
@@ -43,6 +43,7 @@ export async function startServer(
       });
     },
   );
+  const sockets = openSockets(server);
   await listen(server, port);
   server.on('error', (error) => log.error(error, 'server failed'));
   // Most are clients that speak no TLS, or that went away.
@@ -52,10 +53,20 @@ export async function startServer(
     use: (next) => server.setSecureContext({ ...next, minVersion: 'TLSv1.2' }),
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
       await closed;
     },
   };
+}
+
+/** The server itself knows a connection only after its handshake, and would wait at its end for a client that goes on with it, or never does. */
+function openSockets(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 async function listen(server: Server, port: number): Promise<void> {

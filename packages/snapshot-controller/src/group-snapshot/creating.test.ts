@@ -323,15 +323,57 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
-  it('given an operator that does not exist, then nothing is selected', async () => {
-    const it = await given(
-      aGroup({ spec: { source: { selector: { matchExpressions: [{ key: 'a', operator: 'Near' }] } } } }),
-    );
-    const cause = JSON.stringify('"Near" is not a valid label selector operator');
-    expect(failure(it)).toBe(input(`failed to list PVCs with label selector <error>: ${cause}`));
-    expect(it.groupContent()).toBeUndefined();
-    await it.stop();
-  });
+  it.each([
+    {
+      given: 'an operator that does not exist',
+      selector: { matchExpressions: [{ key: 'a', operator: 'Near' }] },
+      cause: '"Near" is not a valid label selector operator',
+    },
+    {
+      given: 'an empty key, which would be no requirement',
+      selector: { matchExpressions: [{ key: '', operator: 'Exists' }] },
+      cause: 'key: Invalid value: "": name part must be non-empty',
+    },
+    {
+      given: 'a key that is two requirements as text',
+      selector: { matchExpressions: [{ key: 'app,!tier', operator: 'Exists' }] },
+      cause: 'key: Invalid value: "app,!tier": name part must consist of',
+    },
+    {
+      given: 'a key with an empty prefix',
+      selector: { matchLabels: { '/app': 'db' } },
+      cause: 'key: Invalid value: "/app": prefix part must be non-empty',
+    },
+    {
+      given: 'a value that is another requirement as text',
+      selector: { matchLabels: { app: 'db,tier=log' } },
+      cause: 'values[0][app]: Invalid value: "db,tier=log": a valid label must be an empty string or consist of',
+    },
+    {
+      given: 'a value that ends the list',
+      selector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['db', 'x),!(y'] }] },
+      cause: 'values[1][app]: Invalid value: "x),!(y": a valid label must be an empty string or consist of',
+    },
+    {
+      given: 'no values of In',
+      selector: { matchExpressions: [{ key: 'app', operator: 'In' }] },
+      cause: "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",
+    },
+    {
+      given: 'values of Exists',
+      selector: { matchExpressions: [{ key: 'app', operator: 'Exists', values: ['db'] }] },
+      cause: 'values: Invalid value: ["db"]: values set must be empty for exists and does not exist',
+    },
+  ])(
+    '[snapshot-controller#142] given a selector that is not valid ($given), then nothing is listed and nothing is taken',
+    async ({ selector, cause }) => {
+      const it = await given(aGroup({ spec: { source: { selector } } }));
+      const text = input(`failed to list PVCs with label selector <error>: ${JSON.stringify(cause).slice(0, -1)}`);
+      expect(failure(it)).toContain(text.slice(0, -1));
+      expect(it.groupContent()).toBeUndefined();
+      await it.stop();
+    },
+  );
 
   it('given claims that cannot be listed, then the status says why, and the next attempt takes the group', async () => {
     const it = await aController({ seed: [...cluster, aGroupClass()] });

@@ -28,3 +28,11 @@ it('given one member of two that becomes ready, then the list is written with th
 it('given a member that is not in the list, then the list stays', () => {
   expect(change([member('a', false)], [member('a', false), member('c', true)])).toBeUndefined();
 });
+
+it('[csi-snapshotter#89] given an answer that left out a volume of the group, when a later one has its snapshot, then the snapshot is added', () => {
+  const first = { volumeHandle: 'volume-1', snapshotHandle: 'a', readyToUse: false };
+  const late = { volumeHandle: 'volume-2', snapshotHandle: 'b', readyToUse: false };
+  expect(change([first], [{ ...first, snapshotHandle: 'other' }, late])).toEqual({
+    volumeSnapshotInfoList: [first, late],
+  });
+});

@@ -6,30 +6,36 @@ import { handleOf } from '../content-object.ts';
 import type { StatusChange } from '../content-types.ts';
 import { timeOfNow } from '../int64.ts';
 import { readiness } from '../readiness.ts';
+import { volumesOf } from './group-content.ts';
 import type { TakenGroupSnapshot } from './state.ts';
 
 export function statusOf(
-  { status }: VolumeGroupSnapshotContent,
+  content: VolumeGroupSnapshotContent,
   taken: TakenGroupSnapshot,
   nowMs: number,
 ): StatusChange | undefined {
+  const { status } = content;
   const createdAt = taken.createdAt ?? timeOfNow(nowMs);
   const change: StatusChange = {
     ...readiness(status, taken.isReady),
     ...definedOnly({
       volumeGroupSnapshotHandle: handleOf(status?.volumeGroupSnapshotHandle) === undefined ? taken.handle : undefined,
       creationTime: status?.creationTime === undefined ? nanosecondsToTime(createdAt) : undefined,
-      volumeSnapshotInfoList: changedMembers(status?.volumeSnapshotInfoList ?? [], taken.members),
+      volumeSnapshotInfoList: changedMembers(content, taken.members),
     }),
   };
   return Object.keys(change).length === 0 ? undefined : change;
 }
 
-/** The list is filled once. After that a member may become ready, and nothing else of it changes. Undefined: nothing changes. */
+/**
+ * What the list says of a volume stays, except that its snapshot may become ready. A volume of the content that an earlier answer left out is
+ * added: otherwise its snapshot would be no member, and would not be deleted with the group. Undefined: nothing changes.
+ */
 function changedMembers(
-  known: readonly VolumeSnapshotInfo[],
+  content: VolumeGroupSnapshotContent,
   taken: readonly VolumeSnapshotInfo[],
 ): readonly VolumeSnapshotInfo[] | undefined {
+  const known = content.status?.volumeSnapshotInfoList ?? [];
   if (taken.length === 0) return undefined;
   if (known.length === 0) return taken;
   const ready = new Set(
@@ -37,8 +43,12 @@ function changedMembers(
   );
   const becomesReady = ({ snapshotHandle, readyToUse }: VolumeSnapshotInfo): boolean =>
     readyToUse !== true && ready.has(snapshotHandle);
-  if (!known.some(becomesReady)) return undefined;
-  return known.map((member) => (becomesReady(member) ? { ...member, readyToUse: true } : member));
+  const listed = new Set(known.map(({ volumeHandle }) => volumeHandle));
+  const isLate = ({ volumeHandle = '' }: VolumeSnapshotInfo): boolean =>
+    !listed.has(volumeHandle) && volumesOf(content).includes(volumeHandle);
+  const late = taken.filter(isLate);
+  if (late.length === 0 && !known.some(becomesReady)) return undefined;
+  return [...known.map((member) => (becomesReady(member) ? { ...member, readyToUse: true } : member)), ...late];
 }
 
 /** The list of members stays, the error does not. */
