@@ -57,6 +57,12 @@ describe('a VolumeSnapshotContent', () => {
     { id: '[csi-snapshotter#114]', what: 'a finalizer', from: aContent(), to: aContent({ finalizers: [] }) },
     {
       id: '[csi-snapshotter#114]',
+      what: 'the managed fields',
+      from: aContent(),
+      to: { ...aContent(), metadata: { ...aContent().metadata, managedFields: [{ manager: 'x' }] } },
+    },
+    {
+      id: '[csi-snapshotter#114]',
       what: 'the intent beside another annotation',
       from: aContent({ annotations: other }),
       to: aContent({ annotations: { ...beingCreated, ...other } }),
@@ -102,6 +108,12 @@ describe('a VolumeSnapshotContent', () => {
       from: aContent({ annotations: beingCreated }),
       to: aContent({ annotations: { ...beingCreated, ...deleted } }),
     },
+    {
+      id: '[csi-snapshotter#116]',
+      what: 'being-deleted that is removed',
+      from: aContent({ annotations: deleted }),
+      to: aContent(),
+    },
     { id: '', what: 'a label', from: aContent(), to: aContent({ labels: other }) },
     { id: '', what: 'the deletion timestamp', from: aContent(), to: aContent({ deleting: 'direct' }) },
     { id: '', what: 'the UID', from: aContent(), to: aContent({ uid: 'another' }) },
@@ -145,6 +157,11 @@ describe('a VolumeGroupSnapshotContent', () => {
       }),
     },
     { what: 'the finalizers', from: aGroupContent(), to: aGroupContent({ finalizers: [] }) },
+    {
+      what: 'the managed fields',
+      from: aGroupContent(),
+      to: { ...aGroupContent(), metadata: { ...aGroupContent().metadata, managedFields: [{ manager: 'x' }] } },
+    },
     {
       what: 'the intent',
       from: aGroupContent({ annotations: other }),

@@ -57,8 +57,17 @@ describe('the start', () => {
     expect(snapshotter.calls()).toEqual(started);
   });
 
-  it('[csi-snapshotter#109] [csi-snapshotter#112] given a cluster without the v1 kinds of groups, then a warning, and single snapshots work', async () => {
-    await using snapshotter = await run({ types: snapshotTypes, seed: [aClass(), aContent()] });
+  const older = groupSnapshotTypes.map((type) => ({ ...type, version: 'v1beta2' }));
+
+  it.each([
+    { id: '[csi-snapshotter#109]', given: 'without the kinds of groups', types: snapshotTypes },
+    {
+      id: '[csi-snapshotter#112]',
+      given: 'that serves an older version of the kinds of groups only',
+      types: [...snapshotTypes, ...older],
+    },
+  ])('$id given a cluster $given, then a warning, and single snapshots work', async ({ types }) => {
+    await using snapshotter = await run({ types, seed: [aClass(), aContent()] });
     await vi.waitFor(() => expect(ready(snapshotter)).toBe(true));
     expect(requested(snapshotter, 'watch')).toEqual(single);
     expect(snapshotter.calls()).not.toContain('GroupControllerGetCapabilities');

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
   aClass,
   aContent,
+  asked,
   aSecret,
   beingCreated,
   deletionSecret,
   driverName,
   snapshotUid,
 } from '../../testing/builders.ts';
-import { aSnapshotter, type Fixture, type FixtureOptions, gib } from '../../testing/snapshotter-fixture.ts';
+import { aSnapshotter, type Fixture, type FixtureOptions, forbidden, gib } from '../../testing/snapshotter-fixture.ts';
 
 const on = 'patch volumesnapshotcontents content 200';
 const status = 'patch volumesnapshotcontents/status content 200';
@@ -197,6 +199,8 @@ describe('a driver that is not ready at once', () => {
     });
     await s.clock.advance(100_000);
     expect(s.content()?.status?.readyToUse).toBe(true);
+    // Each run began with what the one before had written.
+    expect(s.writes().filter((it) => it.endsWith(' 409'))).toEqual([]);
     await s.stop();
   });
 });
@@ -266,21 +270,27 @@ describe('what is refused before the call', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#15] given an unknown reserved parameter, then an error before the intent, and no call [P5]', async () => {
+  it('[csi-snapshotter#15] given an unknown reserved parameter, then an error before the intent and no call, and the content can be deleted [P5]', async () => {
     const s = await aSnapshotter({ seed: [aContent(), aClass({ parameters: { 'csi.storage.k8s.io/x': 'y' } })] });
     expectNoAttempt(
       s,
       'Failed to create snapshot: failed to remove CSI Parameters of prefixed keys: found unknown parameter key "csi.storage.k8s.io/x" with reserved namespace csi.storage.k8s.io/',
     );
+    s.changeContent(asked);
+    await s.settle();
+    expect([s.content(), s.calls()]).toEqual([undefined, []]);
     await s.stop();
   });
 
-  it('[csi-snapshotter#23] given a content that is not bound, then an error before the intent, and no call [P5]', async () => {
+  it('[csi-snapshotter#23] given a content that is not bound, then an error before the intent and no call, and the content can be deleted [P5]', async () => {
     const s = await aSnapshotter({ seed: [aContent({ refUid: '' }), aClass()] });
     expectNoAttempt(
       s,
       'Failed to create snapshot: failed to take snapshot of the volume volume-1: "cannot create snapshot. Snapshot content content not bound to a snapshot"',
     );
+    s.changeContent(asked);
+    await s.settle();
+    expect([s.content(), s.calls()]).toEqual([undefined, []]);
     await s.stop();
   });
 });
@@ -337,14 +347,21 @@ describe('secrets', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#20] given a secret that does not exist, then an error before the intent, and no call', async () => {
-    const s = await aSnapshotter({ seed: [aContent({ annotations: deletionSecret }), aClass()] });
-    expectNoAttempt(
-      s,
-      'Failed to create snapshot: failed to get input parameters to create snapshot for content content: "cannot get credentials for snapshot content \\"content\\""',
-    );
-    await s.stop();
-  });
+  it.each([
+    { given: 'does not exist', secrets: [], faults: [] },
+    { given: 'cannot be read', secrets: [aSecret()], faults: [faultOn('get secrets', forbidden)] },
+  ])(
+    '[csi-snapshotter#20] given a secret that $given, then an error before the intent, and no call',
+    async ({ secrets, faults }) => {
+      const seed = [aContent({ annotations: deletionSecret }), aClass(), ...secrets];
+      const s = await aSnapshotter({ seed, faults });
+      expectNoAttempt(
+        s,
+        'Failed to create snapshot: failed to get input parameters to create snapshot for content content: "cannot get credentials for snapshot content \\"content\\""',
+      );
+      await s.stop();
+    },
+  );
 
   it('[csi-snapshotter#21] given two empty annotations, then an error before the intent, and no call', async () => {
     const empty = Object.fromEntries(Object.keys(deletionSecret).map((name) => [name, '']));
@@ -365,13 +382,15 @@ describe('secrets', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#22] given one of the two annotations, then the call has no secrets', async () => {
-    const [first] = Object.entries(deletionSecret);
-    const s = await aSnapshotter({ seed: [aContent({ annotations: Object.fromEntries([first!]) }), aClass()] });
-    expect(s.requests('CreateSnapshot')).toMatchObject([{ secrets: {} }]);
-    expect(s.content()?.status?.readyToUse).toBe(true);
-    await s.stop();
-  });
+  it.each(Object.entries(deletionSecret))(
+    '[csi-snapshotter#22] given the annotation %s alone, then the call has no secrets',
+    async (...only) => {
+      const s = await aSnapshotter({ seed: [aContent({ annotations: Object.fromEntries([only]) }), aClass()] });
+      expect(s.requests('CreateSnapshot')).toMatchObject([{ secrets: {} }]);
+      expect(s.content()?.status?.readyToUse).toBe(true);
+      await s.stop();
+    },
+  );
 });
 
 describe('a restart', () => {

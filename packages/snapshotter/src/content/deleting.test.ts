@@ -228,6 +228,21 @@ describe('a deletion that is not asked for completely', () => {
     await s.stop();
   });
 
+  it('[csi-snapshotter#68] given a deletion timestamp only, then a snapshot that is not ready is polled, and goes when the annotation comes', async () => {
+    const s = await deleting({
+      content: { deleting: 'direct', status: { ...full, readyToUse: false } },
+      model: { snapshotProcessingMs: 1e9 },
+    });
+    await s.clock.advance(4_000);
+    expect(s.calls().map((it) => it.split(' ')[0])).toEqual(Array.from({ length: 3 }, () => 'CreateSnapshot'));
+    s.driver.forgetCalls();
+    s.changeContent(asked);
+    await s.settle();
+    expect(s.calls().map((it) => it.split(' ')[0])).toEqual(['DeleteSnapshot']);
+    expect(s.content()).toBeUndefined();
+    await s.stop();
+  });
+
   it('[csi-snapshotter#69] given the annotation without a deletion timestamp, then nothing happens', async () => {
     const annotated = await aSnapshotter({
       seed: [aClass(), aContent({ status: full, annotations: asked(aContent()).metadata?.annotations ?? {} })],
@@ -243,6 +258,16 @@ describe('a deletion that is not asked for completely', () => {
     expect(s.content()).toBeUndefined();
     await s.stop();
   });
+});
+
+it('[csi-snapshotter#71, 74] given an open call, when its repetition fails for good, then the finalizer goes at once', async () => {
+  const s = await deleting({
+    content: { annotations: beingCreated, status: { readyToUse: false } },
+    prepare: (it) => it.failCalls('Internal'),
+  });
+  expect(s.calls()).toEqual([expect.stringMatching(/^CreateSnapshot .* Internal$/)]);
+  expect(s.content()).toBeUndefined();
+  await s.stop();
 });
 
 describe('a deletion that is asked for during the call', () => {
@@ -267,6 +292,9 @@ describe('a deletion that is asked for during the call', () => {
   const withoutIntent = (content: VolumeSnapshotContent): VolumeSnapshotContent =>
     asked({ ...content, metadata: { ...content.metadata, annotations: {} } });
 
+  /** The deletion makes the first write after the call meet a conflict. */
+  const stored = (s: Fixture): readonly string[] => s.writes().filter((it) => it.endsWith(' 200'));
+
   it.each([
     { id: '[csi-snapshotter#72]', given: 'ready', snapshotProcessingMs: 0 },
     { id: '[csi-snapshotter#73]', given: 'not ready', snapshotProcessingMs: 1e9 },
@@ -277,6 +305,8 @@ describe('a deletion that is asked for during the call', () => {
       await s.clock.advance(4_100);
       expectDeleted(s);
       expect(s.calls().map((it) => it.split(' ')[0])).toEqual(['CreateSnapshot', 'DeleteSnapshot']);
+      // Intent; status, intent withdrawn; status cleared, finalizer off.
+      expect(stored(s)).toEqual([object, status, object, status, object].map((it) => `${it} content 200`));
       await s.stop();
     },
   );
@@ -287,6 +317,8 @@ describe('a deletion that is asked for during the call', () => {
     expect(s.content()).toBeUndefined();
     expect(s.calls()).toHaveLength(1);
     expect(s.events).toHaveLength(1);
+    // Intent; intent withdrawn, error; finalizer off.
+    expect(stored(s)).toEqual([object, object, status, object].map((it) => `${it} content 200`));
     await s.stop();
   });
 

@@ -101,13 +101,16 @@ describe('the driver refuses', () => {
 
   it('[csi-snapshotter#34] given another error on a retry, then the status and an event show it', async () => {
     const s = await attempted((it) => {
-      it.failCalls('Internal');
-      it.failCalls('Internal', { message: 'still no', skip: 1 });
+      it.failCalls('Internal', { times: 2 });
       it.failCalls('Internal', { message: 'still no', skip: 2 });
     });
     await s.clock.advance(1_200);
-    expect(s.content()?.status?.error?.message).toContain('still no');
-    expect(s.events.length).toBe(2);
+    expect(s.content()?.status?.error?.message).toContain('"rpc error: code = Internal desc = no"');
+    // From the second attempt on, the text begins the same way.
+    await s.clock.advance(2_200);
+    const changed = `Failed to check and update snapshot content: ${internal.replace('desc = no', 'desc = still no')}`;
+    expect(s.content()?.status?.error?.message).toBe(changed);
+    expect(s.events.slice(2)).toEqual([`Warning SnapshotContentCheckandUpdateFailed content: ${changed}`]);
     await s.stop();
   });
 
@@ -160,25 +163,40 @@ describe('the API server refuses', () => {
     expect(s.events[0]).toMatch(
       /^Warning SnapshotCreationFailed content: Failed to create snapshot: failed to add VolumeSnapshotBeingCreated annotation on the content content: "snapshot controller failed to update content on API server: /,
     );
+    expect(s.events[0]).toContain(s.content()?.status?.error?.message);
+    expect(s.content()?.status?.readyToUse).toBe(false);
     await s.clock.advance(1_200);
     expect(s.content()?.status?.readyToUse).toBe(true);
     await s.stop();
   });
 
   it.each([
-    { id: '[csi-snapshotter#25]', times: 2 },
-    { id: '[csi-snapshotter#26]', times: 1 },
+    { id: '[csi-snapshotter#25]', what: 'status and error', times: 2, shown: undefined },
+    {
+      id: '[csi-snapshotter#26]',
+      what: 'the status',
+      times: 1,
+      shown: {
+        readyToUse: false,
+        error: {
+          time: expect.any(String) as string,
+          message: expect.stringContaining('error updating status') as string,
+        },
+      },
+    },
   ])(
-    '$id given the status cannot be written after the answer ($times times), then the intent stays, and the same snapshot is asked for again',
-    async ({ times }) => {
+    '$id given $what cannot be written after the answer, then the intent stays, and the same snapshot is asked for again',
+    async ({ times, shown }) => {
       const s = await attempted((it) => it.fault(status, forbidden, times));
       expect(marked(s)).toBe(true);
-      expect(s.content()?.status?.readyToUse ?? false).toBe(false);
+      expect(s.content()?.status).toEqual(shown);
       expect(s.events[0]).toMatch(
         /Failed to create snapshot: error updating status for volume snapshot content content: snapshot controller failed to update content on API server: /,
       );
       await s.clock.advance(1_200);
       expect(s.content()?.status?.readyToUse).toBe(true);
+      const [first, ...others] = s.requests('CreateSnapshot');
+      expect(others).toEqual([first]);
       expect(s.driver.snapshots().length).toBe(1);
       await s.stop();
     },
@@ -207,7 +225,7 @@ describe('the API server refuses', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#28] given the intent cannot be withdrawn after a final error, then that is the error, and the intent stays', async () => {
+  it('[csi-snapshotter#28] given the intent cannot be withdrawn after a final error, then that is the error, and the intent stays until the next attempt', async () => {
     const s = await attempted((it) => {
       it.failCalls('Internal');
       it.faults.push({
@@ -222,7 +240,12 @@ describe('the API server refuses', () => {
     expect(s.content()?.status?.error?.message).toMatch(
       /^Failed to create snapshot: failed to remove VolumeSnapshotBeingCreated annotation from the content content: snapshot controller failed to update content/,
     );
+    expect(s.events).toEqual([`Warning SnapshotCreationFailed content: ${s.content()?.status?.error?.message}`]);
     expect(marked(s)).toBe(true);
+    await s.clock.advance(1_200);
+    const [first, ...others] = s.requests('CreateSnapshot');
+    expect(others).toEqual([first]);
+    expect([marked(s), s.content()?.status?.readyToUse]).toEqual([false, true]);
     await s.stop();
   });
 

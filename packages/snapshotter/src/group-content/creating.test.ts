@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
 import {
+  aClass,
+  aContent,
   aGroupClass,
   aGroupContent,
   aSecret,
@@ -161,6 +163,14 @@ describe('a dynamic group', () => {
       error: `failed to get input parameters to create group snapshot for group snapshot content group: "cannot retrieve secrets for group snapshot content \\"group\\", err: secret name or namespace not specified"`,
     },
     {
+      id: '[csi-snapshotter#96]',
+      given: 'one empty secret annotation of the two',
+      group: {
+        annotations: { ...groupDeletionSecret, [Object.keys(groupDeletionSecret)[0]!]: '' },
+      },
+      error: `failed to get input parameters to create group snapshot for group snapshot content group: "cannot retrieve secrets for group snapshot content \\"group\\", err: secret name or namespace not specified"`,
+    },
+    {
       id: '',
       given: 'a secret that does not exist',
       group: { annotations: groupDeletionSecret },
@@ -260,6 +270,22 @@ describe('a dynamic group', () => {
       await s.stop();
     },
   );
+
+  it('[P10] given watches that are silent, when a content of a group has the name of another content, then each is recorded from its own cache', async () => {
+    const isWatch = ({ verb, resource }: { readonly verb: string; readonly resource: string }): boolean =>
+      verb === 'watch' && resource.endsWith('contents');
+    const s = await aSnapshotter({
+      seed: [aClass(), aGroupClass(), aContent({ name: 'twin' }), aGroupContent({ name: 'twin' })],
+      model: { snapshotProcessingMs: 2_000 },
+      faults: [{ when: isWatch, fault: { kind: 'lag', ms: 10_000 }, times: 2 }],
+    });
+    // Two frames each: the caches are complete after 20 s, and show the first own write by the watch after 30 s.
+    await s.clock.advance(29_000);
+    expect(s.group('twin')?.status).toMatchObject({ readyToUse: true, volumeSnapshotInfoList: [{}, {}] });
+    expect(s.content('twin')?.status).toMatchObject({ readyToUse: true, restoreSize: Number(gib) });
+    expect(s.writes().filter((it) => it.endsWith('409'))).toEqual([]);
+    await s.stop();
+  });
 
   it('given conflicts on every kind of write, then each is resolved in place, with one call', async () => {
     const s = await attempted({

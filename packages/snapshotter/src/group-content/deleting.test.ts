@@ -55,6 +55,10 @@ describe('a group that is to be deleted', () => {
   it('[csi-snapshotter#103] given policy Delete, then one call with all members and two writes; the list stays, bit for bit', async () => {
     const finalizers = [...(aGroupContent().metadata?.finalizers ?? []), 'a/b'];
     const s = await deleting({ group: { finalizers } });
+    expect(s.requests(remove)).toEqual([
+      { group_snapshot_id: 'group-4', snapshot_ids: ['snapshot-5', 'snapshot-6'], secrets: {} },
+    ]);
+    expect(s.driver.snapshots()).toEqual([]);
     expect(s.writes()).toEqual([`${status} group 200`, `${object} group 200`]);
     expect(s.group()?.status).toEqual({ volumeSnapshotInfoList: members });
     expect(s.driver.groups()).toEqual([]);
@@ -110,7 +114,7 @@ describe('a group that is to be deleted', () => {
     await s.stop();
   });
 
-  it('[P12] given a group without members, then an event with each retry, and the backoff holds', async () => {
+  it('[csi-snapshotter#90] [P12] given a group without members, then an event with each retry, and the backoff holds', async () => {
     const s = await deleting({ group: { status: { volumeGroupSnapshotHandle: 'group-4', readyToUse: true } } });
     await s.clock.advance(35_000);
     expect([s.calls(), s.writes()]).toEqual([[], []]);
@@ -175,4 +179,20 @@ describe('a deletion that is asked for during the call', () => {
       await s.stop();
     },
   );
+
+  it('[csi-snapshotter#139] given errors that are not final, then the creation is repeated until it is known, and the group goes at once', async () => {
+    const s = await aSnapshotter({ seed: [aGroupClass()] });
+    const method = 'CreateVolumeGroupSnapshot';
+    s.driver.faults.add({ method, times: 1, action: { kind: 'delay', ms: 5_000 } });
+    s.failCalls('Aborted', { method, times: 3 });
+    s.server.seed(aGroupContent());
+    await s.clock.advance(1_000);
+    s.changeGroup(asked);
+    await s.clock.advance(10_000);
+    expect(s.group()?.metadata?.finalizers).toHaveLength(1);
+    await s.clock.advance(10_000);
+    expect([s.group(), s.driver.groups(), s.driver.snapshots()]).toEqual([undefined, [], []]);
+    expect(s.calls().map((it) => it.split(' ')[0])).toEqual([method, method, method, method, remove]);
+    await s.stop();
+  });
 });
