@@ -58,6 +58,18 @@ async function takeAndDelete(ctx: ScenarioContext, volumeSnapshotClassName: stri
   await untilNoSnapshots(ctx);
 }
 
+/** Upstream's snapshot-controller writes all annotations of a content, and may take csi-snapshotter's mark of a call under way with it. */
+async function deleteDuringCall(ctx: ScenarioContext, volumeSnapshotClassName: string): Promise<void> {
+  const before = (await createSnapshotCalls(ctx)).length;
+  const hang = await ctx.driver.control.addFault({ method: 'CreateSnapshot', action: { kind: 'hang' } });
+  await createSnapshot(ctx, { name: 'unwanted', volumeSnapshotClassName });
+  await ctx.eventually('the call hangs', async () => (await createSnapshotCalls(ctx)).length > before);
+  await deleteSnapshot(ctx, 'unwanted');
+  await ctx.testRun.clock.sleep(1_000, ctx.signal);
+  await ctx.driver.control.removeFault(hang);
+  await untilNoSnapshots(ctx);
+}
+
 async function createGroup(ctx: ScenarioContext): Promise<void> {
   await ctx.create(volumeGroupSnapshots, {
     apiVersion: 'groupsnapshot.storage.k8s.io/v1',
@@ -91,7 +103,7 @@ export const snapshotMixedImplementations: readonly Scenario[] = [
   {
     id: 'Z-10',
     title:
-      "our snapshot-controller with upstream's csi-snapshotter, and the reverse: a snapshot and a group, taken and deleted",
+      "our snapshot-controller with upstream's csi-snapshotter, and the reverse: a snapshot and a group, taken and deleted; with our csi-snapshotter, a deletion during a call",
     needs,
     serial: true,
     restarts: true,
@@ -103,6 +115,7 @@ export const snapshotMixedImplementations: readonly Scenario[] = [
           await ctx.startSidecar('csi-snapshotter', { args: quickRetries, implementation: snapshotter }),
         ];
         await takeAndDelete(ctx, volumeSnapshotClassName);
+        if (snapshotter === 'ours') await deleteDuringCall(ctx, volumeSnapshotClassName);
         for (const process of processes) await process.stop();
       }
     },
