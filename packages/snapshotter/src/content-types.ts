@@ -158,6 +158,8 @@ export interface ContentKind<T extends ContentTypes> {
   readonly referenceOf: (content: T['content']) => ContentReference | undefined;
   /** The snapshot was there before the content. */
   readonly isPreProvisioned: (content: T['content']) => boolean;
+  /** Policy and status say that the snapshot goes with the content. */
+  readonly takesSnapshotAlong: (content: T['content']) => boolean;
   /** Undefined: the status shows all that already. */
   readonly statusOf: (content: T['content'], taken: T['taken'], nowMs: number) => StatusChange | undefined;
   /** What the status loses with the snapshot. */

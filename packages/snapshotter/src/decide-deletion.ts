@@ -47,16 +47,16 @@ export function decideDeletion<T extends ContentTypes>(run: Deletion<T>): Conten
 export function decideRelease<T extends ContentTypes>({ state, content, kind }: Run<T>): ContentAction<T> {
   const { rows, finalizer } = kind;
   const { released } = state;
-  if (isFailed(released) && !isNotFound(released.failure)) {
-    return conclude(
-      rows.release,
-      retry(new Error(messages.notWritten(contentNameOf(content), released.failure.message))),
-    );
+  if (isFailed(released)) {
+    const { failure } = released;
+    if (isNotFound(failure)) return conclude(rows.release, done);
+    return conclude(rows.release, retry(new Error(messages.notWritten(contentNameOf(content), failure.message))));
   }
   const isHeld = content.metadata?.finalizers?.includes(finalizer) === true;
-  return isHeld && released === 'untried'
+  if (!isHeld) return conclude(rows.release, done);
+  return released === 'untried'
     ? { row: rows.release, kind: 'release', content }
-    : conclude(rows.release, done);
+    : conclude(rows.release, retry(new Error(messages.finalizerRemains)));
 }
 
 /** An annotation that a crash left behind, on a content that needs nothing else. */

@@ -64,6 +64,7 @@ export const notDeleted = (subject: string, cause: string): string => `Failed to
 
 export const markVanished = 'the API server did not keep the annotation';
 export const statusRemains = 'the status still has the handle';
+export const finalizerRemains = 'the finalizer is still there';
 export const markRemains = 'the annotation is still there';
 export const noSnapshot = (method: string): string => `the answer to ${method} has no snapshot`;
 export const noHandle = (method: string): string => `the answer to ${method} has a snapshot without an id`;

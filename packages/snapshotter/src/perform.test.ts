@@ -84,7 +84,7 @@ describe('a write', () => {
     },
     {
       learns: 'released',
-      action: { row: 'C7', kind: 'release', content },
+      action: { row: 'C7', kind: 'release', content: aContent({ deleting: 'asked' }) },
       changes: { metadata: expect.objectContaining({ finalizers: [] }) },
     },
   ];
@@ -121,7 +121,14 @@ describe('a write', () => {
     },
     { given: 'an intent that is there', action: { row: 'C12', kind: 'restoreMark', content: marked } },
     { given: 'no intent', action: { row: 'C22', kind: 'unmark', content } },
-    { given: 'no finalizer', action: { row: 'C7', kind: 'release', content: aContent({ finalizers: ['a/b'] }) } },
+    {
+      given: 'a snapshot that is to be deleted first',
+      action: { row: 'C7', kind: 'release', content: aContent({ status: full, deleting: 'asked' }) },
+    },
+    {
+      given: 'no finalizer',
+      action: { row: 'C7', kind: 'release', content: aContent({ deleting: 'asked', finalizers: ['a/b'] }) },
+    },
     {
       given: 'a status that has everything',
       action: { row: 'C21', kind: 'save', content: aContent({ status: { ...full, creationTime: 7 } }), taken },

@@ -23,7 +23,7 @@ it.each([
     );
     const contents = { remember: () => undefined };
     const writing = { client, clock, random: seededRandom(1), contents, kind: snapshotKind, signal: stop.signal };
-    const writingContent = write(writing, aContent());
+    const writingContent = write(writing, aContent({ deleting: 'asked' }));
     await clock.advance(1_000);
     stop.abort();
     const { written } = await Promise.race([

@@ -81,9 +81,12 @@ export function clear<T extends ContentTypes>(writing: Writing<T>, content: T['c
   return changeStatus(writing, content, () => writing.kind.clearedStatus);
 }
 
+/** Nothing is written to a content that has a snapshot to delete by now, or an open call: the copy did not show the policy, the handle or the intent. */
 export function release<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
+  const { kind } = writing;
   return change(writing, content, (current) => {
-    const finalizers = finalizersWithout(current, writing.kind.finalizer);
+    if (!isToBeDeleted(current, kind) || kind.takesSnapshotAlong(current)) return undefined;
+    const finalizers = finalizersWithout(current, kind.finalizer);
     return finalizers && { metadata: { finalizers } };
   });
 }

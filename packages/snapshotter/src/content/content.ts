@@ -23,6 +23,11 @@ export function statusHandleOf({ status }: VolumeSnapshotContent): string | unde
   return handleOf(status?.snapshotHandle);
 }
 
+/** The handle of the snapshot that goes with its content. Undefined: there is none, or it stays. */
+export function deletedHandleOf(content: VolumeSnapshotContent): string | undefined {
+  return content.spec?.deletionPolicy === 'Delete' && !isGrouped(content) ? statusHandleOf(content) : undefined;
+}
+
 /** The handle that the driver is asked for. */
 export function listedHandleOf(content: VolumeSnapshotContent): string | undefined {
   return statusHandleOf(content) ?? handleOf(content.spec?.source?.snapshotHandle);

@@ -9,7 +9,7 @@ import { decideCreation } from '../decide-creation.ts';
 import { decideDeletion, decideReady, decideRelease } from '../decide-deletion.ts';
 import { decideQuery } from '../decide-query.ts';
 import { annotatedSecretOf } from '../secrets.ts';
-import { isGrouped, isMember, statusHandleOf, volumeOf } from './content.ts';
+import { deletedHandleOf, isGrouped, isMember, statusHandleOf, volumeOf } from './content.ts';
 import { snapshotKind as kind } from './kind.ts';
 import { messages } from './messages.ts';
 import { planCreation, planQuery } from './request.ts';
@@ -41,11 +41,6 @@ export function decide(state: SnapshotState, context: DecideContext): SnapshotAc
 function isOurs({ spec }: VolumeSnapshotContent, { driver }: DecideContext): boolean {
   const { volumeHandle, snapshotHandle } = spec?.source ?? {};
   return spec?.driver === driver.name && (volumeHandle !== undefined || snapshotHandle !== undefined);
-}
-
-/** The handle of the snapshot that goes with its content. Undefined: there is none, or it stays. */
-function deletedHandleOf(content: VolumeSnapshotContent): string | undefined {
-  return content.spec?.deletionPolicy === 'Delete' && !isGrouped(content) ? statusHandleOf(content) : undefined;
 }
 
 function create(run: SnapshotRun, context: DecideContext): SnapshotAction {

@@ -176,6 +176,51 @@ describe('a content that is to be deleted', () => {
     await s.stop();
   });
 
+  it.each<{ given: string; before: Parameters<typeof aContent>[0]; after: Partial<VolumeSnapshotContent> }>([
+    { given: 'a policy that becomes Delete', before: { policy: 'Retain' }, after: { spec: aContent().spec! } },
+    {
+      given: 'a handle that a former leader wrote',
+      before: { status: { readyToUse: false } },
+      after: { status: full },
+    },
+  ])(
+    '[csi-snapshotter#58] given $given before the finalizer goes, then the content stays until its snapshot is deleted',
+    async ({ before, after }) => {
+      const s = await deleting({
+        content: before,
+        prepare: (it) => {
+          it.fault(object, { kind: 'delay', ms: 100 });
+          it.failCalls('Internal', { method: 'DeleteSnapshot', times: 2 });
+        },
+      });
+      s.changeContent((it) => ({ ...it, ...after }));
+      await s.clock.advance(300);
+      expect(s.events).toHaveLength(2);
+      expect(s.content()?.metadata?.finalizers).toHaveLength(1);
+      await s.clock.advance(5_000);
+      expect([s.content(), s.driver.snapshots(), s.events.length]).toEqual([undefined, [], 2]);
+      await s.stop();
+    },
+  );
+
+  it('[csi-snapshotter#71] given an intent that the cache does not show, then the content stays until its call is answered', async () => {
+    const s = await deleting({
+      content: { status: { readyToUse: false } },
+      prepare: (it) => it.fault(object, { kind: 'delay', ms: 100 }),
+    });
+    s.failCalls('Aborted');
+    s.changeContent((it) => ({
+      ...it,
+      metadata: { ...it.metadata, annotations: { ...it.metadata?.annotations, ...beingCreated } },
+    }));
+    await s.clock.advance(300);
+    expect(s.content()?.metadata?.finalizers).toHaveLength(1);
+    await s.clock.advance(5_000);
+    expect(s.calls().map((it) => it.split(' ')[0])).toEqual(['CreateSnapshot', 'CreateSnapshot', 'DeleteSnapshot']);
+    expect(s.content()).toBeUndefined();
+    await s.stop();
+  });
+
   it('[P4] given a finalizer that another controller added meanwhile, then it stays', async () => {
     const s = await deleting({
       content: { policy: 'Retain' },

@@ -7,6 +7,7 @@ import {
   volumeSnapshotContents,
 } from '@csi-sidecars/volume';
 import { readCreated } from './answer.ts';
+import { deletedHandleOf } from './content.ts';
 import { messages } from './messages.ts';
 import type { SnapshotKind } from './state.ts';
 import { clearedStatus, statusOf } from './status.ts';
@@ -54,6 +55,7 @@ export const snapshotKind: SnapshotKind = {
   classNameOf: ({ spec }) => spec?.volumeSnapshotClassName,
   referenceOf: ({ spec }) => spec?.volumeSnapshotRef,
   isPreProvisioned: ({ spec }) => spec?.source?.snapshotHandle !== undefined,
+  takesSnapshotAlong: (content) => deletedHandleOf(content) !== undefined,
   statusOf,
   clearedStatus,
   readCreated,

@@ -213,7 +213,7 @@ describe('deletion', () => {
     {
       id: '[csi-snapshotter#G7]',
       given: 'a released content',
-      state: { content: deletable({ status: {} }), released: 'done' },
+      state: { content: deletable({ status: {}, finalizers: ['a/b'] }), released: 'done' },
       then: concludes('G7', done),
     },
   ])('$id given $given, then $then.row', check);

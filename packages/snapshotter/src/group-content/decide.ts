@@ -9,7 +9,7 @@ import { decideCreation } from '../decide-creation.ts';
 import { decideDeletion, decideReady, decideRelease } from '../decide-deletion.ts';
 import { decideQuery } from '../decide-query.ts';
 import { annotatedSecretOf } from '../secrets.ts';
-import { statusHandleOf, volumesOf } from './group-content.ts';
+import { isDeletable, volumesOf } from './group-content.ts';
 import { groupSnapshotKind as kind } from './kind.ts';
 import { messages } from './messages.ts';
 import { planCreation, planDeletion, planQuery, volumeNamesOf } from './request.ts';
@@ -36,10 +36,6 @@ export function decide(state: GroupSnapshotState, context: DecideContext): Group
 function isOurs(content: VolumeGroupSnapshotContent, { driver }: DecideContext): boolean {
   const hasSource = kind.isPreProvisioned(content) || volumesOf(content).length > 0;
   return content.spec?.driver === driver.name && hasSource;
-}
-
-function isDeletable(content: VolumeGroupSnapshotContent): boolean {
-  return content.spec?.deletionPolicy === 'Delete' && statusHandleOf(content) !== undefined;
 }
 
 function create(run: GroupRun, context: DecideContext): GroupSnapshotAction {

@@ -12,6 +12,11 @@ export function statusHandleOf({ status }: VolumeGroupSnapshotContent): string |
   return handleOf(status?.volumeGroupSnapshotHandle);
 }
 
+/** The group goes with its content. */
+export function isDeletable(content: VolumeGroupSnapshotContent): boolean {
+  return content.spec?.deletionPolicy === 'Delete' && statusHandleOf(content) !== undefined;
+}
+
 /** The handle of a pre-provisioned group. */
 export function sourceHandleOf({ spec }: VolumeGroupSnapshotContent): string | undefined {
   return handleOf(spec?.source?.groupSnapshotHandles?.volumeGroupSnapshotHandle);

@@ -7,6 +7,7 @@ import {
   volumeGroupSnapshotContents,
 } from '@csi-sidecars/volume';
 import { readCreated } from './answer.ts';
+import { isDeletable } from './group-content.ts';
 import { messages } from './messages.ts';
 import type { GroupSnapshotKind } from './state.ts';
 import { clearedStatus, statusOf } from './status.ts';
@@ -54,6 +55,7 @@ export const groupSnapshotKind: GroupSnapshotKind = {
   classNameOf: ({ spec }) => spec?.volumeGroupSnapshotClassName,
   referenceOf: ({ spec }) => spec?.volumeGroupSnapshotRef,
   isPreProvisioned: ({ spec }) => spec?.source?.groupSnapshotHandles !== undefined,
+  takesSnapshotAlong: isDeletable,
   statusOf,
   clearedStatus,
   readCreated,
