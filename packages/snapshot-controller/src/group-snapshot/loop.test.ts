@@ -46,23 +46,46 @@ describe('a claim', () => {
     await it.stop();
   });
 
-  it('given its phase changes or it is gone, then the groups of its namespace that wait are looked at', async () => {
+  it('given it is bound or gone, then the groups of its namespace that wait are looked at; other phases do not matter', async () => {
     const elsewhere = aGroup({ namespace: 'other', uid: 'o' });
     const bound = aGroup({ name: 'bound', metadata: preparedGroup, status: readyGroup });
-    const it = await controlled({ with: [...waiting, elsewhere, bound] });
+    const unbound = aClaim({ name: 'unbound', uid: 'unbound', phase: 'Pending', metadata: { labels } });
+    const it = await controlled({ with: [...waiting, elsewhere, bound, unbound] });
     it.decided();
-    await it.change(persistentVolumeClaims, claimRef, phase('Lost'));
+    await it.change(persistentVolumeClaims, claimRef, phase('Bound'));
     expect(keysOf(it.decided())).toEqual(['team/group']);
+    await it.change(persistentVolumeClaims, claimRef, phase('Lost'));
+    expect(it.decided()).toEqual([]);
     await it.vanish(persistentVolumeClaims, claimRef);
     expect(keysOf(it.decided())).toEqual(['team/group']);
     await it.stop();
   });
 
-  it('given it appears, then the groups of its namespace that wait are looked at', async () => {
+  it('given it appears bound, then the groups of its namespace that wait are looked at', async () => {
     const it = await controlled({ with: waiting.slice(0, 2) });
     it.decided();
     await it.add(aClaim());
     expect(keysOf(it.decided())).toEqual(['team/group']);
+    await it.stop();
+  });
+
+  it('given it is provisioned, then each group that waits lists claims once', async () => {
+    const it = await controlled({ with: [...waiting.slice(0, 2), aGroup({ name: 'second', uid: 's' })] });
+    const lists = (): number =>
+      it.server.requests.filter(({ verb, resource }) => verb === 'list' && resource === 'persistentvolumeclaims')
+        .length;
+    const before = lists();
+    const late = { name: 'late', uid: 'late', spec: { volumeName: 'pv-late' } };
+    await it.add(aClaim({ ...late, phase: 'Pending' }));
+    await it.add(
+      aVolume({
+        name: 'pv-late',
+        handle: 'late',
+        spec: { claimRef: { namespace: 'team', name: 'late', uid: 'late' } },
+      }),
+    );
+    await it.change(persistentVolumeClaims, { namespace: 'team', name: 'late' }, phase('Bound'));
+    expect(lists() - before).toBe(2);
     await it.stop();
   });
 
@@ -106,10 +129,20 @@ describe('a claim', () => {
 
 describe('a PersistentVolume', () => {
   const volumeRef = { name: 'pv1' };
+  const claim = aClaim({ metadata: { labels } });
+
+  it('given its claim is not bound yet, then no group is looked at', async () => {
+    const it = await controlled({ with: waiting.slice(0, 3) });
+    it.decided();
+    await it.add(aVolume());
+    expect(it.decided()).toEqual([]);
+    await it.stop();
+  });
 
   it('given it appears, or is bound to another claim of the name, then the groups that wait are looked at; other changes and its end do not matter', async () => {
     const elsewhere = aGroup({ namespace: 'other', uid: 'o' });
-    const it = await controlled({ with: [...waiting.slice(0, 3), elsewhere] });
+    const unbound = aClaim({ name: 'unbound', uid: 'unbound', phase: 'Pending', metadata: { labels } });
+    const it = await controlled({ with: [...waiting.slice(0, 2), claim, unbound, elsewhere] });
     it.decided();
     await it.add(aVolume());
     expect(keysOf(it.decided())).toEqual(['team/group']);
@@ -130,7 +163,7 @@ describe('a PersistentVolume', () => {
 
   it('given it is bound to a claim later, then the groups that wait are looked at', async () => {
     const free = aVolume({ spec: { claimRef: undefined as never } });
-    const it = await controlled({ with: [...waiting.slice(0, 3), free] });
+    const it = await controlled({ with: [...waiting.slice(0, 2), claim, free] });
     it.decided();
     await it.change(persistentVolumes, volumeRef, () => aVolume());
     expect(keysOf(it.decided())).toEqual(['team/group']);

@@ -49,7 +49,10 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
   });
 }
 
-/** Groups that may select the claim, and the group whose member the claim was to be filled from. */
+/**
+ * Groups that may select the claim, and the group whose member the claim was to be filled from. Each group asks the API server for claims: it
+ * is woken by a claim that can be taken, or that is in the way no more, and not by each step of its provisioning.
+ */
 function wokenByClaim(
   { previous, current, isInInitialList }: Change<PersistentVolumeClaim>,
   { groups, snapshots }: Caches<GroupLoop>,
@@ -57,7 +60,8 @@ function wokenByClaim(
   const claim = current ?? previous;
   if (claim === undefined || isInInitialList || previous?.status?.phase === current?.status?.phase) return undefined;
   const namespace = claim.metadata?.namespace ?? '';
-  const waiting = groups.byIndex('waiting', namespace).map(groupKey);
+  const mayHelp = current === undefined || isBound(current);
+  const waiting = mayHelp ? groups.byIndex('waiting', namespace).map(groupKey) : [];
   const { kind, name } = claim.spec?.dataSource ?? {};
   const restored =
     kind === 'VolumeSnapshot' && name !== undefined ? snapshots.get(toObjectKey(namespace, name)) : undefined;
@@ -65,12 +69,18 @@ function wokenByClaim(
   return owner === undefined ? waiting : [...waiting, toObjectKey(namespace, owner.name)];
 }
 
-/** Groups that may select the claim of a PersistentVolume that appears, or that is bound to another claim than before. */
+/** Groups that may select the claim of a PersistentVolume that appears, or is bound to another claim than before, later than the claim. */
 function wokenByVolume(
   { previous, current, isInInitialList }: Change<PersistentVolume>,
-  { groups }: Caches<GroupLoop>,
+  { groups, claims }: Caches<GroupLoop>,
 ): Woken {
-  const { namespace, uid } = current?.spec?.claimRef ?? {};
+  const { namespace, name = '', uid } = current?.spec?.claimRef ?? {};
   if (namespace === undefined || isInInitialList || previous?.spec?.claimRef?.uid === uid) return undefined;
+  const claim = claims.get(toObjectKey(namespace, name));
+  if (claim === undefined || !isBound(claim)) return undefined;
   return groups.byIndex('waiting', namespace).map(groupKey);
+}
+
+function isBound({ status }: PersistentVolumeClaim): boolean {
+  return status?.phase === 'Bound';
 }
