@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One action of a loop by itself: without queue, informers and the decision before it. */
-import {
-  type ApiClient,
-  createApiClient,
-  isFailed,
-  type KubeObject,
-  silentLogger,
-  TransportError,
-} from '@csi-sidecars/runtime';
+import { createApiClient, isFailed, type KubeObject, silentLogger, TransportError } from '@csi-sidecars/runtime';
 import { FakeClock, scriptedTransport, seededRandom } from '@csi-sidecars/runtime/testing';
 import { anApiServer } from './api-server.ts';
 
