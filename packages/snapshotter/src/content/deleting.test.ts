@@ -106,6 +106,18 @@ describe('a content that is to be deleted', () => {
     await s.stop();
   });
 
+  it('[csi-snapshotter#59] given a policy that becomes Retain while the secret is read, then the snapshot stays', async () => {
+    const s = await deleting({
+      content: { annotations: deletionSecret },
+      seed: [aClass(), aSecret()],
+      prepare: (it) => it.fault('get secrets', { kind: 'delay', ms: 5_000 }),
+    });
+    s.changeContent((it) => ({ ...it, spec: { ...it.spec, deletionPolicy: 'Retain' } }));
+    await s.clock.advance(10_000);
+    expect([s.content(), s.calls(), s.driver.snapshots().length]).toEqual([undefined, [], 1]);
+    await s.stop();
+  });
+
   it('given annotations with an empty value, then the same event and no call', async () => {
     const empty = Object.fromEntries(Object.keys(deletionSecret).map((name) => [name, '']));
     const s = await deleting({ content: { annotations: empty } });
