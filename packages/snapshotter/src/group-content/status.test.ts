@@ -25,6 +25,11 @@ it('given one member of two that becomes ready, then the list is written with th
   expect(changed).toEqual({ volumeSnapshotInfoList: [member('a', true), member('b', true)] });
 });
 
-it('given a member that is not in the list, then the list stays', () => {
-  expect(change([member('a', false)], [member('a', false), member('c', true)])).toBeUndefined();
+it('given a member that only a later answer names, then it is added to the list, and the others stay', () => {
+  const changed = change([member('a', false)], [member('a', false), member('c', true)]);
+  expect(changed).toEqual({ volumeSnapshotInfoList: [member('a', false), member('c', true)] });
+});
+
+it('given another snapshot of a volume that is in the list, then the list stays', () => {
+  expect(change([member('a', false)], [{ ...member('a', true), snapshotHandle: 'other' }])).toBeUndefined();
 });

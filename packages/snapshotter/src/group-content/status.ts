@@ -25,7 +25,10 @@ export function statusOf(
   return Object.keys(change).length === 0 ? undefined : change;
 }
 
-/** The list is filled once. After that a member may become ready, and nothing else of it changes. Undefined: nothing changes. */
+/**
+ * A member that is in the list may become ready, and nothing else of it changes. One that only a later answer names is added: a group is
+ * deleted with the members that are listed. Undefined: nothing changes.
+ */
 function changedMembers(
   known: readonly VolumeSnapshotInfo[],
   taken: readonly VolumeSnapshotInfo[],
@@ -37,8 +40,12 @@ function changedMembers(
   );
   const becomesReady = ({ snapshotHandle, readyToUse }: VolumeSnapshotInfo): boolean =>
     readyToUse !== true && ready.has(snapshotHandle);
-  if (!known.some(becomesReady)) return undefined;
-  return known.map((member) => (becomesReady(member) ? { ...member, readyToUse: true } : member));
+  const snapshots = new Set(known.map(({ snapshotHandle }) => snapshotHandle));
+  const volumes = new Set(known.map(({ volumeHandle }) => volumeHandle));
+  // Another snapshot of a volume that has one in the list is the same as another id of a single snapshot: the first one stays.
+  const added = taken.filter((member) => !snapshots.has(member.snapshotHandle) && !volumes.has(member.volumeHandle));
+  if (added.length === 0 && !known.some(becomesReady)) return undefined;
+  return [...known.map((member) => (becomesReady(member) ? { ...member, readyToUse: true } : member)), ...added];
 }
 
 /** The list of members stays, the error does not. */
