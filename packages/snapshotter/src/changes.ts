@@ -4,7 +4,7 @@
  * not, because the watch brings them back and the backoff would be lost.
  */
 import { type Change, isResync, stringifyJson } from '@csi-sidecars/runtime';
-import { isReady } from './content-object.ts';
+import { hasAnnotation, isMarked, isReady } from './content-object.ts';
 import type { AnyContent, ContentAnnotations } from './content-types.ts';
 
 export function matters({ previous, current, ...rest }: Change<AnyContent>, annotations: ContentAnnotations): boolean {
@@ -13,6 +13,22 @@ export function matters({ previous, current, ...rest }: Change<AnyContent>, anno
   // A deletion may have waited for it.
   if (isReady(current) && !isReady(previous)) return true;
   return whatOthersWrite(previous, annotations) !== whatOthersWrite(current, annotations);
+}
+
+/**
+ * Somebody removed the intent and nothing else: an administrator who releases a content whose call is never answered. A write that adds
+ * the annotation of snapshot-controller as well had an old copy. `newest` includes own writes, which the watch may not have brought yet.
+ */
+export function isIntentWithdrawn(
+  { previous, current }: Change<AnyContent>,
+  newest: AnyContent | undefined,
+  annotations: ContentAnnotations,
+): boolean {
+  if (previous === undefined || current === undefined || newest === undefined) return false;
+  const { beingDeleted } = annotations;
+  const isRemoved = isMarked(previous, annotations) && !isMarked(current, annotations);
+  const isDeletionNew = !hasAnnotation(previous, beingDeleted) && hasAnnotation(current, beingDeleted);
+  return isRemoved && !isDeletionNew && !isMarked(newest, annotations);
 }
 
 /** Absent and empty maps are the same. */

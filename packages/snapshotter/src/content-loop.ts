@@ -11,7 +11,7 @@ import {
   type ObjectKey,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import { matters } from './changes.ts';
+import { isIntentWithdrawn, matters } from './changes.ts';
 import { hasStatus } from './content-object.ts';
 import {
   type ContentAction,
@@ -54,10 +54,12 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
     // The failures of a content end with it.
     subject: { watch: 'contents', keyOf: contentKey, forget: openCalls.end },
     wakes: {
-      contents: (change) => {
+      contents: (change, { contents }) => {
         const { current } = change;
         if (current === undefined) return undefined;
-        return matters(change, kind.annotations) || alsoMatters?.(change) === true ? contentKey(current) : undefined;
+        const key = contentKey(current);
+        if (isIntentWithdrawn(change, contents.get(key), kind.annotations)) openCalls.end(key);
+        return matters(change, kind.annotations) || alsoMatters?.(change) === true ? key : undefined;
       },
       // Contents may name a class before it exists.
       classes: ({ previous, current, isInInitialList }, { contents }) =>

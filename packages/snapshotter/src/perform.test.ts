@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { aContent, aSecret, beingCreated, csiFailure, someSettings } from '../testing/builders.ts';
 import { snapshotKind } from './content/kind.ts';
 import type { SnapshotAction } from './content/state.ts';
-import type { ContentContext } from './content-types.ts';
+import { type ContentContext, nothingLearned } from './content-types.ts';
 import { performers } from './perform.ts';
 
 type StepAction = Exclude<SnapshotAction, { readonly kind: 'conclude' }>;
@@ -22,7 +22,14 @@ const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'gone'
 const ref = { name: 'content' };
 
 /** Performs the action with an API server and a driver that answer everything with `answer`. */
-async function performed(action: StepAction, answer: unknown) {
+async function performed(
+  action: StepAction,
+  answer: unknown,
+  {
+    cached = content,
+    learnedBefore = {},
+  }: { readonly cached?: object | undefined; readonly learnedBefore?: object } = {},
+) {
   const requests: unknown[] = [];
   const remembered: unknown[] = [];
   const reply =
@@ -36,12 +43,21 @@ async function performed(action: StepAction, answer: unknown) {
     get: async ({ kind }: { kind: string }, ...rest: unknown[]) => await reply('get')(kind, ...rest),
     patch: async ({ ref: target }: { ref: unknown }, ...rest: unknown[]) => await reply('patch')(target, ...rest),
   };
-  const caches = { contents: { remember: (object: unknown) => void remembered.push(object) } };
+  const caches = { contents: { remember: (object: unknown) => void remembered.push(object), get: () => cached } };
+  const state = { ...nothingLearned, content, ...learnedBefore };
   const context = { channel: { call: reply('call') }, settings: someSettings({ timeoutMs: 1234 }) };
   const perform = performers(context as unknown as ContentContext, snapshotKind)[action.kind] as (
     step: unknown,
   ) => Promise<unknown>;
-  const learned = await perform({ client, caches, clock: new FakeClock(), random: seededRandom(1), action, signal });
+  const learned = await perform({
+    client,
+    caches,
+    clock: new FakeClock(),
+    random: seededRandom(1),
+    action,
+    signal,
+    state,
+  });
   return { learned, requests, remembered };
 }
 
@@ -235,7 +251,7 @@ describe('a secret', () => {
 
   it.each(reads)('given the action $action.kind, then one read with the signal of the run', async (row) => {
     const { learned, requests } = await performed(row.action, aSecret());
-    expect(learned).toEqual({ [row.learns]: { value: { user: 'me' } } });
+    expect(learned).toEqual({ [row.learns]: { value: { user: 'me' } }, content });
     expect(requests).toEqual([['get', 'Secret', reference, { signal }]]);
   });
 
@@ -244,7 +260,26 @@ describe('a secret', () => {
     async (row) => {
       const { learned } = await performed(row.action, refused);
       const failure = new Error('error getting secret key in namespace vault: refused', { cause: refused });
-      expect(learned).toEqual({ [row.learns]: { failure } });
+      expect(learned).toEqual({ [row.learns]: { failure }, content });
     },
   );
+
+  it.each(reads)(
+    'given a content that changed while $action.kind waited, then the run goes on with that',
+    async (row) => {
+      const cached = aContent({ policy: 'Retain' });
+      expect((await performed(row.action, aSecret(), { cached })).learned).toHaveProperty('content', cached);
+    },
+  );
+
+  it.each(reads)('given another content of the name by then, then $action.kind ends with none', async (row) => {
+    const cached = aContent({ uid: 'another' });
+    expect((await performed(row.action, aSecret(), { cached })).learned).toHaveProperty('content', undefined);
+  });
+
+  it.each(['marked', 'released'])('given a run that has %s already, then it keeps its own copy', async (step) => {
+    const learnedBefore = { [step]: 'done' };
+    const { learned } = await performed(reads[0].action, aSecret(), { cached: stored, learnedBefore });
+    expect(learned).not.toHaveProperty('content');
+  });
 });

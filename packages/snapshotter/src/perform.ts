@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What each action does, in both loops. No decisions: those are in the `decide` files. */
-import { ask, attempt, ignoreNotFound, isFailed, type Performers } from '@csi-sidecars/runtime';
+import { ask, attempt, type Cache, ignoreNotFound, isFailed, type Performers, type Step } from '@csi-sidecars/runtime';
 import { contentNameOf } from './content-object.ts';
-import type { ContentContext, ContentKind, ContentLoop, ContentTypes } from './content-types.ts';
+import type { ContentContext, ContentKind, ContentLoop, ContentState, ContentTypes } from './content-types.ts';
 import { readCallSecret } from './secrets.ts';
 import { clear, mark, release, restoreMark, saveFailure, saveTaken, unmark, type Writing } from './write-content.ts';
 
@@ -24,11 +24,13 @@ export function performers<T extends ContentTypes>(
     kind,
   });
   return {
-    readSecret: async ({ client, action, signal }) => ({
+    readSecret: async ({ client, action, signal, ...step }) => ({
       secrets: await readCallSecret(client, action.reference, signal),
+      ...changedMeanwhile(step),
     }),
-    readQuerySecret: async ({ client, action, signal }) => ({
+    readQuerySecret: async ({ client, action, signal, ...step }) => ({
       querySecrets: await readCallSecret(client, action.reference, signal),
+      ...changedMeanwhile(step),
     }),
     mark: async (step) => {
       const { written, content } = await mark(writing(step), step.action.content);
@@ -80,4 +82,21 @@ export function performers<T extends ContentTypes>(
       return { released: written, content };
     },
   };
+}
+
+/**
+ * A request may wait for its turn for long, and nothing guards the call that follows: its content may have been deleted by now, or its
+ * policy may be to keep the snapshot.
+ */
+function changedMeanwhile<T extends ContentTypes>({
+  key,
+  state,
+  caches,
+}: Pick<Step<ContentLoop<T>>, 'key' | 'state'> & {
+  readonly caches: { readonly contents: Pick<Cache<T['content']>, 'get'> };
+}): Pick<Partial<ContentState<T>>, 'content'> {
+  // After a write of this run its answer is newer than the cache, or as new.
+  if (state.marked !== 'untried' || state.released !== 'untried') return {};
+  const content = caches.contents.get(key);
+  return { content: content?.metadata?.uid === state.content?.metadata?.uid ? content : undefined };
 }

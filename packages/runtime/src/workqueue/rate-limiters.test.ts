@@ -48,6 +48,18 @@ describe('retryLimiter', () => {
     }
   });
 
+  it.each([
+    { startMs: 0, maxMs: 300_000, delaysMs: [1, 2, 4, 8] },
+    { startMs: -1000, maxMs: 300_000, delaysMs: [1, 2, 4, 8] },
+    { startMs: 0, maxMs: 0, delaysMs: [1, 1, 1, 1] },
+  ])(
+    'given intervals of $startMs and $maxMs ms, then a key waits all the same, so that the event loop turns',
+    ({ startMs, maxMs, delaysMs }) => {
+      const limiter = retryLimiter<string>({ startMs, maxMs, random: fixed(0) });
+      expect(delays(limiter, 4)).toEqual(delaysMs);
+    },
+  );
+
   it('given a cap, then 100 keys that fail at once retry at no more than that rate', () => {
     const clock = new FakeClock();
     const cap = { clock, perSecond: 10, burst: 5 };

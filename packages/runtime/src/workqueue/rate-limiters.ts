@@ -73,6 +73,12 @@ export function defaultControllerLimiter<Key extends string>(clock: Clock): Rate
 }
 
 /**
+ * With an interval of 0, which users may configure, a key that fails without I/O would run again and again in one turn of the event loop, and
+ * nothing else would.
+ */
+const leastRetryMs = 1;
+
+/**
  * What the controllers use: exponential per key between the two `--retry-interval-*` flags, spread by up to 10 percent. With
  * `cap`, all keys together retry at most so often per second: an outage then costs the API server and the driver a bounded
  * load, however many keys fail.
@@ -84,7 +90,11 @@ export function retryLimiter<Key extends string>(options: {
   readonly cap?: { readonly clock: Clock; readonly perSecond: number; readonly burst: number };
 }): RateLimiter<Key> {
   const { startMs, maxMs, random, cap } = options;
-  const perKey = itemExponential<Key>({ baseMs: startMs, maxMs, jitter: { random, fraction: 0.1 } });
+  const perKey = itemExponential<Key>({
+    baseMs: Math.max(startMs, leastRetryMs),
+    maxMs: Math.max(maxMs, leastRetryMs),
+    jitter: { random, fraction: 0.1 },
+  });
   return cap === undefined ? perKey : maxOf([perKey, bucket(cap)]);
 }
 

@@ -13,15 +13,18 @@ export function readCreated({ snapshot }: CreateSnapshotResponse): Result<TakenS
   return ok({ ...toTaken(snapshot), groupHandle: '' });
 }
 
-/** The first entry counts, and its id is not compared: `handle` is what the content says. */
+/**
+ * A driver that ignores the filter lists its other snapshots too: the entry with the id that was asked for counts. Without one the first
+ * counts, as with upstream: a driver may spell its ids differently. `handle` is what the content says.
+ */
 export function readListed(
   { entries }: ListSnapshotsResponse,
   { asked, handle }: { readonly asked: string; readonly handle: string },
 ): Result<TakenSnapshot> {
-  const [first] = entries;
-  if (first === undefined) return refuse(`can not find snapshot for snapshotID ${asked}`);
-  if (first.snapshot === null) return refuse(shared.noSnapshot('ListSnapshots'));
-  return ok({ ...toTaken(first.snapshot), handle });
+  const entry = entries.find(({ snapshot }) => snapshot?.snapshot_id === asked) ?? entries[0];
+  if (entry === undefined) return refuse(`can not find snapshot for snapshotID ${asked}`);
+  if (entry.snapshot === null) return refuse(shared.noSnapshot('ListSnapshots'));
+  return ok({ ...toTaken(entry.snapshot), handle });
 }
 
 function toTaken(snapshot: Snapshot): TakenSnapshot {

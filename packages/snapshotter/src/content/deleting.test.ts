@@ -106,6 +106,18 @@ describe('a content that is to be deleted', () => {
     await s.stop();
   });
 
+  it('[csi-snapshotter#59] given a policy that becomes Retain while the secret is read, then the snapshot stays', async () => {
+    const s = await deleting({
+      content: { annotations: deletionSecret },
+      seed: [aClass(), aSecret()],
+      prepare: (it) => it.fault('get secrets', { kind: 'delay', ms: 5_000 }),
+    });
+    s.changeContent((it) => ({ ...it, spec: { ...it.spec, deletionPolicy: 'Retain' } }));
+    await s.clock.advance(10_000);
+    expect([s.content(), s.calls(), s.driver.snapshots().length]).toEqual([undefined, [], 1]);
+    await s.stop();
+  });
+
   it('given annotations with an empty value, then the same event and no call', async () => {
     const empty = Object.fromEntries(Object.keys(deletionSecret).map((name) => [name, '']));
     const s = await deleting({ content: { annotations: empty } });
@@ -409,6 +421,19 @@ describe('a deletion that is asked for during the call', () => {
     const s = await meanwhile({}, (it) => it.failCalls('Internal'), withoutIntent);
     await s.clock.advance(4_100);
     expect([s.content(), s.calls().length]).toEqual([undefined, 1]);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#75] given a call that is never answered, and an administrator who removes the intent alone, then the content goes', async () => {
+    const s = await meanwhile({}, (it) => it.failCalls('Aborted', { times: 99 }));
+    await s.clock.advance(20_000);
+    const calls = s.calls().length;
+    s.changeContent((it) => {
+      const { [Object.keys(beingCreated)[0]!]: _intent, ...annotations } = it.metadata?.annotations ?? {};
+      return { ...it, metadata: { ...it.metadata, annotations } };
+    });
+    await s.clock.advance(60_000);
+    expect([s.content(), s.calls().length]).toEqual([undefined, calls]);
     await s.stop();
   });
 

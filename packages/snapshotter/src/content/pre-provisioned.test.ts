@@ -93,6 +93,17 @@ describe('a driver that lists snapshots', () => {
     await s.stop();
   });
 
+  it('[csi-snapshotter#49] given a driver that ignores the filter, then the entry with the handle counts, and not the first', async () => {
+    const other = { snapshot_id: 'other', ready_to_use: true, size_bytes: '7', group_snapshot_id: 'g1' };
+    const asked = { snapshot_id: 'snapshot-4', ready_to_use: false, size_bytes: '5' };
+    const s = await withSnapshot({
+      prepare: (it) => it.answer('ListSnapshots', { entries: [{}, { snapshot: other }, { snapshot: asked }] }),
+    });
+    expect(s.content()?.status).toMatchObject({ snapshotHandle: 'snapshot-4', readyToUse: false, restoreSize: 5 });
+    expect(s.content()?.status).not.toHaveProperty('volumeGroupSnapshotHandle');
+    await s.stop();
+  });
+
   it('given an entry without a snapshot, then an error and no crash [P6]', async () => {
     const s = await withSnapshot({ prepare: (it) => it.answer('ListSnapshots', { entries: [{}] }) });
     expect(message(s)).toBe(

@@ -5,6 +5,7 @@ import {
   aContent,
   aGroupClass,
   aGroupContent,
+  asked,
   aSecret,
   groupBeingCreated,
   groupDeletionSecret,
@@ -87,6 +88,24 @@ describe('a dynamic group', () => {
       volumeSnapshotInfoList: [member(1), member(2)],
     });
     expect(s.writes().filter((it) => it === status)).toHaveLength(2);
+    await s.stop();
+  });
+
+  it('[csi-snapshotter#89] given a first answer with one of two members, when the second has both, then both are listed, and deleted with the group', async () => {
+    const one = { snapshot_id: 'snapshot-5', source_volume_id: 'volume-1', ready_to_use: false };
+    const s = await attempted({
+      prepare: (it) => it.answer(create, { group_snapshot: { snapshots: [one], ready_to_use: false } }, 1),
+    });
+    expect(s.group()?.status?.volumeSnapshotInfoList).toHaveLength(1);
+    await s.clock.advance(1_200);
+    expect(s.group()?.status).toMatchObject({ readyToUse: true });
+    expect(s.group()?.status?.volumeSnapshotInfoList).toMatchObject([
+      { snapshotHandle: 'snapshot-5', readyToUse: true },
+      { snapshotHandle: 'snapshot-6', volumeHandle: 'volume-2' },
+    ]);
+    s.changeGroup(asked);
+    await s.settle();
+    expect([s.group(), s.driver.groups(), s.driver.snapshots()]).toEqual([undefined, [], []]);
     await s.stop();
   });
 

@@ -25,8 +25,12 @@ it('given one member of two that becomes ready, then the list is written with th
   expect(changed).toEqual({ volumeSnapshotInfoList: [member('a', true), member('b', true)] });
 });
 
-it('given a member that is not in the list, then the list stays', () => {
+it('given a snapshot of a volume that is not in the group, then the list stays', () => {
   expect(change([member('a', false)], [member('a', false), member('c', true)])).toBeUndefined();
+});
+
+it('given another snapshot of a volume that is in the list, then the list stays', () => {
+  expect(change([member('a', false)], [{ ...member('a', true), snapshotHandle: 'other' }])).toBeUndefined();
 });
 
 it('[csi-snapshotter#89] given an answer that left out a volume of the group, when a later one has its snapshot, then the snapshot is added', () => {
