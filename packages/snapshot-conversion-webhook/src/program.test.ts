@@ -117,20 +117,31 @@ it('[snapshot-conversion-webhook#6] given five certificates in a row, then each 
   expect(webhook.host.logged().match(/"Updated current TLS certificate"/g)).toHaveLength(5);
 });
 
-it('[snapshot-conversion-webhook#6] given a pair that does not belong together, then it is logged, and the one before it stays', async () => {
-  await using webhook = await listening();
-  webhook.replace({ ...issue('second'), key: issue('other').key });
-  await until(async () => {
-    await webhook.host.clock.advance(100);
-    return webhook.host.logged().includes('"error re-reading certificate"');
-  });
-  expect(await nameAt(webhook.port)).toBe('first');
-  webhook.replace(issue('third'));
-  await until(async () => {
-    await webhook.host.clock.advance(100);
-    return (await nameAt(webhook.port)) === 'third';
-  });
-});
+const second = issue('second');
+const broken = [
+  { given: 'that does not belong together', pair: { ...second, key: issue('other').key } },
+  { given: 'whose certificate is not written yet', pair: { ...second, cert: '' } },
+  { given: 'whose key is not written yet', pair: { ...second, key: '' } },
+  { given: 'whose key is half written', pair: { ...second, key: second.key.slice(0, 100) } },
+];
+
+it.each(broken)(
+  '[snapshot-conversion-webhook#6] given a pair $given, then it is logged, and the one before it stays',
+  async ({ pair }) => {
+    await using webhook = await listening();
+    webhook.replace(pair);
+    await until(async () => {
+      await webhook.host.clock.advance(100);
+      return webhook.host.logged().includes('"error re-reading certificate"');
+    });
+    expect(await nameAt(webhook.port)).toBe('first');
+    webhook.replace(issue('third'));
+    await until(async () => {
+      await webhook.host.clock.advance(100);
+      return (await nameAt(webhook.port)) === 'third';
+    });
+  },
+);
 
 it('[snapshot-conversion-webhook#11] given odd clients, then each gets its refusal or is cut off, and the next one is served', async () => {
   await using webhook = await listening();
@@ -176,10 +187,13 @@ it.each([
   },
 );
 
-it('[snapshot-conversion-webhook#12] given a key of another certificate, then the program ends with 255', async () => {
-  await using webhook = await start({ ...issue('a'), key: issue('b').key });
-  expect(await webhook.code).toBe(255);
-});
+it.each(broken)(
+  '[snapshot-conversion-webhook#12] given a pair $given, then the program ends with 255',
+  async ({ pair }) => {
+    await using webhook = await start(pair);
+    expect(await webhook.code).toBe(255);
+  },
+);
 
 it('given a port that is taken, then the program ends with 255', async () => {
   await using first = await listening();

@@ -109,11 +109,13 @@ export function missingContentStatus(
   { groupContent, info }: Pick<Member, 'groupContent' | 'info'>,
   { status }: VolumeSnapshotContent,
 ): VolumeSnapshotContentStatus | undefined {
+  const size = info.restoreSize;
   const known: VolumeSnapshotContentStatus = definedOnly({
     snapshotHandle: info.snapshotHandle,
     volumeGroupSnapshotHandle: groupContent.status?.volumeGroupSnapshotHandle,
     creationTime: info.creationTime,
-    restoreSize: info.restoreSize,
+    // The definition of contents refuses a negative size, that of group contents does not.
+    restoreSize: size === undefined || size >= 0 ? size : undefined,
     readyToUse: info.readyToUse,
   });
   const missing = Object.entries(known).filter(([field]) => status?.[field as keyof typeof known] === undefined);

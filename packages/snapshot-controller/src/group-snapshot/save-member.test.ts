@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { volumeSnapshotContents } from '@csi-sidecars/volume';
+import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { anApiServer, type ApiServerSetting, noCache } from '../../testing/api-server.ts';
 import { aGroup, aGroupContent, aVolume } from '../../testing/builders.ts';
-import { type Member, memberContent, memberSnapshot } from './members.ts';
+import { isComplete, type Member, memberContent, memberSnapshot, namesOf } from './members.ts';
 import { saveMember } from './save-member.ts';
 
 const info = {
@@ -61,4 +61,20 @@ it('given a content that belongs to another snapshot of the name, then neither s
   }));
   await expect(save(setting, { ...member, snapshot, content })).rejects.toThrow('is bound to a different snapshot');
   expect(setting.requests()).toEqual([]);
+});
+
+it('[snapshot-controller#158] given a size that no content can have, then it stays unset, and the member is complete without it', async () => {
+  const setting = anApiServer();
+  const odd = { ...member, info: { ...info, restoreSize: -1n } };
+  await save(setting, odd);
+  const { snapshot: name, content: contentName } = namesOf(member);
+  const snapshot = setting.server.objects.get(volumeSnapshots, { namespace: 'team', name });
+  const content = setting.server.objects.get(volumeSnapshotContents, { name: contentName });
+  expect(content?.status).toEqual({
+    snapshotHandle: 'snapshot-1',
+    volumeGroupSnapshotHandle: 'group-1',
+    readyToUse: true,
+    creationTime: 1,
+  });
+  expect(isComplete({ ...odd, snapshot, content })).toBe(true);
 });
