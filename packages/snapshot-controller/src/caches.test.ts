@@ -200,7 +200,7 @@ it.each([
 );
 
 it('[snapshot-controller#131] given many changes while a run is under way, then one more run follows', async () => {
-  const it = await aController({ seed: [aClaim(), aVolume(), aClass()] });
+  const it = await aControllerOf('snapshot-controller-snapshot', { seed: [aClaim(), aVolume(), aClass()] });
   it.fault('patch volumesnapshots', { kind: 'lag', ms: 1_000 });
   await it.add(aSnapshot());
   for (let i = 0; i < 5; i++) {
@@ -210,7 +210,10 @@ it('[snapshot-controller#131] given many changes while a run is under way, then 
     }));
   }
   expect(it.content()).toBeUndefined();
+  const begun = (): number => it.decided().filter((line) => line === 'team/snap S3').length;
+  expect(begun()).toBe(1);
   await it.clock.advance(2_000);
+  expect(begun()).toBe(1);
   expect(it.writes().filter((line) => line.startsWith('create')).length).toBe(1);
   await it.stop();
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { managedByLabel } from '@csi-sidecars/volume';
+import { managedByLabel, memberNamesOf } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aClass, aNode, aSnapshot, aVolume } from '../testing/builders.ts';
+import { aClaim, aClass, aGroup, aGroupClass, aNode, aSnapshot, aVolume } from '../testing/builders.ts';
 import { aController } from '../testing/controller-fixture.ts';
 import { managingNode } from './managed-by.ts';
 import { clusterRules } from './rbac.ts';
@@ -58,6 +58,22 @@ describe('in the controller', () => {
     const it = await aController({ seed: seed.slice(0, 3), with: [aSnapshot()], settings: { distributed: true } });
     expect(it.content()).toBeDefined();
     expect(it.content()?.metadata?.labels).toBeUndefined();
+    await it.stop();
+  });
+
+  it('[P15] given distributed snapshotting and a group, then neither its content nor its members have a label, as upstream', async () => {
+    const claim = aClaim({ metadata: { labels: { app: 'db' } } });
+    const it = await aController({
+      seed: [claim, ...seed.slice(1), aGroupClass()],
+      with: [aGroup()],
+      settings: { distributed: true },
+    });
+    const volumeSnapshotInfoList = [{ volumeHandle: 'handle-1', snapshotHandle: 's1', readyToUse: true }];
+    await it.reportGroup({ volumeGroupSnapshotHandle: 'g1', readyToUse: true, volumeSnapshotInfoList });
+    expect(it.group()?.status?.readyToUse).toBe(true);
+    const member = it.content(memberNamesOf('uid-of-group', 'handle-1').content);
+    expect(member).toBeDefined();
+    expect([it.groupContent()?.metadata?.labels, member?.metadata?.labels]).toEqual([undefined, undefined]);
     await it.stop();
   });
 

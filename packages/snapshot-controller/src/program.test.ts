@@ -15,6 +15,10 @@ import { toSettings } from './read-settings.ts';
 
 interface Options {
   readonly args?: readonly string[];
+  /** Each content is created only after this. */
+  readonly creation?: Promise<void>;
+  /** Holds the lease already. */
+  readonly leader?: string;
   readonly kinds?: 'all' | 'single' | 'none';
   readonly seed?: readonly KubeObject[];
 }
@@ -24,12 +28,14 @@ interface Running extends AsyncDisposable {
   readonly code: Promise<number>;
 }
 
-function run({ args = [], kinds = 'all', seed = [] }: Options = {}): Running {
+function run({ args = [], kinds = 'all', seed = [], creation, leader }: Options = {}): Running {
   const host = fakeHost({ args });
   if (kinds !== 'none') host.server.addTypes(...snapshotTypes);
   if (kinds === 'all') host.server.addTypes(...groupSnapshotTypes);
   for (const object of seed) host.server.seed(object);
-  const code = runSnapshotController({ host, lifecycle: host.lifecycle });
+  if (leader !== undefined) host.server.seed(leaseOf(leader, host.clock.nowMs()));
+  const connectApi = creation === undefined ? host.connectApi : connectsLate(host.connectApi, creation);
+  const code = runSnapshotController({ host: { ...host, connectApi }, lifecycle: host.lifecycle });
   code.catch(() => undefined);
   return {
     host,
@@ -40,6 +46,37 @@ function run({ args = [], kinds = 'all', seed = [] }: Options = {}): Running {
     },
   };
 }
+
+function connectsLate(connectApi: FakeHost['connectApi'], creation: Promise<void>): FakeHost['connectApi'] {
+  return async (options) => {
+    const api = await connectApi(options);
+    const create: typeof api.client.create = async (resource, ...rest) => {
+      if (resource.plural === 'volumesnapshotcontents') await creation;
+      return await api.client.create(resource, ...rest);
+    };
+    return { ...api, client: { ...api.client, create } };
+  };
+}
+
+const election = ['--leader-election', '--leader-election-namespace=ns'];
+const leaseRef = { namespace: 'ns', name: 'snapshot-controller-leader' };
+
+function leaseOf(holderIdentity: string, nowMs: number): KubeObject {
+  const time = new Date(nowMs).toISOString().replace('Z', '000Z');
+  const spec = { holderIdentity, leaseDurationSeconds: 15, acquireTime: time, renewTime: time, leaseTransitions: 0 };
+  return {
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { ...leaseRef, uid: 'lease' },
+    spec,
+  } as KubeObject;
+}
+
+const holder = ({ host }: Running): string | undefined =>
+  host.server.objects.get(leases, leaseRef)?.spec?.holderIdentity ?? undefined;
+/** `volumesnapshots/status` */
+const written = ({ host }: Running): readonly string[] =>
+  host.server.writes().map(({ resource, subresource }) => [resource, subresource].filter(Boolean).join('/'));
 
 const watched = ({ host }: Running): readonly string[] =>
   host.server.requests
@@ -120,7 +157,7 @@ describe('the definitions', () => {
 describe('the process', () => {
   it('given an endpoint, then its page shows the two metrics of upstream, the start of the process, and nothing else', async () => {
     const port = await freePort();
-    const args = [`--http-endpoint=127.0.0.1:${port}`, '--leader-election', '--leader-election-namespace=ns'];
+    const args = [`--http-endpoint=127.0.0.1:${port}`, ...election];
     await using it = run({ args, seed: cluster });
     // The limit of requests is upstream's.
     await pass(it, 10_000);
@@ -141,11 +178,13 @@ describe('the process', () => {
   });
 
   it('[snapshot-controller#176] given leader election, then the lease has the name of upstream, and who loses it ends with 1', async () => {
-    await using it = run({ args: ['--leader-election', '--leader-election-namespace=ns'], seed: cluster });
-    const ref = { namespace: 'ns', name: 'snapshot-controller-leader' };
+    await using it = run({ args: election, seed: cluster });
     const { server, clock } = it.host;
-    await vi.waitFor(() => expect(server.objects.get(leases, ref)?.spec?.holderIdentity).toBe('pod-1'));
-    server.objects.change(leases, ref, (lease) => ({ ...lease, spec: { ...lease.spec, holderIdentity: 'pod-2' } }));
+    await vi.waitFor(() => expect(holder(it)).toBe('pod-1'));
+    server.objects.change(leases, leaseRef, (lease) => ({
+      ...lease,
+      spec: { ...lease.spec, holderIdentity: 'pod-2' },
+    }));
     for (let i = 0; i < 30; i++) {
       await settle();
       await clock.advance(1_000);
@@ -154,16 +193,57 @@ describe('the process', () => {
     expect(it.host.logged()).toContain('Stopped leading');
   });
 
-  it('[snapshot-controller#177, 178] given a stop while a request is under way, then it is finished, its event is sent, and nothing crashes', async () => {
-    await using it = run({ seed: cluster });
-    // The limit of requests is upstream's.
+  it('[snapshot-controller#177, 178] given a stop while a content is created, then the run is finished, its event is sent, and nothing crashes', async () => {
+    const creation = Promise.withResolvers<void>();
+    await using it = run({ seed: cluster, creation: creation.promise });
     await pass(it, 10_000);
-    expect(isTaken(it)).toBe(true);
+    expect(isTaken(it)).toBe(false);
     it.host.stop();
+    await pass(it, 1_000);
+    it.host.server.clearRequests();
+    creation.resolve();
     await pass(it, 3_000);
     expect(await it.code).toBe(0);
-    const events = it.host.server.writes().filter(({ resource }) => resource === 'events');
-    expect(events.map(({ body }) => (body as { readonly reason?: string }).reason)).toEqual(['CreatingSnapshot']);
+    expect(written(it).toSorted()).toEqual(['events', 'volumesnapshotcontents', 'volumesnapshots/status']);
+    const [event] = it.host.server.writes().filter(({ resource }) => resource === 'events');
+    expect(event?.body).toMatchObject({ reason: 'CreatingSnapshot' });
+  });
+
+  it('[P20] given a signal to the leader while a content is created, then the run is finished, its event is sent, the lease is released last, and 1', async () => {
+    const creation = Promise.withResolvers<void>();
+    await using it = run({ args: election, seed: cluster, creation: creation.promise });
+    await pass(it, 10_000);
+    expect([it.host.onSignal(), holder(it)]).toEqual(['drain', 'pod-1']);
+    it.host.stop();
+    await pass(it, 1_000);
+    expect(holder(it)).toBe('pod-1');
+    it.host.server.clearRequests();
+    creation.resolve();
+    await pass(it, 3_000);
+    expect(await it.code).toBe(1);
+    expect(written(it).filter((each) => !['events', 'leases'].includes(each))).toEqual([
+      'volumesnapshotcontents',
+      'volumesnapshots/status',
+    ]);
+    expect(written(it)).toContain('events');
+    expect(written(it).at(-1)).toBe('leases');
+    expect(holder(it)).toBe('');
+  });
+
+  it('[P20] given a signal to a replica that does not lead, then it ends at once, and the lease stays with its holder', async () => {
+    await using it = run({ args: election, seed: cluster, leader: 'pod-2' });
+    await pass(it, 3_000);
+    expect([it.host.onSignal(), isTaken(it)]).toEqual(['drain', false]);
+    it.host.stop();
+    await pass(it, 1_000);
+    expect(await it.code).toBe(1);
+    expect([holder(it), written(it)]).toEqual(['pod-2', []]);
+  });
+
+  it('[P20] given that the gate of the release is off, then a signal ends the process at once, as with upstream', async () => {
+    await using it = run({ args: [...election, '--feature-gates=ReleaseLeaderElectionOnExit=false'], seed: cluster });
+    await pass(it, 3_000);
+    expect(it.host.onSignal()).toBe('exit');
   });
 
   it.each([

@@ -2,6 +2,8 @@
 /** Dynamic groups from their creation until their members exist and they are ready. */
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
+import { faultOn } from '@csi-sidecars/test-driver/testing';
 import {
   memberNamesOf,
   snapshotAnnotations,
@@ -302,6 +304,18 @@ describe('the content of a group', () => {
     await it.stop();
   });
 
+  it('[P11] given a problem that cannot be written to the status, then its event is about the group', async () => {
+    const it = await given(aGroup(), {
+      seed: cluster,
+      faults: [faultOn('patch volumegroupsnapshots/status', forbidden)],
+    });
+    expect(it.group()?.status).toBeUndefined();
+    expect(it.events).toEqual([
+      expect.stringMatching(/^Warning GetGroupSnapshotClassFailed team\/group: failed to get group snapshot class /),
+    ]);
+    await it.stop();
+  });
+
   it('[snapshot-controller#136] given no class at all, then no content is planned', () => {
     expect(planContent({ groupClass: undefined, sources: [] }, aGroup())).toEqual({
       kind: 'refused',
@@ -313,9 +327,11 @@ describe('the content of a group', () => {
   it.each([
     { given: 'neither source', source: {} },
     { given: 'both sources', source: { selector: {}, volumeGroupSnapshotContentName: 'x' } },
+    { given: 'neither source and no class, P22', source: {}, hasClass: false },
     { given: 'no spec, P22', source: undefined },
-  ])('[snapshot-controller#G2] given $given, then status and event say so', async ({ source }) => {
-    const group = source === undefined ? { ...aGroup(), spec: undefined as never } : aGroup({ spec: { source } });
+  ])('[snapshot-controller#G2] given $given, then status and event say so', async ({ source, hasClass = true }) => {
+    const withSource = source === undefined ? { ...aGroup(), spec: undefined as never } : aGroup({ spec: { source } });
+    const group = hasClass ? withSource : withoutClass(withSource);
     const it = await given(group);
     const text = 'Exactly one of Selector and VolumeGroupSnapshotContentName should be specified';
     expect(it.group()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
@@ -507,7 +523,7 @@ describe('members', () => {
   it.each([
     { given: 'no status', status: undefined },
     { given: 'an empty list', status: { ...cut, volumeSnapshotInfoList: [] } },
-    { given: 'no handle of the group', status: { volumeSnapshotInfoList: cut.volumeSnapshotInfoList } },
+    { given: 'no handle of the group', status: { ...cut, volumeGroupSnapshotHandle: undefined as never } },
   ])(
     '[snapshot-controller#151] [P30] given $given, then there are no members, and the group is not ready',
     async ({ status }) => {
@@ -624,6 +640,48 @@ describe('members', () => {
     },
   );
 
+  it.each(['create volumesnapshots', 'create volumesnapshotcontents'])(
+    '[snapshot-controller#153] given that %s finds the object there already, then that one is used in the same run',
+    async (what) => {
+      const it = await given();
+      it.fault(what, { kind: 'status', point: 'after', code: 409, reason: 'AlreadyExists' });
+      await it.reportGroup(cut);
+      expect(it.content(first.content)?.status?.snapshotHandle).toBe('s1');
+      expect(snapshotNamed(it, first.snapshot)?.status?.boundVolumeSnapshotContentName).toBe(first.content);
+      expect(it.group()?.status?.readyToUse).toBe(true);
+      expect(it.logger.lines.filter(({ message }) => message === 'Reconcile failed, will retry')).toEqual([]);
+      await it.stop();
+    },
+  );
+
+  it.each([
+    { what: 'snapshot', resource: volumeSnapshots, ref: { namespace: 'team', name: first.snapshot } },
+    { what: 'content', resource: volumeSnapshotContents, ref: { name: first.content } },
+  ])(
+    '[snapshot-controller#157] given a $what that vanishes before its status is written, then the next run makes it again',
+    async ({ resource, ref }) => {
+      const it = await given();
+      let isDone = false;
+      const vanishes: FaultRule['when'] = ({ verb, resource: at, subresource }) => {
+        if (isDone || `${verb} ${at}/${subresource}` !== `patch ${resource.plural}/status`) return false;
+        isDone = true;
+        it.server.objects.remove(resource, ref);
+        return false;
+      };
+      it.faults.push({ when: vanishes, fault: forbidden });
+      await it.reportGroup(cut);
+      expect(it.group()?.status).toMatchObject({ readyToUse: false });
+      await it.clock.advance(5_000);
+      expect(it.content(first.content)).toMatchObject({
+        spec: { volumeSnapshotRef: { uid: snapshotNamed(it, first.snapshot)?.metadata?.uid } },
+        status: { snapshotHandle: 's1', volumeGroupSnapshotHandle: 'g1' },
+      });
+      expect(snapshotNamed(it, first.snapshot)?.status?.boundVolumeSnapshotContentName).toBe(first.content);
+      expect(it.group()?.status?.readyToUse).toBe(true);
+      await it.stop();
+    },
+  );
+
   it('[snapshot-controller#153] given members that an older release began, without UID and status, then they are completed', async () => {
     const it = await given();
     await it.add({
@@ -714,9 +772,41 @@ describe('the status of a group', () => {
   it('[P1] given a ready group, when the controller starts again, then nothing flaps', async () => {
     const it = await given();
     await it.reportGroup(cut);
-    const status = it.group()?.status;
+    const [status, { length }] = [it.group()?.status, it.writes()];
     const again = await aController({ cluster: it.crash() });
     expect([again.group()?.status, again.events]).toEqual([status, []]);
+    expect(again.writes().length).toBe(length);
+    await again.stop();
+  });
+
+  it('[P1] given a ready group, when the controller starts again and learns of its content late, then nothing flaps', async () => {
+    const it = await given();
+    await it.reportGroup(cut);
+    const [status, { length }] = [it.group()?.status, it.writes()];
+    const cluster = it.crash();
+    cluster.faults.push({
+      when: ({ verb, resource }) => verb === 'watch' && resource === 'volumegroupsnapshotcontents',
+      fault: { kind: 'lag', ms: 5_000 },
+    });
+    const again = await aController({ cluster });
+    await again.clock.advance(60_000);
+    expect([again.group()?.status, again.events]).toEqual([status, []]);
+    expect(again.writes().length).toBe(length);
+    await again.stop();
+  });
+
+  it('[P1] given a snapshot of the name of a group, when the controller starts again and the snapshot is deleted, then the group stays as it is', async () => {
+    const twin = aSnapshot({ name: 'group', uid: 'uid-of-twin' });
+    const it = await given(aGroup(), { seed: [...cluster, aGroupClass(), aClass(), twin] });
+    await it.reportGroup(cut);
+    await it.report({ readyToUse: true, snapshotHandle: 's' }, 'snapcontent-uid-of-twin');
+    const status = it.group()?.status;
+    const again = await aController({ cluster: it.crash() });
+    expect(again.snapshot('group')?.status?.readyToUse).toBe(true);
+    await again.remove(volumeSnapshots, { namespace: 'team', name: 'group' });
+    await again.letGo('snapcontent-uid-of-twin');
+    expect([again.snapshot('group'), again.group()?.status, again.events]).toEqual([undefined, status, []]);
+    expect(again.groupContent()?.metadata?.deletionTimestamp).toBeUndefined();
     await again.stop();
   });
 

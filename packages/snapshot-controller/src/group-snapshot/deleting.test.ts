@@ -270,6 +270,11 @@ describe('its members', () => {
     it.fault('delete volumesnapshots', { kind: 'status', point: 'before', code: 404, reason: 'NotFound' });
     await remove(it);
     expect(groupEvents(it)).toEqual([]);
+    await it.letGroupGo();
+    expect(it.group()).toBeUndefined();
+    expect(
+      it.logger.lines.filter(({ message, facts }) => message.includes('will retry') && facts['key'] === 'team/group'),
+    ).toEqual([]);
     await it.stop();
   });
 

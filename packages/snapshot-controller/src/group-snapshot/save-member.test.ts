@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
-import { expect, it } from 'vitest';
+import type { ObjectRef } from '@csi-sidecars/runtime';
+import { type VolumeSnapshotContent, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import { describe, expect, it } from 'vitest';
 import { anApiServer, type ApiServerSetting, noCache } from '../../testing/api-server.ts';
 import { aGroup, aGroupContent, aVolume } from '../../testing/builders.ts';
 import { isComplete, type Member, memberContent, memberSnapshot, namesOf } from './members.ts';
@@ -51,16 +52,63 @@ it('given both objects, when the process ended before their statuses, then only 
   expect(setting.requests()).toEqual(['patch volumesnapshots/status 200', 'patch volumesnapshotcontents/status 200']);
 });
 
-it('given a content that belongs to another snapshot of the name, then neither status is written', async () => {
-  const setting = anApiServer();
-  const { snapshot } = created(setting);
-  const name = memberContent(member, snapshot!).metadata?.name ?? '';
-  const content = setting.server.objects.change(volumeSnapshotContents, { name }, (known) => ({
+describe('a content with the UID of another snapshot of the name', () => {
+  const ofAnother = (known: VolumeSnapshotContent, uid: string): VolumeSnapshotContent => ({
     ...known,
-    spec: { ...known.spec, volumeSnapshotRef: { ...known.spec?.volumeSnapshotRef, uid: 'another' } },
-  }));
-  await expect(save(setting, { ...member, snapshot, content })).rejects.toThrow('is bound to a different snapshot');
-  expect(setting.requests()).toEqual([]);
+    spec: { ...known.spec, volumeSnapshotRef: { ...known.spec?.volumeSnapshotRef, uid } },
+  });
+  /** Both objects, and the content as it is stored with that UID. */
+  function withEarlier(setting: ApiServerSetting): { readonly incomplete: Member; readonly ref: ObjectRef } {
+    const { snapshot, content } = created(setting);
+    const ref = { name: content?.metadata?.name ?? '' };
+    const changed = setting.server.objects.change(volumeSnapshotContents, ref, (known) => ofAnother(known, 'earlier'));
+    return { incomplete: { ...member, snapshot, content: changed }, ref };
+  }
+
+  it('[snapshot-controller#157] given that the snapshot of the member has the name, then the other one is gone, and the content is bound to this one', async () => {
+    const setting = anApiServer();
+    const { incomplete, ref } = withEarlier(setting);
+    await save(setting, incomplete);
+    expect(setting.requests()).toEqual([
+      'get volumesnapshots 200',
+      'patch volumesnapshotcontents 200',
+      'patch volumesnapshots/status 200',
+      'patch volumesnapshotcontents/status 200',
+    ]);
+    expect(setting.server.objects.get(volumeSnapshotContents, ref)?.spec?.volumeSnapshotRef?.uid).toBe(
+      incomplete.snapshot?.metadata?.uid,
+    );
+  });
+
+  it('given that the snapshot of the member is gone although the cache shows it, then nothing is written', async () => {
+    const setting = anApiServer();
+    const { incomplete } = withEarlier(setting);
+    const { namespace, name = '' } = incomplete.snapshot?.metadata ?? {};
+    setting.server.objects.remove(volumeSnapshots, { namespace, name });
+    await expect(save(setting, incomplete)).rejects.toThrow('is bound to a different snapshot');
+    expect(setting.requests()).toEqual(['get volumesnapshots 404']);
+  });
+
+  it('given that a third snapshot got the content meanwhile, then it is not taken away', async () => {
+    const setting = anApiServer();
+    const { incomplete, ref } = withEarlier(setting);
+    setting.server.objects.change(volumeSnapshotContents, ref, (known) => ofAnother(known, 'third'));
+    await expect(save(setting, incomplete)).rejects.toThrow('is bound to a different snapshot');
+    expect(setting.requests()).toEqual([
+      'get volumesnapshots 200',
+      'patch volumesnapshotcontents 409',
+      'get volumesnapshotcontents 200',
+    ]);
+  });
+
+  it('given that the snapshot cannot be read, then nothing is written', async () => {
+    const setting = anApiServer();
+    const { incomplete } = withEarlier(setting);
+    const get = (): Promise<never> => Promise.reject(new Error('no answer'));
+    const client = { ...setting.ports.client, get };
+    await expect(save({ ...setting, ports: { ...setting.ports, client } }, incomplete)).rejects.toThrow('no answer');
+    expect(setting.requests()).toEqual([]);
+  });
 });
 
 it('[snapshot-controller#158] given a size that no content can have, then it stays unset, and the member is complete without it', async () => {

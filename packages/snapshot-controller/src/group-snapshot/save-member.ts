@@ -14,7 +14,7 @@ import {
 } from '@csi-sidecars/volume';
 import { createOrGet } from '../create-or-get.ts';
 import { groupOwnerOf } from '../membership.ts';
-import { bindContent } from '../writes.ts';
+import { bindContent, readAgain } from '../writes.ts';
 import { type Member, memberContent, memberSnapshot, missingContentStatus } from './members.ts';
 
 export interface MemberDeps {
@@ -82,7 +82,10 @@ async function savedContent(
   return member.content ?? (await createOrGet(ports, { resource: volumeSnapshotContents, object }, signal));
 }
 
-/** Upstream makes the content before the snapshot, without its UID. */
+/**
+ * Upstream makes the content before the snapshot, without its UID. A UID other than that of the snapshot is that of an earlier one, which is
+ * gone if the API server confirms that this one has the name.
+ */
 async function boundContent(
   deps: MemberDeps,
   { content, snapshot }: { readonly content: VolumeSnapshotContent; readonly snapshot: VolumeSnapshot },
@@ -90,13 +93,26 @@ async function boundContent(
 ): Promise<VolumeSnapshotContent> {
   if (isBoundTo(content.spec?.volumeSnapshotRef, snapshot)) return content;
   const writing = { ...deps, resource: volumeSnapshotContents, cache: deps.contents, signal };
+  const earlierUid = content.spec?.volumeSnapshotRef?.uid ?? '';
+  const isEarlierGone = earlierUid !== '' && (await isStored(deps, snapshot, signal));
   const bound = await bindContent(writing, content, {
     owner: snapshot,
-    referenceOf: ({ spec }) => spec?.volumeSnapshotRef,
+    referenceOf: ({ spec: { volumeSnapshotRef } = {} }) => {
+      if (!isEarlierGone || volumeSnapshotRef?.uid !== earlierUid) return volumeSnapshotRef;
+      const { uid: _, ...reference } = volumeSnapshotRef;
+      return reference;
+    },
     finalizer: snapshotFinalizers.content,
     spec: { volumeSnapshotRef: { uid: snapshot.metadata?.uid } },
   });
   if (isFailed(bound)) throw bound.failure;
   if (isBoundTo(bound.value.spec?.volumeSnapshotRef, snapshot)) return bound.value;
   throw new Error(`content ${content.metadata?.name} is bound to a different snapshot`);
+}
+
+async function isStored(deps: MemberDeps, snapshot: VolumeSnapshot, signal: AbortSignal): Promise<boolean> {
+  const writing = { ...deps, resource: volumeSnapshots, cache: deps.snapshots, signal };
+  const read = await readAgain(writing, snapshot);
+  if (isFailed(read)) throw read.failure;
+  return read.value !== undefined;
 }

@@ -2,6 +2,7 @@
 /** Groups whose contents an administrator made, and ready groups that lose their content. */
 import type { KubeObject } from '@csi-sidecars/runtime';
 import {
+  snapshotAnnotations,
   snapshotFinalizers as finalizers,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
@@ -54,6 +55,18 @@ describe('binding', () => {
       metadata: { finalizers: [finalizers.groupBound] },
       status: { ...bound, readyToUse: true, creationTime: '2026-01-01T00:00:00Z' },
     });
+    await it.stop();
+  });
+
+  it('[snapshot-controller#133] given no class, when there is a default, then it is not looked for', async () => {
+    const annotations = { [snapshotAnnotations.isDefaultGroupClass]: 'true' };
+    const std = aGroupClass('std', { metadata: { name: 'std', uid: 'std', annotations } });
+    const { volumeGroupSnapshotClassName: _, ...spec } = aStaticGroup().spec ?? {};
+    const group: VolumeGroupSnapshot = { ...aStaticGroup(), spec };
+    const it = await aController({ seed: [std], with: [group, aStaticContent()] });
+    expect(it.group()).toMatchObject({ spec, status: bound });
+    expect(it.group()?.spec).not.toHaveProperty('volumeGroupSnapshotClassName');
+    expect(it.groupContent('content')?.spec).not.toHaveProperty('volumeGroupSnapshotClassName');
     await it.stop();
   });
 

@@ -170,13 +170,18 @@ describe('content and snapshot', () => {
     },
   );
 
-  it.each(kinds)(
-    '[snapshot-controller#98] given a $kind snapshot whose content belongs to another one, then the content is not touched',
-    async ({ snapshot, content, at }) => {
+  it.each(
+    kinds.flatMap((kind) => [
+      { ...kind, what: 'UID', more: { uid: 'another' } },
+      { ...kind, what: 'name', more: { name: 'another', uid: 'uid-of-snap' } },
+    ]),
+  )(
+    '[snapshot-controller#98] given a $kind snapshot whose content refers to another $what, then the content is not touched',
+    async ({ snapshot, content, at, more }) => {
       const found = content('Delete');
       const foreign = {
         ...found,
-        spec: { ...found.spec, volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'another' } },
+        spec: { ...found.spec, volumeSnapshotRef: { name: 'snap', namespace: 'team', ...more } },
       };
       const it = await aController({
         with: [{ ...snapshot, metadata: { ...snapshot.metadata, ...deleting } }, foreign],
@@ -385,6 +390,22 @@ describe('restores', () => {
       given: 'another namespace',
       claim: { ...pending(), metadata: { name: 'restored', namespace: 'other', uid: 'u' } },
     },
+    {
+      given: 'a reference from another namespace, P27',
+      claim: aClaim({
+        name: 'restored',
+        namespace: 'other',
+        phase: 'Pending',
+        spec: {
+          dataSourceRef: {
+            apiGroup: 'snapshot.storage.k8s.io',
+            kind: 'VolumeSnapshot',
+            name: 'snap',
+            namespace: 'team',
+          },
+        },
+      }),
+    },
     { given: 'no data source', claim: aClaim({ name: 'restored', phase: 'Pending' }) },
     {
       given: 'a data source without API group, P22',
@@ -442,6 +463,7 @@ describe('groups', () => {
     expect(it.writes().filter((line) => !line.includes('volumegroup'))).toEqual([]);
     await it.vanish(volumeGroupSnapshots, { namespace: 'team', name: 'group' });
     expect(it.snapshot()?.metadata?.finalizers).toEqual([finalizers.bound]);
+    expect(it.writes().filter((line) => line.startsWith('patch volumesnapshots '))).toHaveLength(1);
     await it.letGo();
     expect(it.snapshot()).toBeUndefined();
     await it.stop();

@@ -2,6 +2,7 @@
 /** Dynamic snapshots from their creation until they are ready. */
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
 import {
   aClaim,
@@ -53,7 +54,7 @@ describe('failures whose text changes', () => {
 });
 
 describe('requests', () => {
-  it('[snapshot-controller#19, 85] given a dynamic snapshot, when its driver is ready with the first answer, then six requests and three events', async () => {
+  it('[snapshot-controller#19, 38, 85] given a dynamic snapshot without a status, when its driver is ready with the first answer, then six requests and three events', async () => {
     const it = await aController({ with: [aSnapshot()] });
     expect(it.writes()).toEqual([
       'patch volumesnapshots team/snap 200',
@@ -220,6 +221,12 @@ describe('what prevents the content', () => {
       text: input('claim in dataSource not bound or invalid'),
     },
     {
+      id: '',
+      given: 'a PersistentVolume without a claim reference, P22',
+      seed: [aClaim(), { ...aVolume(), spec: { csi: aVolume().spec?.csi as never } }, aClass()],
+      text: input('claim in dataSource not bound or invalid'),
+    },
+    {
       id: '[snapshot-controller#28]',
       given: 'a PersistentVolume that is not CSI',
       seed: [aClaim(), { ...aVolume(), spec: { claimRef: { namespace: 'team', name: 'data' } } }, aClass()],
@@ -252,6 +259,22 @@ describe('what prevents the content', () => {
     await it.stop();
   });
 
+  it('[P11] given a problem that cannot be written to the status, then its event is about the snapshot', async () => {
+    const it = await aController({
+      seed: [aClaim({ phase: 'Pending' }), aVolume(), aClass()],
+      // The write of the finalizers wakes the snapshot once more.
+      faults: [faultOn('patch volumesnapshots/status', forbidden, 2)],
+      with: [aSnapshot()],
+    });
+    const text = input('the PVC data is not yet bound to a PV, will not attempt to take a snapshot');
+    expect(it.snapshot()?.status).toBeUndefined();
+    const line = `Warning SnapshotContentCreationFailed team/snap: ${text}`;
+    expect(it.events).toEqual([line, line]);
+    await it.clock.advance(2_400);
+    expect(failure(it)).toBe(text);
+    await it.stop();
+  });
+
   it('[snapshot-controller#27] given a claim reference without UID, then it counts', async () => {
     const volume = aVolume({ spec: { claimRef: { namespace: 'team', name: 'data' } } });
     const it = await aController({ seed: [aClaim(), volume, aClass()], with: [aSnapshot()] });
@@ -281,10 +304,11 @@ describe('what prevents the content', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#23] [P9] given a PersistentVolume that comes late, then the snapshot is taken at once', async () => {
+  it('[snapshot-controller#23] [P9] given a PersistentVolume that comes late, then the claim is protected meanwhile, and the snapshot is taken at once', async () => {
     const it = await aController({ seed: [aClaim(), aClass()], with: [aSnapshot()] });
     await it.clock.advance(60_000);
     expect(it.content()).toBeUndefined();
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
     await it.add(aVolume());
     expect(it.content()).toBeDefined();
     await it.stop();
@@ -317,7 +341,7 @@ describe('what prevents the content', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#37, 38] given an error from before, when the content is made, then the error goes', async () => {
+  it('[snapshot-controller#37] given an error from before, when the content is made, then the error goes', async () => {
     const status = { error: { time: '2026-01-01T00:00:00Z', message: 'no' }, readyToUse: false };
     const it = await aController({ with: [aSnapshot({ status })] });
     expect(it.snapshot()?.status).toEqual({ boundVolumeSnapshotContentName: name, readyToUse: false });
@@ -435,6 +459,22 @@ describe('a content that is there', () => {
     ]);
     await it.stop();
   });
+
+  it.each([
+    { given: 'creation time', report: { creationTime: ready.creationTime, readyToUse: false } },
+    { given: 'restore size', report: { restoreSize: 1024, readyToUse: false } },
+  ])(
+    '[P6] given a snapshot with a $given that is not ready, when its content vanishes, then no other content is made',
+    async ({ report }) => {
+      const it = await aController({ with: [aSnapshot()] });
+      await it.report(report);
+      await it.vanish(volumeSnapshotContents, { name });
+      await it.clock.advance(600_000);
+      expect(it.content()).toBeUndefined();
+      expect(failure(it)).toBe('VolumeSnapshotContent is missing');
+      await it.stop();
+    },
+  );
 
   it('[P6] given a ready snapshot without a creation time whose content vanishes, then no other content is made either', async () => {
     const it = await aController({ with: [aSnapshot()] });

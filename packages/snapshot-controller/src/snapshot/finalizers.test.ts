@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Finalizers of snapshots and of their claims. */
+import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aContent, aProtectedClaim, aSnapshot, aVolume } from '../../testing/builders.ts';
@@ -40,7 +41,7 @@ describe('of snapshots', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#82] given the policy Retain, then only one finalizer, and the other comes when the policy becomes Delete', async () => {
+  it('[snapshot-controller#82] given the policy Retain, then only one finalizer, the other comes when the policy becomes Delete, and the deletion removes both when it is Retain again', async () => {
     const it = await aController({
       seed: [aClaim(), aVolume(), aClass('gold', { deletionPolicy: 'Retain' })],
       with: [aSnapshot()],
@@ -57,6 +58,9 @@ describe('of snapshots', () => {
       spec: { ...content.spec, deletionPolicy: 'Retain' as const },
     }));
     expect(it.snapshot()?.metadata?.finalizers).toEqual(both);
+    await it.remove(volumeSnapshots, { namespace: 'team', name: 'snap' });
+    expect(it.snapshot()).toBeUndefined();
+    expect(it.content()?.metadata?.deletionTimestamp).toBeUndefined();
     await it.stop();
   });
 
@@ -145,6 +149,35 @@ describe('of claims', () => {
     expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
     expect(it.events).toEqual([]);
     expect(it.reads().length).toBe(4);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#90] given more conflicts than five, then an event, and the backoff tries again', async () => {
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      with: [isReady(), aContent({ status: { readyToUse: true } })],
+      faults: [faultOn('update persistentvolumeclaims', conflict, 5)],
+    });
+    await it.clock.advance(100);
+    expect(it.events).toEqual([
+      'Warning ErrorPVCFinalizer team/snap: Error check and remove PVC Finalizer for VolumeSnapshot',
+    ]);
+    expect([it.reads().length, it.claim()?.metadata?.finalizers]).toEqual([4, [finalizers.claim]]);
+    await it.clock.advance(1_200);
+    expect([it.events.length, it.claim()?.metadata?.finalizers ?? []]).toEqual([1, []]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#91] given a claim that goes before it is released, then that counts as done', async () => {
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      with: [isReady(), aContent({ status: { readyToUse: true } })],
+      faults: [
+        faultOn('update persistentvolumeclaims', { kind: 'status', point: 'before', code: 404, reason: 'NotFound' }),
+      ],
+    });
+    expect(it.events).toEqual([]);
+    expect(it.logger.lines.filter(({ message }) => message.includes('will retry'))).toEqual([]);
     await it.stop();
   });
 

@@ -102,7 +102,8 @@ describe('binding', () => {
     });
     expect(it.snapshot()?.status).toMatchObject({ readyToUse: false, error: { message: misbound } });
     expect(it.events).toEqual([`Warning SnapshotContentMisbound team/snap: ${misbound}`]);
-    expect(content(it)?.spec?.volumeSnapshotRef).toEqual(reference);
+    expect(content(it)?.spec).toEqual(aStaticContent({ spec: { volumeSnapshotRef: reference } }).spec);
+    expect(content(it)?.metadata?.annotations).toBeUndefined();
     await it.stop();
   });
 
@@ -116,23 +117,36 @@ describe('binding', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#50] given a dynamic content, then it is refused', async () => {
+  it('[snapshot-controller#50] given a dynamic content, then it is refused, and not touched', async () => {
     const text = 'VolumeSnapshotContent is dynamically provisioned while expecting a pre-provisioned one';
     const it = await aController({
       with: [aStaticSnapshot(), aStaticContent({ spec: { source: { volumeHandle: 'x' } } })],
     });
     expect(it.snapshot()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
     expect(it.events).toEqual([`Warning SnapshotContentMismatch team/snap: ${text}`]);
+    expect(it.writes()).toEqual(['patch volumesnapshots/status team/snap 200']);
     await it.stop();
   });
 
-  it('[snapshot-controller#51, 71] [P9] given no content, then status and event say so, and a late content is bound at once', async () => {
+  it('[snapshot-controller#51] [P9] given no content, then status and event say so, and a late content is bound at once', async () => {
     const it = await aController({ with: [aStaticSnapshot()] });
     await it.clock.advance(120_000);
     expect(it.events).toEqual(['Warning SnapshotContentMissing team/snap: VolumeSnapshotContent is missing']);
     expect(it.snapshot()?.status?.readyToUse).toBe(false);
     await it.add(aStaticContent());
     expect(it.snapshot()?.status).toEqual(bound);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#71] given a ready snapshot whose content vanishes, then it is not ready any more, with one event, and stays so', async () => {
+    const it = await aController({ with: [aStaticSnapshot(), aStaticContent({ status: { readyToUse: true } })] });
+    expect(it.snapshot()?.status).toEqual({ ...bound, readyToUse: true });
+    await it.vanish(volumeSnapshotContents, { name: 'content' });
+    await it.clock.advance(600_000);
+    expect(it.snapshot()?.status).toMatchObject({ ...bound, error: { message: 'VolumeSnapshotContent is missing' } });
+    expect(it.events.filter((line) => line.startsWith('Warning'))).toEqual([
+      'Warning SnapshotContentMissing team/snap: VolumeSnapshotContent is missing',
+    ]);
     await it.stop();
   });
 

@@ -2,8 +2,17 @@
 /** What a snapshot shows of its content. */
 import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aContent, aGroup, aGroupContent, aSnapshot, aStaticContent, aStaticSnapshot } from '../../testing/builders.ts';
+import {
+  aClass,
+  aContent,
+  aGroup,
+  aGroupContent,
+  aSnapshot,
+  aStaticContent,
+  aStaticSnapshot,
+} from '../../testing/builders.ts';
 import { aController, conflict, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
+import { aControllerOf } from '../../testing/decided.ts';
 
 const name = 'snapcontent-uid-of-snap';
 const ref = { namespace: 'team', name: 'snap' };
@@ -261,6 +270,8 @@ describe('the group of a content', () => {
 
 describe('ready snapshots', () => {
   const ready = { ...bound, readyToUse: true };
+  const retries = (it: Fixture): readonly unknown[] =>
+    it.logger.lines.filter(({ message }) => message.includes('will retry'));
 
   it('[snapshot-controller#72] given a content with another UID under the expected name, then it is called misbound, and tried again', async () => {
     const it = await aController({
@@ -270,10 +281,11 @@ describe('ready snapshots', () => {
     expect(it.events).toContain(
       `Warning SnapshotContentMisbound team/snap: VolumeSnapshotContent [${name}] is bound to a different snapshot`,
     );
+    expect(retries(it)).not.toEqual([]);
     await it.stop();
   });
 
-  it('[snapshot-controller#72] given a content with another UID under another name, then it is not bound correctly', async () => {
+  it('[snapshot-controller#72] given a content with another UID under another name, then it is not bound correctly, and not tried again', async () => {
     const status = { boundVolumeSnapshotContentName: 'x', readyToUse: true };
     const it = await aController({
       with: [aSnapshot({ status }), aContent({ of: aSnapshot({ uid: 'another' }), name: 'x' })],
@@ -282,6 +294,7 @@ describe('ready snapshots', () => {
       'Warning SnapshotMisbound team/snap: VolumeSnapshotContent is not bound to the VolumeSnapshot correctly',
     );
     expect(it.snapshot()?.status?.readyToUse).toBe(false);
+    expect(retries(it)).toEqual([]);
     await it.stop();
   });
 
@@ -354,15 +367,35 @@ describe('ready snapshots', () => {
     await it.stop();
   });
 
-  it('[P10] given a resync of a content, then its ready snapshot costs no request', async () => {
-    const it = await aController({
-      with: [aSnapshot({ metadata: prepared, status: ready }), aContent({ status: { readyToUse: true } })],
+  it('[P23] given a ready static member whose owner has an older version, then it gets no second owner', async () => {
+    const apiVersion = 'groupsnapshot.storage.k8s.io/v1beta1';
+    const owner = { apiVersion, kind: 'VolumeGroupSnapshot', name: 'group', uid: 'uid-of-group' };
+    const snapshot = aStaticSnapshot({
+      metadata: { ownerReferences: [owner], finalizers: prepared.finalizers },
+      status: { boundVolumeSnapshotContentName: 'content', readyToUse: true, volumeGroupSnapshotName: 'group' },
+    });
+    const content = aStaticContent({
+      metadata: { finalizers: [finalizers.content] },
+      spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } },
+    });
+    const it = await aController({ with: [snapshot, content, aGroup()] });
+    expect(it.snapshot()?.metadata?.ownerReferences).toEqual([owner]);
+    expect(it.writes().filter((line) => line.includes('snap '))).toEqual([]);
+    await it.stop();
+  });
+
+  it('[P10] given a content whose labels change, then its ready snapshot is not looked at; at a resync, it costs no request', async () => {
+    const it = await aControllerOf('snapshot-controller-snapshot', {
+      with: [aClass(), aSnapshot({ metadata: prepared, status: ready }), aContent({ status: { readyToUse: true } })],
     });
     await it.change(volumeSnapshotContents, { name }, (found) => ({
       ...found,
       metadata: { ...found.metadata, labels: { a: 'b' } },
     }));
-    expect(it.writes()).toEqual([]);
+    expect(it.decided()).toEqual([]);
+    await it.clock.advance(1_000_000);
+    expect(it.decided()).toEqual(['team/snap S21']);
+    expect([it.writes(), it.reads()]).toEqual([[], []]);
     await it.stop();
   });
 });
