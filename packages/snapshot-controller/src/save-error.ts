@@ -11,6 +11,7 @@ import {
   timestamp,
 } from '@csi-sidecars/runtime';
 import type { SnapshotError } from '@csi-sidecars/volume';
+import { becameReady } from './status.ts';
 
 export interface Problem {
   /** Reason of the event. */
@@ -39,7 +40,10 @@ export interface ErrorToSave<T extends WithError> {
   readonly problem: Problem;
 }
 
-/** The event is recorded whether or not the write succeeded: a failure to report must not hide what is reported. */
+/**
+ * The event is recorded whether or not the write succeeded: a failure to report must not hide what is reported. An object that became
+ * ready since it was read does not have the problem: nothing is written, and the next run looks again.
+ */
 export async function saveError<T extends WithError>(
   { events, ...deps }: SaveErrorDeps<T>,
   { resource, object, problem }: ErrorToSave<T>,
@@ -47,6 +51,7 @@ export async function saveError<T extends WithError>(
 ): Promise<'done' | Failed> {
   const error = { time: timestamp(deps.clock.nowMs()), message: problem.message };
   const status = { error, ...(problem.readiness === 'notReady' ? { readyToUse: false } : {}) };
+  let isOvertaken = false;
   const saved = await attempt(() =>
     changeObject(
       deps,
@@ -54,11 +59,15 @@ export async function saveError<T extends WithError>(
         resource,
         object,
         subresource: 'status',
-        patch: (known) => (isReported(known, problem) ? undefined : { status }),
+        patch: (known) => {
+          isOvertaken = becameReady(object, known);
+          return isOvertaken || isReported(known, problem) ? undefined : { status };
+        },
       },
       { signal },
     ),
   );
+  if (isOvertaken) return saved;
   events.record(object, { type: 'Warning', reason: problem.reason, message: problem.message });
   return saved;
 }

@@ -31,6 +31,11 @@ export interface AnyStatus {
   readonly volumeGroupSnapshotName?: string;
 }
 
+/** Somebody reported its readiness since it was read: what was decided on the earlier state is not true any more. */
+export function becameReady(earlier: { readonly status?: AnyStatus }, later: { readonly status?: AnyStatus }): boolean {
+  return later.status?.readyToUse === true && earlier.status?.readyToUse !== true;
+}
+
 /** The fields of a merge patch. */
 export type StatusPatch = Readonly<Record<string, unknown>>;
 
@@ -42,7 +47,7 @@ export function mergedStatus(
 ): StatusPatch | undefined {
   const changed: Record<string, unknown> = {};
   const known = status as Readonly<Record<string, unknown>> | undefined;
-  if (known?.[bound.field] === undefined) changed[bound.field] = bound.name;
+  if ((known?.[bound.field] ?? '') === '') changed[bound.field] = bound.name;
   if (status?.readyToUse !== content.readyToUse) changed['readyToUse'] = content.readyToUse;
   if (status?.creationTime === undefined && content.creationTime !== undefined) {
     changed['creationTime'] = content.creationTime;

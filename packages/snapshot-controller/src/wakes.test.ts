@@ -80,8 +80,12 @@ describe('a class wakes objects', () => {
     expect(ofClass(change, objects)).toEqual([toObjectKey('team', 'nameless'), key]);
   });
 
-  it('given one that was there at the start, or that is gone, then none is woken', () => {
+  it('given one that was there at the start, then none is woken', () => {
     expect(ofClass({ previous: undefined, current: aClass(), isInInitialList: true }, objects)).toEqual([]);
-    expect(ofClass({ previous: aClass(), current: undefined, isInInitialList: false }, objects)).toEqual([]);
+  });
+
+  it('given one that is gone, then those that name none are woken', () => {
+    const change = { previous: aClass(), current: undefined, isInInitialList: false };
+    expect(ofClass(change, objects)).toEqual([toObjectKey('team', 'nameless')]);
   });
 });

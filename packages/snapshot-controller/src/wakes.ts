@@ -63,10 +63,14 @@ interface Named {
   byIndex(name: 'class', value: string): readonly KubeObject[];
 }
 
-/** Objects that name the class or, where it may be a default, that name none. A class that goes, or that was there at the start, wakes none. */
+/**
+ * Objects that name the class or, where it may be a default, that name none. A class that goes wakes the latter only: there may be one
+ * default class less. One that was there at the start wakes nothing.
+ */
 export function ofClass({ current, isInInitialList }: Change<KubeObject>, objects: Named): readonly ObjectKey[] {
-  if (current === undefined || isInInitialList) return [];
-  return ['', current.metadata?.name ?? ''].flatMap((name) => objects.byIndex('class', name).map(keyOf));
+  if (isInInitialList) return [];
+  const named = current === undefined ? [] : [current.metadata?.name ?? ''];
+  return ['', ...named].flatMap((name) => objects.byIndex('class', name).map(keyOf));
 }
 
 const keyOf = ({ metadata }: KubeObject): ObjectKey => toObjectKey(metadata?.namespace, metadata?.name ?? '');

@@ -151,6 +151,33 @@ describe('the status', () => {
     expect(reply).toMatchObject({ value: { status: { readyToUse: true, restoreSize: '1' } } });
   });
 
+  const isReadyByNow = { boundVolumeSnapshotContentName: 'content', readyToUse: true };
+
+  it('given another replica that saved the readiness meanwhile, and a content that the cache still shows as failing, then the snapshot stays ready', async () => {
+    const { known, writing, change, stored, requests, end } = aSnapshotSetting();
+    change((snapshot) => ({ ...snapshot, status: isReadyByNow }));
+    const facts = { readyToUse: false, error: { message: 'no', time: '2026-01-01T00:00:00Z' } };
+    await end(saveStatusOf(writing, known, { facts, bound }));
+    expect(requests()).toEqual(refusedOnce);
+    expect(stored()?.status).toEqual(isReadyByNow);
+  });
+
+  it.each(['notReady', 'kept'] as const)(
+    'given another replica that saved the readiness meanwhile, when a problem is saved that leaves it %s, then the snapshot stays ready, and no event is recorded',
+    async (readiness) => {
+      const { known, writing, change, stored, requests, end } = aSnapshotSetting();
+      change((snapshot) => ({ ...snapshot, status: isReadyByNow }));
+      const recorded: unknown[] = [];
+      const events = { record: (...event: unknown[]) => void recorded.push(event), flush: async () => undefined };
+      const { signal, resource, ...deps } = writing;
+      const problem = { reason: 'Failed', message: 'no', readiness } as const;
+      expect(await end(saveError({ ...deps, events }, { resource, object: known, problem }, signal))).toBe('done');
+      expect(requests()).toEqual(refusedOnce);
+      expect(stored()?.status).toEqual(isReadyByNow);
+      expect(recorded).toEqual([]);
+    },
+  );
+
   it('given the same error, saved by another replica meanwhile, when it is saved, then it is not written again, and the event is recorded', async () => {
     const { known, writing, change, requests, end } = aSnapshotSetting();
     change((snapshot) => ({ ...snapshot, status: { error: { message: 'no', time: '2026-01-01T00:00:00Z' } } }));

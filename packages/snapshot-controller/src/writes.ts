@@ -26,7 +26,7 @@ import {
 import { annotationYes, type ContentReference, isDnsSubdomain, mayBindTo } from '@csi-sidecars/volume';
 import { type ContentMark, isMarked } from './content-mark.ts';
 import { createOrGet } from './create-or-get.ts';
-import { type AnyStatus, type ContentFacts, mergedStatus } from './status.ts';
+import { type AnyStatus, becameReady, type ContentFacts, mergedStatus } from './status.ts';
 
 export interface Writing<T extends KubeObject> extends Pick<LoopPorts, 'clock' | 'random'> {
   readonly client: ApiClient;
@@ -96,7 +96,7 @@ export function bindContent<C extends KubeObject>(
   );
 }
 
-/** Resolves with the object as it is stored then. */
+/** Resolves with the object as it is stored then. One that became ready since it was read keeps its readiness and its error. */
 export async function saveStatusOf<T extends KubeObject & { readonly status?: AnyStatus }>(
   writing: Writing<T>,
   object: T,
@@ -107,7 +107,8 @@ export async function saveStatusOf<T extends KubeObject & { readonly status?: An
       object,
       subresource: 'status',
       patch: (known) => {
-        const status = mergedStatus(known.status, facts, bound);
+        const kept = becameReady(object, known) ? { readyToUse: true, error: known.status?.error } : {};
+        const status = mergedStatus(known.status, { ...facts, ...kept }, bound);
         return status && { status };
       },
     }),

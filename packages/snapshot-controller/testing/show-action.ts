@@ -60,6 +60,7 @@ function showEffect(action: SnapshotAction | GroupAction): string {
     case 'confirm':
     case 'createContent':
     case 'deleteContent':
+    case 'leaveClaim':
     case 'listClaims':
     case 'markContent':
     case 'protectClaim':

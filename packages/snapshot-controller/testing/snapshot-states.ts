@@ -43,6 +43,7 @@ export function aSnapshotState(facts: Partial<SnapshotState> = {}): SnapshotStat
     // It has no content that the cache lacks.
     contentAsked: { value: undefined },
     confirmed: 'done',
+    hasLeftClaim: true,
     isBegun: true,
     ...facts,
   };

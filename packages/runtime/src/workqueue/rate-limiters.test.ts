@@ -37,6 +37,17 @@ it('given a jitter that reaches the maximum exactly, then it is added', () => {
   expect(limiter.when('a')).toBe(1100);
 });
 
+it.each([
+  { what: 'a start of zero', baseMs: 0, maxMs: 300_000 },
+  { what: 'a negative start', baseMs: -1000, maxMs: 300_000 },
+  { what: 'a maximum of zero', baseMs: 1000, maxMs: 0 },
+  { what: 'a negative maximum', baseMs: 1000, maxMs: -1 },
+])('given $what, then the delay is a millisecond, also after thousands of failures', ({ baseMs, maxMs }) => {
+  const plain = itemExponential<string>({ baseMs, maxMs });
+  const spread = itemExponential<string>({ baseMs, maxMs, jitter: { random: fixed(0), fraction: 0.1 } });
+  expect(new Set([...delays(plain, 2_000), ...delays(spread, 2_000)])).toEqual(new Set([1]));
+});
+
 describe('retryLimiter', () => {
   it('[runtime#125] given 100 keys that fail together, then their retries are spread over a tenth of the delay', () => {
     const limiter = retryLimiter<string>({ startMs: 1000, maxMs: 300_000, random: seededRandom(1) });

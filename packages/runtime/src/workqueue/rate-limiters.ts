@@ -20,17 +20,23 @@ export interface Jitter {
   readonly fraction: number;
 }
 
-/** `baseMs * 2^failures`, at most `maxMs`. */
+/** A key that is due at once would be tried in the same turn of the event loop, for ever, and the process would do nothing else. */
+const leastDelayMs = 1;
+/** More would be no number: zero times infinity. */
+const mostDoublings = 1_000;
+
+/** `baseMs * 2^failures`, at most `maxMs`, and never less than a millisecond. */
 export function itemExponential<Key extends string>(options: ItemExponentialOptions): RateLimiter<Key> {
   const { baseMs, maxMs, jitter } = options;
   const failures = failureCounter<Key>();
   return {
     ...failures,
     when: (key) => {
-      const delayMs = Math.min(maxMs, baseMs * 2 ** failures.count(key));
+      const doublings = Math.min(failures.count(key), mostDoublings);
+      const delayMs = Math.max(leastDelayMs, Math.min(maxMs, baseMs * 2 ** doublings));
       if (jitter === undefined) return delayMs;
       const spreadMs = delayMs * jitter.fraction * jitter.random.next();
-      return delayMs + spreadMs <= maxMs ? delayMs + spreadMs : delayMs - spreadMs;
+      return delayMs + spreadMs <= maxMs ? delayMs + spreadMs : Math.max(leastDelayMs, delayMs - spreadMs);
     },
   };
 }

@@ -89,3 +89,11 @@ it('given two releases of one claim at the same time, when one of them ends, the
   await expect(running[1]).rejects.toThrow('no');
   expect(releases.has(claim)).toBe(false);
 });
+
+it('given a snapshot that has left its claim, when it is forgotten, then another one with its UID has not left', () => {
+  const releases = createClaimReleases();
+  releases.leave('a');
+  expect([releases.hasLeft('a'), releases.hasLeft('b')]).toEqual([true, false]);
+  releases.forget('a');
+  expect(releases.hasLeft('a')).toBe(false);
+});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Claims that lose our finalizer at this moment. A run that relies on the finalizer must not begin meanwhile: what it sees in the cache
- * is about to go.
+ * Claims that lose our finalizer at this moment, and snapshots that do not need theirs any more. A run that relies on the finalizer must
+ * not begin meanwhile: what it sees in the cache is about to go.
  */
 import type { ObjectKey } from '@csi-sidecars/runtime';
 
@@ -9,10 +9,19 @@ export interface ClaimReleases {
   has(claim: ObjectKey): boolean;
   /** Runs the release; `has` is true meanwhile. */
   during<T>(claim: ObjectKey, release: () => Promise<T>): Promise<T>;
+  /**
+   * The snapshot is being deleted, and does not keep its claim from now on. Of snapshots that are deleted together, the last one that
+   * leaves sees that all have left: otherwise each would leave the release to another one.
+   */
+  leave(snapshotUid: string): void;
+  hasLeft(snapshotUid: string): boolean;
+  /** It is gone. */
+  forget(snapshotUid: string): void;
 }
 
 export function createClaimReleases(): ClaimReleases {
   const running = new Map<ObjectKey, number>();
+  const left = new Set<string>();
   return {
     has: (claim) => running.has(claim),
     async during(claim, release) {
@@ -20,10 +29,13 @@ export function createClaimReleases(): ClaimReleases {
       try {
         return await release();
       } finally {
-        const left = (running.get(claim) ?? 1) - 1;
-        if (left === 0) running.delete(claim);
-        else running.set(claim, left);
+        const others = (running.get(claim) ?? 1) - 1;
+        if (others === 0) running.delete(claim);
+        else running.set(claim, others);
       }
     },
+    leave: (uid) => void left.add(uid),
+    hasLeft: (uid) => left.has(uid),
+    forget: (uid) => void left.delete(uid),
   };
 }

@@ -144,6 +144,15 @@ describe('a default class', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#5] given two default classes, when one is deleted, then the other is used at once', async () => {
+    const it = await aController({ seed: [...base, aDefaultClass('a'), aDefaultClass('b')], with: [unnamed] });
+    await it.clock.advance(60_000);
+    await it.remove(volumeSnapshotClasses, { name: 'a' });
+    expect(it.snapshot()?.spec?.volumeSnapshotClassName).toBe('b');
+    expect(failure(it)).toBeUndefined();
+    await it.stop();
+  });
+
   it('[snapshot-controller#6] given two default classes of two drivers, then that of the volume is used', async () => {
     const other = aDefaultClass('other', { driver: 'other.example.com' });
     const it = await aController({ seed: [...base, other, aDefaultClass('ours')], with: [unnamed] });

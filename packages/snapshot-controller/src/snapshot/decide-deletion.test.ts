@@ -183,6 +183,26 @@ describe('a snapshot that is being deleted', () => {
       then: 'D9 removeFinalizers asSource inGroup bound',
     },
     {
+      given: 'a claim without our finalizer that the snapshot has not left',
+      s: { ...at, content: going, claim: aClaim(), hasLeftClaim: false },
+      then: 'D8 leaveClaim',
+    },
+    {
+      given: 'a claim that is gone and that the snapshot has not left',
+      s: { ...at, content: going, hasLeftClaim: false },
+      then: 'D8 leaveClaim',
+    },
+    {
+      given: 'a static snapshot, which has no claim',
+      s: { ...at, snapshot: leavingStatic, content: ofAnother, hasLeftClaim: false },
+      then: 'D9 removeFinalizers asSource inGroup bound',
+    },
+    {
+      given: 'a claim that other snapshots keep',
+      s: { snapshot: leaving, content: going, isClaimInUse: true },
+      then: 'D9 removeFinalizers asSource inGroup',
+    },
+    {
       given: 'a claim without our finalizer',
       s: { ...at, content: going, claim: aClaim() },
       then: 'D9 removeFinalizers asSource inGroup',

@@ -17,7 +17,7 @@ import { conclude } from '../conclusions.ts';
 import { isMarked, singleMark } from '../content-mark.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
 import * as messages from './messages.ts';
-import { contentNameFor, isDeleting, originOf, snapshotKey } from './snapshot.ts';
+import { contentNameFor, isDeleting, isProtected, originOf, snapshotKey, sourceClaimKey } from './snapshot.ts';
 import type { Action, SnapshotState } from './state.ts';
 
 /** Both a snapshot and its content. */
@@ -114,14 +114,14 @@ function decideContent(s: SnapshotState, pair: Pair): Action | undefined {
   return undefined;
 }
 
-function decideClaim(
-  { claim, isClaimInUse, claimReleased }: SnapshotState,
-  snapshot: VolumeSnapshot,
-): Action | undefined {
+/** Undefined: the claim is released, or another snapshot will release it. */
+function decideClaim(s: SnapshotState, snapshot: VolumeSnapshot): Action | undefined {
+  const { claim, claimReleased } = s;
   if (isFailed(claimReleased)) {
     return conclude('D8', retry(claimReleased.failure), messages.claimNotReleased);
   }
-  const isProtected = claim?.metadata?.finalizers?.includes(snapshotFinalizers.claim) === true;
-  if (claim === undefined || !isProtected || isClaimInUse || claimReleased === 'done') return undefined;
+  // Also while the claim is not protected: another snapshot may protect it before this one is gone.
+  if (sourceClaimKey(snapshot) !== undefined && !s.hasLeftClaim) return { row: 'D8', kind: 'leaveClaim', snapshot };
+  if (claim === undefined || !isProtected(claim) || s.isClaimInUse || claimReleased === 'done') return undefined;
   return { row: 'D8', kind: 'releaseClaim', claim, snapshot };
 }

@@ -316,6 +316,11 @@ describe('before a content is made', () => {
       then: notCreated(updateFailed('data', 'no')),
     },
     {
+      given: 'a claim that lost the finalizer after it was protected',
+      s: { claim: aClaim(), claimProtected: 'done' },
+      then: 'S12 retry: claim data lost the finalizer that it was given',
+    },
+    {
       given: 'a claim that is being deleted and has another finalizer',
       s: { claim: aClaim({ deleting: 'yes' }) },
       then: notCreated(updateFailed('data', 'cannot add finalizer on claim because it is being deleted')),

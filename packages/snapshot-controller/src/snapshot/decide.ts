@@ -29,7 +29,16 @@ import { decideDeletion } from './decide-deletion.ts';
 import { classKind, defaultClassFor } from './default-class.ts';
 import * as messages from './messages.ts';
 import { planContent } from './plan-content.ts';
-import { contentNameFor, expectedContentName, isDeleting, isReady, originOf, snapshotKey, wasCut } from './snapshot.ts';
+import {
+  contentNameFor,
+  expectedContentName,
+  isDeleting,
+  isProtected,
+  isReady,
+  originOf,
+  snapshotKey,
+  wasCut,
+} from './snapshot.ts';
 import type { Action, SnapshotState } from './state.ts';
 
 export type DecideSettings = Pick<SnapshotControllerSettings, 'recordVolumeMode' | 'groups'>;
@@ -191,7 +200,10 @@ function decideCreation(s: SnapshotState, snapshot: VolumeSnapshot, settings: De
   if (isFailed(s.claimProtected)) {
     return failed(updateError(claim.metadata?.name ?? '', s.claimProtected.failure.message));
   }
-  if (claim.metadata?.finalizers?.includes(snapshotFinalizers.claim) !== true) {
+  if (!isProtected(claim)) {
+    if (s.claimProtected === 'done') {
+      return conclude('S12', retry(new Error(`claim ${claim.metadata?.name} lost the finalizer that it was given`)));
+    }
     if (isDeleting(claim)) {
       const cause = 'cannot add finalizer on claim because it is being deleted';
       return failed(updateError(claim.metadata?.name ?? '', cause));
@@ -241,8 +253,7 @@ export const boundField = 'boundVolumeSnapshotContentName';
 
 function decideReady(s: SnapshotState, snapshot: VolumeSnapshot, settings: DecideSettings): Action {
   const { content, claim } = s;
-  const isProtected = claim?.metadata?.finalizers?.includes(snapshotFinalizers.claim) === true;
-  if (claim !== undefined && isProtected && !s.isClaimInUse && s.claimReleased === 'untried') {
+  if (claim !== undefined && isProtected(claim) && !s.isClaimInUse && s.claimReleased === 'untried') {
     return { row: 'S18', kind: 'releaseClaim', claim, snapshot };
   }
   const unwritten: { readonly outcome: Outcome } = { outcome: done };

@@ -232,4 +232,74 @@ describe('of claims', () => {
     expect(it.content('snapcontent-uid-of-late')).toBeDefined();
     await it.stop();
   });
+
+  const taken = (name: string, className = 'gold') =>
+    aSnapshot({
+      name,
+      spec: { source: { persistentVolumeClaimName: 'data' }, volumeSnapshotClassName: className },
+    });
+  const ref = (name: string) => ({ namespace: 'team', name });
+
+  it('[snapshot-controller#88] given snapshots that are not ready and are deleted at the same moment, then the claim is released', async () => {
+    const it = await aController({ with: [taken('a'), taken('b')] });
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    // Each looks at the claim before the other one is gone.
+    it.fault('delete volumesnapshotcontents', { kind: 'lag', ms: 1_000 }, 2);
+    it.server.objects.delete(volumeSnapshots, ref('a'));
+    await it.remove(volumeSnapshots, ref('b'));
+    await it.clock.advance(2_000);
+    await it.letGo('snapcontent-uid-of-a');
+    await it.letGo('snapcontent-uid-of-b');
+    await it.clock.advance(2_000);
+    expect([it.snapshot('a'), it.snapshot('b')]).toEqual([undefined, undefined]);
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#88] given snapshots without contents that are deleted at the same moment, then the claim is released', async () => {
+    // Without its volume there are no contents.
+    const it = await aController({ seed: [aClaim(), aClass()], with: [taken('a'), taken('b')] });
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    it.server.objects.delete(volumeSnapshots, ref('a'));
+    await it.remove(volumeSnapshots, ref('b'));
+    await it.clock.advance(2_000);
+    expect([it.snapshot('a'), it.snapshot('b')]).toEqual([undefined, undefined]);
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#88] given another snapshot that has no class and so none of our finalizers, when the one that protected the claim is deleted, then the claim is released', async () => {
+    const it = await aController({ seed: [aClaim(), aClass()], with: [taken('a'), taken('b', 'missing')] });
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.remove(volumeSnapshots, ref('a'));
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    await it.remove(volumeSnapshots, ref('b'));
+    expect([it.snapshot('a'), it.snapshot('b')]).toEqual([undefined, undefined]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#86] given a ready snapshot and another one without its class, then the claim stays protected; when that one is gone, it is released at once', async () => {
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      with: [isReady(), aContent({ status: { readyToUse: true } }), taken('b', 'missing')],
+    });
+    await it.clock.advance(10_000);
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.remove(volumeSnapshots, ref('b'));
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    await it.stop();
+  });
+
+  it('given a claim that is released while a new snapshot of it gets its finalizers, then it is protected again before the content is made', async () => {
+    const it = await aController({ seed: [aClaim(), aVolume(), aClass()], with: [taken('a')] });
+    it.fault('patch volumesnapshots', { kind: 'delay', ms: 1_000 });
+    await it.add(taken('b'));
+    await it.remove(volumeSnapshots, ref('a'));
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    await it.clock.advance(2_000);
+    const writes = it.writes().slice(it.writes().lastIndexOf('update persistentvolumeclaims team/data 200'));
+    expect(writes).toContain('create volumesnapshotcontents snapcontent-uid-of-b 201');
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.stop();
+  });
 });

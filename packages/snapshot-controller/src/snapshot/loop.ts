@@ -9,15 +9,15 @@ import {
   type PersistentVolumeClaim,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
+import type { VolumeGroupSnapshotContent, VolumeSnapshot } from '@csi-sidecars/volume';
 import { recordEvents } from '../conclusions.ts';
 import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import { handleKey, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
-import { observe } from './observe.ts';
+import { observe, observeClaim } from './observe.ts';
 import { performers } from './perform.ts';
 import { reportStatus } from './report-status.ts';
-import { isDeleting, snapshotKey } from './snapshot.ts';
+import { isDeleting, isProtected, isReady, snapshotKey, sourceClaimKey } from './snapshot.ts';
 import type { SnapshotContext, SnapshotLoop } from './state.ts';
 
 export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
@@ -38,11 +38,13 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
     subject: {
       watch: 'snapshots',
       keyOf: snapshotKey,
-      forget: (_key, { metadata }) => operations.gone('single', metadata?.uid ?? ''),
+      forget: (_key, { metadata }) => {
+        operations.gone('single', metadata?.uid ?? '');
+        context.releases.forget(metadata?.uid ?? '');
+      },
     },
     wakes: {
-      snapshots: (change) =>
-        change.current === undefined || isErrorOnly(change) ? undefined : snapshotKey(change.current),
+      snapshots: wokenBySnapshot,
       contents: (change) => referringTo(change, ({ spec }) => spec?.volumeSnapshotRef),
       classes: (change, { snapshots }) => ofClass(change, snapshots),
       claims: wokenByClaim,
@@ -54,6 +56,8 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
       groupContents: wokenByGroupContent,
     },
     observe: (caches, key) => observe(context, caches, key),
+    observeAgain: (caches, _key, { snapshot }) =>
+      snapshot === undefined ? {} : observeClaim(context, caches, snapshot),
     decide: (state) => decide(state, settings),
     perform: performers(context),
     onConclude: ({ state: { snapshot, content }, conclusion }) => {
@@ -62,6 +66,15 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
       recordEvents(events, snapshot, conclusion);
     },
   });
+}
+
+/** Itself. When it is gone: the ready snapshots of its claim, which release the claim now if it was the last one in their way. */
+function wokenBySnapshot(change: Change<VolumeSnapshot>, { snapshots, claims }: Caches<SnapshotLoop>): Woken {
+  const { previous, current } = change;
+  if (current !== undefined) return isErrorOnly(change) ? undefined : snapshotKey(current);
+  const claim = previous && sourceClaimKey(previous);
+  if (claim === undefined || !isProtected(claims.get(claim))) return undefined;
+  return snapshots.byIndex('claim', claim).filter(isReady).map(snapshotKey);
 }
 
 /** Snapshots of a claim that may be taken now, and snapshots that wait for the claim to be filled from them. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The state with which a run of the snapshot loop begins, from caches that the test fills. */
 import type { Caches, KubeObject } from '@csi-sidecars/runtime';
-import type { VolumeSnapshot } from '@csi-sidecars/volume';
+import { snapshotFinalizers as finalizers, type VolumeSnapshot } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
   aClaim,
@@ -108,6 +108,36 @@ describe('the claim', () => {
   ])('given $given, then it is in use by others: $isInUse', ({ others, isInUse }) => {
     expect(observed({ objects: others }).isClaimInUse).toBe(isInUse);
   });
+
+  const held = { finalizers: [finalizers.asSource] };
+
+  it.each([
+    {
+      given: 'another snapshot of it is not ready, and has our finalizer',
+      others: [other({ metadata: held })],
+      isInUse: true,
+    },
+    { given: 'the other has none of our finalizers', others: [other()], isInUse: false },
+    { given: 'the other is ready', others: [other({ metadata: held, status: { readyToUse: true } })], isInUse: false },
+    { given: 'the other has left it', others: [other({ metadata: held, uid: 'has-left' })], isInUse: false },
+    {
+      given: 'only one of two others has left it',
+      others: [other({ metadata: held, uid: 'has-left' }), other({ name: 'third', metadata: held })],
+      isInUse: true,
+    },
+  ])(
+    'given its snapshot is being deleted, and $given, then it is in use by others: $isInUse',
+    ({ others, isInUse }) => {
+      const releases = createClaimReleases();
+      releases.leave('has-left');
+      expect(observed({ snapshot: aSnapshot({ deleting: 'yes' }), objects: others, releases }).isClaimInUse).toBe(
+        isInUse,
+      );
+      // A snapshot that stays keeps to all of them.
+      const isReady = others.every(({ status }) => status?.readyToUse === true);
+      expect(observed({ objects: others, releases }).isClaimInUse).toBe(!isReady);
+    },
+  );
 
   it('given another run releases it, then that is observed until the release ends', async () => {
     const releases = createClaimReleases();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the caches to what a run begins with. */
-import { type Caches, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
+import { type Caches, finalizersWithout, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
 import {
   mayBindTo,
+  snapshotFinalizers,
   type VolumeGroupSnapshotContent,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
@@ -10,7 +11,7 @@ import {
 import { managingNode } from '../managed-by.ts';
 import { groupNameOf } from '../membership.ts';
 import { handleKey } from '../watched.ts';
-import { contentNameFor, snapshotKey, sourceClaimKey } from './snapshot.ts';
+import { contentNameFor, isDeleting, snapshotKey, sourceClaimKey } from './snapshot.ts';
 import { nothingLearned, type Observed, type SnapshotContext, type SnapshotLoop, type SnapshotState } from './state.ts';
 
 type SnapshotCaches = Caches<SnapshotLoop>;
@@ -22,17 +23,14 @@ export function observe(
 ): SnapshotState {
   const snapshot = caches.snapshots.get(key);
   if (snapshot === undefined) return { ...nothing, ...nothingLearned };
-  const claimKey = sourceClaimKey(snapshot);
-  const claim = claimKey && caches.claims.get(claimKey);
-  const volumeName = claim?.spec?.volumeName;
+  const ofClaim = observeClaim({ releases }, caches, snapshot);
+  const volumeName = ofClaim.claim?.spec?.volumeName;
   const volume = volumeName === undefined ? undefined : caches.volumes.get(toObjectKey(undefined, volumeName));
   const content = caches.contents.get(toObjectKey(undefined, contentNameFor(snapshot)));
   return {
     snapshot,
     classes: caches.classes.list(),
-    claim,
-    isClaimBeingReleased: claimKey !== undefined && releases.has(claimKey),
-    isClaimInUse: claimKey !== undefined && isClaimInUse(caches, claimKey, snapshot),
+    ...ofClaim,
     volume,
     node: content === undefined ? managingNode(volume, caches.nodes.list()) : '',
     content,
@@ -57,16 +55,47 @@ const nothing: Observed = {
   group: 'none',
 };
 
-/** By a snapshot that is not ready, and is not this one. Those that failed or are being deleted count as well. */
+/** Read again after each step: while a run waits for an answer, others take our finalizer off the claim, or begin to need it. */
+export function observeClaim(
+  { releases }: Pick<SnapshotContext, 'releases'>,
+  caches: Pick<SnapshotCaches, 'claims' | 'snapshots'>,
+  snapshot: VolumeSnapshot,
+): Pick<Observed, 'claim' | 'isClaimBeingReleased' | 'isClaimInUse'> {
+  const key = sourceClaimKey(snapshot);
+  return key === undefined
+    ? { claim: undefined, isClaimBeingReleased: false, isClaimInUse: false }
+    : {
+        claim: caches.claims.get(key),
+        isClaimBeingReleased: releases.has(key),
+        isClaimInUse: isClaimInUse({ releases, snapshots: caches.snapshots }, key, snapshot),
+      };
+}
+
+/**
+ * By a snapshot that is not ready, and is not this one. Those that failed or are being deleted count as well. When this one is being
+ * deleted, only those count that will release the claim themselves.
+ */
 export function isClaimInUse(
-  { snapshots }: Pick<SnapshotCaches, 'snapshots'>,
+  { snapshots, releases }: Pick<SnapshotCaches, 'snapshots'> & Pick<SnapshotContext, 'releases'>,
   claim: ObjectKey,
   self: VolumeSnapshot,
 ): boolean {
   const own = snapshotKey(self);
   return snapshots
     .byIndex('claim', claim)
-    .some((other) => snapshotKey(other) !== own && other.status?.readyToUse !== true);
+    .some(
+      (other) =>
+        snapshotKey(other) !== own &&
+        other.status?.readyToUse !== true &&
+        (!isDeleting(self) || willRelease(other, releases)),
+    );
+}
+
+/** One without our finalizers may go without a run of this loop, and protects the claim again before it needs it. */
+function willRelease(snapshot: VolumeSnapshot, releases: SnapshotContext['releases']): boolean {
+  const { asSource, bound, inGroup } = snapshotFinalizers;
+  const isHeld = finalizersWithout(snapshot, asSource, bound, inGroup) !== undefined;
+  return isHeld && !releases.hasLeft(snapshot.metadata?.uid ?? '');
 }
 
 /** Several contents can have the handle: one that was retained from a group that is gone counts only if no other one has its group. */

@@ -90,6 +90,12 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       const deps = { ...ports, events: context.events, cache: caches.snapshots };
       return { errorSaved: await saveError(deps, { resource: volumeSnapshots, object, problem }, signal) };
     },
+    leaveClaim: ({ caches, action: { snapshot } }) => {
+      const { uid = '' } = snapshot.metadata ?? {};
+      // What is gone already would not be forgotten any more.
+      if (caches.snapshots.get(snapshotKey(snapshot))?.metadata?.uid === uid) context.releases.leave(uid);
+      return { hasLeftClaim: true };
+    },
     releaseClaim: (step) => release(context, step),
     adopt,
     askContent: async (step) => {
@@ -162,7 +168,7 @@ async function release(
 ): Learned {
   const deps = { client, clock, random, claims: caches.claims };
   const key = toObjectKey(claim.metadata?.namespace, claim.metadata?.name ?? '');
-  const isInUse = (): boolean => isClaimInUse(caches, key, snapshot);
+  const isInUse = (): boolean => isClaimInUse({ releases, snapshots: caches.snapshots }, key, snapshot);
   return {
     claimReleased: await attempt(() => releases.during(key, () => releaseClaim(deps, { claim, isInUse }, signal))),
   };

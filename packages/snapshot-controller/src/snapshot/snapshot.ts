@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a VolumeSnapshot says about itself. */
-import { type KubeObject, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
+import { type KubeObject, type ObjectKey, type PersistentVolumeClaim, toObjectKey } from '@csi-sidecars/runtime';
 import { contentNameOf, snapshotFinalizers, type VolumeSnapshot } from '@csi-sidecars/volume';
 import { groupOwnerOf } from '../membership.ts';
 
@@ -21,6 +21,11 @@ export function isReady({ status }: VolumeSnapshot): boolean {
 export function sourceClaimKey({ metadata, spec }: VolumeSnapshot): ObjectKey | undefined {
   const name = spec?.source?.persistentVolumeClaimName;
   return name === undefined ? undefined : toObjectKey(metadata?.namespace, name);
+}
+
+/** It has our finalizer. */
+export function isProtected(claim: PersistentVolumeClaim | undefined): boolean {
+  return claim?.metadata?.finalizers?.includes(snapshotFinalizers.claim) === true;
 }
 
 /**

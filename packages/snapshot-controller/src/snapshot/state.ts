@@ -64,7 +64,7 @@ export interface Observed {
   readonly claim: PersistentVolumeClaim | undefined;
   /** Another run takes our finalizer off the claim at this moment. */
   readonly isClaimBeingReleased: boolean;
-  /** Another snapshot of the claim is not ready. */
+  /** Another snapshot of the claim is not ready, and keeps it. */
   readonly isClaimInUse: boolean;
   readonly volume: PersistentVolume | undefined;
   /** With distributed snapshotting: the node that can reach the volume. Empty: none, or any. */
@@ -89,6 +89,7 @@ export interface Learned {
   readonly bound: Attempt;
   readonly statusSaved: Attempt;
   readonly errorSaved: Attempt;
+  readonly hasLeftClaim: boolean;
   readonly claimReleased: Attempt;
   readonly adopted: Attempt;
   readonly contentAsked: Answer<VolumeSnapshotContent | undefined>;
@@ -107,6 +108,7 @@ export const nothingLearned: Learned = {
   bound: 'untried',
   statusSaved: 'untried',
   errorSaved: 'untried',
+  hasLeftClaim: false,
   claimReleased: 'untried',
   adopted: 'untried',
   contentAsked: 'unasked',
@@ -138,6 +140,8 @@ export type Action = { readonly row: string } &
         readonly content: VolumeSnapshotContent;
         readonly facts: ContentFacts;
       }
+    /** Memory only: the snapshot does not keep its claim from now on. */
+    | { readonly kind: 'leaveClaim'; readonly snapshot: VolumeSnapshot }
     | { readonly kind: 'releaseClaim'; readonly claim: PersistentVolumeClaim; readonly snapshot: VolumeSnapshot }
     | { readonly kind: 'adopt'; readonly snapshot: VolumeSnapshot; readonly group: VolumeGroupSnapshot }
     | { readonly kind: 'askContent'; readonly name: string }

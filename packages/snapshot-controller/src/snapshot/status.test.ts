@@ -40,6 +40,13 @@ describe('from the content to the snapshot', () => {
       then: { ...bound, ...shown },
     },
     {
+      id: '[snapshot-controller#56]',
+      given: 'a status whose name of the content is empty',
+      status: { boundVolumeSnapshotContentName: '' },
+      content: full,
+      then: { ...bound, ...shown },
+    },
+    {
       id: '[snapshot-controller#57]',
       given: 'a content that is not ready',
       status: undefined,
