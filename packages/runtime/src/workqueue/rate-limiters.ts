@@ -22,18 +22,16 @@ export interface Jitter {
 
 /** A key that is due at once would be tried in the same turn of the event loop, for ever, and the process would do nothing else. */
 const leastDelayMs = 1;
-/** More would be no number: zero times infinity. */
-const mostDoublings = 1_000;
 
-/** `baseMs * 2^failures`, at most `maxMs`, and never less than a millisecond. */
-export function itemExponential<Key extends string>(options: ItemExponentialOptions): RateLimiter<Key> {
-  const { baseMs, maxMs, jitter } = options;
+/** `baseMs * 2^failures`, at most `maxMs`; both count as a millisecond at least. */
+export function itemExponential<Key extends string>({ jitter, ...options }: ItemExponentialOptions): RateLimiter<Key> {
+  const baseMs = Math.max(leastDelayMs, options.baseMs);
+  const maxMs = Math.max(leastDelayMs, options.maxMs);
   const failures = failureCounter<Key>();
   return {
     ...failures,
     when: (key) => {
-      const doublings = Math.min(failures.count(key), mostDoublings);
-      const delayMs = Math.max(leastDelayMs, Math.min(maxMs, baseMs * 2 ** doublings));
+      const delayMs = Math.min(maxMs, baseMs * 2 ** failures.count(key));
       if (jitter === undefined) return delayMs;
       const spreadMs = delayMs * jitter.fraction * jitter.random.next();
       return delayMs + spreadMs <= maxMs ? delayMs + spreadMs : Math.max(leastDelayMs, delayMs - spreadMs);
@@ -79,12 +77,6 @@ export function defaultControllerLimiter<Key extends string>(clock: Clock): Rate
 }
 
 /**
- * With an interval of 0, which users may configure, a key that fails without I/O would run again and again in one turn of the event loop, and
- * nothing else would.
- */
-const leastRetryMs = 1;
-
-/**
  * What the controllers use: exponential per key between the two `--retry-interval-*` flags, spread by up to 10 percent. With
  * `cap`, all keys together retry at most so often per second: an outage then costs the API server and the driver a bounded
  * load, however many keys fail.
@@ -96,11 +88,7 @@ export function retryLimiter<Key extends string>(options: {
   readonly cap?: { readonly clock: Clock; readonly perSecond: number; readonly burst: number };
 }): RateLimiter<Key> {
   const { startMs, maxMs, random, cap } = options;
-  const perKey = itemExponential<Key>({
-    baseMs: Math.max(startMs, leastRetryMs),
-    maxMs: Math.max(maxMs, leastRetryMs),
-    jitter: { random, fraction: 0.1 },
-  });
+  const perKey = itemExponential<Key>({ baseMs: startMs, maxMs, jitter: { random, fraction: 0.1 } });
   return cap === undefined ? perKey : maxOf([perKey, bucket(cap)]);
 }
 

@@ -34,8 +34,12 @@ export function createClaimReleases(): ClaimReleases {
         else running.set(claim, others);
       }
     },
-    leave: (uid) => void left.add(uid),
+    leave(uid) {
+      left.add(uid);
+    },
     hasLeft: (uid) => left.has(uid),
-    forget: (uid) => void left.delete(uid),
+    forget(uid) {
+      left.delete(uid);
+    },
   };
 }
