@@ -52,7 +52,7 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
     // The compiler does not see that a content is an object of the API as long as its kind is open.
     watches: watches as unknown as LoopSpec<ContentLoop<T>>['watches'],
     // The failures of a content end with it.
-    subject: { watch: 'contents', keyOf: contentKey, forget: openCalls.end },
+    subject: { watch: 'contents', keyOf: contentKey, forget: (key) => openCalls.end(key) },
     wakes: {
       contents: (change, { contents }) => {
         const { current } = change;
