@@ -52,7 +52,7 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
     // The compiler does not see that a content is an object of the API as long as its kind is open.
     watches: watches as unknown as LoopSpec<ContentLoop<T>>['watches'],
     // The failures of a content end with it.
-    subject: { watch: 'contents', keyOf: contentKey, forget: openCalls.end },
+    subject: { watch: 'contents', keyOf: contentKey, forget: (key) => openCalls.end(key) },
     wakes: {
       contents: (change, { contents }) => {
         const { current } = change;
@@ -71,9 +71,14 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
     decide,
     perform: {
       ...perform,
-      create: (step) => {
-        openCalls.begin(step.key, step.state.content);
-        return perform.create(step);
+      create: async (step) => {
+        const { key, state } = step;
+        openCalls.begin(key, state.content);
+        const learned = await perform.create(step);
+        const newest = step.caches.contents.get(key);
+        // What happened to a content during the call matters. That it is gone is shown by the writes that follow.
+        const content = newest?.metadata?.uid === state.content?.metadata?.uid ? newest : state.content;
+        return { ...learned, content, isOpen: openCalls.has(key, content) };
       },
     },
     onConclude: ({ key, state, conclusion }) => {

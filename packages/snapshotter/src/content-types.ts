@@ -84,6 +84,8 @@ export interface Learned<T extends ContentTypes> {
   /** The secret that the class names for queries. */
   readonly querySecrets: Answer<Secrets>;
   readonly marked: Attempt;
+  /** The intent that another program had removed is written again. */
+  readonly restored: Attempt;
   /** The content was read from the API server. */
   readonly confirmed: Attempt;
   readonly created: Answer<ResponseOf<T['create']>>;
@@ -100,6 +102,7 @@ export const nothingLearned: Learned<never> = {
   secrets: 'unasked',
   querySecrets: 'unasked',
   marked: 'untried',
+  restored: 'untried',
   confirmed: 'untried',
   created: 'unasked',
   queried: 'unasked',

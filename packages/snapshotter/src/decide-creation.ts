@@ -30,9 +30,7 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   const { created } = state;
   if (created !== 'unasked') return decideCreated(run, created);
   // Whatever prevents the next call: without the intent nothing but this process knows of the last one.
-  if (state.isOpen && state.marked === 'untried' && !isMarked(content, kind.annotations)) {
-    return { row: rows.mark, kind: 'restoreMark', content };
-  }
+  if (isToBeRestored(run)) return { row: rows.mark, kind: 'restoreMark', content };
   if (plan.kind === 'error') return failCreation(run, rows.noRequest, plan.message);
   const { reference } = plan.value;
   if (isFailed(state.secrets)) {
@@ -42,12 +40,13 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   if (reference !== undefined && state.secrets === 'unasked') {
     return { row: rows.secret, kind: 'readSecret', reference };
   }
-  if (isFailed(state.marked)) {
-    const cause = messages.notWritten(name, state.marked.failure.message);
+  const intent = state.restored === 'untried' ? state.marked : state.restored;
+  if (isFailed(intent)) {
+    const cause = messages.notWritten(name, intent.failure.message);
     return failCreation(run, rows.mark, texts.notMarked(name, cause));
   }
   if (!isMarked(content, kind.annotations)) {
-    if (state.marked === 'untried') return { row: rows.mark, kind: 'mark', content };
+    if (intent === 'untried') return { row: rows.mark, kind: 'mark', content };
     // An admission webhook may drop it. Without a persisted intent there is no call.
     return failCreation(run, rows.mark, texts.notMarked(name, messages.markVanished));
   }
@@ -55,7 +54,7 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
     return failCreation(run, rows.mark, messages.notRead(texts.subject, name, state.confirmed.failure.message));
   }
   // A snapshot that is taken for a content that is gone belongs to none.
-  if (state.marked === 'untried' && state.confirmed === 'untried') return { row: rows.mark, kind: 'confirm', content };
+  if (intent === 'untried' && state.confirmed === 'untried') return { row: rows.mark, kind: 'confirm', content };
   return { row: rows.create, kind: 'create', request: withSecrets(plan.value.request, state.secrets) };
 }
 
@@ -73,11 +72,11 @@ function decideCreated<T extends ContentTypes>(
   const { rows, messages: texts } = kind;
   if (isFailed(created)) return afterFailure(run, created.failure);
   const taken = kind.readCreated(created.value);
-  if (taken.kind === 'error') return failCreation(run, rows.unusable, texts.notTaken(volumes, taken.message));
+  if (taken.kind === 'error') return failOpen(run, rows.unusable, texts.notTaken(volumes, taken.message));
   const name = contentNameOf(content);
   if (isFailed(state.saved)) {
     const cause = texts.notSaved(name, messages.notWritten(name, state.saved.failure.message));
-    return failCreation(run, rows.save, cause);
+    return failOpen(run, rows.save, cause);
   }
   if (state.saved === 'untried') return { row: rows.save, kind: 'save', content, taken: taken.value };
   if (!isMarked(content, kind.annotations)) return finish(run);
@@ -96,7 +95,7 @@ function afterFailure<T extends ContentTypes>(run: Creation<T>, failure: Error):
   const { state, content, kind, volumes } = run;
   const { rows, messages: texts } = kind;
   const cause = texts.notTaken(volumes, failure.message);
-  if (outcomeOfCreation(failure) === 'open') return failCreation(run, rows.open, cause);
+  if (outcomeOfCreation(failure) === 'open') return failOpen(run, rows.open, cause);
   const name = contentNameOf(content);
   if (isFailed(state.unmarked)) {
     const notRemoved = messages.notWritten(name, state.unmarked.failure.message);
@@ -108,6 +107,15 @@ function afterFailure<T extends ContentTypes>(run: Creation<T>, failure: Error):
   const action = failCreation(run, rows.refused, cause);
   const isOver = action.kind === 'conclude' && isToBeDeleted(content, kind);
   return isOver ? { ...action, outcome: requeueAfter(0) } : action;
+}
+
+/** The intent has to stay, and another program may have removed it during the call. This run may be the last one of the process. */
+function failOpen<T extends ContentTypes>(run: Creation<T>, row: string, cause: string): ContentAction<T> {
+  return isToBeRestored(run) ? { row, kind: 'restoreMark', content: run.content } : failCreation(run, row, cause);
+}
+
+function isToBeRestored<T extends ContentTypes>({ state, content, kind }: Run<T>): boolean {
+  return state.isOpen && state.restored === 'untried' && !isMarked(content, kind.annotations);
 }
 
 function failCreation<T extends ContentTypes>(run: Creation<T>, row: string, cause: string): ContentAction<T> {

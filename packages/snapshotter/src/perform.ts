@@ -38,7 +38,7 @@ export function performers<T extends ContentTypes>(
     },
     restoreMark: async (step) => {
       const { written, content } = await restoreMark(writing(step), step.action.content);
-      return { marked: written, content };
+      return { restored: written, content };
     },
     confirm: async (step) => {
       const { content } = step.action;
@@ -96,7 +96,7 @@ function changedMeanwhile<T extends ContentTypes>({
   readonly caches: { readonly contents: Pick<Cache<T['content']>, 'get'> };
 }): Pick<Partial<ContentState<T>>, 'content'> {
   // After a write of this run its answer is newer than the cache, or as new.
-  if (state.marked !== 'untried' || state.released !== 'untried') return {};
+  if ([state.marked, state.restored, state.released].some((attempt) => attempt !== 'untried')) return {};
   const content = caches.contents.get(key);
   return { content: content?.metadata?.uid === state.content?.metadata?.uid ? content : undefined };
 }

@@ -497,6 +497,40 @@ describe('creation', () => {
     },
     {
       id: '[csi-snapshotter#C15]',
+      given: 'an open call whose intent was removed',
+      state: { isOpen: true, marked: 'done', created: { failure: csiFailure('Aborted') } },
+      then: { row: 'C15', kind: 'restoreMark', content: aContent() },
+    },
+    {
+      id: '[csi-snapshotter#C15]',
+      given: 'an intent that could not be written again',
+      state: { isOpen: true, marked: 'done', restored: failed, created: { failure: csiFailure('Aborted') } },
+      then: showsFailure('C15', aContent(), notTaken('rpc error: code = Aborted desc = no')),
+    },
+    {
+      id: '[csi-snapshotter#C16]',
+      given: 'no snapshot, and an intent that was removed',
+      state: { isOpen: true, marked: 'done', created: { value: { snapshot: null } } },
+      then: { row: 'C16', kind: 'restoreMark', content: aContent() },
+    },
+    {
+      id: '[csi-snapshotter#C21]',
+      given: 'a status that cannot be written, and an intent that was removed',
+      state: { isOpen: true, marked: 'done', created, saved: failed },
+      then: { row: 'C21', kind: 'restoreMark', content: aContent() },
+    },
+    {
+      id: '[csi-snapshotter#C12]',
+      given: 'an intent that could not be written again before the call',
+      state: { isOpen: true, restored: failed },
+      then: showsFailure(
+        'C12',
+        aContent(),
+        `failed to add VolumeSnapshotBeingCreated annotation on the content content: "${notUpdated}"`,
+      ),
+    },
+    {
+      id: '[csi-snapshotter#C15]',
       given: 'an open call',
       state: { content: marked, created: { failure: csiFailure('Aborted') } },
       then: showsFailure('C15', marked, notTaken('rpc error: code = Aborted desc = no')),

@@ -417,6 +417,19 @@ describe('a deletion that is asked for during the call', () => {
     },
   );
 
+  it('[csi-snapshotter#75] given an intent that is removed during the last call of a process, then the next one finds it', async () => {
+    const s = await meanwhile({}, (it) => it.failCalls('Aborted'), withoutIntent);
+    const stopped = s.stop();
+    await s.clock.advance(4_500);
+    await stopped;
+    expect(s.calls()).toHaveLength(1);
+    expect(s.content()?.metadata?.annotations).toMatchObject(beingCreated);
+    const next = await aSnapshotter({ cluster: s });
+    await next.clock.advance(10_000);
+    expect([next.content(), next.driver.snapshots()]).toEqual([undefined, []]);
+    await next.stop();
+  });
+
   it('[csi-snapshotter#74] given a final error, and a program that removes the intent, then the finalizer goes without a call', async () => {
     const s = await meanwhile({}, (it) => it.failCalls('Internal'), withoutIntent);
     await s.clock.advance(4_100);
