@@ -5,14 +5,16 @@ import { describe, expect, it } from 'vitest';
 import {
   aClaim,
   aClass,
+  aDefaultClass,
   aGroup,
   aGroupClass,
   aSnapshot,
   aStaticContent,
   aStaticSnapshot,
   aVolume,
+  withoutClass,
 } from '../testing/builders.ts';
-import { aController } from '../testing/controller-fixture.ts';
+import { aController, forbidden } from '../testing/controller-fixture.ts';
 import { staticGroupContent } from '../testing/group-states.ts';
 import { createOperations, type Operations } from './operations.ts';
 
@@ -135,6 +137,27 @@ describe('in the controller', () => {
       0,
     ]);
     expect(it.metrics.value(gauge)).toBe(0);
+    await it.stop();
+  });
+
+  it('given a snapshot whose class is missing, then it is counted when the class comes', async () => {
+    const it = await aController({ seed: [aClaim(), aVolume()], with: [aSnapshot()] });
+    await it.clock.advance(60_000);
+    expect(it.metrics.value(gauge)).toBe(0);
+    await it.add(aClass());
+    expect(it.metrics.value(gauge)).toBe(2);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#171] given a snapshot of the default class whose content never comes, when it is deleted, then all operations name the driver of the class', async () => {
+    const it = await aController({ seed: [aClaim(), aVolume(), aDefaultClass()] });
+    it.fault('create volumesnapshotcontents', forbidden, Infinity);
+    await it.add(withoutClass(aSnapshot()));
+    await it.clock.advance(3_000);
+    await it.remove(volumeSnapshots, { namespace: 'team', name: 'snap' });
+    expect(it.metrics.observations(histogram, ours('DeleteSnapshot', 'success'))).toEqual([0]);
+    expect(it.metrics.observations(histogram, ours('CreateSnapshot', 'cancel'))).toEqual([0]);
+    expect(it.metrics.observations(histogram, ours('CreateSnapshotAndReady', 'cancel'))).toEqual([0]);
     await it.stop();
   });
 

@@ -3,7 +3,7 @@
 import { aController, type Fixture, type FixtureOptions } from './controller-fixture.ts';
 
 export interface ObservedFixture extends Fixture {
-  /** The rows that the loop decided since the last look: `team/snap S3`. */
+  /** The rows that the loop decided since the last look: `team/snap S4`. */
   readonly decided: () => readonly string[];
 }
 

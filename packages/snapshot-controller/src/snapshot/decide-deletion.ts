@@ -16,6 +16,7 @@ import {
 import { conclude } from '../conclusions.ts';
 import { isMarked, singleMark } from '../content-mark.ts';
 import { groupNameOf, groupOwnerOf } from '../membership.ts';
+import { driverOf } from './default-class.ts';
 import * as messages from './messages.ts';
 import { contentNameFor, isDeleting, isProtected, originOf, snapshotKey, sourceClaimKey } from './snapshot.ts';
 import type { Action, SnapshotState } from './state.ts';
@@ -29,8 +30,7 @@ interface Pair {
 export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Action {
   const { asSource, bound, inGroup } = snapshotFinalizers;
   if (!s.isBegun) {
-    const driver = s.content?.spec?.driver ?? '';
-    return { row: 'D1', kind: 'begin', operations: ['DeleteSnapshot'], driver };
+    return { row: 'D1', kind: 'begin', operations: ['DeleteSnapshot'], driver: driverOf(s, snapshot) };
   }
   if (finalizersWithout(snapshot, asSource, bound, inGroup) === undefined) return conclude('D2', done);
   if (mayHaveUnseenContent(s, snapshot)) return { row: 'D3', kind: 'askContent', name: contentNameFor(snapshot) };

@@ -59,7 +59,11 @@ describe('which operations a run begins to count', () => {
     },
     {
       given: 'a snapshot that is created and not ready',
-      s: { ...begin, snapshot: aSnapshot({ status: { ...bound, creationTime: 'x' } }) },
+      s: {
+        ...begin,
+        snapshot: aSnapshot({ metadata: prepared, status: { ...bound, creationTime: 'x' } }),
+        content: aContent(),
+      },
       then: "S3 begin CreateSnapshotAndReady, driver 'd.example.com'",
     },
     {
@@ -68,9 +72,24 @@ describe('which operations a run begins to count', () => {
       then: "S3 begin CreateSnapshot CreateSnapshotAndReady, driver 'content.example.com'",
     },
     {
-      given: 'neither content nor class',
-      s: { ...begin, classes: [] },
+      given: 'a static snapshot without content and class',
+      s: { ...begin, snapshot: aStaticSnapshot({ metadata: prepared }) },
       then: "S3 begin CreateSnapshot CreateSnapshotAndReady, driver ''",
+    },
+    {
+      given: 'a snapshot without its finalizers',
+      s: { ...begin, snapshot: aSnapshot() },
+      then: 'S10 prepare asSource bound',
+    },
+    {
+      given: 'a snapshot whose class is missing',
+      s: { ...begin, classes: [] },
+      then: 'S4 saveError GetSnapshotClassFailed, kept: Failed to get snapshot class with error volumesnapshotclass.snapshot.storage.k8s.io "gold" not found',
+    },
+    {
+      given: 'a snapshot that is being deleted and has no content any more',
+      s: { ...begin, snapshot: leaving },
+      then: "D1 begin DeleteSnapshot, driver 'd.example.com'",
     },
     {
       given: 'a snapshot that is being deleted',
@@ -78,8 +97,8 @@ describe('which operations a run begins to count', () => {
       then: "D1 begin DeleteSnapshot, driver 'd.example.com'",
     },
     {
-      given: 'a snapshot that is being deleted, without a content',
-      s: { ...begin, snapshot: leaving },
+      given: 'a snapshot that is being deleted, without a content and a class',
+      s: { ...begin, snapshot: leaving, classes: [] },
       then: "D1 begin DeleteSnapshot, driver ''",
     },
   ])('given $given, when the run begins, then $then', check);

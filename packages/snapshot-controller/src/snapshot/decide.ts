@@ -26,7 +26,7 @@ import { int64, mergedStatus, timeOf } from '../status.ts';
 import { isAnswered, updateError } from '../update-error.ts';
 import { withClaimRelease } from './conclude.ts';
 import { decideDeletion } from './decide-deletion.ts';
-import { classKind, defaultClassFor } from './default-class.ts';
+import { classKind, defaultClassFor, driverOf } from './default-class.ts';
 import * as messages from './messages.ts';
 import { planContent } from './plan-content.ts';
 import {
@@ -66,11 +66,6 @@ export function decide(s: SnapshotState, settings: DecideSettings): Action {
 }
 
 function decideUnready(s: SnapshotState, snapshot: VolumeSnapshot, settings: DecideSettings): Action {
-  if (!s.isBegun) {
-    const isCreated = snapshot.status?.creationTime !== undefined;
-    const operations = [...(isCreated ? [] : (['CreateSnapshot'] as const)), 'CreateSnapshotAndReady'] as const;
-    return { row: 'S3', kind: 'begin', operations, driver: driverOf(s, snapshot) };
-  }
   const withoutClass = missingClassOf(s, snapshot);
   // A snapshot that has its content needs no class any more.
   if (withoutClass !== undefined && !isBoundTo(s.content?.spec?.volumeSnapshotRef, snapshot)) {
@@ -94,10 +89,6 @@ function missingClassOf({ classes }: SnapshotState, { spec }: VolumeSnapshot): P
     : messages.classFailed(missingClass(classKind, name));
 }
 
-function driverOf({ content, classes }: SnapshotState, { spec }: VolumeSnapshot): string {
-  return content?.spec?.driver ?? classNamed(classes, spec?.volumeSnapshotClassName)?.driver ?? '';
-}
-
 function decideStatic(s: SnapshotState, snapshot: VolumeSnapshot, settings: DecideSettings): Action {
   const { content } = s;
   if (expectedContentName(snapshot) === '') {
@@ -109,7 +100,7 @@ function decideStatic(s: SnapshotState, snapshot: VolumeSnapshot, settings: Deci
   if (content !== undefined && !mayBindTo(content.spec?.volumeSnapshotRef, snapshot)) {
     return fail(s, { row: 'S8', object: snapshot }, messages.contentMisbound(content.metadata?.name ?? ''));
   }
-  const unprepared = prepare(s, snapshot, { policy: content?.spec?.deletionPolicy });
+  const unprepared = prepare(s, snapshot, { policy: content?.spec?.deletionPolicy }) ?? begin(s, snapshot);
   if (unprepared !== undefined) return unprepared;
   if (content === undefined) return fail(s, { row: 'S14', object: snapshot }, messages.contentMissing);
   if (isFailed(s.bound)) return fail(s, { row: 'S15', object: snapshot }, messages.bindFailed(s.bound.failure.message));
@@ -128,7 +119,7 @@ function isBindingComplete({ snapshot, content }: Pair): boolean {
 
 /** Its group makes the content. No error is reported: the group reports its own. */
 function decideMember(s: SnapshotState, snapshot: VolumeSnapshot, settings: DecideSettings): Action {
-  const unprepared = prepare(s, snapshot, { policy: undefined });
+  const unprepared = prepare(s, snapshot, { policy: undefined }) ?? begin(s, snapshot);
   if (unprepared !== undefined) return unprepared;
   const { content } = s;
   const key = snapshotKey(snapshot);
@@ -165,7 +156,7 @@ function decideDynamic(s: SnapshotState, snapshot: VolumeSnapshot, settings: Dec
     className = snapshotClass.metadata?.name;
   }
   const policy = content === undefined ? snapshotClass?.deletionPolicy : content.spec?.deletionPolicy;
-  const unprepared = prepare(s, snapshot, { policy, className });
+  const unprepared = prepare(s, snapshot, { policy, className }) ?? begin(s, snapshot);
   if (unprepared !== undefined) return unprepared;
   if (content === undefined) return decideCreation(s, snapshot, settings);
   const readiness = s.created === 'done' ? 'kept' : 'notReady';
@@ -186,6 +177,14 @@ function prepare(
   const isPrepared = finalizersWith(snapshot, ...finalizers) === undefined && className === undefined;
   if (isPrepared || s.prepared === 'done') return undefined;
   return { row: 'S10', kind: 'prepare', snapshot, preparation: { finalizers, className } };
+}
+
+/** Only what can go on is counted: a snapshot without its class or its finalizers is not begun. */
+function begin(s: SnapshotState, snapshot: VolumeSnapshot): Action | undefined {
+  if (s.isBegun) return undefined;
+  const isCreated = snapshot.status?.creationTime !== undefined;
+  const operations = [...(isCreated ? [] : (['CreateSnapshot'] as const)), 'CreateSnapshotAndReady'] as const;
+  return { row: 'S3', kind: 'begin', operations, driver: driverOf(s, snapshot) };
 }
 
 function decideCreation(s: SnapshotState, snapshot: VolumeSnapshot, settings: DecideSettings): Action {
@@ -264,7 +263,9 @@ function decideReady(s: SnapshotState, snapshot: VolumeSnapshot, settings: Decid
   }
   if (!isBoundTo(content.spec?.volumeSnapshotRef, snapshot)) {
     const name = content.metadata?.name ?? '';
-    return name === expectedContentName(snapshot)
+    // A static content that was made again belongs to none yet, and is bound when the snapshot is not ready any more.
+    const isFree = originOf(snapshot) === 'static' && mayBindTo(content.spec?.volumeSnapshotRef, snapshot);
+    return name === expectedContentName(snapshot) && !isFree
       ? fail(s, { row: 'S8', object: snapshot }, messages.contentMisbound(name))
       : fail(s, { row: 'S19', object: snapshot, ...unwritten }, messages.misbound);
   }

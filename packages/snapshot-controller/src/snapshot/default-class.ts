@@ -7,7 +7,7 @@ import {
   type VolumeSnapshot,
   type VolumeSnapshotClass,
 } from '@csi-sidecars/volume';
-import { type ClassKind, defaultClassOf } from '../class-resolution.ts';
+import { classNamed, type ClassKind, defaultClassOf } from '../class-resolution.ts';
 import { missingClaim, sourceVolume } from '../source-volume.ts';
 import { snapshotKey } from './snapshot.ts';
 import type { SnapshotState } from './state.ts';
@@ -33,4 +33,12 @@ export function defaultClassFor(
   const driver = volume.value.spec?.csi?.driver;
   if (driver === undefined) return refuse(`snapshotting non-CSI volumes is not supported, snapshot:${key}`);
   return defaultClassOf(classes, driver, classKind);
+}
+
+/** For the metrics. Empty: it is not known. */
+export function driverOf(
+  { content, classes }: Pick<SnapshotState, 'content' | 'classes'>,
+  { spec }: VolumeSnapshot,
+): string {
+  return content?.spec?.driver ?? classNamed(classes, spec?.volumeSnapshotClassName)?.driver ?? '';
 }

@@ -55,7 +55,7 @@ describe('a claim', () => {
   it('given its phase changes or it is gone, then its snapshot is looked at', async () => {
     const it = await controlled({ with: waiting });
     await it.change(persistentVolumeClaims, claimRef, (claim) => ({ ...claim, status: { phase: 'Lost' } }));
-    expect(it.decided()).toContain('team/snap S3');
+    expect(it.decided()).toContain('team/snap S4');
     await it.vanish(persistentVolumeClaims, claimRef);
     expect(it.decided()).not.toEqual([]);
     await it.stop();
@@ -117,7 +117,7 @@ describe('a PersistentVolume', () => {
   it('given it appears, or is bound to another claim of the name, then the snapshot is looked at; other changes and its end do not matter', async () => {
     const it = await controlled({ with: [aSnapshot(), aClaim({ phase: 'Pending' })] });
     await it.add(aVolume());
-    expect(it.decided()).toContain('team/snap S3');
+    expect(it.decided()).toContain('team/snap S4');
     await it.change(persistentVolumes, volumeRef, (volume) => ({ ...volume, status: { phase: 'Released' } }));
     await it.change(persistentVolumes, volumeRef, (volume) => ({
       ...volume,
@@ -128,7 +128,7 @@ describe('a PersistentVolume', () => {
       ...volume,
       spec: { ...volume.spec, claimRef: { ...volume.spec?.claimRef, uid: 'another' } },
     }));
-    expect(it.decided()).toContain('team/snap S3');
+    expect(it.decided()).toContain('team/snap S4');
     await it.vanish(persistentVolumes, volumeRef);
     expect(it.decided()).toEqual([]);
     await it.stop();
@@ -139,7 +139,7 @@ describe('a PersistentVolume', () => {
     const it = await controlled({ with: [aSnapshot(), aClaim({ phase: 'Pending' }), free] });
     it.decided();
     await it.change(persistentVolumes, volumeRef, () => aVolume());
-    expect(it.decided()).toContain('team/snap S3');
+    expect(it.decided()).toContain('team/snap S4');
     await it.stop();
   });
 

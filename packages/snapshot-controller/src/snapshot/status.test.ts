@@ -292,6 +292,20 @@ describe('ready snapshots', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#72] given a static content that was made again without a UID, then the ready snapshot is reported as not bound correctly, and bound to it at once', async () => {
+    const status = { boundVolumeSnapshotContentName: 'content', readyToUse: true };
+    const it = await aController({
+      with: [aStaticSnapshot({ metadata: prepared, status }), aStaticContent({ status: { readyToUse: true } })],
+    });
+    expect(it.events).toEqual([
+      'Warning SnapshotMisbound team/snap: VolumeSnapshotContent is not bound to the VolumeSnapshot correctly',
+      'Normal SnapshotReady team/snap: Snapshot team/snap is ready to use.',
+    ]);
+    expect(it.content('content')?.spec?.volumeSnapshotRef?.uid).toBe('uid-of-snap');
+    expect(it.snapshot()?.status).toEqual(status);
+    await it.stop();
+  });
+
   it('[snapshot-controller#72] given a content with another UID under another name, then it is not bound correctly, and not tried again', async () => {
     const status = { boundVolumeSnapshotContentName: 'x', readyToUse: true };
     const it = await aController({
