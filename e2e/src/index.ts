@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the suite that benches use: control planes, permissions, processes.
+// The parts of the suite that benches use: control planes, permissions, processes, pictures.
 export { kubeconfigOf } from './accounts/kubeconfig-of.ts';
 export { isServiceAccount, requestsPerVolume, rightOf, tally } from './audit/analyse.ts';
 export type { AuditedRequest } from './audit/read-audit.ts';
@@ -25,4 +25,5 @@ export { combinedSubjects, subjects } from './scenarios/sidecars.ts';
 export type { StartableName } from './scenarios/sidecars.ts';
 export { underHostName } from './scenarios/test-run.ts';
 export { installSnapshotApi } from './snapshot-api/definitions.ts';
+export { svgPicture, svgText } from './svg.ts';
 export type { Environment } from './tools/locate.ts';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The results as bars: one group per measure, each with its own scale. Plain SVG, readable on dark and light pages. */
+import { svgPicture, svgText } from '@csi-sidecars/e2e';
 import type { ImplementationName } from './measures.ts';
 import { measuredIds, show, type Report } from './report.ts';
 
@@ -33,13 +34,7 @@ export function toSvg<Id extends string>(report: Report<Id>): string {
     });
     return text(16, y + 16, measure.title) + bars.join('');
   });
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
-    `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
-    ...legend,
-    ...body,
-    '</svg>\n',
-  ].join('\n');
+  return svgPicture({ width, height, fontSize: 12, background: '#ffffff' }, [...legend, ...body]);
 }
 
 interface Rect {
@@ -54,6 +49,5 @@ function rect(bar: Rect): string {
 }
 
 function text(x: number, y: number, content: string): string {
-  const safe = content.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  return `<text x="${x.toFixed(1)}" y="${y}" fill="#111827">${safe}</text>`;
+  return svgText({ x: x.toFixed(1), y, fill: '#111827' }, content);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Evaluated panels as one picture, in the dashboard's own grid. Plain SVG with a background of its own. */
+import { svgPicture, svgText } from '../svg.ts';
 import type { EvaluatedPanel, Line } from './dashboard.ts';
 
 export interface Picture {
@@ -37,13 +38,10 @@ const [ink, faint, grid] = ['#1f2937', '#6b7280', '#e5e7eb'];
 export function toSvg({ title, panels, times }: Picture): string {
   const rows = Math.max(...panels.map(({ panel: { gridPos } }) => gridPos.y + gridPos.h));
   const [width, height] = [columns * unitWidth + 2 * margin, top + rows * unitHeight + margin];
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">`,
-    `<rect width="${width}" height="${height}" fill="#f3f4f6"/>`,
+  return svgPicture({ width, height, fontSize: 11, background: '#f3f4f6' }, [
     text({ x: margin + gap, y: 26, size: 17, content: title }),
     ...panels.map((each) => drawn(each, times)),
-    '</svg>\n',
-  ].join('\n');
+  ]);
 }
 
 function drawn({ panel, queries }: EvaluatedPanel, times: readonly number[]): string {
@@ -211,14 +209,8 @@ interface Text {
 }
 
 function text({ x, y, content, size, colour = ink, weight, anchor }: Text): string {
-  const safe = content.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
-  const attributes = [
-    `x="${short(x)}" y="${short(y)}" fill="${colour}"`,
-    ...(size === undefined ? [] : [`font-size="${size}"`]),
-    ...(weight === undefined ? [] : [`font-weight="${weight}"`]),
-    ...(anchor === undefined ? [] : [`text-anchor="${anchor}"`]),
-  ];
-  return `<text ${attributes.join(' ')}>${safe}</text>`;
+  const font = { 'font-size': size, 'font-weight': weight, 'text-anchor': anchor };
+  return svgText({ x: short(x), y: short(y), fill: colour, ...font }, content);
 }
 
 function short(value: number): string {

@@ -2,7 +2,7 @@
 /** One step of a loop alone: context and step as a run passes them, and ports that answer what the test says. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { type Attempt, type EventRecorder, isFailed, type LoopPorts } from '@csi-sidecars/runtime';
-import { FakeClock, type RecordingLogger, recordingLogger, settle } from '@csi-sidecars/runtime/testing';
+import { FakeClock, learnedAtStop, type RecordingLogger, recordingLogger } from '@csi-sidecars/runtime/testing';
 import { type Claim, type ClaimKey, claimKey } from '../src/claim.ts';
 import { type ClaimMemory, createClaimMemory } from '../src/claim-memory.ts';
 import type { ResizerDriver } from '../src/driver.ts';
@@ -43,7 +43,6 @@ export interface StepAlone<Entry extends { readonly uid: string }> {
     readonly caches: object;
     readonly signal: AbortSignal;
   };
-  readonly stop: AbortController;
 }
 
 export interface StepAloneOptions {
@@ -64,7 +63,6 @@ export function stepAlone<Entry extends { readonly uid: string }>({
 }: StepAloneOptions = {}): StepAlone<Entry> {
   const clock = new FakeClock();
   const logger = recordingLogger();
-  const stop = new AbortController();
   const cache = { remember: () => undefined };
   return {
     context: {
@@ -84,23 +82,17 @@ export function stepAlone<Entry extends { readonly uid: string }>({
       key: claimKey(claim),
       state,
       caches: { claims: cache, volumes: cache },
-      signal: stop.signal,
+      signal: new AbortController().signal,
     },
-    stop,
   };
 }
 
-/** What a step that nothing answers has learned when the process had to stop at once: what failed because of that. */
-export async function learnedAtStop(
+/** What fails in a step that nothing answers when the process has to stop at once. */
+export async function failedAtStop(
   perform: (step: never) => unknown,
-  { step, stop, action }: Pick<StepAlone<never>, 'step' | 'stop'> & { readonly action: object },
+  { step, action }: Pick<StepAlone<never>, 'step'> & { readonly action: object },
 ): Promise<readonly unknown[]> {
-  let learned: object | undefined;
-  void Promise.resolve(perform({ ...step, action } as never)).then((result) => (learned = result as object));
-  await settle();
-  if (learned !== undefined) throw new Error(`learned without an answer: ${Object.keys(learned).join()}`);
-  stop.abort(new Error('stop at once'));
-  await settle();
+  const learned = await learnedAtStop((signal) => perform({ ...step, signal, action } as never) as object, step.clock);
   return Object.values(learned ?? {}).filter((result) => isFailed(result as Attempt));
 }
 

@@ -10,6 +10,8 @@ export {
   crashableCall,
   type CrashableProcess,
 } from './crashable-process.ts';
+export { learnedAtStop, silentApi } from './learned-at-stop.ts';
+export type { SilentApi } from './learned-at-stop.ts';
 export { memoryFiles } from './memory-files.ts';
 export type { MemoryFiles } from './memory-files.ts';
 export { recordingLogger } from './recording-logger.ts';

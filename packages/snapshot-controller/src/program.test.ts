@@ -34,7 +34,7 @@ function run({ args = [], kinds = 'all', seed = [], creation, leader }: Options 
   if (kinds === 'all') host.server.addTypes(...groupSnapshotTypes);
   for (const object of seed) host.server.seed(object);
   if (leader !== undefined) host.server.seed(leaseOf(leader, host.clock.nowMs()));
-  const connectApi = creation === undefined ? host.connectApi : connectsLate(host.connectApi, creation);
+  const connectApi = creation === undefined ? host.connectApi : connectsLate(host, creation);
   const code = runSnapshotController({ host: { ...host, connectApi }, lifecycle: host.lifecycle });
   code.catch(() => undefined);
   return {
@@ -47,11 +47,13 @@ function run({ args = [], kinds = 'all', seed = [], creation, leader }: Options 
   };
 }
 
-function connectsLate(connectApi: FakeHost['connectApi'], creation: Promise<void>): FakeHost['connectApi'] {
+/** The event about a creation takes half a second. */
+function connectsLate({ connectApi, clock }: FakeHost, creation: Promise<void>): FakeHost['connectApi'] {
   return async (options) => {
     const api = await connectApi(options);
     const create: typeof api.client.create = async (resource, ...rest) => {
       if (resource.plural === 'volumesnapshotcontents') await creation;
+      if ((rest[0] as { readonly reason?: string }).reason === 'CreatingSnapshot') await clock.sleep(500);
       return await api.client.create(resource, ...rest);
     };
     return { ...api, client: { ...api.client, create } };
@@ -225,8 +227,10 @@ describe('the process', () => {
       'volumesnapshotcontents',
       'volumesnapshots/status',
     ]);
-    expect(written(it)).toContain('events');
-    expect(written(it).at(-1)).toBe('leases');
+    const reasons = it.host.server.writes().map(({ body }) => (body as { readonly reason?: string }).reason);
+    expect(reasons.indexOf('CreatingSnapshot')).toBeGreaterThanOrEqual(0);
+    expect(reasons.indexOf('CreatingSnapshot')).toBeLessThan(written(it).lastIndexOf('leases'));
+    expect(written(it).findLast((each) => each !== 'events')).toBe('leases');
     expect(holder(it)).toBe('');
   });
 

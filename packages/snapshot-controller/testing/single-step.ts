@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One action of a loop by itself: without queue, informers and the decision before it. */
-import { createApiClient, isFailed, type KubeObject, silentLogger, TransportError } from '@csi-sidecars/runtime';
-import { FakeClock, scriptedTransport, seededRandom } from '@csi-sidecars/runtime/testing';
+import { isFailed, type KubeObject, TransportError } from '@csi-sidecars/runtime';
+import { FakeClock, learnedAtStop, seededRandom, silentApi } from '@csi-sidecars/runtime/testing';
 import { anApiServer } from './api-server.ts';
 
 interface AnyAction {
@@ -33,15 +33,9 @@ export async function learnedInSilence(
   action: AnyAction,
 ): Promise<{ readonly requests: number; readonly learned: object | undefined }> {
   const clock = new FakeClock();
-  const stop = new AbortController();
-  const { transport, requests } = scriptedTransport('hang');
-  const client = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
-  const caches = emptyCaches(() => undefined);
-  const ports = { client, clock, random: seededRandom(1), caches, signal: stop.signal };
-  const performing = perform(performers, action, ports);
-  await clock.advance(1_000);
-  stop.abort();
-  const learned = await Promise.race([performing, clock.advance(1_000).then(() => undefined)]);
+  const { client, requests } = silentApi(clock);
+  const ports = { client, clock, random: seededRandom(1), caches: emptyCaches(() => undefined) };
+  const learned = await learnedAtStop((signal) => perform(performers, action, { ...ports, signal }), clock);
   if (learned === undefined) return { requests: requests.length, learned };
   const texts = Object.entries(learned).map(([field, value]: [string, string | object]) => [
     field,

@@ -63,7 +63,7 @@ describe('the start', () => {
     { id: '[csi-snapshotter#109]', given: 'without the kinds of groups', types: snapshotTypes },
     {
       id: '[csi-snapshotter#112]',
-      given: 'that serves an older version of the kinds of groups only',
+      given: 'with older kinds of groups only',
       types: [...snapshotTypes, ...older],
     },
   ])('$id given a cluster $given, then a warning, and single snapshots work', async ({ types }) => {

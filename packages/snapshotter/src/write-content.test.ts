@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createApiClient, isFailed, silentLogger, TransportError } from '@csi-sidecars/runtime';
-import { createFakeApiServer, FakeClock, scriptedTransport, seededRandom } from '@csi-sidecars/runtime/testing';
+import { createApiClient, silentLogger } from '@csi-sidecars/runtime';
+import { createFakeApiServer, FakeClock, learnedAtStop, seededRandom, silentApi } from '@csi-sidecars/runtime/testing';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { snapshotTypes } from '@csi-sidecars/volume/testing';
 import { expect, it } from 'vitest';
@@ -14,24 +14,16 @@ it.each([
 ])(
   'given an API server that is silent, when the process must stop while $what are written, then the request is cancelled',
   async ({ write }) => {
-    const stop = new AbortController();
     const clock = new FakeClock();
-    const { transport, requests } = scriptedTransport('hang');
-    const client = createApiClient(
-      { transport, clock, logger: silentLogger },
-      { userAgent: 'test', qps: -1, burst: 0 },
-    );
+    const { client, requests } = silentApi(clock);
     const contents = { remember: () => undefined };
-    const writing = { client, clock, random: seededRandom(1), contents, kind: snapshotKind, signal: stop.signal };
-    const writingContent = write(writing, aContent({ deleting: 'asked' }));
-    await clock.advance(1_000);
-    stop.abort();
-    const { written } = await Promise.race([
-      writingContent,
-      clock.advance(1_000).then(() => ({ written: 'late' as const })),
-    ]);
+    const writing = { client, clock, random: seededRandom(1), contents, kind: snapshotKind };
+    const learned = await learnedAtStop(
+      (signal) => write({ ...writing, signal }, aContent({ deleting: 'asked' })),
+      clock,
+    );
     expect(requests.length).toBe(1);
-    expect(isFailed(written) && written.failure instanceof TransportError && written.failure.failure).toBe('aborted');
+    expect(learned?.written).toEqual({ failure: expect.objectContaining({ failure: 'aborted' }) });
   },
 );
 

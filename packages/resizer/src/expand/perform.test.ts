@@ -3,7 +3,7 @@
 import type { Code } from '@csi-sidecars/csi';
 import { expect, it } from 'vitest';
 import { aClaim, aVolume, csiFailure, sizeOf } from '../../testing/builders.ts';
-import { learnedAtStop, stepAlone, type StepAloneOptions } from '../../testing/step-alone.ts';
+import { failedAtStop, stepAlone, type StepAloneOptions } from '../../testing/step-alone.ts';
 import type { ExpandEntry } from './memory.ts';
 import { performers } from './perform.ts';
 import type { Action } from './state.ts';
@@ -113,5 +113,5 @@ it.each<Exclude<Action, { readonly kind: 'conclude' }>>([
   { row: 'E18', kind: 'saveFailure', claim, failure: csiFailure('Internal'), isInfeasible: false },
 ])('given no answer to $kind, when the process must stop at once, then the step ends', async (action) => {
   const { context, ...alone } = stepAlone<ExpandEntry>();
-  expect(await learnedAtStop(performers(context)[action.kind], { ...alone, action })).toEqual(stopped);
+  expect(await failedAtStop(performers(context)[action.kind], { ...alone, action })).toEqual(stopped);
 });

@@ -4,7 +4,7 @@ import type { Code } from '@csi-sidecars/csi';
 import { ApiError, type VolumeAttributesClass } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aVolume, csiFailure } from '../../testing/builders.ts';
-import { learnedAtStop, stepAlone, type StepAloneOptions } from '../../testing/step-alone.ts';
+import { failedAtStop, stepAlone, type StepAloneOptions } from '../../testing/step-alone.ts';
 import type { ModifyEntry } from './memory.ts';
 import { performers } from './perform.ts';
 import type { Action } from './state.ts';
@@ -110,5 +110,5 @@ it.each<Exclude<Action, { readonly kind: 'conclude' }>>([
   { row: 'M22', kind: 'saveFailure', claim, failure: csiFailure('Internal'), outcome: 'final' },
 ])('given no answer to $kind, when the process must stop at once, then the step ends', async (action) => {
   const { context, ...alone } = stepAlone<ModifyEntry>();
-  expect(await learnedAtStop(performers(context)[action.kind], { ...alone, action })).toEqual(stopped);
+  expect(await failedAtStop(performers(context)[action.kind], { ...alone, action })).toEqual(stopped);
 });

@@ -537,17 +537,24 @@ describe('members', () => {
 
   it('[P16] given a group that is not ready for long, then each member is written once, and its status never goes back', async () => {
     const it = await given();
-    await it.reportGroup({ ...cut, readyToUse: false });
-    await it.report(
-      { snapshotHandle: 's2', volumeGroupSnapshotHandle: 'g1', readyToUse: true, restoreSize: 5 },
-      second.content,
-    );
+    const [info, ...others] = cut.volumeSnapshotInfoList;
+    const volumeSnapshotInfoList = [{ ...info, readyToUse: false }, ...others];
+    await it.reportGroup({ ...cut, readyToUse: false, volumeSnapshotInfoList });
+    const known = { volumeGroupSnapshotHandle: 'g1', readyToUse: true };
+    const statuses = [
+      { ...known, snapshotHandle: 's1', creationTime: nanos, restoreSize: 2 ** 30 },
+      { ...known, snapshotHandle: 's2', restoreSize: 5 },
+    ];
+    await it.report(statuses[0]!, first.content);
+    await it.report(statuses[1]!, second.content);
     const writes = it.writes().length;
     const status = snapshotNamed(it, second.snapshot)?.status;
     expect(status).toMatchObject({ readyToUse: true, restoreSize: '5' });
     await it.clock.advance(1_800_000);
     expect(it.writes().length).toBe(writes);
-    await it.reportGroup({ ...cut, readyToUse: true });
+    expect([first, second].map(({ content }) => it.content(content)?.status)).toEqual(statuses);
+    await it.reportGroup({ ...cut, readyToUse: true, volumeSnapshotInfoList });
+    expect([first, second].map(({ content }) => it.content(content)?.status)).toEqual(statuses);
     expect(snapshotNamed(it, second.snapshot)?.status).toEqual(status);
     expect(it.events.filter((line) => line.includes('SnapshotReady') && line.includes(second.snapshot)).length).toBe(1);
     await it.stop();

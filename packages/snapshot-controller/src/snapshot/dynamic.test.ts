@@ -222,7 +222,7 @@ describe('what prevents the content', () => {
     },
     {
       id: '',
-      given: 'a PersistentVolume without a claim reference, P22',
+      given: 'a volume without a claim, P22',
       seed: [aClaim(), { ...aVolume(), spec: { csi: aVolume().spec?.csi as never } }, aClass()],
       text: input('claim in dataSource not bound or invalid'),
     },

@@ -112,6 +112,24 @@ describe('of claims', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#87] [P26] given a snapshot that always fails beside one that is ready, then the claim stays protected until it is deleted', async () => {
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      with: [
+        isReady(),
+        aContent({ status: { readyToUse: true } }),
+        aSnapshot({ name: 'failing', spec: { volumeSnapshotClassName: 'gone' } }),
+      ],
+    });
+    await it.clock.advance(1_000_000);
+    expect(it.snapshot('failing')?.status?.error).toBeDefined();
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.remove(volumeSnapshots, { namespace: 'team', name: 'failing' });
+    await it.clock.advance(1_000_000);
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    await it.stop();
+  });
+
   it('[snapshot-controller#89] given a ready snapshot whose claim cannot be released, then an event, nothing else changes, and the backoff tries again', async () => {
     const it = await aController({
       seed: [aProtectedClaim(), aVolume(), aClass()],
