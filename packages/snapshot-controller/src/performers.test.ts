@@ -27,6 +27,7 @@ import { performers as groupPerformers } from './group-snapshot/perform.ts';
 import { invalidSource as invalidGroupSource } from './group-snapshot/messages.ts';
 import type { Action as GroupAction, GroupContext, GroupState } from './group-snapshot/state.ts';
 import { createClaimReleases } from './snapshot/claim-releases.ts';
+import { createClaimTurns } from './snapshot/claim-turns.ts';
 import { invalidSource } from './snapshot/messages.ts';
 import { performers as snapshotPerformers } from './snapshot/perform.ts';
 import type { Action as SnapshotAction, SnapshotContext, SnapshotState } from './snapshot/state.ts';
@@ -42,6 +43,7 @@ const context: SnapshotContext & GroupContext = {
   events,
   operations,
   releases: createClaimReleases(),
+  claimTurns: createClaimTurns(),
 };
 
 interface Case<Action, State, T> {

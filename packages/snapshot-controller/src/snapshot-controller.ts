@@ -14,6 +14,7 @@ import { groupSnapshotLoop } from './group-snapshot/loop.ts';
 import { createOperations } from './operations.ts';
 import type { SnapshotControllerSettings } from './settings.ts';
 import { createClaimReleases } from './snapshot/claim-releases.ts';
+import { createClaimTurns } from './snapshot/claim-turns.ts';
 import { snapshotLoop } from './snapshot/loop.ts';
 import { watchedBy } from './watched.ts';
 
@@ -39,7 +40,7 @@ function loopsOf(
   const operations = createOperations(operationMetrics, clock);
   const shared = { settings, events, operations };
   return [
-    snapshotLoop({ ...shared, releases: createClaimReleases() }, watched),
+    snapshotLoop({ ...shared, releases: createClaimReleases(), claimTurns: createClaimTurns() }, watched),
     contentLoop(shared, watched.contents),
     ...(watched.groupContents === undefined
       ? []

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import { persistentVolumeClaims, toObjectKey } from '@csi-sidecars/runtime';
+import { type PersistentVolumeClaim, persistentVolumeClaims, toObjectKey } from '@csi-sidecars/runtime';
 import { snapshotFinalizers } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { anApiServer, noCache } from '../../testing/api-server.ts';
+import { anApiServer, type ApiServerSetting, noCache } from '../../testing/api-server.ts';
 import { aClaim, aProtectedClaim } from '../../testing/builders.ts';
-import { protectClaim, releaseClaim } from './claim-finalizer.ts';
+import { type ClaimDeps, protectClaim, releaseClaim } from './claim-finalizer.ts';
 import { createClaimReleases } from './claim-releases.ts';
+import { createClaimTurns } from './claim-turns.ts';
+
+const depsOf = (ports: ApiServerSetting['ports']): ClaimDeps => ({
+  ...ports,
+  claims: { ...noCache, get: () => undefined },
+  turns: createClaimTurns(),
+});
 
 it('given a claim that was deleted, and created again with our finalizer, when the earlier one is released, then the later one keeps it', async () => {
   const { server, ports, requests, end } = anApiServer();
@@ -14,7 +21,7 @@ it('given a claim that was deleted, and created again with our finalizer, when t
   server.objects.remove(persistentVolumeClaims, ref);
   server.seed(aProtectedClaim({ uid: 'later' }));
   const { signal } = new AbortController();
-  await end(releaseClaim({ ...ports, claims: noCache }, { claim, isInUse: () => false }, signal));
+  await end(releaseClaim(depsOf(ports), { claim, isInUse: () => false }, signal));
   expect(requests()).toEqual(['update persistentvolumeclaims 409', 'get persistentvolumeclaims 200']);
   expect(server.objects.get(persistentVolumeClaims, ref)?.metadata?.finalizers).toEqual([snapshotFinalizers.claim]);
 });
@@ -30,7 +37,7 @@ describe('given a claim that changed after it was cached, when it is protected',
     server.seed(
       aClaim({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: ['kubernetes.io/pvc-protection'] } }),
     );
-    const protecting = protectClaim({ ...ports, claims: noCache }, cached, signal);
+    const protecting = protectClaim(depsOf(ports), cached, signal);
     await expect(end(protecting)).rejects.toThrow('cannot add finalizer on claim because it is being deleted');
     expect(requests()).toEqual(refused);
     expect(server.objects.get(persistentVolumeClaims, ref)?.metadata?.finalizers).toEqual([
@@ -43,8 +50,8 @@ describe('given a claim that changed after it was cached, when it is protected',
     const cached = server.seed(aClaim());
     const stored = server.seed(aProtectedClaim());
     const remembered: unknown[] = [];
-    const claims = { remember: (claim: unknown) => void remembered.push(claim) };
-    expect(await end(protectClaim({ ...ports, claims }, cached, signal))).toEqual(stored);
+    const claims = { get: () => undefined, remember: (claim: unknown) => void remembered.push(claim) };
+    expect(await end(protectClaim({ ...ports, claims, turns: createClaimTurns() }, cached, signal))).toEqual(stored);
     expect([requests(), remembered]).toEqual([refused, [stored]]);
   });
 
@@ -53,7 +60,7 @@ describe('given a claim that changed after it was cached, when it is protected',
     const cached = server.seed(aClaim());
     const metadata = { deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [snapshotFinalizers.claim] };
     const stored = server.seed(aClaim({ metadata }));
-    expect(await end(protectClaim({ ...ports, claims: noCache }, cached, signal))).toEqual(stored);
+    expect(await end(protectClaim(depsOf(ports), cached, signal))).toEqual(stored);
     expect(requests()).toEqual(refused);
   });
 
@@ -61,7 +68,7 @@ describe('given a claim that changed after it was cached, when it is protected',
     const { server, ports, requests, end } = anApiServer();
     const cached = server.seed(aClaim());
     server.objects.remove(persistentVolumeClaims, ref);
-    await expect(end(protectClaim({ ...ports, claims: noCache }, cached, signal))).rejects.toMatchObject({
+    await expect(end(protectClaim(depsOf(ports), cached, signal))).rejects.toMatchObject({
       status: 404,
     });
     expect(requests()).toEqual(['update persistentvolumeclaims 404']);
@@ -73,8 +80,22 @@ it('given a claim that is gone, when it is released, then there is nothing to do
   const claim = server.seed(aProtectedClaim());
   server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
   const { signal } = new AbortController();
-  await end(releaseClaim({ ...ports, claims: noCache }, { claim, isInUse: () => false }, signal));
+  await end(releaseClaim(depsOf(ports), { claim, isInUse: () => false }, signal));
   expect(requests()).toEqual(['update persistentvolumeclaims 404']);
+});
+
+it('given snapshots of one claim that come together, when each protects and releases it, then one writes, and the others find it done', async () => {
+  const { server, ports, requests, end } = anApiServer();
+  const cached = server.seed(aClaim());
+  let known = cached;
+  const claims = { get: () => known, remember: (claim: PersistentVolumeClaim) => void (known = claim) };
+  const deps = { ...ports, claims, turns: createClaimTurns() };
+  const { signal } = new AbortController();
+  const three = [1, 2, 3];
+  await end(Promise.all(three.map(() => protectClaim(deps, cached, signal))));
+  await end(Promise.all(three.map(() => releaseClaim(deps, { claim: cached, isInUse: () => false }, signal))));
+  expect(requests()).toEqual(['update persistentvolumeclaims 200', 'update persistentvolumeclaims 200']);
+  expect(known.metadata?.finalizers ?? []).toEqual([]);
 });
 
 it('given two releases of one claim at the same time, when one of them ends, then the claim still is being released', async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Our finalizer on a claim. Upstream's role allows PUT and no patches of claims, so each write carries the whole claim, which the cache
- * keeps, and its resource version.
+ * keeps, and its resource version. Writes of one claim take turns.
  */
 import {
   type ApiClient,
@@ -14,14 +14,17 @@ import {
   persistentVolumeClaims,
   type Random,
   retryOnConflict,
+  toObjectKey,
 } from '@csi-sidecars/runtime';
 import { snapshotFinalizers } from '@csi-sidecars/volume';
+import type { ClaimTurns } from './claim-turns.ts';
 
 export interface ClaimDeps {
   readonly client: Pick<ApiClient, 'get' | 'update'>;
   readonly clock: Clock;
   readonly random: Random;
-  readonly claims: Pick<Cache<PersistentVolumeClaim>, 'remember'>;
+  readonly claims: Pick<Cache<PersistentVolumeClaim>, 'get' | 'remember'>;
+  readonly turns: ClaimTurns;
 }
 
 /** Rejects if the claim is being deleted. Resolves with the claim that has our finalizer. */
@@ -65,17 +68,34 @@ export async function releaseClaim(
  * Writes the finalizers that `change` returns, if any, to the claim of the cache; after a conflict, to the claim of the API server.
  * Resolves with the claim as it is then, and the cache shows it.
  */
-async function changeFinalizers(
-  { client, clock, random, claims }: ClaimDeps,
+function changeFinalizers(
+  deps: ClaimDeps,
   claim: PersistentVolumeClaim,
   change: (known: PersistentVolumeClaim) => readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<PersistentVolumeClaim> {
-  let known = claim;
+  const { namespace, name = '' } = claim.metadata ?? {};
+  const key = toObjectKey(namespace, name);
+  return deps.turns.take(key, () => writeFinalizers(deps, deps.claims.get(key) ?? claim, { change, signal }));
+}
+
+async function writeFinalizers(
+  { client, clock, random, claims }: ClaimDeps,
+  cached: PersistentVolumeClaim,
+  {
+    change,
+    signal,
+  }: {
+    readonly change: (known: PersistentVolumeClaim) => readonly string[] | undefined;
+    readonly signal: AbortSignal;
+  },
+): Promise<PersistentVolumeClaim> {
+  const { namespace, name = '' } = cached.metadata ?? {};
+  let known = cached;
   let isOld = false;
   return retryOnConflict({ clock, random }, async () => {
     if (isOld) {
-      known = await client.get(persistentVolumeClaims, refOf(claim), { signal });
+      known = await client.get(persistentVolumeClaims, { namespace, name }, { signal });
       claims.remember(known);
     }
     const finalizers = change(known);
@@ -86,8 +106,4 @@ async function changeFinalizers(
     claims.remember(stored);
     return stored;
   });
-}
-
-function refOf({ metadata }: PersistentVolumeClaim): { readonly namespace: string | undefined; readonly name: string } {
-  return { namespace: metadata?.namespace, name: metadata?.name ?? '' };
 }

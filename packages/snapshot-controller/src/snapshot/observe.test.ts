@@ -21,6 +21,7 @@ import { cachesOf } from '../../testing/caches-of.ts';
 import { owner } from '../../testing/snapshot-states.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import { createClaimReleases } from './claim-releases.ts';
+import { createClaimTurns } from './claim-turns.ts';
 import { observe } from './observe.ts';
 import { snapshotKey } from './snapshot.ts';
 import { nothingLearned, type SnapshotLoop, type SnapshotState } from './state.ts';
@@ -41,6 +42,7 @@ function observed({ snapshot = aSnapshot(), objects = [], releases, ...given }: 
     events: { record: () => undefined, flush: () => Promise.resolve() },
     operations: { start: () => undefined, succeed: () => false, gone: () => undefined },
     releases: releases ?? createClaimReleases(),
+    claimTurns: createClaimTurns(),
   };
   return observe(context, caches, snapshotKey(snapshot));
 }

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { aClaim, aGroup, aProtectedClaim, aSnapshot, someSettings } from '../../testing/builders.ts';
 import { performed } from '../../testing/single-step.ts';
 import { createClaimReleases } from './claim-releases.ts';
+import { createClaimTurns } from './claim-turns.ts';
 import { performers } from './perform.ts';
 import type { SnapshotContext } from './state.ts';
 
@@ -12,6 +13,7 @@ const context: SnapshotContext = {
   events: { record: () => undefined, flush: () => Promise.resolve() },
   operations: { start: () => undefined, succeed: () => false, gone: () => undefined },
   releases: createClaimReleases(),
+  claimTurns: createClaimTurns(),
 };
 const row = 'S1';
 const snapshot = aSnapshot();

@@ -36,7 +36,7 @@ import {
   saveStatusOf,
   type Writing,
 } from '../writes.ts';
-import { protectClaim, releaseClaim } from './claim-finalizer.ts';
+import { type ClaimDeps, protectClaim, releaseClaim } from './claim-finalizer.ts';
 import { boundField } from './decide.ts';
 import { isContentOf } from './decide-deletion.ts';
 import * as messages from './messages.ts';
@@ -62,9 +62,9 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       const stored = await prepareObject(snapshots(step), snapshot, wanted);
       return isFailed(stored) ? { prepared: stored } : { prepared: 'done', snapshot: stored.value };
     },
-    protectClaim: async ({ client, clock, random, caches, action, signal }) => {
-      const deps = { client, clock, random, claims: caches.claims };
-      const stored = await ask(() => protectClaim(deps, action.claim, signal));
+    protectClaim: async (step) => {
+      const { action, signal } = step;
+      const stored = await ask(() => protectClaim(claims(context, step), action.claim, signal));
       return isFailed(stored) ? { claimProtected: stored } : { claimProtected: 'done', claim: stored.value };
     },
     confirm: async (step) => {
@@ -140,6 +140,11 @@ function contents({ client, clock, random, caches, signal }: Step<SnapshotLoop>)
   return { client, clock, random, signal, resource: volumeSnapshotContents, cache: caches.contents };
 }
 
+/** How the finalizers of claims are written. */
+function claims({ claimTurns }: SnapshotContext, { client, clock, random, caches }: Step<SnapshotLoop>): ClaimDeps {
+  return { client, clock, random, claims: caches.claims, turns: claimTurns };
+}
+
 /** A content that belongs to another snapshot is learned as well: the decision is made again with it. */
 async function create({ events }: SnapshotContext, step: Step<SnapshotLoop, 'createContent'>): Learned {
   const { snapshot, content } = step.action;
@@ -162,16 +167,14 @@ async function saveStatus(context: SnapshotContext, step: Step<SnapshotLoop, 'sa
   return { statusSaved: 'done' };
 }
 
-async function release(
-  { releases }: SnapshotContext,
-  { client, clock, random, caches, action: { claim, snapshot }, signal }: Step<SnapshotLoop, 'releaseClaim'>,
-): Learned {
-  const deps = { client, clock, random, claims: caches.claims };
+async function release(context: SnapshotContext, step: Step<SnapshotLoop, 'releaseClaim'>): Learned {
+  const { releases } = context;
+  const { caches, action, signal } = step;
+  const { claim, snapshot } = action;
   const key = toObjectKey(claim.metadata?.namespace, claim.metadata?.name ?? '');
   const isInUse = (): boolean => isClaimInUse({ releases, snapshots: caches.snapshots }, key, snapshot);
-  return {
-    claimReleased: await attempt(() => releases.during(key, () => releaseClaim(deps, { claim, isInUse }, signal))),
-  };
+  const run = (): Promise<void> => releaseClaim(claims(context, step), { claim, isInUse }, signal);
+  return { claimReleased: await attempt(() => releases.during(key, run)) };
 }
 
 async function adopt(step: Step<SnapshotLoop, 'adopt'>): Learned {

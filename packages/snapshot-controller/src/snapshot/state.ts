@@ -28,6 +28,7 @@ import type { OperationName, Operations } from '../operations.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import type { ContentFacts } from '../status.ts';
 import type { ClaimReleases } from './claim-releases.ts';
+import type { ClaimTurns } from './claim-turns.ts';
 
 export interface SnapshotLoop extends LoopTypes {
   readonly key: ObjectKey;
@@ -52,6 +53,7 @@ export interface SnapshotContext {
   readonly events: EventRecorder;
   readonly operations: Operations;
   readonly releases: ClaimReleases;
+  readonly claimTurns: ClaimTurns;
 }
 
 export interface SnapshotState extends Observed, Learned {}
