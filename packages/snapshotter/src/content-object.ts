@@ -35,11 +35,12 @@ export function mayBeDeleted<T extends ContentTypes>({
   content,
   kind,
 }: {
-  readonly state: Pick<ContentState<T>, 'isOpen'>;
+  readonly state: Pick<ContentState<T>, 'isOpen' | 'deleted'>;
   readonly content: T['content'];
   readonly kind: ContentKind<T>;
 }): boolean {
-  return isToBeDeleted(content, kind) && (!state.isOpen || isReady(content));
+  const isRecorded = !state.isOpen || isReady(content);
+  return isToBeDeleted(content, kind) && (isRecorded || state.deleted !== 'untried');
 }
 
 /** The deletion of the content was asked for, and snapshot-controller, where it is responsible, agrees. */

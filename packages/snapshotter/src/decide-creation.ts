@@ -11,7 +11,7 @@ import type { RequestOf } from '@csi-sidecars/csi';
 import type { Result } from '@csi-sidecars/volume';
 import { outcomeOfCreation } from './call-outcome.ts';
 import { conclude, fail, finish, type Run } from './conclude.ts';
-import { contentNameOf, isMarked, isToBeDeleted } from './content-object.ts';
+import { contentNameOf, isMarked, isReady, isToBeDeleted } from './content-object.ts';
 import type { ContentAction, ContentState, ContentTypes, Planned } from './content-types.ts';
 import * as messages from './messages.ts';
 import { withSecrets } from './secrets.ts';
@@ -59,7 +59,9 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
 }
 
 /** What became of the call is known, and recorded as far as it has to be. */
-export function isSettled<T extends ContentTypes>({ created, saved }: ContentState<T>): boolean {
+export function isSettled<T extends ContentTypes>({ content, created, saved, deleted }: ContentState<T>): boolean {
+  // The status may be written although its answer was lost.
+  if (deleted === 'done' || (content !== undefined && isReady(content))) return true;
   if (created === 'unasked') return false;
   return isFailed(created) ? outcomeOfCreation(created.failure) === 'final' : saved === 'done';
 }

@@ -269,6 +269,12 @@ describe('deletion', () => {
     },
     {
       id: '[csi-snapshotter#C7]',
+      given: 'a snapshot that is deleted after a call whose answer was recorded without a confirmation',
+      state: { content: released, isOpen: true, deleted: 'done', cleared: 'done' },
+      then: { row: 'C7', kind: 'release', content: released },
+    },
+    {
+      id: '[csi-snapshotter#C7]',
       given: 'no list of finalizers',
       state: { content: { ...released, metadata: withoutFinalizers } },
       then: concludes('C7', done),

@@ -417,6 +417,20 @@ describe('a deletion that is asked for during the call', () => {
     },
   );
 
+  it.each([0, 3_000])(
+    '[csi-snapshotter#72] given a status whose write is not acknowledged, when the snapshot is ready after %i ms, then it is deleted once',
+    async (snapshotProcessingMs) => {
+      const s = await meanwhile({ model: { snapshotProcessingMs } }, (it) =>
+        it.fault(status, { kind: 'break', point: 'after', failure: 'reset' }),
+      );
+      await s.clock.advance(100_000);
+      expect([s.content(), s.driver.snapshots()]).toEqual([undefined, []]);
+      expect(s.requests('DeleteSnapshot')).toHaveLength(1);
+      expect(s.calls().at(-1)).toMatch(/^DeleteSnapshot/);
+      await s.stop();
+    },
+  );
+
   it('[csi-snapshotter#75] given an intent that is removed during the last call of a process, then the next one finds it', async () => {
     const s = await meanwhile({}, (it) => it.failCalls('Aborted'), withoutIntent);
     const stopped = s.stop();
