@@ -587,6 +587,17 @@ describe('members', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#155] given a volume of a claim in another namespace, then the member names no claim of its own namespace', async () => {
+    const it = await given();
+    await it.add(
+      aVolume({ name: 'foreign', handle: 'foreign', spec: { claimRef: { namespace: 'other', name: 'data' } } }),
+    );
+    await it.reportGroup({ ...cut, volumeSnapshotInfoList: [{ volumeHandle: 'foreign', snapshotHandle: 's' }] });
+    const { snapshot } = memberNamesOf('uid-of-group', 'foreign');
+    expect(snapshotNamed(it, snapshot)?.spec?.source?.persistentVolumeClaimName).toBe('');
+    await it.stop();
+  });
+
   it('[P22] given a PersistentVolume without a claim, then the member has no claim', async () => {
     const it = await given();
     const { claimRef: _, ...spec } = aVolume({ handle: 'free' }).spec ?? {};

@@ -65,8 +65,14 @@ export function memberSnapshot({ group, groupContent, info, volume }: Member): V
       ownerReferences: [{ apiVersion: 'groupsnapshot.storage.k8s.io/v1', kind: 'VolumeGroupSnapshot', name, uid }],
       finalizers: [snapshotFinalizers.inGroup, snapshotFinalizers.asSource],
     },
-    spec: { source: { persistentVolumeClaimName: volume?.spec?.claimRef?.name ?? '' } },
+    spec: { source: { persistentVolumeClaimName: claimNameOf(volume, namespace) } },
   };
+}
+
+/** Empty: none. A driver may answer with a volume of another namespace, and a claim of that name would be another one here. */
+function claimNameOf(volume: PersistentVolume | undefined, namespace: string): string {
+  const { name = '', namespace: home = namespace } = volume?.spec?.claimRef ?? {};
+  return home === namespace ? name : '';
 }
 
 /** The secret is that of the group's content: the class may be gone, and says no more than was true when the group was taken. */

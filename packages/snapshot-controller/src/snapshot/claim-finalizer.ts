@@ -33,18 +33,14 @@ export async function protectClaim(
   claim: PersistentVolumeClaim,
   signal: AbortSignal,
 ): Promise<PersistentVolumeClaim> {
-  return changeFinalizers(
-    deps,
-    claim,
-    (known) => {
-      const finalizers = finalizersWith(known, snapshotFinalizers.claim);
-      if (finalizers !== undefined && known.metadata?.deletionTimestamp !== undefined) {
-        throw new Error('cannot add finalizer on claim because it is being deleted');
-      }
-      return finalizers;
-    },
-    signal,
-  );
+  const finalizersOf = (known: PersistentVolumeClaim): readonly string[] | undefined => {
+    const finalizers = finalizersWith(known, snapshotFinalizers.claim);
+    if (finalizers !== undefined && known.metadata?.deletionTimestamp !== undefined) {
+      throw new Error('cannot add finalizer on claim because it is being deleted');
+    }
+    return finalizers;
+  };
+  return changeFinalizers(deps, { claim, finalizersOf }, signal);
 }
 
 /** `isInUse` is asked before each attempt: a snapshot that needs the finalizer may have come. A claim that is gone has none. */
@@ -53,57 +49,44 @@ export async function releaseClaim(
   { claim, isInUse }: { readonly claim: PersistentVolumeClaim; readonly isInUse: () => boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  await changeFinalizers(
-    deps,
-    claim,
-    (known) =>
-      known.metadata?.uid !== claim.metadata?.uid || isInUse()
-        ? undefined
-        : finalizersWithout(known, snapshotFinalizers.claim),
-    signal,
-  ).catch(ignoreNotFound);
+  const finalizersOf = (known: PersistentVolumeClaim): readonly string[] | undefined =>
+    known.metadata?.uid !== claim.metadata?.uid || isInUse()
+      ? undefined
+      : finalizersWithout(known, snapshotFinalizers.claim);
+  await changeFinalizers(deps, { claim, finalizersOf }, signal).catch(ignoreNotFound);
+}
+
+interface FinalizerChange {
+  readonly claim: PersistentVolumeClaim;
+  /** Undefined: nothing is to be written. */
+  readonly finalizersOf: (known: PersistentVolumeClaim) => readonly string[] | undefined;
 }
 
 /**
- * Writes the finalizers that `change` returns, if any, to the claim of the cache; after a conflict, to the claim of the API server.
- * Resolves with the claim as it is then, and the cache shows it.
+ * Changes the claim of the cache; after a conflict, that of the API server. Resolves with the claim as it is then, and the cache shows it.
  */
 function changeFinalizers(
-  deps: ClaimDeps,
-  claim: PersistentVolumeClaim,
-  change: (known: PersistentVolumeClaim) => readonly string[] | undefined,
+  { client, clock, random, claims, turns }: ClaimDeps,
+  { claim, finalizersOf }: FinalizerChange,
   signal: AbortSignal,
 ): Promise<PersistentVolumeClaim> {
   const { namespace, name = '' } = claim.metadata ?? {};
   const key = toObjectKey(namespace, name);
-  return deps.turns.take(key, () => writeFinalizers(deps, deps.claims.get(key) ?? claim, { change, signal }));
-}
-
-async function writeFinalizers(
-  { client, clock, random, claims }: ClaimDeps,
-  cached: PersistentVolumeClaim,
-  {
-    change,
-    signal,
-  }: {
-    readonly change: (known: PersistentVolumeClaim) => readonly string[] | undefined;
-    readonly signal: AbortSignal;
-  },
-): Promise<PersistentVolumeClaim> {
-  const { namespace, name = '' } = cached.metadata ?? {};
-  let known = cached;
-  let isOld = false;
-  return retryOnConflict({ clock, random }, async () => {
-    if (isOld) {
-      known = await client.get(persistentVolumeClaims, { namespace, name }, { signal });
-      claims.remember(known);
-    }
-    const finalizers = change(known);
-    if (finalizers === undefined) return known;
-    isOld = true;
-    const changed = { ...known, metadata: { ...known.metadata, finalizers } };
-    const stored = await client.update(persistentVolumeClaims, changed, { signal });
-    claims.remember(stored);
-    return stored;
+  return turns.take(key, () => {
+    let known = claims.get(key) ?? claim;
+    let isOld = false;
+    return retryOnConflict({ clock, random }, async () => {
+      if (isOld) {
+        known = await client.get(persistentVolumeClaims, { namespace, name }, { signal });
+        claims.remember(known);
+      }
+      const finalizers = finalizersOf(known);
+      if (finalizers === undefined) return known;
+      isOld = true;
+      const changed = { ...known, metadata: { ...known.metadata, finalizers } };
+      const stored = await client.update(persistentVolumeClaims, changed, { signal });
+      claims.remember(stored);
+      return stored;
+    });
   });
 }
