@@ -235,6 +235,11 @@ export function aGroupContent(
   };
 }
 
+export function aDefaultGroupClass(name: string): VolumeGroupSnapshotClass {
+  const annotations = { [snapshotAnnotations.isDefaultGroupClass]: 'true' };
+  return aGroupClass(name, { metadata: { name, uid: `uid-of-${name}`, annotations } });
+}
+
 export function aGroupClass(
   name = 'group-gold',
   more: Partial<VolumeGroupSnapshotClass> = {},

@@ -20,6 +20,7 @@ import {
   aClaim,
   aClass,
   aContent,
+  aDefaultGroupClass,
   aGroup,
   aGroupClass,
   aGroupContent,
@@ -143,9 +144,7 @@ describe('the content of a group', () => {
   });
 
   it('[snapshot-controller#133] given no class, when there is one default for the driver of the first volume, then it is written with the finalizer', async () => {
-    const annotations = { [snapshotAnnotations.isDefaultGroupClass]: 'true' };
-    const std = aGroupClass('std', { metadata: { name: 'std', uid: 'std', annotations } });
-    const it = await given(withoutClass(aGroup()), { seed: [...cluster, std] });
+    const it = await given(withoutClass(aGroup()), { seed: [...cluster, aDefaultGroupClass('std')] });
     expect(it.bodies()[0]).toMatchObject({
       metadata: { finalizers: [finalizers.groupBound] },
       spec: { volumeGroupSnapshotClassName: 'std' },
@@ -179,11 +178,9 @@ describe('the content of a group', () => {
   });
 
   it('[snapshot-controller#133] [P9] given two default classes, then status and event say so, and the end of one starts the group', async () => {
-    const marked = (called: string) =>
-      aGroupClass(called, {
-        metadata: { name: called, uid: called, annotations: { [snapshotAnnotations.isDefaultGroupClass]: 'true' } },
-      });
-    const it = await given(withoutClass(aGroup()), { seed: [...cluster, marked('a'), marked('b')] });
+    const it = await given(withoutClass(aGroup()), {
+      seed: [...cluster, aDefaultGroupClass('a'), aDefaultGroupClass('b')],
+    });
     const text = 'Failed to set default group snapshot class with error 2 default snapshot classes were found';
     expect(it.group()?.status).toEqual({ error: { time: expect.any(String), message: text } });
     expect(it.events).toEqual([`Warning SetDefaultGroupSnapshotClassFailed team/group: ${text}`]);
@@ -196,10 +193,8 @@ describe('the content of a group', () => {
   });
 
   it('[P13] given that the class cannot be written, then the group is tried again', async () => {
-    const annotations = { [snapshotAnnotations.isDefaultGroupClass]: 'true' };
-    const std = aGroupClass('std', { metadata: { name: 'std', uid: 'std', annotations } });
     const it = await given(withoutClass(aGroup()), {
-      seed: [...cluster, std],
+      seed: [...cluster, aDefaultGroupClass('std')],
       faults: [
         { when: ({ verb, resource }) => verb === 'patch' && resource === 'volumegroupsnapshots', fault: forbidden },
       ],
@@ -415,13 +410,7 @@ describe('the content of a group', () => {
 
   it('given a refused creation, then two events and the error, and the next attempt succeeds', async () => {
     const it = await given(aGroup(), {
-      faults: [
-        {
-          when: ({ verb, resource }) => verb === 'create' && resource === 'volumegroupsnapshotcontents',
-          fault: forbidden,
-          times: 2,
-        },
-      ],
+      faults: [faultOn('create volumegroupsnapshotcontents', forbidden, 2)],
     });
     expect(failure(it)).toMatch(
       /^failed to create group snapshot content with error snapshot controller failed to update team\/group on API server: ./,

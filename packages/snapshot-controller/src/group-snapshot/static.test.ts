@@ -2,7 +2,6 @@
 /** Groups whose contents an administrator made, and ready groups that lose their content. */
 import type { KubeObject } from '@csi-sidecars/runtime';
 import {
-  snapshotAnnotations,
   snapshotFinalizers as finalizers,
   type VolumeGroupSnapshot,
   type VolumeGroupSnapshotContent,
@@ -10,7 +9,7 @@ import {
   volumeGroupSnapshots,
 } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aGroup, aGroupClass, aGroupContent } from '../../testing/builders.ts';
+import { aDefaultGroupClass, aGroup, aGroupClass, aGroupContent } from '../../testing/builders.ts';
 import { aController, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
 
 const handles = { volumeGroupSnapshotHandle: 'g1', volumeSnapshotHandles: ['s1'] };
@@ -59,11 +58,9 @@ describe('binding', () => {
   });
 
   it('[snapshot-controller#133] given no class, when there is a default, then it is not looked for', async () => {
-    const annotations = { [snapshotAnnotations.isDefaultGroupClass]: 'true' };
-    const std = aGroupClass('std', { metadata: { name: 'std', uid: 'std', annotations } });
     const { volumeGroupSnapshotClassName: _, ...spec } = aStaticGroup().spec ?? {};
     const group: VolumeGroupSnapshot = { ...aStaticGroup(), spec };
-    const it = await aController({ seed: [std], with: [group, aStaticContent()] });
+    const it = await aController({ seed: [aDefaultGroupClass('std')], with: [group, aStaticContent()] });
     expect(it.group()).toMatchObject({ spec, status: bound });
     expect(it.group()?.spec).not.toHaveProperty('volumeGroupSnapshotClassName');
     expect(it.groupContent('content')?.spec).not.toHaveProperty('volumeGroupSnapshotClassName');

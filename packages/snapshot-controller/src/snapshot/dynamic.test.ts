@@ -316,13 +316,7 @@ describe('what prevents the content', () => {
 
   it('[snapshot-controller#31] given a refused creation, then two events and the error, and the next attempt succeeds', async () => {
     const it = await aController({
-      faults: [
-        {
-          when: ({ verb, resource }) => verb === 'create' && resource === 'volumesnapshotcontents',
-          fault: forbidden,
-          times: 2,
-        },
-      ],
+      faults: [faultOn('create volumesnapshotcontents', forbidden, 2)],
       with: [aSnapshot()],
     });
     const text = failure(it) ?? '';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Finalizers of snapshots and of their claims. */
+import type { Fault } from '@csi-sidecars/runtime/testing';
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
@@ -86,6 +87,13 @@ describe('of snapshots', () => {
 
 describe('of claims', () => {
   const isReady = (status: object = ready) => aSnapshot({ metadata: { finalizers: both }, status });
+  /** The claim of a ready snapshot is to be released; the first attempts meet this. */
+  const releasing = (fault: Fault, times = 1): Promise<Fixture> =>
+    aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      with: [isReady(), aContent({ status: { readyToUse: true } })],
+      faults: [faultOn('update persistentvolumeclaims', fault, times)],
+    });
 
   it('[snapshot-controller#84] given a claim that has it, then it is not written again', async () => {
     const it = await aController({ seed: [aProtectedClaim(), aVolume(), aClass()], with: [aSnapshot()] });
@@ -131,17 +139,7 @@ describe('of claims', () => {
   });
 
   it('[snapshot-controller#89] given a ready snapshot whose claim cannot be released, then an event, nothing else changes, and the backoff tries again', async () => {
-    const it = await aController({
-      seed: [aProtectedClaim(), aVolume(), aClass()],
-      with: [isReady(), aContent({ status: { readyToUse: true } })],
-      faults: [
-        {
-          when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims',
-          fault: forbidden,
-          times: 3,
-        },
-      ],
-    });
+    const it = await releasing(forbidden, 3);
     const line = 'Warning ErrorPVCFinalizer team/snap: Error check and remove PVC Finalizer for VolumeSnapshot';
     expect(it.events).toEqual([line]);
     expect(it.snapshot()?.status).toEqual(ready);
@@ -152,17 +150,7 @@ describe('of claims', () => {
   });
 
   it('[snapshot-controller#90] given conflicts, then the claim is read again and released in place', async () => {
-    const it = await aController({
-      seed: [aProtectedClaim(), aVolume(), aClass()],
-      with: [isReady(), aContent({ status: { readyToUse: true } })],
-      faults: [
-        {
-          when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims',
-          fault: conflict,
-          times: 4,
-        },
-      ],
-    });
+    const it = await releasing(conflict, 4);
     await it.clock.advance(100);
     expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
     expect(it.events).toEqual([]);
@@ -170,12 +158,8 @@ describe('of claims', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#90] given more conflicts than five, then an event, and the backoff tries again', async () => {
-    const it = await aController({
-      seed: [aProtectedClaim(), aVolume(), aClass()],
-      with: [isReady(), aContent({ status: { readyToUse: true } })],
-      faults: [faultOn('update persistentvolumeclaims', conflict, 5)],
-    });
+  it('[snapshot-controller#90] given five conflicts in a row, then an event, and the backoff tries again', async () => {
+    const it = await releasing(conflict, 5);
     await it.clock.advance(100);
     expect(it.events).toEqual([
       'Warning ErrorPVCFinalizer team/snap: Error check and remove PVC Finalizer for VolumeSnapshot',
@@ -187,13 +171,7 @@ describe('of claims', () => {
   });
 
   it('[snapshot-controller#91] given a claim that goes before it is released, then that counts as done', async () => {
-    const it = await aController({
-      seed: [aProtectedClaim(), aVolume(), aClass()],
-      with: [isReady(), aContent({ status: { readyToUse: true } })],
-      faults: [
-        faultOn('update persistentvolumeclaims', { kind: 'status', point: 'before', code: 404, reason: 'NotFound' }),
-      ],
-    });
+    const it = await releasing({ kind: 'status', point: 'before', code: 404, reason: 'NotFound' });
     expect(it.events).toEqual([]);
     expect(it.logger.lines.filter(({ message }) => message.includes('will retry'))).toEqual([]);
     await it.stop();
@@ -237,9 +215,7 @@ describe('of claims', () => {
   it('given a new snapshot at the moment of a conflict, then the claim is not released', async () => {
     const it = await aController({
       seed: [aProtectedClaim(), aVolume(), aClass()],
-      faults: [
-        { when: ({ verb, resource }) => verb === 'update' && resource === 'persistentvolumeclaims', fault: conflict },
-      ],
+      faults: [faultOn('update persistentvolumeclaims', conflict)],
     });
     await it.add(isReady(), aContent({ status: { readyToUse: true } }));
     // The release waits before it reads the claim again.

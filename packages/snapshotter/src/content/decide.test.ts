@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One line for each row of the content table: given this state, decide returns that action. */
 import type { CreateSnapshotResponse, ListSnapshotsResponse } from '@csi-sidecars/csi';
-import { ApiError, done, type Outcome, postpone, type RecordedEvent, requeueAfter, retry } from '@csi-sidecars/runtime';
+import { ApiError, done, postpone, requeueAfter, retry } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import {
   aClass,
@@ -15,6 +15,7 @@ import {
   snapshotUid,
   someSettings,
 } from '../../testing/builders.ts';
+import { concludes, event, showing } from '../../testing/expected-actions.ts';
 import { nothingLearned } from '../content-types.ts';
 import { decide } from './decide.ts';
 import type { SnapshotAction, SnapshotState } from './state.ts';
@@ -48,25 +49,8 @@ const listSecret = aClass({
   },
 });
 
-const concludes = (row: string, outcome: Outcome, ...events: readonly RecordedEvent[]): SnapshotAction => ({
-  row,
-  kind: 'conclude',
-  outcome,
-  events,
-});
-const event = (reason: string, message: string): RecordedEvent => ({ type: 'Warning', reason, message });
-const showsFailure = (row: string, content: ReturnType<typeof aContent>, cause: string): SnapshotAction => ({
-  row,
-  kind: 'saveFailure',
-  content,
-  message: `Failed to create snapshot: ${cause}`,
-});
-const showsCheck = (row: string, content: ReturnType<typeof aContent>, cause: string): SnapshotAction => ({
-  row,
-  kind: 'saveFailure',
-  content,
-  message: `Failed to check and update snapshot content: ${cause}`,
-});
+const showsFailure = showing('Failed to create snapshot: ');
+const showsCheck = showing('Failed to check and update snapshot content: ');
 const notTaken = (cause: string): string => `failed to take snapshot of the volume volume-1: "${cause}"`;
 const internal = notTaken('rpc error: code = Internal desc = no');
 const kept =

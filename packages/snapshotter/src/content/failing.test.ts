@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { FaultRule } from '@csi-sidecars/runtime/testing';
 import { volumeSnapshotClasses } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, beingCreated } from '../../testing/builders.ts';
@@ -24,6 +25,14 @@ async function attempted(prepare: (s: Fixture) => void, options: FixtureOptions 
 
 const shortWrites = (s: Fixture): readonly string[] =>
   s.writes().map((it) => it.replace('volumesnapshotcontents', 'c'));
+const withdrawalIsRefused: FaultRule = {
+  when: ({ verb, resource, subresource, request }) =>
+    verb === 'patch' &&
+    resource === 'volumesnapshotcontents' &&
+    subresource === undefined &&
+    bodyOf(request).includes('null'),
+  fault: forbidden,
+};
 const marked = (s: Fixture): boolean => s.content()?.metadata?.annotations?.[Object.keys(beingCreated)[0]!] === 'yes';
 const internal = 'failed to take snapshot of the volume volume-1: "rpc error: code = Internal desc = no"';
 
@@ -203,16 +212,7 @@ describe('the API server refuses', () => {
   );
 
   it('[csi-snapshotter#27] given the intent cannot be withdrawn after success, then the snapshot stays ready, with an event [P11]', async () => {
-    const s = await attempted((it) => {
-      it.faults.push({
-        when: ({ verb, resource, subresource, request }) =>
-          verb === 'patch' &&
-          resource === 'volumesnapshotcontents' &&
-          subresource === undefined &&
-          bodyOf(request).includes('null'),
-        fault: forbidden,
-      });
-    });
+    const s = await attempted((it) => void it.faults.push(withdrawalIsRefused));
     expect(s.content()?.status?.readyToUse).toBe(true);
     expect(s.content()?.status).not.toHaveProperty('error');
     expect(s.events).toHaveLength(1);
@@ -228,14 +228,7 @@ describe('the API server refuses', () => {
   it('[csi-snapshotter#28] given the intent cannot be withdrawn after a final error, then that is the error, and the intent stays until the next attempt', async () => {
     const s = await attempted((it) => {
       it.failCalls('Internal');
-      it.faults.push({
-        when: ({ verb, resource, subresource, request }) =>
-          verb === 'patch' &&
-          resource === 'volumesnapshotcontents' &&
-          subresource === undefined &&
-          bodyOf(request).includes('null'),
-        fault: forbidden,
-      });
+      it.faults.push(withdrawalIsRefused);
     });
     expect(s.content()?.status?.error?.message).toMatch(
       /^Failed to create snapshot: failed to remove VolumeSnapshotBeingCreated annotation from the content content: snapshot controller failed to update content/,

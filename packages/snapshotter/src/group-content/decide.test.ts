@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One line for each row of the group table: given this state, decide returns that action. */
 import type { CreateVolumeGroupSnapshotResponse, GetVolumeGroupSnapshotResponse } from '@csi-sidecars/csi';
-import { ApiError, done, type Outcome, postpone, type RecordedEvent, requeueAfter, retry } from '@csi-sidecars/runtime';
+import { ApiError, done, postpone, requeueAfter, retry } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
 import {
   aDriver,
@@ -14,6 +14,7 @@ import {
   snapshotUid,
   someSettings,
 } from '../../testing/builders.ts';
+import { concludes, event, showing } from '../../testing/expected-actions.ts';
 import { nothingLearned } from '../content-types.ts';
 import { decide } from './decide.ts';
 import type { GroupSnapshotAction, GroupSnapshotState } from './state.ts';
@@ -41,25 +42,8 @@ const getSecret = aGroupClass({
   },
 });
 
-const concludes = (row: string, outcome: Outcome, ...events: readonly RecordedEvent[]): GroupSnapshotAction => ({
-  row,
-  kind: 'conclude',
-  outcome,
-  events,
-});
-const event = (reason: string, message: string): RecordedEvent => ({ type: 'Warning', reason, message });
-const shows = (row: string, content: Content, cause: string): GroupSnapshotAction => ({
-  row,
-  kind: 'saveFailure',
-  content,
-  message: `Failed to create group snapshot: ${cause}`,
-});
-const showsCheck = (row: string, content: Content, cause: string): GroupSnapshotAction => ({
-  row,
-  kind: 'saveFailure',
-  content,
-  message: `Failed to check and update group snapshot content: ${cause}`,
-});
+const shows = showing('Failed to create group snapshot: ');
+const showsCheck = showing('Failed to check and update group snapshot content: ');
 const notTaken = (cause: string): string =>
   `failed to take group snapshot of the volumes [volume-1 volume-2]: "${cause}"`;
 const notUpdated = 'snapshot controller failed to update group on API server: broken';
