@@ -31,7 +31,7 @@ export interface AnyStatus {
   readonly volumeGroupSnapshotName?: string;
 }
 
-/** Somebody reported its readiness since it was read: what was decided on the earlier state is not true any more. */
+/** Another writer reported its readiness since it was read: what was decided on the earlier state is not true any more. */
 export function becameReady(earlier: { readonly status?: AnyStatus }, later: { readonly status?: AnyStatus }): boolean {
   return later.status?.readyToUse === true && earlier.status?.readyToUse !== true;
 }

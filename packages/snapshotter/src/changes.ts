@@ -16,7 +16,7 @@ export function matters({ previous, current, ...rest }: Change<AnyContent>, anno
 }
 
 /**
- * Somebody removed the intent and nothing else: an administrator who releases a content whose call is never answered. A write that adds
+ * Another writer removed the intent and nothing else: an administrator who releases a content whose call is never answered. A write that adds
  * the annotation of snapshot-controller as well had an old copy. `newest` includes own writes, which the watch may not have brought yet.
  */
 export function isIntentWithdrawn(

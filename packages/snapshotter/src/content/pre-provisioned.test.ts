@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { codeNames } from '@csi-sidecars/csi';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, aSecret, asked, beingCreated } from '../../testing/builders.ts';
 import { aSnapshotter, type Fixture, type FixtureOptions, gib } from '../../testing/snapshotter-fixture.ts';
@@ -125,33 +126,19 @@ describe('a driver that lists snapshots', () => {
     await s.stop();
   });
 
-  it.each([
-    'Canceled',
-    'Unknown',
-    'InvalidArgument',
-    'DeadlineExceeded',
-    'NotFound',
-    'AlreadyExists',
-    'PermissionDenied',
-    'ResourceExhausted',
-    'FailedPrecondition',
-    'Aborted',
-    'OutOfRange',
-    'Unimplemented',
-    'Internal',
-    'Unavailable',
-    'DataLoss',
-    'Unauthenticated',
-  ] as const)('[csi-snapshotter#56] given %s, then an error and a retry', async (code) => {
-    const s = await withSnapshot({ prepare: (it) => it.failCalls(code, { method: 'ListSnapshots' }) });
-    expect(message(s)).toBe(
-      `${prefix}failed to list snapshot for content content: "rpc error: code = ${code} desc = no"`,
-    );
-    expect(s.content()?.metadata?.annotations ?? {}).not.toHaveProperty(Object.keys(beingCreated)[0]!);
-    await s.clock.advance(1_200);
-    expect(s.content()?.status?.readyToUse).toBe(true);
-    await s.stop();
-  });
+  it.each(codeNames.filter((code) => code !== 'OK'))(
+    '[csi-snapshotter#56] given %s, then an error and a retry',
+    async (code) => {
+      const s = await withSnapshot({ prepare: (it) => it.failCalls(code, { method: 'ListSnapshots' }) });
+      expect(message(s)).toBe(
+        `${prefix}failed to list snapshot for content content: "rpc error: code = ${code} desc = no"`,
+      );
+      expect(s.content()?.metadata?.annotations ?? {}).not.toHaveProperty(Object.keys(beingCreated)[0]!);
+      await s.clock.advance(1_200);
+      expect(s.content()?.status?.readyToUse).toBe(true);
+      await s.stop();
+    },
+  );
 
   it('[csi-snapshotter#57] given a snapshot that was ready once, when it disappears, then it is not listed again', async () => {
     const s = await withSnapshot();
