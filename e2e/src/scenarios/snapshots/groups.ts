@@ -133,7 +133,7 @@ interface TakenGroup {
 
 /** A group that is left in the storage when its objects are gone. */
 async function retainedGroup(ctx: ScenarioContext): Promise<TakenGroup> {
-  const members = [...(await readyGroup(ctx)).values()];
+  const members = [...(await takeGroup(ctx, await readyToSnapshot(ctx, { claims }))).values()];
   const { status } = await ctx.api.get(volumeGroupSnapshots, { namespace: ctx.namespace, name: 'group' });
   const ref = { name: status?.boundVolumeGroupSnapshotContentName ?? '' };
   const body = { spec: { deletionPolicy: 'Retain' } };
