@@ -18,6 +18,8 @@ import {
   aGroupClass,
   aGroupContent,
   aSnapshot,
+  aStaticContent,
+  aStaticSnapshot,
   aVolume,
 } from '../testing/builders.ts';
 import { aController, type Fixture } from '../testing/controller-fixture.ts';
@@ -195,9 +197,29 @@ it.each([
     it.server.objects.remove(resource, { namespace: 'team', name: object.metadata?.name ?? '' });
     await it.clock.advance(200_000);
     expect(it.writes().filter((line) => line.startsWith('create'))).toEqual([]);
+    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
     await it.stop();
   },
 );
+
+it('[snapshot-controller#130] given a cache that still shows a static snapshot that is gone, when the controller starts, then its content is not bound to it', async () => {
+  const metadata = { finalizers: [snapshotFinalizers.asSource, snapshotFinalizers.bound] };
+  const it = await aController({
+    seed: [aStaticSnapshot({ metadata }), aStaticContent()],
+    faults: [
+      {
+        when: (request) => request.verb === 'watch' && request.resource === 'volumesnapshots',
+        fault: { kind: 'lag', ms: 60_000 },
+      },
+    ],
+  });
+  it.server.objects.remove(volumeSnapshots, ref);
+  it.server.seed(aStaticSnapshot({ uid: 'later' }));
+  await it.clock.advance(600_000);
+  expect(it.content('content')?.spec?.volumeSnapshotRef?.uid).toBe('later');
+  expect(it.snapshot()?.status?.error).toBeUndefined();
+  await it.stop();
+});
 
 it('[snapshot-controller#131] given many changes while a run is under way, then one more run follows', async () => {
   const it = await aControllerOf('snapshot-controller-snapshot', { seed: [aClaim(), aVolume(), aClass()] });

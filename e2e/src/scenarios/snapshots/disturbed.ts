@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** S-04, S-07, S-08, S-13, S-14: claims that go, calls that hang, restores under way, programs that are killed. */
+/** S-04, S-07, S-08, S-13, S-14, S-29: claims that go, calls that hang, restores under way, programs that are killed. */
 import assert from 'node:assert/strict';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import {
@@ -18,6 +18,7 @@ import {
   deleteSnapshot,
   deleteSnapshotCalls,
   readyToSnapshot,
+  snapshotOf,
   untilGone,
   untilNoSnapshots,
   untilReady,
@@ -175,6 +176,39 @@ export const snapshotsDisturbed: readonly Scenario[] = [
       );
       await deleteSnapshot(ctx);
       await untilNoSnapshots(ctx);
+    },
+  },
+  {
+    id: 'S-29',
+    title: 'snapshots of one claim that all fail and are deleted together leave no finalizer on the claim',
+    needs,
+    serial,
+    upstream:
+      'a snapshot that never got a finalizer keeps the others from releasing the claim, and nothing does it later',
+    run: async (ctx) => {
+      await readyToSnapshot(ctx);
+      // Half a secret prevents the content.
+      const parameters = { 'csi.storage.k8s.io/snapshotter-secret-name': 'half' };
+      const volumeSnapshotClassName = await createSnapshotClass(ctx, { parameters });
+      const names = Array.from({ length: 8 }, (_, at) => `snap-${at}`);
+      for (const name of names) await createSnapshot(ctx, { name, volumeSnapshotClassName });
+      await createSnapshot(ctx, { name: 'without-class', volumeSnapshotClassName: ctx.nameOf('absent') });
+      for (const name of [...names, 'without-class']) {
+        await ctx.eventually(
+          `snapshot ${name} says why it fails`,
+          async () => (await snapshotOf(ctx, name)).status?.error !== undefined,
+        );
+      }
+      await deleteClaim(ctx);
+      const claimRef = { namespace: ctx.namespace, name: 'claim' };
+      const held = await ctx.api.get(persistentVolumeClaims, claimRef);
+      assert.ok(held.metadata?.finalizers?.includes(snapshotFinalizers.claim));
+
+      await Promise.all(names.map((name) => deleteSnapshot(ctx, name)));
+      for (const name of names) await untilGone(ctx, volumeSnapshots, name);
+      await deleteSnapshot(ctx, 'without-class');
+      await untilNoSnapshots(ctx);
+      await untilGone(ctx, persistentVolumeClaims, 'claim');
     },
   },
 ];

@@ -356,6 +356,21 @@ describe('before a content is made', () => {
     { given: 'a refused creation', s: { created: failed }, then: notCreated(updateFailed('team/snap', 'no')) },
     { given: 'a snapshot that cannot be read', s: { confirmed: failed }, then: 'S12 retry: no' },
     {
+      given: 'a claim without our finalizer, and a snapshot that was not read in this run',
+      s: { claim: aClaim(), confirmed: 'untried' },
+      then: 'S12 confirm',
+    },
+    {
+      given: 'a static content that is not bound, and a snapshot that was not read in this run',
+      s: { snapshot: aStaticSnapshot({ metadata: prepared }), content: aStaticContent(), confirmed: 'untried' },
+      then: 'S15 confirm',
+    },
+    {
+      given: 'a static content that is not bound, and a snapshot that cannot be read',
+      s: { snapshot: aStaticSnapshot({ metadata: prepared }), content: aStaticContent(), confirmed: failed },
+      then: 'S15 retry: no',
+    },
+    {
       given: 'a snapshot that was read in this run',
       s: { prepared: 'untried', confirmed: 'done' },
       then: 'S12 createContent',

@@ -105,7 +105,7 @@ function decideStatic(s: SnapshotState, snapshot: VolumeSnapshot, settings: Deci
   if (content === undefined) return fail(s, { row: 'S14', object: snapshot }, messages.contentMissing);
   if (isFailed(s.bound)) return fail(s, { row: 'S15', object: snapshot }, messages.bindFailed(s.bound.failure.message));
   if (s.bound === 'untried' && !isBindingComplete({ snapshot, content })) {
-    return { row: 'S15', kind: 'bind', snapshot, content };
+    return confirm(s, snapshot, 'S15') ?? { row: 'S15', kind: 'bind', snapshot, content };
   }
   return decideStatus(s, { snapshot, content }, { ...settings, readiness: 'kept' });
 }
@@ -207,15 +207,21 @@ function decideCreation(s: SnapshotState, snapshot: VolumeSnapshot, settings: De
       const cause = 'cannot add finalizer on claim because it is being deleted';
       return failed(updateError(claim.metadata?.name ?? '', cause));
     }
-    return { row: 'S12', kind: 'protectClaim', claim };
+    return confirm(s, snapshot, 'S12') ?? { row: 'S12', kind: 'protectClaim', claim };
   }
   const content = planContent(s, snapshot, settings);
   if (content.kind === 'error') return failed(content.message);
   if (isFailed(s.created)) return failed(updateError(snapshotKey(snapshot), s.created.failure.message));
-  if (isFailed(s.confirmed)) return conclude('S12', retry(s.confirmed.failure));
-  // A content that is made for a snapshot that is gone belongs to none.
-  if (s.prepared === 'untried' && s.confirmed === 'untried') return { row: 'S12', kind: 'confirm', snapshot };
-  return { row: 'S12', kind: 'createContent', snapshot, content: content.value };
+  return confirm(s, snapshot, 'S12') ?? { row: 'S12', kind: 'createContent', snapshot, content: content.value };
+}
+
+/**
+ * The cache may show a snapshot that is gone: its claim would stay protected, and a content would belong to none. Undefined: the snapshot
+ * was there in this run.
+ */
+function confirm({ prepared, confirmed }: SnapshotState, snapshot: VolumeSnapshot, row: string): Action | undefined {
+  if (isFailed(confirmed)) return conclude(row, retry(confirmed.failure));
+  return prepared === 'untried' && confirmed === 'untried' ? { row, kind: 'confirm', snapshot } : undefined;
 }
 
 function decideStatus(
