@@ -374,7 +374,13 @@ describe('ready snapshots', () => {
       id: '[snapshot-controller#77]',
       given: 'an owner of another API group',
       more: {},
-      owners: [{ apiVersion: 'example.com/v1', kind: 'VolumeGroupSnapshot', name: 'group', uid: 'u' }],
+      owners: [{ apiVersion: 'example.com/v1', kind: 'VolumeGroupSnapshot', name: 'group', uid: 'uid-of-group' }],
+    },
+    {
+      id: '[snapshot-controller#77]',
+      given: 'an owner of another kind',
+      more: {},
+      owners: [{ apiVersion: 'groupsnapshot.storage.k8s.io/v1', kind: 'Other', name: 'group', uid: 'uid-of-group' }],
     },
   ])('$id given $given, then the snapshot is no member', async ({ more, owners }) => {
     const snapshot = aSnapshot({
