@@ -41,6 +41,23 @@ function bench(): Bench {
 }
 
 describe('operations', () => {
+  it('given a start, then both metrics have the help, the labels and the buckets of upstream', () => {
+    const { metrics } = bench();
+    expect(metrics.definition(histogram)).toEqual({
+      help: '[ALPHA] Total number of seconds spent by the controller on an operation',
+      labels: ['driver_name', 'operation_name', 'snapshot_type', 'operation_status'],
+      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600],
+    });
+    expect(metrics.definition(gauge)).toEqual({ help: '[ALPHA] Total number of operations in flight', labels: [] });
+  });
+
+  it('given a driver that is known at the end only, then the operation has its name', () => {
+    const { metrics, operations } = bench();
+    operations.start('CreateSnapshot', 'a', { ...facts, driver: '' });
+    operations.succeed('CreateSnapshot', 'a', 'd');
+    expect(metrics.observations(histogram, labels('CreateSnapshot', 'success'))).toEqual([0]);
+  });
+
   it('[snapshot-controller#169] given an operation that has not begun, then its end is not observed', () => {
     const { metrics, operations } = bench();
     operations.succeed('CreateSnapshot', 'u', 'd');

@@ -58,6 +58,12 @@ describe('an error in the status', () => {
       is: false,
     },
     {
+      what: 'one together with a change of the spec',
+      previous: aSnapshot({ status: failed }),
+      current: aSnapshot({ status: failedAgain, spec: { volumeSnapshotClassName: 'other' } }),
+      is: false,
+    },
+    {
       what: 'the same one, offered again',
       previous: aSnapshot({ status: failed }),
       current: aSnapshot({ status: failed }),

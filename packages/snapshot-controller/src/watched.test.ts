@@ -40,6 +40,15 @@ describe('what is kept', () => {
     });
   });
 
+  it('[snapshot-controller#132] given a resync period, then snapshots, groups and the contents of both are looked at again, and nothing else', () => {
+    const { snapshots, contents, groups, groupContents, ...others } = watchedBy(
+      someSettings({ resyncMs: 7, distributed: true }),
+    );
+    expect([snapshots, contents, groups, groupContents].map((each) => each?.resyncMs)).toEqual([7, 7, 7, 7]);
+    const periods = Object.values(others).map((each) => each?.resyncMs);
+    expect(periods).toEqual(periods.map(() => undefined));
+  });
+
   it('[P21] given that groups are switched off, then nothing of them is watched', () => {
     const { groups, groupContents, groupClasses, volumes } = watchedBy(someSettings({ groups: false }));
     expect([groups, groupContents, groupClasses, volumes.indexers]).toEqual([

@@ -258,6 +258,12 @@ describe('the deletion', () => {
     expect(stored()?.metadata?.finalizers).toEqual(['test.io/late']);
   });
 
+  it('given none of ours, when finalizers are removed, then nothing is requested', async () => {
+    const { known, writing, requests, end } = aContentSetting(aContent({ metadata: { finalizers: ['a.io/b'] } }));
+    expect(await end(removeFinalizers(writing, known, [snapshotFinalizers.content]))).toBe('done');
+    expect(requests()).toEqual([]);
+  });
+
   it('given a later object with the name, when the earlier one is deleted, then the later one stays, and the earlier one is gone', async () => {
     const { known, writing, stored, requests, end } = aContentSetting();
     const earlier = { ...known, metadata: { ...known.metadata, uid: 'earlier' } };
@@ -313,6 +319,15 @@ describe('what the cache learns', () => {
     expect(await end(readAgain(writing, known))).toEqual({ value: known });
     const earlier = { ...known, metadata: { ...known.metadata, uid: 'earlier' } };
     expect(await end(readAgain(writing, earlier))).toEqual({ value: undefined });
+  });
+
+  it('given a content that another snapshot got meanwhile, when it is to be deleted, then the cache has what was read', async () => {
+    const { known, writing, change, stored, end } = aContentSetting();
+    change(ofAnother);
+    const remembered: unknown[] = [];
+    const cache = { remember: (object: unknown) => void remembered.push(object) };
+    await end(deleteObject({ ...writing, cache }, known, isOfSnap));
+    expect(remembered).toEqual([stored()]);
   });
 
   it('given a content with a finalizer, when it is deleted, then the cache shows its deletion at once', async () => {

@@ -3,7 +3,7 @@
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
-import { faultOn } from '@csi-sidecars/test-driver/testing';
+import { faultOn, type TestCluster } from '@csi-sidecars/test-driver/testing';
 import {
   memberNamesOf,
   snapshotAnnotations,
@@ -71,6 +71,10 @@ const creation = (cause: string): string => `failed to create group snapshot con
 const input = (cause: string): string =>
   creation(`failed to get input parameters to create group snapshot group: ${JSON.stringify(cause)}`);
 const snapshotNamed = (it: Fixture, called: string) => it.get(volumeSnapshots, { namespace: 'team', name: called });
+const withoutFaults = (testCluster: TestCluster): TestCluster => {
+  testCluster.faults.length = 0;
+  return testCluster;
+};
 const warnings = (it: Fixture): readonly string[] => it.events.filter((line) => line.startsWith('Warning'));
 
 describe('the content of a group', () => {
@@ -485,6 +489,7 @@ describe('members', () => {
         source: { volumeHandle: 'handle-1' },
         sourceVolumeMode: 'Filesystem',
         volumeSnapshotRef: {
+          kind: 'VolumeSnapshot',
           name: first.snapshot,
           namespace: 'team',
           uid: snapshotNamed(it, first.snapshot)?.metadata?.uid,
@@ -556,6 +561,36 @@ describe('members', () => {
     await it.clock.advance(900_000);
     expect(it.content(second.content)).toBeDefined();
     await it.stop();
+  });
+
+  it('[snapshot-controller#157] given a ready group and a member whose content has the UID of an earlier snapshot, then it is bound again', async () => {
+    const it = await given();
+    await it.reportGroup(cut);
+    const uid = snapshotNamed(it, first.snapshot)?.metadata?.uid;
+    await it.change(volumeSnapshotContents, { name: first.content }, (content) => ({
+      ...content,
+      spec: { ...content.spec, volumeSnapshotRef: { ...content.spec?.volumeSnapshotRef, uid: 'earlier' } },
+    }));
+    await it.clock.advance(1_000_000);
+    expect(it.content(first.content)?.spec?.volumeSnapshotRef?.uid).toBe(uid);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#157] given a ready group and a member that was made again and has no status yet, then it gets its status', async () => {
+    const it = await given();
+    await it.reportGroup(cut);
+    await it.vanish(volumeSnapshots, { namespace: 'team', name: first.snapshot });
+    // The process dies when the content is bound again, before the status is written.
+    it.fault('patch volumesnapshots/status', forbidden, 999);
+    await it.clock.advance(1_000_000);
+    const again = snapshotNamed(it, first.snapshot)?.metadata?.uid;
+    expect(it.content(first.content)?.spec?.volumeSnapshotRef?.uid).toBe(again);
+    const next = await aController({ cluster: withoutFaults(it.crash()) });
+    expect(snapshotNamed(next, first.snapshot)).toMatchObject({
+      metadata: { uid: again },
+      status: { boundVolumeSnapshotContentName: first.content, readyToUse: true },
+    });
+    await next.stop();
   });
 
   it('[snapshot-controller#155] given a handle that no PersistentVolume has, or two, then the member has no claim and no volume mode', async () => {

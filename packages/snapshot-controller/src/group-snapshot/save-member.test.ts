@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ObjectRef } from '@csi-sidecars/runtime';
+import { attempt, type ObjectRef } from '@csi-sidecars/runtime';
+import { FakeClock, learnedAtStop, seededRandom, silentApi } from '@csi-sidecars/runtime/testing';
 import { type VolumeSnapshotContent, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { anApiServer, type ApiServerSetting, noCache } from '../../testing/api-server.ts';
@@ -50,6 +51,101 @@ it('given both objects, when the process ended before their statuses, then only 
   const setting = anApiServer();
   await save(setting, created(setting));
   expect(setting.requests()).toEqual(['patch volumesnapshots/status 200', 'patch volumesnapshotcontents/status 200']);
+});
+
+it('[snapshot-controller#154] given a snapshot of the name without a UID, then nothing is written', async () => {
+  const setting = anApiServer();
+  const { uid: _, ...metadata } = memberSnapshot(member).metadata ?? {};
+  const snapshot = { ...memberSnapshot(member), metadata };
+  const name = `team/${metadata.name}`;
+  await expect(save(setting, { ...member, snapshot })).rejects.toThrow(`snapshot ${name} has no UID`);
+  expect(setting.requests()).toEqual([]);
+});
+
+it('[snapshot-controller#154] given a snapshot of the name that another group owns, then nothing is written', async () => {
+  const setting = anApiServer();
+  const owned = memberSnapshot({ ...member, group: aGroup({ uid: 'another' }) });
+  const metadata = { ...owned.metadata, name: memberSnapshot(member).metadata?.name ?? '' };
+  const snapshot = setting.server.seed({ ...owned, metadata });
+  const name = `team/${metadata.name}`;
+  await expect(save(setting, { ...member, snapshot })).rejects.toThrow(`snapshot ${name} does not belong to the group`);
+  expect(setting.requests()).toEqual([]);
+});
+
+describe('a content without a UID, as an older release made it', () => {
+  function withoutUid(setting: ApiServerSetting): Member {
+    const snapshot = setting.server.seed(memberSnapshot(member));
+    const content = memberContent(member, snapshot);
+    const { uid: _, ...volumeSnapshotRef } = content.spec?.volumeSnapshotRef ?? {};
+    const older = setting.server.seed({ ...content, spec: { ...content.spec, volumeSnapshotRef } });
+    return { ...member, snapshot, content: older };
+  }
+
+  it('given the snapshot of the member, then the content is bound to it, and nothing is read', async () => {
+    const setting = anApiServer();
+    const { snapshot, content, ...older } = withoutUid(setting);
+    await save(setting, { ...older, snapshot, content });
+    expect(setting.requests()).toEqual([
+      'patch volumesnapshotcontents 200',
+      'patch volumesnapshots/status 200',
+      'patch volumesnapshotcontents/status 200',
+    ]);
+    const ref = { name: content?.metadata?.name ?? '' };
+    expect(setting.server.objects.get(volumeSnapshotContents, ref)?.spec?.volumeSnapshotRef?.uid).toBe(
+      snapshot?.metadata?.uid,
+    );
+  });
+
+  it('given that it cannot be bound, then neither status is written', async () => {
+    const setting = anApiServer();
+    const older = withoutUid(setting);
+    const { client: real } = setting.ports;
+    let refused = false;
+    const patch: typeof real.patch = async (...request) => {
+      if (refused) return await real.patch(...request);
+      refused = true;
+      throw new Error('refused');
+    };
+    const client = { ...real, patch };
+    await expect(save({ ...setting, ports: { ...setting.ports, client } }, older)).rejects.toThrow('refused');
+    expect(setting.requests()).toEqual([]);
+  });
+});
+
+describe('given an API server that is silent, when the process must stop', () => {
+  const status = { boundVolumeSnapshotContentName: 'content' };
+  const stored = (known: Partial<Member>): Member => {
+    const snapshot = { ...memberSnapshot(member), ...known.snapshot };
+    const metadata = { ...snapshot.metadata, uid: 'uid-of-member' };
+    return { ...member, snapshot: { ...snapshot, metadata }, content: known.content };
+  };
+  const bound = memberContent(member, stored({}).snapshot!);
+  const withUid = (uid: string): VolumeSnapshotContent => ({
+    ...bound,
+    spec: { ...bound.spec, volumeSnapshotRef: { ...bound.spec?.volumeSnapshotRef, uid } },
+  });
+
+  it.each([
+    { what: 'its snapshot is created', incomplete: member },
+    { what: 'its content is created', incomplete: stored({}) },
+    { what: 'its content is bound', incomplete: stored({ content: withUid('') }) },
+    { what: 'its snapshot is read', incomplete: stored({ content: withUid('earlier') }) },
+    { what: 'the status of its snapshot is written', incomplete: stored({ content: bound }) },
+    {
+      what: 'the status of its content is written',
+      incomplete: stored({ snapshot: { ...memberSnapshot(member), status }, content: bound }),
+    },
+  ])('while $what, then the request is cancelled', async ({ incomplete }) => {
+    const clock = new FakeClock();
+    const { client, requests } = silentApi(clock);
+    const deps = { client, clock, random: seededRandom(1), snapshots: noCache, contents: noCache };
+    const saving = await learnedAtStop(
+      async (signal) => await attempt(() => saveMember(deps, incomplete, signal)),
+      clock,
+    );
+    expect(saving).toEqual({ failure: expect.objectContaining({ failure: 'aborted' }) });
+    expect(requests).toHaveLength(1);
+  });
 });
 
 describe('a content with the UID of another snapshot of the name', () => {

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type PersistentVolumeClaim, persistentVolumeClaims, toObjectKey } from '@csi-sidecars/runtime';
+import {
+  attempt,
+  createApiClient,
+  type PersistentVolumeClaim,
+  persistentVolumeClaims,
+  silentLogger,
+  toObjectKey,
+} from '@csi-sidecars/runtime';
+import { FakeClock, learnedAtStop, scriptedTransport, seededRandom } from '@csi-sidecars/runtime/testing';
 import { snapshotFinalizers } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { anApiServer, type ApiServerSetting, noCache } from '../../testing/api-server.ts';
@@ -72,6 +80,56 @@ describe('given a claim that changed after it was cached, when it is protected',
       status: 404,
     });
     expect(requests()).toEqual(['update persistentvolumeclaims 404']);
+  });
+});
+
+it('given a claim that lost our finalizer after it was cached, when it is released, then it is not written again', async () => {
+  const { server, ports, requests, end } = anApiServer();
+  const claim = server.seed(aProtectedClaim());
+  const ref = { namespace: 'team', name: 'data' };
+  server.objects.change(persistentVolumeClaims, ref, (known) => ({
+    ...known,
+    metadata: { ...known.metadata, finalizers: [] },
+  }));
+  const { signal } = new AbortController();
+  await end(releaseClaim(depsOf(ports), { claim, isInUse: () => false }, signal));
+  expect(requests()).toEqual(['update persistentvolumeclaims 409', 'get persistentvolumeclaims 200']);
+});
+
+describe('given an API server that falls silent after a conflict, when the process must stop', () => {
+  const version = { resourceVersion: '1' };
+  const claim = aClaim({ metadata: version });
+  const held = aProtectedClaim({ metadata: { ...version, finalizers: [snapshotFinalizers.claim] } });
+  const conflict = { status: 409, body: { kind: 'Status', code: 409, reason: 'Conflict' } };
+  const steps = [
+    {
+      what: 'protected',
+      step: (deps: ClaimDeps, signal: AbortSignal) => protectClaim(deps, claim, signal),
+      read: claim,
+    },
+    {
+      what: 'released',
+      step: (deps: ClaimDeps, signal: AbortSignal) => releaseClaim(deps, { claim: held, isInUse: () => false }, signal),
+      read: held,
+    },
+  ];
+
+  it.each(
+    steps.flatMap((each) => [
+      { ...each, request: 'second', answers: [] },
+      { ...each, request: 'third', answers: [{ body: each.read }] },
+    ]),
+  )('while a claim is $what, then the $request request is cancelled', async ({ step, answers }) => {
+    const clock = new FakeClock();
+    const { transport, requests } = scriptedTransport(conflict, ...answers, 'hang');
+    const client = createApiClient(
+      { transport, clock, logger: silentLogger },
+      { userAgent: 'test', qps: -1, burst: 0 },
+    );
+    const deps = depsOf({ client, clock, random: seededRandom(1) });
+    const learned = await learnedAtStop(async (signal) => ({ result: await attempt(() => step(deps, signal)) }), clock);
+    expect(learned).toEqual({ result: { failure: expect.objectContaining({ failure: 'aborted' }) } });
+    expect(requests).toHaveLength(answers.length + 2);
   });
 });
 

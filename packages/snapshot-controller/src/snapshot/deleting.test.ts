@@ -210,6 +210,14 @@ describe('content and snapshot', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#100] given a content that is marked and being deleted, without its finalizer, then it is not written', async () => {
+    const metadata = { annotations: marked, finalizers: ['a.io/b'], ...deleting };
+    const it = await aController({ with: [aReadySnapshot(), aContent({ metadata })] });
+    await remove(it);
+    expect(it.writes()).toEqual(['patch volumesnapshots team/snap 200']);
+    await it.stop();
+  });
+
   it('[snapshot-controller#108] given that the content cannot be marked, then it is not deleted', async () => {
     const it = await aController({ with: [aReadySnapshot(), aContent()] });
     it.fault('patch volumesnapshotcontents', forbidden);

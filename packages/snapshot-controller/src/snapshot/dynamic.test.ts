@@ -221,6 +221,18 @@ describe('what prevents the content', () => {
       text: input('claim in dataSource not bound or invalid'),
     },
     {
+      id: '[snapshot-controller#26]',
+      given: 'a volume of another name, without UID',
+      seed: [aClaim(), aVolume({ spec: { claimRef: { namespace: 'team', name: 'other' } } }), aClass()],
+      text: input('claim in dataSource not bound or invalid'),
+    },
+    {
+      id: '[snapshot-controller#26]',
+      given: 'a volume of another namespace, no UID',
+      seed: [aClaim(), aVolume({ spec: { claimRef: { namespace: 'other', name: 'data' } } }), aClass()],
+      text: input('claim in dataSource not bound or invalid'),
+    },
+    {
       id: '',
       given: 'a volume without a claim, P22',
       seed: [aClaim(), { ...aVolume(), spec: { csi: aVolume().spec?.csi as never } }, aClass()],

@@ -89,6 +89,20 @@ describe('from the content to the snapshot', () => {
       then: { ...bound, error },
     },
     {
+      id: '[snapshot-controller#62]',
+      given: 'another error of the same time',
+      status: { ...bound, error: { ...error, message: 'old' } },
+      content: { error },
+      then: { ...bound, error },
+    },
+    {
+      id: '[snapshot-controller#62]',
+      given: 'the same error at another time',
+      status: { ...bound, error: { ...error, time: '2025-01-01T00:00:00Z' } },
+      content: { error },
+      then: { ...bound, error },
+    },
+    {
       id: '[snapshot-controller#64]',
       given: 'a size of zero',
       status: { ...bound, restoreSize: '0' },
@@ -126,6 +140,17 @@ describe('from the content to the snapshot', () => {
   it('[snapshot-controller#62] [P29] given equal errors, then nothing is written', async () => {
     const it = await aController({
       with: [aSnapshot({ metadata: prepared, status: { ...bound, error } }), aContent({ status: { error } })],
+    });
+    expect(it.writes()).toEqual([]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#64] [P29] given a size of zero in both, then nothing is written', async () => {
+    const it = await aController({
+      with: [
+        aSnapshot({ metadata: prepared, status: { ...bound, restoreSize: '0' } }),
+        aContent({ status: { readyToUse: false, restoreSize: 0 } }),
+      ],
     });
     expect(it.writes()).toEqual([]);
     await it.stop();
@@ -374,7 +399,13 @@ describe('ready snapshots', () => {
       id: '[snapshot-controller#77]',
       given: 'an owner of another API group',
       more: {},
-      owners: [{ apiVersion: 'example.com/v1', kind: 'VolumeGroupSnapshot', name: 'group', uid: 'u' }],
+      owners: [{ apiVersion: 'example.com/v1', kind: 'VolumeGroupSnapshot', name: 'group', uid: 'uid-of-group' }],
+    },
+    {
+      id: '[snapshot-controller#77]',
+      given: 'an owner of another kind',
+      more: {},
+      owners: [{ apiVersion: 'groupsnapshot.storage.k8s.io/v1', kind: 'Other', name: 'group', uid: 'uid-of-group' }],
     },
   ])('$id given $given, then the snapshot is no member', async ({ more, owners }) => {
     const snapshot = aSnapshot({

@@ -95,6 +95,12 @@ describe('a driver that is ready with its first answer', () => {
     await s.stop();
   });
 
+  it('given size 1 in the answer, then that is the restore size', async () => {
+    const s = await taken({}, (it) => it.answer('CreateSnapshot', { snapshot: { size_bytes: '1' } }));
+    expect(s.content()?.status?.restoreSize).toBe(1);
+    await s.stop();
+  });
+
   it('given a size above 2^53 and a time in nanoseconds, when they are recorded, then no digit is lost', async () => {
     const s = await taken({}, (it) =>
       it.answer('CreateSnapshot', {

@@ -300,6 +300,16 @@ describe('a deletion that is not asked for completely', () => {
     await s.stop();
   });
 
+  it('[csi-snapshotter#68] given a deletion timestamp only, then a pre-provisioned snapshot that is bound stays, and goes when the annotation comes', async () => {
+    const s = await deleting({ content: { handle: 'snapshot-4', deleting: 'direct' } });
+    await s.clock.advance(1_000_000);
+    expect([s.writes(), s.calls(), s.driver.snapshots().length]).toEqual([[], [], 1]);
+    s.changeContent(asked);
+    await s.settle();
+    expectDeleted(s);
+    await s.stop();
+  });
+
   it('[csi-snapshotter#69] given the annotation without a deletion timestamp, then nothing happens', async () => {
     const annotated = await aSnapshotter({
       seed: [aClass(), aContent({ status: full, annotations: asked(aContent()).metadata?.annotations ?? {} })],

@@ -61,6 +61,19 @@ it('[csi-snapshotter#87] given a member whose status names no group, when it is 
   await s.stop();
 });
 
+it('given a member whose secret annotations are empty, then an error about its secret, and no call', async () => {
+  const annotations = {
+    ...memberOf,
+    ...Object.fromEntries(Object.keys(deletionSecret).map((name) => [name, ''])),
+  };
+  const s = await aSnapshotter({ seed: [aContent({ className: null, annotations, status: filledIn })] });
+  expect(s.calls()).toEqual([]);
+  expect(s.content()?.status?.error?.message).toBe(
+    'Failed to check and update snapshot content: failed to get credentials from annotation for snapshot content content: cannot retrieve secrets for snapshot content "content", err: secret name or namespace not specified',
+  );
+  await s.stop();
+});
+
 it('given a member whose secret does not exist, then an error and no call', async () => {
   const s = await aSnapshotter({ seed: [member({ status: filledIn })] });
   expect(s.calls()).toEqual([]);

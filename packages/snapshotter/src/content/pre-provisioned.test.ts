@@ -174,6 +174,14 @@ describe('secrets for listing', () => {
     await s.stop();
   });
 
+  it('[csi-snapshotter#51] given a class with a template of the namespace, then the driver gets the secret of that namespace', async () => {
+    const parameters = listSecret('key', 'of-${volumesnapshotcontent.name}');
+    const secret = { ...aSecret(), metadata: { name: 'key', namespace: 'of-content' } };
+    const s = await withSnapshot({ seed: [aClass({ parameters }), secret], content: { className: 'gold' } });
+    expect(s.requests('ListSnapshots')).toMatchObject([{ secrets: { user: 'me' } }]);
+    await s.stop();
+  });
+
   it.each([
     {
       id: '[csi-snapshotter#52]',

@@ -54,7 +54,8 @@ describe('a group that is to be deleted', () => {
 
   it('[csi-snapshotter#103] given policy Delete, then one call with all members and two writes; the list stays, bit for bit', async () => {
     const finalizers = [...(aGroupContent().metadata?.finalizers ?? []), 'a/b'];
-    const s = await deleting({ group: { finalizers } });
+    const filled = { ...full, creationTime: '2026-01-01T00:00:00Z', error: { message: 'former' } };
+    const s = await deleting({ group: { finalizers, status: filled } });
     expect(s.requests(remove)).toEqual([
       { group_snapshot_id: 'group-4', snapshot_ids: ['snapshot-5', 'snapshot-6'], secrets: {} },
     ]);
@@ -82,6 +83,29 @@ describe('a group that is to be deleted', () => {
 
   it('[csi-snapshotter#107] given an unbound pre-provisioned group without the annotation, then it is deleted', async () => {
     const s = await deleting({ group: { handles, refUid: '', deleting: 'direct' } });
+    expectDeleted(s);
+    await s.stop();
+  });
+
+  it.each([
+    { given: 'dynamic', source: {} },
+    { given: 'pre-provisioned', source: { handles } },
+  ])(
+    '[csi-snapshotter#107] given a $given group that is bound, and a deletion timestamp only, then it stays, and goes when the annotation comes',
+    async ({ source }) => {
+      const s = await deleting({ group: { ...source, deleting: 'direct' } });
+      await s.clock.advance(1_000_000);
+      expect([s.writes(), s.calls(), s.driver.groups().length]).toEqual([[], [], 1]);
+      s.changeGroup(asked);
+      await s.settle();
+      expectDeleted(s);
+      await s.stop();
+    },
+  );
+
+  it('given a list in which a member has no handle, then the others are sent', async () => {
+    const odd = { ...full, volumeSnapshotInfoList: [...members, { volumeHandle: 'volume-3' }] };
+    const s = await deleting({ group: { status: odd } });
     expectDeleted(s);
     await s.stop();
   });

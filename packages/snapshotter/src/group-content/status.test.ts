@@ -25,6 +25,24 @@ it('given one member of two that becomes ready, then the list is written with th
   expect(changed).toEqual({ volumeSnapshotInfoList: [member('a', true), member('b', true)] });
 });
 
+it('given one member of three that becomes ready, then no other one does', () => {
+  const known = [member('a', true), member('b', false), member('c', false)];
+  const changed = change(known, [member('b', true), member('c', false)]);
+  expect(changed).toEqual({ volumeSnapshotInfoList: [member('a', true), member('b', true), member('c', false)] });
+});
+
+it.each([
+  { given: 'a time', createdAt: 1_700_000_000_123_456_789n, creationTime: '2023-11-14T22:13:20Z' },
+  { given: 'no time', createdAt: undefined, creationTime: '1970-01-01T00:00:01Z' },
+])(
+  'given an answer with $given, then it is recorded as $creationTime, in seconds [P7]',
+  ({ createdAt, creationTime }) => {
+    const status = { volumeGroupSnapshotHandle: 'g', readyToUse: true };
+    const taken = { handle: 'g', isReady: true, createdAt, members: [] };
+    expect(statusOf(aGroupContent({ status }), taken, 1_000)).toEqual({ creationTime });
+  },
+);
+
 it('given a snapshot of a volume that is not in the group, then the list stays', () => {
   expect(change([member('a', false)], [member('a', false), member('c', true)])).toBeUndefined();
 });
