@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { stringifyJson } from '@csi-sidecars/runtime';
+import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { volumeSnapshotClasses, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, asked, aSecret, beingCreated, deletionSecret } from '../../testing/builders.ts';
@@ -452,6 +453,20 @@ describe('a deletion that is asked for during the call', () => {
     await next.clock.advance(10_000);
     expect([next.content(), next.driver.snapshots()]).toEqual([undefined, []]);
     await next.stop();
+  });
+
+  it('[csi-snapshotter#78] given an answer that was recorded without a confirmation, when the finalizer cannot be taken off after the deletion, then the snapshot is not taken again', async () => {
+    let isDeleted = (): boolean => false;
+    // After DeleteSnapshot only the finalizer is left to be patched outside of the status.
+    const { when, ...rule } = faultOn(object, forbidden);
+    const release = { ...rule, when: (request: Parameters<typeof when>[0]) => isDeleted() && when(request) };
+    const unconfirmed = { kind: 'break', point: 'after', failure: 'reset' } as const;
+    const s = await meanwhile({ faults: [release] }, (it) => it.fault(status, unconfirmed), withoutIntent);
+    isDeleted = () => s.requests('DeleteSnapshot').length > 0;
+    await s.clock.advance(100_000);
+    expect([s.content(), s.driver.snapshots()]).toEqual([undefined, []]);
+    expect(s.calls().map((it) => it.split(' ')[0])).toEqual(['CreateSnapshot', 'DeleteSnapshot']);
+    await s.stop();
   });
 
   it('[csi-snapshotter#74] given a final error, and a program that removes the intent, then the finalizer goes without a call', async () => {
