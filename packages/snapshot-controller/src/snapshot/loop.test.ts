@@ -246,7 +246,7 @@ describe('a snapshot that is gone', () => {
     await it.stop();
   });
 
-  it('given that it had left its claim, then the process forgets that', async () => {
+  it('given it had left its claim, then nothing is kept of it', async () => {
     const cluster = createTestCluster({
       serviceAccount: 'kube-system:snapshot-controller',
       rules: clusterRules,
@@ -254,7 +254,8 @@ describe('a snapshot that is gone', () => {
     });
     cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
     for (const object of [aSnapshot({ metadata: { ...prepared, ...deleting } }), aClaim()]) cluster.server.seed(object);
-    const { ports, run } = createProcess(cluster, { name: 'snapshot-controller' });
+    const process = createProcess(cluster, { name: 'snapshot-controller', interrupt: undefined });
+    const { ports } = process;
     const [settings, releases, left] = [someSettings(), createClaimReleases(), new Array<string>()];
     const context = {
       settings,
@@ -269,7 +270,7 @@ describe('a snapshot that is gone', () => {
       },
       claimTurns: createClaimTurns(),
     };
-    const it = await run(
+    const it = await process.run(
       createController({ ...ports, metrics: noMetrics }, [snapshotLoop(context, watchedBy(settings))]),
     );
     await it.settle();
