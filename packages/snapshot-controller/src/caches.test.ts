@@ -196,6 +196,8 @@ it.each([
     });
     it.server.objects.remove(resource, { namespace: 'team', name: object.metadata?.name ?? '' });
     await it.clock.advance(200_000);
+    // No run has thrown.
+    await it.settle();
     expect(it.writes().filter((line) => line.startsWith('create'))).toEqual([]);
     expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
     await it.stop();
@@ -216,6 +218,8 @@ it('[snapshot-controller#130] given a cache that still shows a static snapshot t
   it.server.objects.remove(volumeSnapshots, ref);
   it.server.seed(aStaticSnapshot({ uid: 'later' }));
   await it.clock.advance(600_000);
+  // No run has thrown.
+  await it.settle();
   expect(it.content('content')?.spec?.volumeSnapshotRef?.uid).toBe('later');
   expect(it.snapshot()?.status?.error).toBeUndefined();
   await it.stop();

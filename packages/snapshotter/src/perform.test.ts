@@ -25,10 +25,7 @@ const ref = { name: 'content' };
 async function performed(
   action: StepAction,
   answer: unknown,
-  {
-    cached = content,
-    learnedBefore = {},
-  }: { readonly cached?: object | undefined; readonly learnedBefore?: object } = {},
+  { cached = content, learnedBefore = {} }: { readonly cached?: object | 'gone'; readonly learnedBefore?: object } = {},
 ) {
   const requests: unknown[] = [];
   const remembered: unknown[] = [];
@@ -43,7 +40,8 @@ async function performed(
     get: async ({ kind }: { kind: string }, ...rest: unknown[]) => await reply('get')(kind, ...rest),
     patch: async ({ ref: target }: { ref: unknown }, ...rest: unknown[]) => await reply('patch')(target, ...rest),
   };
-  const caches = { contents: { remember: (object: unknown) => void remembered.push(object), get: () => cached } };
+  const found = cached === 'gone' ? undefined : cached;
+  const caches = { contents: { remember: (object: unknown) => void remembered.push(object), get: () => found } };
   const state = { ...nothingLearned, content, ...learnedBefore };
   const context = { channel: { call: reply('call') }, settings: someSettings({ timeoutMs: 1234 }) };
   const perform = performers(context as unknown as ContentContext, snapshotKind)[action.kind] as (
@@ -272,9 +270,13 @@ describe('a secret', () => {
     },
   );
 
-  it.each(reads)('given another content of the name by then, then $action.kind ends with none', async (row) => {
-    const cached = aContent({ uid: 'another' });
-    expect((await performed(row.action, aSecret(), { cached })).learned).toHaveProperty('content', undefined);
+  it.each(
+    reads.flatMap((row) => [
+      { ...row, given: 'another content of the name', cached: aContent({ uid: 'another' }) },
+      { ...row, given: 'no content', cached: 'gone' as const },
+    ]),
+  )('given $given by then, then $action.kind ends with none', async ({ action, cached }) => {
+    expect((await performed(action, aSecret(), { cached })).learned).toHaveProperty('content', undefined);
   });
 
   it.each(['marked', 'restored', 'released'])(

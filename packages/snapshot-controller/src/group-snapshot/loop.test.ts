@@ -35,13 +35,29 @@ const keysOf = (decided: readonly string[]): readonly string[] => [
 const phase = (text: string) => (claim: ReturnType<typeof aClaim>) => ({ ...claim, status: { phase: text } });
 
 describe('a claim', () => {
-  it('given its labels change, then no group is looked at', async () => {
+  it.each(['Pending', 'Bound'])(
+    'given one that is %s, when its labels change, then no group is looked at',
+    async (phaseNow) => {
+      const it = await controlled({
+        with: [...waiting.slice(0, 2), aClaim({ phase: phaseNow, metadata: { labels } })],
+      });
+      it.decided();
+      await it.change(persistentVolumeClaims, claimRef, (claim) => ({
+        ...claim,
+        metadata: { ...claim.metadata, labels: { ...labels, tier: 'log' } },
+      }));
+      expect(it.decided()).toEqual([]);
+      await it.stop();
+    },
+  );
+
+  it('given one that appears without a status, then no group is looked at', async () => {
     const it = await controlled({ with: waiting });
     it.decided();
-    await it.change(persistentVolumeClaims, claimRef, (claim) => ({
-      ...claim,
-      metadata: { ...claim.metadata, labels: { ...labels, tier: 'log' } },
-    }));
+    const { status: _, ...withoutStatus } = aClaim({ name: 'new', uid: 'new', metadata: { labels } });
+    await it.add(withoutStatus);
+    expect(it.decided()).toEqual([]);
+    await it.add(aVolume({ name: 'pv-new', claim: withoutStatus }));
     expect(it.decided()).toEqual([]);
     await it.stop();
   });
@@ -131,8 +147,11 @@ describe('a PersistentVolume', () => {
   const volumeRef = { name: 'pv1' };
   const claim = aClaim({ metadata: { labels } });
 
-  it('given its claim is not bound yet, then no group is looked at', async () => {
-    const it = await controlled({ with: waiting.slice(0, 3) });
+  it.each([
+    { given: 'is not bound yet', objects: waiting.slice(0, 3) },
+    { given: 'is not there', objects: waiting.slice(0, 2) },
+  ])('given its claim $given, then no group is looked at', async ({ objects }) => {
+    const it = await controlled({ with: objects });
     it.decided();
     await it.add(aVolume());
     expect(it.decided()).toEqual([]);

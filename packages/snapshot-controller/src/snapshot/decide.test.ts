@@ -340,6 +340,38 @@ describe('rows S1 to S21', () => {
   });
 });
 
+describe('a ready snapshot whose content is not bound to it', () => {
+  const status = { boundVolumeSnapshotContentName: 'content', readyToUse: true };
+  const isReadyStatic = { snapshot: { ...staticSnapshot, status }, claim: undefined };
+  const withoutUid = { name: 'snap', namespace: 'team' };
+
+  it.each<Line>([
+    {
+      id: '[snapshot-controller#S19]',
+      given: 'a static content without a UID',
+      s: { ...isReadyStatic, content: aStaticContent({ spec: { volumeSnapshotRef: withoutUid } }) },
+      then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#S8]',
+      given: 'a static content of another snapshot',
+      s: {
+        ...isReadyStatic,
+        content: aStaticContent({ spec: { volumeSnapshotRef: { ...withoutUid, uid: 'another' } } }),
+      },
+      then: 'saveError',
+    },
+    {
+      id: '[snapshot-controller#S8]',
+      given: 'a dynamic content without a UID',
+      s: { ...isReady, content: aContent({ spec: { volumeSnapshotRef: withoutUid } }) },
+      then: 'saveError',
+    },
+  ])('$id given $given, then $then', ({ id, s, then }) => {
+    expect(decided(s)).toBe(`${id} ${then}`);
+  });
+});
+
 it.each([
   { when: 'an earlier run', created: 'untried', readiness: 'notReady' },
   { when: 'this run', created: 'done', readiness: 'kept' },

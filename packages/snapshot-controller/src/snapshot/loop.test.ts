@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Which changes of other objects wake the snapshot loop, seen from the rows that it decides. */
-import { persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { createController, noMetrics, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { createProcess, createTestCluster } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotFinalizers as finalizers,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
   volumeSnapshots,
 } from '@csi-sidecars/volume';
+import { groupSnapshotTypes, snapshotTypes } from '@csi-sidecars/volume/testing';
 import { describe, expect, it } from 'vitest';
 import {
   aClaim,
@@ -16,10 +18,17 @@ import {
   aProtectedClaim,
   aSnapshot,
   aVolume,
+  someSettings,
 } from '../../testing/builders.ts';
 import { type FixtureOptions, forbidden } from '../../testing/controller-fixture.ts';
 import { aControllerOf, type ObservedFixture } from '../../testing/decided.ts';
 import { bound, deleting, owner, prepared, ready } from '../../testing/snapshot-states.ts';
+import { createOperations } from '../operations.ts';
+import { clusterRules } from '../rbac.ts';
+import { watchedBy } from '../watched.ts';
+import { createClaimReleases } from './claim-releases.ts';
+import { createClaimTurns } from './claim-turns.ts';
+import { snapshotLoop } from './loop.ts';
 
 const claimRef = { namespace: 'team', name: 'data' };
 /** It waits for its claim: the claim is not bound. */
@@ -204,6 +213,70 @@ describe('a group', () => {
     expect(it.decided()).toEqual([]);
     await it.vanish(volumeGroupSnapshotContents, { name: 'made' });
     expect(it.decided()).toEqual([]);
+    await it.stop();
+  });
+});
+
+describe('a snapshot that is gone', () => {
+  const other = aSnapshot({ name: 'other', uid: 'o' });
+  const readyOther = {
+    ...aSnapshot({ name: 'other', uid: 'o', metadata: prepared }),
+    status: { boundVolumeSnapshotContentName: 'snapcontent-o', readyToUse: true },
+  };
+
+  it('given its claim has our finalizer, then the ready snapshots of the claim are looked at, and no other snapshot', async () => {
+    const unready = aSnapshot({ name: 'unready', uid: 'u' });
+    const it = await controlled({ with: [...isReady, aProtectedClaim(), other, unready] });
+    it.decided();
+    await it.vanish(volumeSnapshots, { namespace: 'team', name: 'other' });
+    expect(it.decided().map((line) => line.split(' ')[0])).toEqual(['team/snap']);
+    await it.stop();
+  });
+
+  it.each([
+    { given: 'does not have our finalizer', claims: [aClaim()] },
+    { given: 'is gone as well', claims: [] },
+  ])('given its claim $given, then no snapshot is looked at', async ({ claims }) => {
+    const it = await controlled({
+      with: [...isReady, ...claims, readyOther, aContent({ of: other, status: { readyToUse: true } })],
+    });
+    it.decided();
+    await it.vanish(volumeSnapshots, { namespace: 'team', name: 'other' });
+    expect(it.decided()).toEqual([]);
+    await it.stop();
+  });
+
+  it('given it had left its claim, then nothing is kept of it', async () => {
+    const cluster = createTestCluster({
+      serviceAccount: 'kube-system:snapshot-controller',
+      rules: clusterRules,
+      driver: {},
+    });
+    cluster.server.addTypes(...snapshotTypes, ...groupSnapshotTypes);
+    for (const object of [aSnapshot({ metadata: { ...prepared, ...deleting } }), aClaim()]) cluster.server.seed(object);
+    const process = createProcess(cluster, { name: 'snapshot-controller', interrupt: undefined });
+    const { ports } = process;
+    const [settings, releases, left] = [someSettings(), createClaimReleases(), new Array<string>()];
+    const context = {
+      settings,
+      events: { record: () => undefined, flush: () => Promise.resolve() },
+      operations: createOperations(ports.metrics, ports.clock),
+      releases: {
+        ...releases,
+        leave: (uid: string) => {
+          releases.leave(uid);
+          left.push(uid);
+        },
+      },
+      claimTurns: createClaimTurns(),
+    };
+    const it = await process.run(
+      createController({ ...ports, metrics: noMetrics }, [snapshotLoop(context, watchedBy(settings))]),
+    );
+    await it.settle();
+    expect(it.server.objects.get(volumeSnapshots, { namespace: 'team', name: 'snap' })).toBeUndefined();
+    expect(left).toEqual(['uid-of-snap']);
+    expect(releases.hasLeft('uid-of-snap')).toBe(false);
     await it.stop();
   });
 });

@@ -58,3 +58,10 @@ it.each(['A', 'a%b'])(
     expect([learned, requests]).toEqual([{ groupAsked: { value: false } }, []]);
   },
 );
+
+it('given a snapshot that is gone by then, when it leaves its claim, then nothing is kept of it', async () => {
+  const leaveClaim = { row, kind: 'leaveClaim', snapshot } as const;
+  const { learned } = await performed(performers(context), { object: aClaim() }, () => leaveClaim);
+  expect(learned).toEqual({ hasLeftClaim: true });
+  expect(context.releases.hasLeft('uid-of-snap')).toBe(false);
+});

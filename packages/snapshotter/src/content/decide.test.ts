@@ -351,6 +351,12 @@ describe('creation', () => {
     },
     {
       id: '[csi-snapshotter#C12]',
+      given: 'an open call and its intent',
+      state: { content: marked, isOpen: true, confirmed: 'untried' },
+      then: { row: 'C12', kind: 'confirm', content: marked },
+    },
+    {
+      id: '[csi-snapshotter#C12]',
       given: 'no intent',
       state: {},
       then: { row: 'C12', kind: 'mark', content: aContent() },

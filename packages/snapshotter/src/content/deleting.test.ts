@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import { stringifyJson } from '@csi-sidecars/runtime';
-import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { volumeSnapshotClasses, type VolumeSnapshotContent, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, asked, aSecret, beingCreated, deletionSecret } from '../../testing/builders.ts';
@@ -456,18 +455,52 @@ describe('a deletion that is asked for during the call', () => {
   });
 
   it('[csi-snapshotter#78] given an answer that was recorded without a confirmation, when the finalizer cannot be taken off after the deletion, then the snapshot is not taken again', async () => {
-    let isDeleted = (): boolean => false;
-    // After DeleteSnapshot only the finalizer is left to be patched outside of the status.
-    const { when, ...rule } = faultOn(object, forbidden);
-    const release = { ...rule, when: (request: Parameters<typeof when>[0]) => isDeleted() && when(request) };
-    const unconfirmed = { kind: 'break', point: 'after', failure: 'reset' } as const;
-    const s = await meanwhile({ faults: [release] }, (it) => it.fault(status, unconfirmed), withoutIntent);
-    isDeleted = () => s.requests('DeleteSnapshot').length > 0;
+    const s = await meanwhile(
+      {},
+      (it) => {
+        it.fault(status, { kind: 'break', point: 'after', failure: 'reset' });
+        it.fault(status, forbidden);
+      },
+      withoutIntent,
+    );
+    // The intent that was removed, then the finalizer.
+    s.fault(object, forbidden, 2);
     await s.clock.advance(100_000);
     expect([s.content(), s.driver.snapshots()]).toEqual([undefined, []]);
     expect(s.calls().map((it) => it.split(' ')[0])).toEqual(['CreateSnapshot', 'DeleteSnapshot']);
     await s.stop();
   });
+
+  it('[csi-snapshotter#73] given an answer that is not ready, and a program that removes the intent, then the snapshot is deleted without another CreateSnapshot', async () => {
+    const s = await meanwhile({ model: { snapshotProcessingMs: 1e9 } }, undefined, withoutIntent);
+    await s.clock.advance(100_000);
+    expect([s.content(), s.driver.snapshots()]).toEqual([undefined, []]);
+    expect(s.calls().map((it) => it.split(' ')[0])).toEqual(['CreateSnapshot', 'DeleteSnapshot']);
+    await s.stop();
+  });
+
+  it.each([
+    { given: 'an open call', removed: undefined },
+    { given: 'an open call that waits for its class', removed: 'gold' },
+  ])(
+    '[csi-snapshotter#75] given $given, when a program asks for the deletion and removes the intent, then its snapshot is deleted',
+    async ({ removed }) => {
+      const s = await aSnapshotter({ seed: [aClass()] });
+      // The driver takes the snapshot, and its answer is lost.
+      s.driver.faults.add({ method: 'CreateSnapshot', times: 1, at: 'after', action: { kind: 'hang' } });
+      s.server.seed(aContent());
+      await s.clock.advance(60_100);
+      if (removed !== undefined) s.server.objects.remove(volumeSnapshotClasses, { name: removed });
+      await s.clock.advance(removed === undefined ? 500 : 2_000);
+      expect([s.calls().length, s.driver.snapshots().length]).toEqual([1, 1]);
+      s.changeContent(withoutIntent);
+      await s.settle();
+      if (removed !== undefined) s.server.seed(aClass());
+      await s.clock.advance(100_000);
+      expect([s.content(), s.driver.snapshots()]).toEqual([undefined, []]);
+      await s.stop();
+    },
+  );
 
   it('[csi-snapshotter#74] given a final error, and a program that removes the intent, then the finalizer goes without a call', async () => {
     const s = await meanwhile({}, (it) => it.failCalls('Internal'), withoutIntent);
@@ -540,6 +573,8 @@ it('[csi-snapshotter#81] given a content that vanishes during the call, then an 
   await s.clock.advance(1_000);
   s.server.objects.remove(volumeSnapshotContents, { name: 'content' });
   await s.clock.advance(60_000);
+  // No run has thrown.
+  await s.settle();
   expect(s.events.length).toBe(1);
   expect(s.calls().length).toBe(1);
   await s.stop();
