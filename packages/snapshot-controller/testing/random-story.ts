@@ -176,11 +176,11 @@ const otherTroubles: readonly ((draw: Draw) => readonly Step[])[] = [
 ];
 
 /**
- * One kind of request meets one fault, or two after each other. While the watch of claims is slow, requests for claims meet none: the
- * controller relies on the watch to learn that a claim was protected if the answer to the request was lost.
+ * One kind of request meets one fault, or two after each other. While the watch of claims is slow, reads of claims meet none: the
+ * controller reads a claim to learn whether it was protected if the answer to the request was lost.
  */
 function drawFaults(draw: Draw, slow: readonly string[]): readonly Step[] {
-  const ofClaims = slow.includes(claims) ? [] : [`update ${claims}`, `get ${claims}`];
+  const ofClaims = slow.includes(claims) ? [`update ${claims}`] : [`update ${claims}`, `get ${claims}`];
   const what = draw.pick([
     ...ofClaims,
     'patch volumesnapshots',

@@ -6,6 +6,7 @@ import {
   persistentVolumeClaims,
   silentLogger,
   toObjectKey,
+  TransportError,
 } from '@csi-sidecars/runtime';
 import { FakeClock, learnedAtStop, scriptedTransport, seededRandom } from '@csi-sidecars/runtime/testing';
 import { snapshotFinalizers } from '@csi-sidecars/volume';
@@ -130,6 +131,47 @@ describe('given an API server that falls silent after a conflict, when the proce
     const learned = await learnedAtStop(async (signal) => ({ result: await attempt(() => step(deps, signal)) }), clock);
     expect(learned).toEqual({ result: { failure: expect.objectContaining({ failure: 'aborted' }) } });
     expect(requests).toHaveLength(answers.length + 2);
+  });
+});
+
+describe('given a write of a claim that has no answer', () => {
+  const signal = new AbortController().signal;
+  const lost = new TransportError('reset', 'connection reset');
+  /** The answer to each write is lost; `isDone`: the API server has done it. */
+  function losing(isDone: boolean) {
+    const { server, ports, requests, end } = anApiServer();
+    const remembered: unknown[] = [];
+    const client: ClaimDeps['client'] = {
+      get: ports.client.get,
+      update: async (...args) => {
+        if (isDone) await ports.client.update(...args);
+        throw lost;
+      },
+    };
+    const claims = { get: () => undefined, remember: (claim: unknown) => void remembered.push(claim) };
+    return { server, requests, end, remembered, deps: { ...depsOf(ports), client, claims } };
+  }
+  const read = 'get persistentvolumeclaims 200';
+
+  it('and that was done, then the claim is read, the cache shows it, and that is the success', async () => {
+    const { server, requests, end, remembered, deps } = losing(true);
+    const stored = await end(protectClaim(deps, server.seed(aClaim()), signal));
+    expect(stored.metadata?.finalizers).toEqual([snapshotFinalizers.claim]);
+    expect(remembered).toEqual([stored]);
+    expect(requests()).toEqual(['update persistentvolumeclaims 200', read]);
+  });
+
+  it('and that was not done, then the claim is read, and the lost answer is the failure', async () => {
+    const { server, requests, end, remembered, deps } = losing(false);
+    const cached = server.seed(aClaim());
+    await expect(end(protectClaim(deps, cached, signal))).rejects.toBe(lost);
+    expect([requests(), remembered]).toEqual([[read], [cached]]);
+  });
+
+  it('and a claim that cannot be read then, then the lost answer is the failure', async () => {
+    const { server, end, deps } = losing(true);
+    const client = { ...deps.client, get: () => Promise.reject(new Error('no right')) };
+    await expect(end(protectClaim({ ...deps, client }, server.seed(aClaim()), signal))).rejects.toBe(lost);
   });
 });
 

@@ -17,6 +17,7 @@ import {
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import { snapshotFinalizers } from '@csi-sidecars/volume';
+import { isAnswered } from '../update-error.ts';
 import type { ClaimTurns } from './claim-turns.ts';
 
 export interface ClaimDeps {
@@ -63,7 +64,8 @@ interface FinalizerChange {
 }
 
 /**
- * Changes the claim of the cache; after a conflict, that of the API server. Resolves with the claim as it is then, and the cache shows it.
+ * Changes the claim of the cache; after a conflict, that of the API server. Resolves with the claim as it is then, and the cache shows it,
+ * also after a write without an answer.
  */
 function changeFinalizers(
   { client, clock, random, claims, turns }: ClaimDeps,
@@ -75,18 +77,28 @@ function changeFinalizers(
   return turns.take(key, () => {
     let known = claims.get(key) ?? claim;
     let isOld = false;
+    const readAgain = async (): Promise<PersistentVolumeClaim> => {
+      const current = await client.get(persistentVolumeClaims, { namespace, name }, { signal });
+      claims.remember(current);
+      return current;
+    };
     return retryOnConflict({ clock, random }, async () => {
-      if (isOld) {
-        known = await client.get(persistentVolumeClaims, { namespace, name }, { signal });
-        claims.remember(known);
-      }
+      if (isOld) known = await readAgain();
       const finalizers = finalizersOf(known);
       if (finalizers === undefined) return known;
       isOld = true;
       const changed = { ...known, metadata: { ...known.metadata, finalizers } };
-      const stored = await client.update(persistentVolumeClaims, changed, { signal });
-      claims.remember(stored);
-      return stored;
+      try {
+        const stored = await client.update(persistentVolumeClaims, changed, { signal });
+        claims.remember(stored);
+        return stored;
+      } catch (error) {
+        if (isAnswered(error as Error)) throw error;
+        // It may have been written. Until a slow watch shows that, a snapshot could go and leave the finalizer behind.
+        const current = await readAgain().catch(() => undefined);
+        if (current === undefined || finalizersOf(current) !== undefined) throw error;
+        return current;
+      }
     });
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Finalizers of snapshots and of their claims. */
-import type { Fault } from '@csi-sidecars/runtime/testing';
+import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
@@ -297,6 +297,24 @@ describe('of claims', () => {
     const writes = it.writes().slice(it.writes().lastIndexOf('update persistentvolumeclaims team/data 200'));
     expect(writes).toContain('create volumesnapshotcontents snapcontent-uid-of-b 201');
     expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#88] given a claim that was protected without an answer, and a slow watch of claims, when the snapshot is deleted meanwhile, then the claim is released', async () => {
+    const slow: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims';
+    const it = await aController({ faults: [{ when: slow, fault: { kind: 'lag', ms: 5_000 }, times: 9 }] });
+    await it.clock.advance(60_000);
+    const protection: FaultRule['when'] = ({ verb, resource }) => {
+      const isIt = verb === 'update' && resource === 'persistentvolumeclaims';
+      if (isIt) it.server.objects.delete(volumeSnapshots, ref('snap'));
+      return isIt;
+    };
+    it.faults.push({ when: protection, fault: { kind: 'break', point: 'after', failure: 'reset' }, times: 1 });
+    await it.add(aSnapshot());
+    await it.clock.advance(60_000);
+    await it.letGo(name);
+    await it.clock.advance(60_000);
+    expect([it.snapshot(), it.claim()?.metadata?.finalizers ?? []]).toEqual([undefined, []]);
     await it.stop();
   });
 });
