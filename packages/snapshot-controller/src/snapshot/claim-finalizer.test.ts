@@ -142,7 +142,7 @@ describe('given a write of a claim that has no answer', () => {
     const { server, ports, requests, end } = anApiServer();
     const remembered: unknown[] = [];
     const client: ClaimDeps['client'] = {
-      get: ports.client.get,
+      ...ports.client,
       update: async (...args) => {
         if (isDone) await ports.client.update(...args);
         throw lost;
