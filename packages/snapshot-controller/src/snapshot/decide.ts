@@ -17,7 +17,7 @@ import {
   type VolumeSnapshot,
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
-import { classNamed, missingClass } from '../class-resolution.ts';
+import { classNamed } from '../class-resolution.ts';
 import { conclude, fail } from '../conclusions.ts';
 import { groupOwnerOf } from '../membership.ts';
 import type { Problem } from '../save-error.ts';
@@ -26,7 +26,7 @@ import { int64, mergedStatus, timeOf } from '../status.ts';
 import { isAnswered, updateError } from '../update-error.ts';
 import { withClaimRelease } from './conclude.ts';
 import { decideDeletion } from './decide-deletion.ts';
-import { classKind, defaultClassFor, driverOf } from './default-class.ts';
+import { defaultClassFor, driverOf, missingClassOf } from './default-class.ts';
 import * as messages from './messages.ts';
 import { planContent } from './plan-content.ts';
 import {
@@ -79,14 +79,6 @@ function decideUnready(s: SnapshotState, snapshot: VolumeSnapshot, settings: Dec
     case 'dynamic':
       return decideDynamic(s, snapshot, settings);
   }
-}
-
-/** The class that the snapshot names does not exist. */
-function missingClassOf({ classes }: SnapshotState, { spec }: VolumeSnapshot): Problem | undefined {
-  const name = spec?.volumeSnapshotClassName;
-  return name === undefined || classNamed(classes, name) !== undefined
-    ? undefined
-    : messages.classFailed(missingClass(classKind, name));
 }
 
 function decideStatic(s: SnapshotState, snapshot: VolumeSnapshot, settings: DecideSettings): Action {

@@ -7,8 +7,10 @@ import {
   type VolumeSnapshot,
   type VolumeSnapshotClass,
 } from '@csi-sidecars/volume';
-import { classNamed, type ClassKind, defaultClassOf } from '../class-resolution.ts';
+import { classNamed, type ClassKind, defaultClassOf, missingClass } from '../class-resolution.ts';
+import type { Problem } from '../save-error.ts';
 import { missingClaim, sourceVolume } from '../source-volume.ts';
+import * as messages from './messages.ts';
 import { snapshotKey } from './snapshot.ts';
 import type { SnapshotState } from './state.ts';
 
@@ -41,4 +43,15 @@ export function driverOf(
   { spec }: VolumeSnapshot,
 ): string {
   return content?.spec?.driver ?? classNamed(classes, spec?.volumeSnapshotClassName)?.driver ?? '';
+}
+
+/** The class that the snapshot names does not exist. */
+export function missingClassOf(
+  { classes }: Pick<SnapshotState, 'classes'>,
+  { spec }: VolumeSnapshot,
+): Problem | undefined {
+  const name = spec?.volumeSnapshotClassName;
+  return name === undefined || classNamed(classes, name) !== undefined
+    ? undefined
+    : messages.classFailed(missingClass(classKind, name));
 }
