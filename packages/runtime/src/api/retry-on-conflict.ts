@@ -15,7 +15,7 @@ const defaultConflictRetry: ConflictRetry = { attempts: 5, delayMs: 10, factor: 
 
 /**
  * Runs `write` again when it lost a race, a few times in quick succession; the last conflict is thrown when the attempts
- * run out. `write` must read the object from the API (not from a cache) each time, or it loses the same race again.
+ * run out. After a conflict `write` must read the object from the API (not from a cache), or it loses the same race again.
  */
 export async function retryOnConflict<T>(
   deps: { readonly clock: Clock; readonly random: Random },
