@@ -46,10 +46,20 @@ export const awsElasticBlockStore: InTreeProvider<'awsElasticBlockStore'> = {
 
 function toVolumeHandle(volumeId: string): Result<string> {
   if (!volumeId.startsWith('aws://')) return ok(volumeId);
-  const url = URL.parse(volumeId);
-  if (url === null) return refuse(`Invalid disk name (${volumeId}): not a URL`);
-  const id = url.pathname.replace(/^\/+|\/+$/g, '');
+  if (!URL.canParse(volumeId)) return refuse(`Invalid disk name (${volumeId}): not a URL`);
+  // Not `URL.pathname`: it resolves dots and keeps escapes. Go's parser does the opposite.
+  const path = /^aws:\/\/[^/?#]*([^?#]*)/.exec(volumeId)?.[1] ?? '';
+  const id = unescaped(path)?.replace(/^\/+|\/+$/g, '');
+  if (id === undefined) return refuse(`Invalid disk name (${volumeId}): invalid URL escape`);
   return /^vol-[^/]*$/.test(id) ? ok(id) : refuse(`Invalid format for AWS volume (${volumeId})`);
+}
+
+function unescaped(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** `us-west-2a`, `us-gov-east-1a`, a local zone `us-west-2-lax-1a`, a wavelength zone `us-east-1-wl1-bos-wlz-1`. */

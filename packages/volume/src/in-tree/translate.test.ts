@@ -46,6 +46,17 @@ describe('in-tree sources', () => {
       },
     },
     {
+      because: 'awsElasticBlockStore decodes the escapes of a URL',
+      spec: { awsElasticBlockStore: { volumeID: 'aws://us-east-1a/%76ol%2D1%2B?q#f' } },
+      csi: {
+        driver: 'ebs.csi.aws.com',
+        volumeHandle: 'vol-1+',
+        readOnly: false,
+        fsType: '',
+        volumeAttributes: { partition: '0' },
+      },
+    },
+    {
       because: 'awsElasticBlockStore may leave the zone out',
       spec: { awsElasticBlockStore: { volumeID: 'aws:///vol-1/' } },
       csi: {
@@ -180,6 +191,18 @@ describe('in-tree sources', () => {
     {
       spec: { awsElasticBlockStore: { volumeID: 'aws://zone:port/vol-1' } },
       text: 'failed to translate Kubernetes ID to EBS Volume ID Invalid disk name (aws://zone:port/vol-1): not a URL',
+    },
+    {
+      spec: { awsElasticBlockStore: { volumeID: 'aws://us-east-1a/vol-%zz' } },
+      text: 'failed to translate Kubernetes ID to EBS Volume ID Invalid disk name (aws://us-east-1a/vol-%zz): invalid URL escape',
+    },
+    {
+      spec: { awsElasticBlockStore: { volumeID: 'aws://us-east-1a/a%2Fvol-1' } },
+      text: 'failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://us-east-1a/a%2Fvol-1)',
+    },
+    {
+      spec: { awsElasticBlockStore: { volumeID: 'aws://us-east-1a/../vol-1' } },
+      text: 'failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://us-east-1a/../vol-1)',
     },
     {
       spec: { azureDisk: { diskName: 'd', diskURI: '/disks/d', kind: 'Dedicated' } },
