@@ -199,7 +199,7 @@ function toTopology(facts: PlanFacts): PlannedTopology {
     toTopologyRequirement(
       {
         driverName: driver.name,
-        claimName: claim.metadata?.name ?? '',
+        claim,
         allowedTopologies: storageClass.allowedTopologies ?? [],
         selectedNode,
         strict: settings.strictTopology,

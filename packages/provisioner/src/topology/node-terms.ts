@@ -37,6 +37,21 @@ export function registeredKeys(csiNode: CSINode, driverName: string): readonly s
   return keys;
 }
 
+const keysOfAttempts = new WeakMap<object, Keys & { readonly node: string | undefined }>();
+
+/**
+ * As `registeredKeys` of the selected node of a claim. While its plugin restarts, kubelet takes the driver out of the CSINode: then they are
+ * those that an earlier attempt for the claim saw there, as upstream keeps them.
+ */
+export function keysOfAttempt(claim: object, csiNode: CSINode, driverName: string): readonly string[] {
+  const keys = registeredKeys(csiNode, driverName);
+  const node = csiNode.metadata?.name;
+  const known = keysOfAttempts.get(claim);
+  if (keys.length > 0) keysOfAttempts.set(claim, { driverName, node, keys });
+  else if (known?.driverName === driverName && known.node === node) return known.keys;
+  return keys;
+}
+
 /** Undefined if the node lacks one of the labels. */
 export function termOf(keys: readonly string[], node: Node): Term | undefined {
   const known = termsOf.get(node);

@@ -49,11 +49,13 @@ function cluster(nodes: Record<string, TopologyNode>): ClusterTopology & { reado
 const zoned = (zone: string): TopologyNode => ({ labels: { zone }, keys: ['zone'] });
 const racked = (zone: string, rack: string): TopologyNode => ({ labels: { zone, rack }, keys: ['zone', 'rack'] });
 
+const named = (name: string): TopologyQuestion['claim'] => ({ metadata: { name } });
+
 function ask(where: ClusterTopology, question: Partial<TopologyQuestion> = {}): unknown {
   const answer = toTopologyRequirement(
     {
       driverName: 'd',
-      claimName: 'testpvc',
+      claim: { metadata: { name: 'testpvc' } },
       allowedTopologies: [],
       selectedNode: '',
       strict: false,
@@ -134,7 +136,7 @@ describe('immediate binding', () => {
       c: { labels: { region: 'xx', zone: 'xx' }, keys: null },
       d: { labels: { region: 'yy', zone: 'yy' } },
     };
-    expect(ask(cluster(nodes), { claimName: 'data-web-1' })).toEqual([
+    expect(ask(cluster(nodes), { claim: named('data-web-1') })).toEqual([
       [{ region: 'us' }, { zone: 'z2' }],
       [{ region: 'us' }, { zone: 'z2' }],
     ]);
@@ -171,7 +173,7 @@ describe('immediate binding', () => {
 
   it('[provisioner-topology-capacity#T58] given disjoint key sets with labels on their own nodes, when asked, then both terms', () => {
     const nodes = { a: zoned('z1'), b: { labels: { rack: 'r1' }, keys: ['rack'] } };
-    expect(ask(cluster(nodes), { claimName: 'data-web-1' })).toEqual(same({ rack: 'r1' }, { zone: 'z1' }));
+    expect(ask(cluster(nodes), { claim: named('data-web-1') })).toEqual(same({ rack: 'r1' }, { zone: 'z1' }));
   });
 
   it('[provisioner-topology-capacity#T59] given immediate binding and allowed topologies with a key that is registered nowhere, when asked, then these, and no CSINode is read', () => {
@@ -197,7 +199,9 @@ describe('immediate binding', () => {
 
   it('[provisioner-topology-capacity#T30] given one allowed term and a StatefulSet name, when asked, then that entry whatever the ordinal', () => {
     for (const claimName of ['data-web-0', 'data-web-1', 'data-web-2']) {
-      expect(ask(cluster({}), { claimName, allowedTopologies: allow({ zone: ['z1'] }) })).toEqual(same({ zone: 'z1' }));
+      expect(ask(cluster({}), { claim: named(claimName), allowedTopologies: allow({ zone: ['z1'] }) })).toEqual(
+        same({ zone: 'z1' }),
+      );
     }
   });
 });
@@ -343,10 +347,50 @@ describe('a selected node', () => {
     expect(ask(cluster(nodes), { selectedNode: 'a', strict: true })).toEqual(same(east));
   });
 
-  it('[provisioner-topology-capacity#T56] given the driver vanished from the CSINode, when asked, then an error until it registers again', () => {
-    const restarting = { a: { labels: { zone: 'z1' } }, b: zoned('z1') };
-    expect(ask(cluster(restarting), { selectedNode: 'a' })).toBe('error: no topology key found for node a');
-    expect(ask(cluster({ ...restarting, a: zoned('z1') }), { selectedNode: 'a' })).toEqual(same({ zone: 'z1' }));
+  describe('the plugin of the selected node is restarting', () => {
+    const gone = { labels: { zone: 'z1' } };
+    /** An attempt while the driver is registered on the selected node, then one while it is not. */
+    const askTwice = (nodes: Record<string, TopologyNode>, more: Partial<TopologyQuestion> = {}): unknown => {
+      const question = { selectedNode: 'a', claim: named('testpvc'), ...more };
+      ask(cluster({ ...nodes, a: zoned('z1') }), question);
+      return ask(cluster({ ...nodes, a: gone }), question);
+    };
+
+    it('[provisioner-topology-capacity#T56] given no attempt before, when asked, then an error until it registers again', () => {
+      const restarting = { a: gone, b: zoned('z1') };
+      expect(ask(cluster(restarting), { selectedNode: 'a' })).toBe('error: no topology key found for node a');
+      expect(ask(cluster({ ...restarting, a: zoned('z1') }), { selectedNode: 'a' })).toEqual(same({ zone: 'z1' }));
+    });
+
+    it('[provisioner-topology-capacity#T56] given an attempt before, and another node of the same zone, when asked, then the requirement as before', () => {
+      expect(askTwice({ b: zoned('z1'), c: zoned('z0') })).toEqual([
+        [{ zone: 'z0' }, { zone: 'z1' }],
+        [{ zone: 'z1' }, { zone: 'z0' }],
+      ]);
+    });
+
+    it('[provisioner-topology-capacity#T56] given an attempt before, and nodes of other zones only, when asked, then an error', () => {
+      expect(askTwice({ b: zoned('z2') })).toBe(
+        'error: topology [{zone z1}] from selected node "a" is not in requisite: [[{zone z2}]]',
+      );
+    });
+
+    it('[provisioner-topology-capacity#T56] given an attempt before, and no other node, when asked, then an error', () => {
+      expect(askTwice({})).toBe('error: topologyKeys [zone] were not found on any nodes');
+    });
+
+    it('[provisioner-topology-capacity#T56] given an attempt before, and strict topology or allowed topologies, when asked, then no other node is needed', () => {
+      expect(askTwice({}, { strict: true })).toEqual(same({ zone: 'z1' }));
+      expect(askTwice({}, { allowedTopologies: allow({ zone: ['z1'] }) })).toEqual(same({ zone: 'z1' }));
+    });
+
+    it('[provisioner-topology-capacity#T56] given an attempt of the claim for another node, when asked, then that does not count', () => {
+      const claim = named('testpvc');
+      ask(cluster({ b: zoned('z1') }), { selectedNode: 'b', claim });
+      expect(ask(cluster({ a: gone, b: zoned('z1') }), { selectedNode: 'a', claim })).toBe(
+        'error: no topology key found for node a',
+      );
+    });
   });
 
   it('[provisioner-topology-capacity#T37] given an answer, when what it was made from changes, then the answer does not', () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * CreateVolume's accessibility_requirements: a pure function of the class, the selected node and the current CSINodes and
+ * CreateVolume's accessibility_requirements: a function of the class, the selected node and the current CSINodes and
  * Nodes.
  *
  * | selected node | strict | allowedTopologies | immediate | requisite | preferred |
@@ -14,10 +14,10 @@
  * | no | any | none | no | no requirement | |
  *
  * Not here: keeping a requirement the same while a CreateVolume is outstanding. The claim loop keeps the whole request
- * (`claim/memory.ts`), so this function needs no memory of its own.
+ * (`claim/memory.ts`). The only memory is that of `keysOfAttempt`.
  */
-import type { CSINode, Node } from '@csi-sidecars/runtime';
-import { registeredKeys, termOf } from './node-terms.ts';
+import type { CSINode, Node, PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { keysOfAttempt, registeredKeys, termOf } from './node-terms.ts';
 import { spread } from './spreading.ts';
 import {
   type AllowedTopologies,
@@ -33,7 +33,8 @@ import {
 
 export interface TopologyQuestion {
   readonly driverName: string;
-  readonly claimName: string;
+  /** Together with the selected node. What an attempt learned of that node is kept with it, and is lost when the claim changes. */
+  readonly claim: Pick<PersistentVolumeClaim, 'metadata'>;
   readonly allowedTopologies: AllowedTopologies;
   /** Empty means immediate binding, whatever the class's binding mode is. */
   readonly selectedNode: string;
@@ -86,7 +87,7 @@ function withoutNode(question: TopologyQuestion, cluster: ClusterTopology): Topo
 function spreadOver(terms: readonly Term[], question: TopologyQuestion): TopologyAnswer {
   const requisite = sortUnique(terms);
   if (requisite.length === 0) return { kind: 'none' };
-  return toAnswer(requisite, rotate(requisite, spread(question.claimName, requisite.length)));
+  return toAnswer(requisite, rotate(requisite, spread(question.claim.metadata?.name ?? '', requisite.length)));
 }
 
 interface Selected {
@@ -109,7 +110,11 @@ function withNode(question: TopologyQuestion, known: Selected & { readonly clust
   }
   const terms = isRestricted ? allowed : coveredTerms(keys, registrations(question.driverName, cluster), cluster);
   const requisite = sortUnique(terms);
-  if (requisite.length === 0) return { kind: 'none' };
+  if (requisite.length === 0 && isRestricted) return { kind: 'none' };
+  // Only if the driver is not registered on the selected node either.
+  if (requisite.length === 0) {
+    return { kind: 'error', message: `topologyKeys [${keys.join(' ')}] were not found on any nodes` };
+  }
   const first = requisite.findIndex((candidate) => isSubset(candidate, term));
   if (first < 0) {
     const message = `topology ${formatTerm(term)} from selected node ${JSON.stringify(selectedNode)} is not in requisite: ${formatTerms(requisite)}`;
@@ -128,7 +133,7 @@ function selectedTerm(
     const cause = `csinode.storage.k8s.io ${JSON.stringify(name)} not found`;
     return { kind: 'nodeGone', message: `failed to get selected CSINode ${name}: ${cause}` };
   }
-  const keys = registeredKeys(csiNode, question.driverName);
+  const keys = keysOfAttempt(question.claim, csiNode, question.driverName);
   if (keys.length === 0) return { kind: 'error', message: `no topology key found for node ${name}` };
   const node = cluster.node(name);
   const labels = node?.metadata?.labels ?? {};
