@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The outcome of creating a PersistentVolume: rows S1 to S8 of the provisioner's page. The first save of a volume and
+ * The outcome of creating a PersistentVolume: rows S1 to S8 and S10 of the provisioner's page. The first save of a volume and
  * the background saves use the same rows.
  */
-import { ApiError, isAlreadyExists, type PersistentVolume, toError } from '@csi-sidecars/runtime';
+import {
+  ApiError,
+  isAlreadyExists,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  toError,
+} from '@csi-sidecars/runtime';
 import { isSameVolume, toCsiVolume } from '@csi-sidecars/volume';
 import { nameConflict, nameTaken, saveRefused } from '../claim/messages.ts';
 
@@ -35,6 +41,20 @@ export function toSaveFailure(error: unknown, volumeName: string): SaveFailure {
   }
   return { row: 'S8', kind: 'later', cause: toError(error) };
 }
+
+/**
+ * The PV controller binds no claim to a PersistentVolume that is being deleted. One that is bound already is deleted with its claim, and so is one
+ * whose claim is being deleted.
+ */
+export function isLosing(existing: PersistentVolume, claim: PersistentVolumeClaim | undefined): boolean {
+  const isLive = claim !== undefined && claim.metadata?.deletionTimestamp === undefined;
+  return isLive && existing.metadata?.deletionTimestamp !== undefined && existing.status?.phase !== 'Bound';
+}
+
+export const recordDeleted = ({ metadata }: PersistentVolume): string =>
+  `PersistentVolume ${metadata?.name ?? ''} of this claim is being deleted, and the claim cannot be bound to it. ` +
+  'Once it is gone, the claim is provisioned again. ' +
+  `If its finalizers (${metadata?.finalizers?.join(', ') ?? ''}) keep it, remove them, or delete the claim`; // S10
 
 /** The name is in use: by the record that we wanted to save, or by another one? */
 export function compareExisting(

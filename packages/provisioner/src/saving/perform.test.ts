@@ -2,7 +2,7 @@
 /** One try to save a PersistentVolume: the requests, what the cache learns, and the row. */
 import { ApiError, type PersistentVolume } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { aVolume, driverName } from '../../testing/builders.ts';
+import { aClaim, aVolume, driverName } from '../../testing/builders.ts';
 import { saveVolume } from './perform.ts';
 
 const claimRef = { namespace: 'team', name: 'data', uid: 'uid-data' };
@@ -17,9 +17,10 @@ interface Answers {
   readonly volume?: PersistentVolume;
   /** UIDs of claims that are there. */
   readonly claims?: readonly string[];
+  readonly isClaimDeleted?: true;
 }
 
-async function save({ create, get, volume = wanted, claims = ['uid-data'] }: Answers) {
+async function save({ create, get, volume = wanted, claims = ['uid-data'], isClaimDeleted }: Answers) {
   const requests: unknown[] = [];
   const remembered: unknown[] = [];
   const reply =
@@ -33,12 +34,18 @@ async function save({ create, get, volume = wanted, claims = ['uid-data'] }: Ans
     client: { create: reply('create', create), get: reply('get', get) },
     volumes: { remember: (object: unknown) => void remembered.push(object) },
     claims: {
-      byIndex: (index: string, uid: string) => (index === 'uid' ? claims.filter((each) => each === uid) : []),
+      byIndex: (index: string, uid: string) =>
+        index === 'uid'
+          ? claims
+              .filter((each) => each === uid)
+              .map(() => aClaim(isClaimDeleted === undefined ? {} : { deleting: 'yes' }))
+          : [],
     },
   } as unknown as Parameters<typeof saveVolume>[0];
   return { saved: await saveVolume(deps, volume), requests, remembered };
 }
 
+const deletedAt = '2026-01-01T00:00:00Z';
 const created = ['create', 'PersistentVolume', wanted];
 const read = ['get', 'PersistentVolume', { name: 'pv' }];
 
@@ -64,6 +71,43 @@ it('given the object is there already as wanted, then S3, and the cache has it',
     remembered: [stored],
   });
 });
+
+const deleting = (phase: string): PersistentVolume => ({
+  ...stored,
+  metadata: { ...stored.metadata, deletionTimestamp: deletedAt, finalizers: ['a/b', 'c/d'] },
+  status: { phase },
+});
+
+it('[provisioner#222] given the object is there as wanted and is being deleted, when the claim is live, then it does not count as saved, and the message says what ends that', async () => {
+  const existing = deleting('Available');
+  expect(await save({ create: exists, get: existing })).toEqual({
+    saved: {
+      row: 'S10',
+      kind: 'refused',
+      message:
+        'PersistentVolume pv of this claim is being deleted, and the claim cannot be bound to it. ' +
+        'Once it is gone, the claim is provisioned again. If its finalizers (a/b, c/d) keep it, remove them, or delete the claim',
+    },
+    requests: [created, read],
+    remembered: [existing],
+  });
+});
+
+it.each([
+  { given: 'the claim is being deleted', get: deleting('Available'), isClaimDeleted: true as const, claim: 'there' },
+  { given: 'the claim is gone', get: deleting('Available'), claims: [], claim: 'gone' },
+  { given: 'the claim is bound to it', get: deleting('Bound'), claims: [], claim: 'gone' },
+  { given: 'the claim was bound to it a moment ago', get: deleting('Bound'), claim: 'there' },
+])(
+  '[provisioner#222] given the object is there as wanted and is being deleted, when $given, then S3: it is deleted with the claim',
+  async ({ given: _given, get, claim, ...more }) => {
+    expect(await save({ create: exists, get, ...more })).toEqual({
+      saved: { row: 'S3', kind: 'saved', claim },
+      requests: [created, read],
+      remembered: [get],
+    });
+  },
+);
 
 it('given the object is there for another claim, then S4, and the cache does not learn it', async () => {
   const other = aVolume({ name: 'pv', spec: { claimRef: { ...claimRef, uid: 'uid-other' }, csi } });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** One attempt to save a PersistentVolume, with the outcome of rows S1 to S8: the only effect of this loop, and the claim loop's first save. */
+/** One attempt to save a PersistentVolume, with the outcome of rows S1 to S8 and S10: the only effect of this loop, and the claim loop's first save. */
 import {
   type ApiClient,
   type Cache,
@@ -9,7 +9,7 @@ import {
   type PersistentVolumeClaim,
   persistentVolumes,
 } from '@csi-sidecars/runtime';
-import { compareExisting, type SaveOutcome, toSaveFailure } from './outcome.ts';
+import { compareExisting, isLosing, recordDeleted, type SaveOutcome, toSaveFailure } from './outcome.ts';
 
 export interface SaveDeps {
   readonly client: ApiClient;
@@ -25,8 +25,8 @@ export async function saveVolume(
 ): Promise<SaveOutcome> {
   const name = volume.metadata?.name ?? '';
   // Read before the request: once the PersistentVolume exists the claim is bound, and bound claims are not kept in the cache.
-  const isThere = claims.byIndex('uid', volume.spec?.claimRef?.uid ?? '').length > 0;
-  const saved = { kind: 'saved', claim: isThere ? 'there' : 'gone' } as const;
+  const [claim] = claims.byIndex('uid', volume.spec?.claimRef?.uid ?? '');
+  const saved = { kind: 'saved', claim: claim === undefined ? 'gone' : 'there' } as const;
   try {
     volumes.remember(await client.create(persistentVolumes, volume));
     return { row: 'S1', ...saved };
@@ -39,6 +39,7 @@ export async function saveVolume(
     const comparison = compareExisting(existing, volume);
     if (comparison.kind !== 'same') return comparison;
     volumes.remember(existing);
+    if (isLosing(existing, claim)) return { row: 'S10', kind: 'refused', message: recordDeleted(existing) };
     return { row: 'S3', ...saved };
   } catch (error) {
     const cause = error instanceof Error && !isNotFound(error) ? error : new Error(`PersistentVolume ${name} vanished`);

@@ -27,6 +27,22 @@ function refuseVolumes(p: Fixture, times: number, [code, reason] = [500, 'Intern
     times,
   });
 }
+/** The create is executed, and its answer is lost. */
+function loseAnswer(p: Fixture): void {
+  p.faults.push({
+    when: ({ verb, resource }) => verb === 'create' && resource === 'persistentvolumes',
+    fault: { kind: 'break', point: 'after', failure: 'reset' },
+    times: 1,
+  });
+}
+/** A user deletes the PersistentVolume, and the finalizer of another program keeps it. */
+function terminate(p: Fixture): void {
+  p.server.objects.change(persistentVolumes, { name: 'pvc-uid-data' }, (volume) => ({
+    ...volume,
+    metadata: { ...volume.metadata, finalizers: ['a/b'], deletionTimestamp: '2026-01-01T00:00:00Z' },
+    status: { phase: 'Available' },
+  }));
+}
 function answer(p: Fixture, change: { readonly set?: object; readonly unset?: readonly string[] }, times = 1): void {
   p.driver.faults.add({ method: 'CreateVolume', times, action: { kind: 'answer', ...change } });
 }
@@ -160,6 +176,44 @@ describe('a record that is not taken at once', () => {
     await p.clock.advance(100);
     expect([p.writes(), p.events.includes(success)]).toEqual([[saved, put, exists, put], true]);
   });
+
+  it.each(['ambiguous', 'always'] as const)(
+    '[provisioner#222] given the answer to the create is lost and the record is deleted, with protection %s, then that is reported and not taken for success, and once the record is gone the claim gets a new one of the same volume',
+    async (provisioningProtection) => {
+      const p = await claimed(loseAnswer, { settings: { provisioningProtection } });
+      terminate(p);
+      await p.clock.advance(10_000);
+      expect([warnings(p), p.events.includes(success), isProtected(p)]).toEqual([
+        [
+          expect.stringMatching(
+            /^PersistentVolume pvc-uid-data of this claim is being deleted, .* finalizers \(a\/b\) keep it/,
+          ),
+        ],
+        false,
+        false,
+      ]);
+      p.server.objects.remove(persistentVolumes, { name: 'pvc-uid-data' });
+      await p.clock.advance(1_000_000);
+      expect([p.volume()?.spec?.csi?.volumeHandle, p.driver.volumes().length, isProtected(p)]).toEqual([
+        p.driver.volumes()[0]?.id,
+        1,
+        false,
+      ]);
+      expect(p.events.includes(success)).toBe(true);
+    },
+  );
+
+  it.each(['ambiguous', 'always'] as const)(
+    '[provisioner#222] given such a record that stays, with protection %s, when the claim is deleted, then the claim goes at once',
+    async (provisioningProtection) => {
+      const p = await claimed(loseAnswer, { settings: { provisioningProtection } });
+      terminate(p);
+      await p.clock.advance(10_000);
+      p.deleteClaim();
+      await p.settle();
+      expect([p.claim(), p.volume()?.metadata?.finalizers]).toEqual([undefined, ['a/b']]);
+    },
+  );
 
   it('[provisioner#175] given the same record exists, when created, then it counts as saved', async () => {
     const p = await claimed(() => undefined);

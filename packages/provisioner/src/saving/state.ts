@@ -2,7 +2,7 @@
 /**
  * The save loop: PersistentVolumes of volumes that exist and whose first save failed. Tried until the API server gives a
  * final answer; a volume is never deleted because it could not be recorded. A PersistentVolume that cannot be saved as it is goes back to the
- * claim loop, which calls the driver again. Rows S1 to S9 of the provisioner's page.
+ * claim loop, which calls the driver again. Rows S1 to S10 of the provisioner's page.
  *
  * Not here: the first save (the claim loop does it, with the same rows).
  */
