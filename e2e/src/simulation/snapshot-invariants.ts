@@ -55,11 +55,13 @@ export function unsettledSnapshots(stage: Stage): readonly string[] {
     ...groupContents,
   ];
   for (const { metadata } of all) {
-    const { name = '', annotations = {}, deletionTimestamp } = metadata ?? {};
+    const { name = '', annotations = {}, labels = {}, deletionTimestamp } = metadata ?? {};
     if (deletionTimestamp !== undefined) breaches.push(`${name} is still being deleted`);
-    if (annotations[snapshotAnnotations.beingCreated] !== undefined) breaches.push(`${name} is still being created`);
-    if (annotations[snapshotAnnotations.groupBeingCreated] !== undefined) {
-      breaches.push(`${name} is still being created`);
+    const { beingCreated, groupBeingCreated } = snapshotAnnotations;
+    for (const intent of [beingCreated, groupBeingCreated]) {
+      if (annotations[intent] !== undefined || labels[intent] !== undefined) {
+        breaches.push(`${name} is still being created`);
+      }
     }
   }
   const held = new Set(driver.snapshots().map(({ id }) => id));

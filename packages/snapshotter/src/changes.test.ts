@@ -2,7 +2,7 @@
 import { snapshotAnnotations } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aContent, aGroupContent, beingCreated, groupBeingCreated } from '../testing/builders.ts';
-import { isIntentWithdrawn, matters } from './changes.ts';
+import { matters } from './changes.ts';
 import { snapshotKind } from './content/kind.ts';
 import type { AnyContent } from './content-types.ts';
 import { groupSnapshotKind } from './group-content/kind.ts';
@@ -74,6 +74,12 @@ describe('a VolumeSnapshotContent', () => {
       to: aContent({ annotations: { [snapshotAnnotations.beingCreated]: 'no' } }),
     },
     {
+      id: '[csi-snapshotter#114]',
+      what: 'the label of the intent',
+      from: aContent(),
+      to: aContent({ labels: beingCreated }),
+    },
+    {
       id: '[csi-snapshotter#115]',
       what: 'the intent together with the whole map',
       from: aContent({ annotations: beingCreated }),
@@ -113,6 +119,12 @@ describe('a VolumeSnapshotContent', () => {
       what: 'being-deleted that is removed',
       from: aContent({ annotations: deleted }),
       to: aContent(),
+    },
+    {
+      id: '[csi-snapshotter#116]',
+      what: 'the label of the intent to withdrawn',
+      from: aContent({ labels: beingCreated }),
+      to: aContent({ labels: { [snapshotAnnotations.beingCreated]: 'withdrawn' } }),
     },
     { id: '', what: 'a label', from: aContent(), to: aContent({ labels: other }) },
     { id: '', what: 'the deletion timestamp', from: aContent(), to: aContent({ deleting: 'direct' }) },
@@ -194,30 +206,5 @@ describe('a VolumeGroupSnapshotContent', () => {
     expect(wakesGroup(aGroupContent(), aGroupContent(to))).toBe(true);
     const marked = { ...to, annotations: { ...groupBeingCreated, ...to.annotations } };
     expect(wakesGroup(aGroupContent({ annotations: groupBeingCreated }), aGroupContent(marked))).toBe(true);
-  });
-});
-
-describe('an intent that another program removes', () => {
-  const marked = aContent({ annotations: beingCreated });
-  const deleting = aContent({ deleting: 'asked' });
-  const both = aContent({ annotations: beingCreated, deleting: 'asked' });
-
-  it.each([
-    { given: 'the intent alone', from: marked, to: aContent(), isWithdrawn: true },
-    { given: 'the intent alone, during a deletion', from: both, to: deleting, isWithdrawn: true },
-    {
-      given: 'a write that adds the annotation of snapshot-controller',
-      from: marked,
-      to: deleting,
-      isWithdrawn: false,
-    },
-    { given: 'an intent that stays', from: marked, to: both, isWithdrawn: false },
-    { given: 'no intent', from: aContent(), to: deleting, isWithdrawn: false },
-    { given: 'an intent that was written again since', from: both, to: deleting, newest: both, isWithdrawn: false },
-    { given: 'a content that is gone by now', from: both, to: deleting, newest: undefined, isWithdrawn: false },
-  ])('given $given, then whether that releases the content is $isWithdrawn', ({ from, to, isWithdrawn, ...row }) => {
-    const newest = 'newest' in row ? row.newest : to;
-    const change = { previous: from, current: to, isInInitialList: false };
-    expect(isIntentWithdrawn(change, newest, snapshotKind.annotations)).toBe(isWithdrawn);
   });
 });

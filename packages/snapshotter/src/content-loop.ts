@@ -11,7 +11,7 @@ import {
   type ObjectKey,
   toObjectKey,
 } from '@csi-sidecars/runtime';
-import { isIntentWithdrawn, matters } from './changes.ts';
+import { matters } from './changes.ts';
 import { hasStatus } from './content-object.ts';
 import {
   type ContentAction,
@@ -22,8 +22,6 @@ import {
   type ContentTypes,
   nothingLearned,
 } from './content-types.ts';
-import { isSettled } from './decide-creation.ts';
-import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { performers } from './perform.ts';
 
 export interface ContentWatches<T extends ContentTypes> {
@@ -43,7 +41,6 @@ export interface ContentLoopParts<T extends ContentTypes> {
 export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>): Loop {
   const { context, kind, watches, decide, alsoMatters } = parts;
   const { settings, events } = context;
-  const openCalls = createOpenCalls();
   const perform = performers(context, kind);
   const contentKey = (content: T['content']): ObjectKey => keyOf(content);
   return defineLoop<ContentLoop<T>>({
@@ -52,14 +49,13 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
     // The compiler does not see that a content is an object of the API as long as its kind is open.
     watches: watches as unknown as LoopSpec<ContentLoop<T>>['watches'],
     // The failures of a content end with it.
-    subject: { watch: 'contents', keyOf: contentKey, forget: (key) => openCalls.end(key) },
+    subject: { watch: 'contents', keyOf: contentKey },
     wakes: {
-      contents: (change, { contents }) => {
+      contents: (change) => {
         const { current } = change;
         if (current === undefined) return undefined;
-        const key = contentKey(current);
-        if (isIntentWithdrawn(change, contents.get(key), kind.annotations)) openCalls.end(key);
-        return matters(change, kind.annotations) || alsoMatters?.(change) === true ? key : undefined;
+        const isWoken = matters(change, kind.annotations) || alsoMatters?.(change) === true;
+        return isWoken ? contentKey(current) : undefined;
       },
       // Contents may name a class before it exists.
       classes: ({ previous, current, isInInitialList }, { contents }) =>
@@ -67,23 +63,20 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
           ? undefined
           : contents.byIndex('class', current.metadata?.name ?? '').map(contentKey),
     },
-    observe: (caches, key) => observe(kind, { caches, openCalls }, key),
+    observe: (caches, key) => observe(kind, caches, key),
     decide,
     perform: {
       ...perform,
       create: async (step) => {
         const { key, state } = step;
-        openCalls.begin(key, state.content);
         const learned = await perform.create(step);
         const newest = step.caches.contents.get(key);
         // What happened to a content during the call matters. That it is gone is shown by the writes that follow.
         const content = newest?.metadata?.uid === state.content?.metadata?.uid ? newest : state.content;
-        return { ...learned, content, isOpen: openCalls.has(key, content) };
+        return { ...learned, content };
       },
     },
-    onConclude: ({ key, state, conclusion }) => {
-      const { content } = state;
-      if (isSettled(state)) openCalls.end(key);
+    onConclude: ({ state: { content }, conclusion }) => {
       if (content !== undefined) for (const event of conclusion.events ?? []) events.record(content, event);
     },
   });
@@ -91,10 +84,7 @@ export function contentLoop<T extends ContentTypes>(parts: ContentLoopParts<T>):
 
 function observe<T extends ContentTypes>(
   kind: ContentKind<T>,
-  {
-    caches: { contents, classes },
-    openCalls,
-  }: { readonly caches: Caches<ContentLoop<T>>; readonly openCalls: OpenCalls },
+  { contents, classes }: Caches<ContentLoop<T>>,
   key: ObjectKey,
 ): ContentState<T> {
   const content = contents.get(key);
@@ -104,6 +94,5 @@ function observe<T extends ContentTypes>(
     content,
     class: className === undefined ? undefined : classes.get(toObjectKey(undefined, className)),
     isFirst: content !== undefined && !hasStatus(content),
-    isOpen: openCalls.has(key, content),
   };
 }

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What single fields of a content mean, for both kinds. */
-import type { AnyContent, ContentAnnotations, ContentKind, ContentState, ContentTypes } from './content-types.ts';
+/**
+ * What single fields of a content mean, for both kinds.
+ *
+ * The intent is an annotation, as upstream's, and a label of the same name. Upstream's snapshot-controller writes all annotations from a copy
+ * that may be older than the intent, as often as that copy is old. It writes no labels, so the label still shows the intent then. That an
+ * intent is absent therefore says nothing about the will of a person; the value `withdrawn` of the label does.
+ */
+import type { AnyContent, ContentAnnotations, ContentKind, ContentTypes } from './content-types.ts';
+import { withdrawn } from './names.ts';
 
 export function contentNameOf({ metadata }: AnyContent): string {
   return metadata?.name ?? '';
@@ -11,8 +18,26 @@ export function hasAnnotation({ metadata }: AnyContent, name: string): boolean {
 }
 
 /** A call to take the snapshot may be under way, or may have had an effect that is not recorded. */
-export function isMarked(content: AnyContent, { beingCreated }: ContentAnnotations): boolean {
-  return hasAnnotation(content, beingCreated);
+export function isMarked(content: AnyContent, annotations: ContentAnnotations): boolean {
+  const { beingCreated } = annotations;
+  const isThere = hasAnnotation(content, beingCreated) || markLabelOf(content, annotations) !== undefined;
+  return isThere && !isWithdrawn(content, annotations);
+}
+
+/** The intent is there, and no write of another program has removed half of it. */
+export function isFullyMarked(content: AnyContent, annotations: ContentAnnotations): boolean {
+  const label = markLabelOf(content, annotations);
+  return hasAnnotation(content, annotations.beingCreated) && label !== undefined && label !== withdrawn;
+}
+
+/** An administrator gives up what the driver may have. Only for a content that is being deleted: any other is to have its snapshot. */
+export function isWithdrawn(content: AnyContent, annotations: ContentAnnotations): boolean {
+  const isDeleting = content.metadata?.deletionTimestamp !== undefined;
+  return isDeleting && markLabelOf(content, annotations) === withdrawn;
+}
+
+export function markLabelOf({ metadata }: AnyContent, { beingCreated }: ContentAnnotations): string | undefined {
+  return metadata?.labels?.[beingCreated];
 }
 
 export function isReady({ status }: AnyContent): boolean {
@@ -29,26 +54,22 @@ export function handleOf(handle: string | undefined): string | undefined {
   return handle === '' ? undefined : handle;
 }
 
-/** It is to be deleted, and no call may have taken a snapshot that its status does not show. */
-export function mayBeDeleted<T extends ContentTypes>({
-  state,
-  content,
-  kind,
-}: {
-  readonly state: Pick<ContentState<T>, 'isOpen' | 'deleted'>;
-  readonly content: T['content'];
-  readonly kind: ContentKind<T>;
-}): boolean {
-  const isRecorded = !state.isOpen || isReady(content);
-  return isToBeDeleted(content, kind) && (isRecorded || state.deleted !== 'untried');
-}
-
-/** The deletion of the content was asked for, and snapshot-controller, where it is responsible, agrees. */
+/** Its deletion is asked for, snapshot-controller, where it is responsible, agrees, and no call may have taken a snapshot that the status does not show. */
 export function isToBeDeleted<T extends ContentTypes>(content: T['content'], kind: ContentKind<T>): boolean {
   if (content.metadata?.deletionTimestamp === undefined) return false;
   const isUnbound = (kind.referenceOf(content)?.uid ?? '') === '';
   if (kind.isPreProvisioned(content) && isUnbound) return true;
   // Without its answer the snapshot would have no owner.
-  if (isMarked(content, kind.annotations)) return false;
-  return hasAnnotation(content, kind.annotations.beingDeleted);
+  return !isMarked(content, kind.annotations) && isAgreed(content, kind.annotations);
+}
+
+/** A deletion that would be carried out, were it not for the intent. */
+export function isDeletionHeld(content: AnyContent, annotations: ContentAnnotations): boolean {
+  const isDeleting = content.metadata?.deletionTimestamp !== undefined;
+  return isDeleting && isAgreed(content, annotations) && isMarked(content, annotations);
+}
+
+/** snapshot-controller agrees to the deletion. */
+function isAgreed(content: AnyContent, { beingDeleted }: ContentAnnotations): boolean {
+  return hasAnnotation(content, beingDeleted);
 }

@@ -74,8 +74,6 @@ export interface Observed<T extends ContentTypes> {
   readonly class: T['class'] | undefined;
   /** The content had no status when the run began: no attempt to take the snapshot has ever ended. */
   readonly isFirst: boolean;
-  /** This process called the driver, and what became of that is not recorded: there may be a snapshot, whatever the annotations say. */
-  readonly isOpen: boolean;
 }
 
 export interface Learned<T extends ContentTypes> {
@@ -84,7 +82,7 @@ export interface Learned<T extends ContentTypes> {
   /** The secret that the class names for queries. */
   readonly querySecrets: Answer<Secrets>;
   readonly marked: Attempt;
-  /** The intent that another program had removed is written again. */
+  /** An intent of which another program had removed a part is written again. */
   readonly restored: Attempt;
   /** The content was read from the API server. */
   readonly confirmed: Attempt;
@@ -119,7 +117,7 @@ export type ContentAction<T extends ContentTypes> = { readonly row: string } & (
   | { readonly kind: 'readQuerySecret'; readonly reference: SecretReference }
   /** Record the intent: from here on a call may be under way, and the content must not be deleted. */
   | { readonly kind: 'mark'; readonly content: T['content'] }
-  /** Another program removed the intent of an open call. It is recorded again, also on a content that is to be deleted. */
+  /** Another program removed the intent of an open call, or a part of it. It is recorded again, also on a content that is to be deleted. */
   | { readonly kind: 'restoreMark'; readonly content: T['content'] }
   /** An intent of an earlier run: the cache may be behind, and the content may be gone. */
   | { readonly kind: 'confirm'; readonly content: T['content'] }
@@ -175,6 +173,7 @@ export interface ContentKind<T extends ContentTypes> {
 export type StatusChange = Readonly<Record<string, unknown>>;
 
 export interface ContentAnnotations {
+  /** Name of a label as well. */
   readonly beingCreated: string;
   readonly beingDeleted: string;
   readonly secretName: string;
@@ -195,6 +194,7 @@ export interface Rows {
   readonly noRequest: string;
   readonly secret: string;
   readonly mark: string;
+  readonly withdrawn: string;
   readonly create: string;
   readonly refused: string;
   readonly open: string;

@@ -3,17 +3,25 @@
  * Rows of taking a snapshot, for both kinds; the same for the first attempt, for every retry, and for polling until the snapshot is
  * ready. Pure; first match wins.
  *
- * The intent is persisted before the call and withdrawn after the answer is recorded: while the annotation is there, the content is not
- * deleted. Everything that can be checked is checked before, so that nothing but an open call leaves the annotation behind.
+ * The intent is persisted before the call and removed after the answer is recorded: while it is there, the content is not deleted.
+ * Everything that can be checked is checked before, so that nothing but an open call leaves the intent behind.
  */
-import { isFailed, requeueAfter, retry } from '@csi-sidecars/runtime';
+import { done, isFailed, requeueAfter, retry, type RecordedEvent } from '@csi-sidecars/runtime';
 import type { RequestOf } from '@csi-sidecars/csi';
 import type { Result } from '@csi-sidecars/volume';
 import { outcomeOfCreation } from './call-outcome.ts';
 import { conclude, fail, finish, type Run } from './conclude.ts';
-import { contentNameOf, isMarked, isReady, isToBeDeleted } from './content-object.ts';
+import {
+  contentNameOf,
+  isDeletionHeld,
+  isFullyMarked,
+  isMarked,
+  isToBeDeleted,
+  isWithdrawn,
+} from './content-object.ts';
 import type { ContentAction, ContentState, ContentTypes, Planned } from './content-types.ts';
 import * as messages from './messages.ts';
+import { withdrawn } from './names.ts';
 import { withSecrets } from './secrets.ts';
 
 export interface Creation<T extends ContentTypes> extends Run<T> {
@@ -29,8 +37,11 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   const name = contentNameOf(content);
   const { created } = state;
   if (created !== 'unasked') return decideCreated(run, created);
-  // Whatever prevents the next call: without the intent nothing but this process knows of the last one.
-  if (isToBeRestored(run)) return { row: rows.mark, kind: 'restoreMark', content };
+  if (isWithdrawn(content, kind.annotations)) return conclude(rows.withdrawn, done);
+  // Before anything that may prevent the next call: if the other half is lost too, nothing shows that the last call is open.
+  if (isMarked(content, kind.annotations) && isToBeRestored(run)) {
+    return { row: rows.mark, kind: 'restoreMark', content };
+  }
   if (plan.kind === 'error') return failCreation(run, rows.noRequest, plan.message);
   const { reference } = plan.value;
   if (isFailed(state.secrets)) {
@@ -56,14 +67,6 @@ export function decideCreation<T extends ContentTypes>(run: Creation<T>): Conten
   // A snapshot that is taken for a content that is gone belongs to none.
   if (intent === 'untried' && state.confirmed === 'untried') return { row: rows.mark, kind: 'confirm', content };
   return { row: rows.create, kind: 'create', request: withSecrets(plan.value.request, state.secrets) };
-}
-
-/** What became of the call is known, and recorded as far as it has to be. */
-export function isSettled<T extends ContentTypes>({ content, created, saved, deleted }: ContentState<T>): boolean {
-  // The status may be written although its answer was lost.
-  if (deleted === 'done' || (content !== undefined && isReady(content))) return true;
-  if (created === 'unasked') return false;
-  return isFailed(created) ? outcomeOfCreation(created.failure) === 'final' : saved === 'done';
 }
 
 function decideCreated<T extends ContentTypes>(
@@ -111,17 +114,32 @@ function afterFailure<T extends ContentTypes>(run: Creation<T>, failure: Error):
   return isOver ? { ...action, outcome: requeueAfter(0) } : action;
 }
 
-/** The intent has to stay, and another program may have removed it during the call. This run may be the last one of the process. */
+/** The intent has to stay, and another program may have removed it during the call, or a part of it. */
 function failOpen<T extends ContentTypes>(run: Creation<T>, row: string, cause: string): ContentAction<T> {
   return isToBeRestored(run) ? { row, kind: 'restoreMark', content: run.content } : failCreation(run, row, cause);
 }
 
 function isToBeRestored<T extends ContentTypes>({ state, content, kind }: Run<T>): boolean {
-  return state.isOpen && state.restored === 'untried' && !isMarked(content, kind.annotations);
+  const { annotations } = kind;
+  return state.restored === 'untried' && !isFullyMarked(content, annotations) && !isWithdrawn(content, annotations);
 }
 
 function failCreation<T extends ContentTypes>(run: Creation<T>, row: string, cause: string): ContentAction<T> {
-  return fail(run, { row, procedure: procedureOf(run), cause });
+  const { content, kind } = run;
+  const action = fail(run, { row, procedure: procedureOf(run), cause });
+  const isHeld = row !== kind.rows.refused && isDeletionHeld(content, kind.annotations);
+  return action.kind === 'conclude' && isHeld ? { ...action, events: [...action.events, heldUp(run)] } : action;
+}
+
+/** Of every attempt: a person has to find the way out. */
+function heldUp<T extends ContentTypes>({ content, kind }: Run<T>): RecordedEvent {
+  const { methods, messages: texts, annotations } = kind;
+  const call = methods.create.slice(methods.create.lastIndexOf('/') + 1);
+  const object = `${texts.resource} ${contentNameOf(content)}`;
+  return messages.warning(
+    texts.deleteReason,
+    messages.deletionHeld(call, object, `${annotations.beingCreated}=${withdrawn}`),
+  );
 }
 
 /** Upstream's words: the first attempt creates, every later one checks. */

@@ -10,6 +10,8 @@ export interface Messages {
   readonly deleteReason: string;
   /** `snapshot` or `group snapshot`. */
   readonly subject: string;
+  /** As kubectl names the kind. */
+  readonly resource: string;
   readonly notDeleted: (name: string, cause: string) => string;
   readonly classMissing: (className: string) => string;
   readonly noClass: (name: string) => string;
@@ -61,6 +63,10 @@ export const noCredentials = 'Failed to get snapshot credentials';
 export const notCleared = 'Failed to clear content status';
 /** Upstream's text without the cause, which only its log has. */
 export const notDeleted = (subject: string, cause: string): string => `Failed to delete ${subject}: ${cause}`;
+
+/** `label` is `name=value`. */
+export const deletionHeld = (call: string, object: string, label: string): string =>
+  `the deletion waits for the outcome of ${call}, which is repeated until the driver gives one; if the storage system certainly has nothing of it: kubectl label --overwrite ${object} ${label}`;
 
 export const markVanished = 'the API server did not keep the annotation';
 export const statusRemains = 'the status still has the handle';

@@ -4,6 +4,9 @@ export function lockNameOf(driverName: string): string {
   return `external-snapshotter-leader-${driverName}`;
 }
 
+/** Value of the label `...-being-created` that an administrator sets: the content goes, whatever the driver has. */
+export const withdrawn = 'withdrawn';
+
 /** Sent with `--extra-create-metadata`. */
 export const metadataKeys = {
   snapshotName: 'csi.storage.k8s.io/volumesnapshot/name',

@@ -4,7 +4,7 @@ import { ApiError } from '@csi-sidecars/runtime';
 import { FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
 import type { VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aContent, aSecret, beingCreated, csiFailure, someSettings } from '../testing/builders.ts';
+import { aContent, aSecret, beingCreated, csiFailure, intent, someSettings } from '../testing/builders.ts';
 import { snapshotKind } from './content/kind.ts';
 import type { SnapshotAction } from './content/state.ts';
 import { type ContentContext, nothingLearned } from './content-types.ts';
@@ -14,7 +14,7 @@ type StepAction = Exclude<SnapshotAction, { readonly kind: 'conclude' }>;
 
 const { signal } = new AbortController();
 const content = aContent();
-const marked = aContent({ annotations: beingCreated });
+const marked = aContent(intent);
 const full = { snapshotHandle: 'h', readyToUse: true };
 const stored = aContent({ status: full });
 const refused = new Error('refused');
@@ -66,17 +66,17 @@ describe('a write', () => {
     {
       learns: 'marked',
       action: { row: 'C12', kind: 'mark', content },
-      changes: { metadata: expect.objectContaining({ annotations: beingCreated }) },
+      changes: { metadata: expect.objectContaining(intent) },
     },
     {
       learns: 'restored',
       action: { row: 'C12', kind: 'restoreMark', content: aContent({ deleting: 'asked' }) },
-      changes: { metadata: expect.objectContaining({ annotations: beingCreated }) },
+      changes: { metadata: expect.objectContaining(intent) },
     },
     {
       learns: 'unmarked',
       action: { row: 'C22', kind: 'unmark', content: marked },
-      changes: { metadata: expect.objectContaining({ annotations: { [mark!]: null } }) },
+      changes: { metadata: expect.objectContaining({ annotations: { [mark!]: null }, labels: { [mark!]: null } }) },
     },
     {
       learns: 'saved',
@@ -134,6 +134,14 @@ describe('a write', () => {
       action: { row: 'C12', kind: 'mark', content: aContent({ deleting: 'asked' }) },
     },
     { given: 'an intent that is there', action: { row: 'C12', kind: 'restoreMark', content: marked } },
+    {
+      given: 'an intent that a person withdrew',
+      action: {
+        row: 'C12',
+        kind: 'restoreMark',
+        content: aContent({ deleting: 'asked', labels: { [Object.keys(beingCreated)[0]!]: 'withdrawn' } }),
+      },
+    },
     { given: 'no intent', action: { row: 'C22', kind: 'unmark', content } },
     {
       given: 'a snapshot that is to be deleted first',

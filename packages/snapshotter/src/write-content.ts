@@ -16,8 +16,8 @@ import {
   timestamp,
 } from '@csi-sidecars/runtime';
 import { annotationYes } from '@csi-sidecars/volume';
-import { isMarked, isReady, isToBeDeleted } from './content-object.ts';
-import type { ContentAnnotations, ContentKind, ContentTypes, StatusChange } from './content-types.ts';
+import { hasAnnotation, isFullyMarked, isReady, isToBeDeleted, isWithdrawn, markLabelOf } from './content-object.ts';
+import type { AnyContent, ContentAnnotations, ContentKind, ContentTypes, StatusChange } from './content-types.ts';
 
 export interface Writing<T extends ContentTypes> extends Pick<LoopPorts, 'client' | 'clock' | 'random'> {
   readonly kind: ContentKind<T>;
@@ -35,25 +35,32 @@ export interface Written<T extends ContentTypes> {
 export function mark<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
   const { kind } = writing;
   return change(writing, content, (current) =>
-    isMarked(current, kind.annotations) || isToBeDeleted(current, kind) ? undefined : intentOf(kind.annotations),
+    isToBeDeleted(current, kind) ? undefined : intentFor(current, kind.annotations),
   );
 }
 
 /** A call may have taken a snapshot: until its outcome is known, the content is not to be deleted. */
 export function restoreMark<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
   const { annotations } = writing.kind;
-  return change(writing, content, (current) => (isMarked(current, annotations) ? undefined : intentOf(annotations)));
+  return change(writing, content, (current) => intentFor(current, annotations));
 }
 
-const intentOf = ({ beingCreated }: ContentAnnotations): MergePatch => ({
-  metadata: { annotations: { [beingCreated]: annotationYes } },
-});
+function intentFor(current: AnyContent, annotations: ContentAnnotations): MergePatch | undefined {
+  if (isFullyMarked(current, annotations) || isWithdrawn(current, annotations)) return undefined;
+  const intent = { [annotations.beingCreated]: annotationYes };
+  return { metadata: { annotations: intent, labels: intent } };
+}
 
 export function unmark<T extends ContentTypes>(writing: Writing<T>, content: T['content']): Promise<Written<T>> {
   const { annotations } = writing.kind;
-  return change(writing, content, (current) =>
-    isMarked(current, annotations) ? { metadata: { annotations: { [annotations.beingCreated]: null } } } : undefined,
-  );
+  const absent = { [annotations.beingCreated]: null };
+  return change(writing, content, (current) => {
+    const part = {
+      ...(hasAnnotation(current, annotations.beingCreated) ? { annotations: absent } : {}),
+      ...(markLabelOf(current, annotations) === undefined ? {} : { labels: absent }),
+    };
+    return Object.keys(part).length === 0 ? undefined : { metadata: part };
+  });
 }
 
 export function saveTaken<T extends ContentTypes>(

@@ -165,6 +165,12 @@ export function aSecret(name = 'key', data: Readonly<Record<string, string>> = {
 
 export const beingCreated: Readonly<Record<string, string>> = { [snapshotAnnotations.beingCreated]: 'yes' };
 export const groupBeingCreated: Readonly<Record<string, string>> = { [snapshotAnnotations.groupBeingCreated]: 'yes' };
+/** The intent of an earlier run. */
+export const intent: Pick<Required<ContentOptions>, 'annotations' | 'labels'> = {
+  annotations: beingCreated,
+  labels: beingCreated,
+};
+export const groupIntent: typeof intent = { annotations: groupBeingCreated, labels: groupBeingCreated };
 /** snapshot-controller resolved the secret of the class: `vault/key`. */
 export const deletionSecret: Readonly<Record<string, string>> = {
   [snapshotAnnotations.deletionSecretName]: 'key',

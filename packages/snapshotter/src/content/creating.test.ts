@@ -8,6 +8,7 @@ import {
   asked,
   aSecret,
   beingCreated,
+  intent,
   deletionSecret,
   driverName,
   snapshotUid,
@@ -47,7 +48,7 @@ describe('a driver that is ready with its first answer', () => {
     expect(s.events).toEqual([]);
     expect(s.bodies()).toEqual([
       {
-        metadata: { annotations: beingCreated, uid: 'uid-of-content', resourceVersion: expect.any(String) },
+        metadata: { ...intent, uid: 'uid-of-content', resourceVersion: expect.any(String) },
       },
       {
         status: {
@@ -61,6 +62,7 @@ describe('a driver that is ready with its first answer', () => {
       {
         metadata: {
           annotations: { [Object.keys(beingCreated)[0]!]: null },
+          labels: { [Object.keys(beingCreated)[0]!]: null },
           uid: 'uid-of-content',
           resourceVersion: expect.any(String),
         },
@@ -222,7 +224,7 @@ describe('an odd answer', () => {
     expect(s.content()?.metadata?.annotations).toEqual(beingCreated);
     await s.clock.advance(1_200);
     expect(s.content()?.status).toMatchObject({ snapshotHandle: 'snapshot-4', readyToUse: true });
-    expect(s.content()?.metadata?.annotations ?? {}).toEqual({});
+    expect([s.content()?.metadata?.annotations ?? {}, s.content()?.metadata?.labels ?? {}]).toEqual([{}, {}]);
     await s.stop();
   });
 
@@ -403,10 +405,10 @@ describe('a restart', () => {
   const statusOfReady = { snapshotHandle: 'snapshot-4', readyToUse: true };
 
   it('[csi-snapshotter#39] given the intent and no status, when the process starts, then it calls at once and withdraws the intent', async () => {
-    const s = await aSnapshotter({ seed: [aContent({ annotations: beingCreated }), aClass()] });
+    const s = await aSnapshotter({ seed: [aContent(intent), aClass()] });
     expect(s.writes()).toEqual([status, off]);
     expect(s.calls()).toEqual([called]);
-    expect(s.content()?.metadata?.annotations ?? {}).toEqual({});
+    expect([s.content()?.metadata?.annotations ?? {}, s.content()?.metadata?.labels ?? {}]).toEqual([{}, {}]);
     await s.stop();
   });
 
@@ -414,7 +416,7 @@ describe('a restart', () => {
     const isWatch = ({ verb, resource }: { verb: string; resource: string }): boolean =>
       verb === 'watch' && resource === 'volumesnapshotcontents';
     const s = await aSnapshotter({
-      seed: [aContent({ annotations: beingCreated }), aClass()],
+      seed: [aContent(intent), aClass()],
       faults: [{ when: isWatch, fault: { kind: 'lag', ms: 60_000 } }],
     });
     s.server.objects.remove(volumeSnapshotContents, { name: 'content' });
@@ -424,7 +426,7 @@ describe('a restart', () => {
   });
 
   it('[csi-snapshotter#40] given the intent and a ready snapshot, when the process starts, then it withdraws the intent without a call', async () => {
-    const s = await aSnapshotter({ seed: [aContent({ annotations: beingCreated, status: statusOfReady }), aClass()] });
+    const s = await aSnapshotter({ seed: [aContent({ ...intent, status: statusOfReady }), aClass()] });
     expect([s.writes(), s.calls()]).toEqual([[off], []]);
     await s.stop();
   });

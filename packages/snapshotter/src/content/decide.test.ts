@@ -8,6 +8,7 @@ import {
   aContent,
   aDriver,
   beingCreated,
+  intent,
   csiFailure,
   deletionSecret,
   memberOf,
@@ -20,7 +21,10 @@ import { nothingLearned } from '../content-types.ts';
 import { decide } from './decide.ts';
 import type { SnapshotAction, SnapshotState } from './state.ts';
 
-const marked = aContent({ annotations: beingCreated });
+const marked = aContent(intent);
+/** A stale write of another program removed the annotation. */
+const halfMarked = aContent({ labels: beingCreated });
+const withdrawnByPerson = { labels: { [Object.keys(beingCreated)[0]!]: 'withdrawn' } };
 const full = { snapshotHandle: 'h', readyToUse: true };
 const deletable = (options: SnapshotContentOptions = {}) => aContent({ status: full, deleting: 'asked', ...options });
 const failed = { failure: new Error('broken') };
@@ -72,7 +76,6 @@ const decided = (state: Partial<SnapshotState>, driver = aDriver()): SnapshotAct
       content: aContent(),
       class: aClass(),
       isFirst: true,
-      isOpen: false,
       ...state,
     },
     { driver, settings: someSettings() },
@@ -108,7 +111,7 @@ describe('which content', () => {
     {
       id: '[csi-snapshotter#C3]',
       given: 'a class of another driver, a deletion and an open call',
-      state: { content: deletable({ status: {} }), class: aClass({ driver: 'other' }), isOpen: true },
+      state: { content: deletable({ status: {}, labels: beingCreated }), class: aClass({ driver: 'other' }) },
       then: concludes('C3', done),
     },
     {
@@ -120,19 +123,19 @@ describe('which content', () => {
     {
       id: '[csi-snapshotter#C8]',
       given: 'a ready content with the intent',
-      state: { content: aContent({ status: full, annotations: beingCreated }) },
-      then: { row: 'C8', kind: 'unmark', content: aContent({ status: full, annotations: beingCreated }) },
+      state: { content: aContent({ status: full, ...intent }) },
+      then: { row: 'C8', kind: 'unmark', content: aContent({ status: full, ...intent }) },
     },
     {
       id: '[csi-snapshotter#C8]',
       given: 'an intent that cannot be withdrawn',
-      state: { content: aContent({ status: full, annotations: beingCreated }), unmarked: failed },
+      state: { content: aContent({ status: full, ...intent }), unmarked: failed },
       then: concludes('C8', retry(new Error(notUpdated))),
     },
     {
       id: '[csi-snapshotter#C8]',
       given: 'a ready content whose intent the API server kept',
-      state: { content: aContent({ status: full, annotations: beingCreated }), unmarked: 'done' },
+      state: { content: aContent({ status: full, ...intent }), unmarked: 'done' },
       then: concludes('C8', done),
     },
     {
@@ -253,8 +256,8 @@ describe('deletion', () => {
     },
     {
       id: '[csi-snapshotter#C7]',
-      given: 'a snapshot that is deleted after a call whose answer was recorded without a confirmation',
-      state: { content: released, isOpen: true, deleted: 'done', cleared: 'done' },
+      given: 'a snapshot that is deleted and cleared',
+      state: { content: released, deleted: 'done', cleared: 'done' },
       then: { row: 'C7', kind: 'release', content: released },
     },
     {
@@ -289,7 +292,7 @@ describe('deletion', () => {
   it.each([
     { given: 'no deletion timestamp', content: aContent({ status: full }), isDeleted: false },
     { given: 'a bound content without the annotation', content: deletable({ deleting: 'direct' }), isDeleted: false },
-    { given: 'the intent', content: deletable({ annotations: beingCreated }), isDeleted: false },
+    { given: 'the intent', content: deletable(intent), isDeleted: false },
     { given: 'an unbound dynamic content', content: deletable({ deleting: 'direct', refUid: '' }), isDeleted: false },
     {
       given: 'an unbound pre-provisioned content',
@@ -298,18 +301,20 @@ describe('deletion', () => {
     },
     {
       given: 'an unbound pre-provisioned content with the intent',
-      content: deletable({ deleting: 'direct', refUid: '', handle: 'h', annotations: beingCreated }),
+      content: deletable({ deleting: 'direct', refUid: '', handle: 'h', ...intent }),
       isDeleted: true,
     },
     { given: 'the annotation', content: deletable(), isDeleted: true },
-    { given: 'an open call', content: deletable({ status: { snapshotHandle: 'h' } }), isOpen: true, isDeleted: false },
-    { given: 'an open call of a ready snapshot', content: deletable(), isOpen: true, isDeleted: true },
-  ])(
-    '[csi-snapshotter#C5] given $given, then whether it is deleted is $isDeleted',
-    ({ content, isOpen, isDeleted }) => {
-      expect(decided({ content, isOpen: isOpen === true }).kind === 'delete').toBe(isDeleted);
+    { given: 'the label of the intent alone', content: deletable({ labels: beingCreated }), isDeleted: false },
+    {
+      given: 'the intent, withdrawn',
+      content: deletable({ annotations: beingCreated, ...withdrawnByPerson }),
+      isDeleted: true,
     },
-  );
+    { given: 'a withdrawal alone', content: deletable({ deleting: 'direct', ...withdrawnByPerson }), isDeleted: false },
+  ])('[csi-snapshotter#C5] given $given, then whether it is deleted is $isDeleted', ({ content, isDeleted }) => {
+    expect(decided({ content }).kind === 'delete').toBe(isDeleted);
+  });
 });
 
 describe('creation', () => {
@@ -345,14 +350,36 @@ describe('creation', () => {
     },
     {
       id: '[csi-snapshotter#C12]',
-      given: 'an open call, and neither intent nor class',
-      state: { content: deletable({ status: {} }), isOpen: true, class: undefined },
-      then: { row: 'C12', kind: 'restoreMark', content: deletable({ status: {} }) },
+      given: 'the label of the intent alone, and no class',
+      state: { content: deletable({ status: {}, labels: beingCreated }), class: undefined },
+      then: { row: 'C12', kind: 'restoreMark', content: deletable({ status: {}, labels: beingCreated }) },
     },
     {
       id: '[csi-snapshotter#C12]',
-      given: 'an open call and its intent',
-      state: { content: marked, isOpen: true, confirmed: 'untried' },
+      given: 'the annotation of the intent alone',
+      state: { content: aContent({ annotations: beingCreated }) },
+      then: { row: 'C12', kind: 'restoreMark', content: aContent({ annotations: beingCreated }) },
+    },
+    {
+      id: '[csi-snapshotter#C12]',
+      given: 'an intent that is withdrawn on a content that is not being deleted',
+      state: { content: aContent({ annotations: beingCreated, ...withdrawnByPerson }) },
+      then: {
+        row: 'C12',
+        kind: 'restoreMark',
+        content: aContent({ annotations: beingCreated, ...withdrawnByPerson }),
+      },
+    },
+    {
+      id: '[csi-snapshotter#C26]',
+      given: 'an intent that is withdrawn on a content whose deletion snapshot-controller does not agree to',
+      state: { content: aContent({ deleting: 'direct', annotations: beingCreated, ...withdrawnByPerson }) },
+      then: concludes('C26', done),
+    },
+    {
+      id: '[csi-snapshotter#C12]',
+      given: 'the intent, and a content that this run has not read',
+      state: { content: marked, confirmed: 'untried' },
       then: { row: 'C12', kind: 'confirm', content: marked },
     },
     {
@@ -494,34 +521,34 @@ describe('creation', () => {
     {
       id: '[csi-snapshotter#C15]',
       given: 'an open call whose intent was removed',
-      state: { isOpen: true, marked: 'done', created: { failure: csiFailure('Aborted') } },
+      state: { marked: 'done', created: { failure: csiFailure('Aborted') } },
       then: { row: 'C15', kind: 'restoreMark', content: aContent() },
     },
     {
       id: '[csi-snapshotter#C15]',
       given: 'an intent that could not be written again',
-      state: { isOpen: true, marked: 'done', restored: failed, created: { failure: csiFailure('Aborted') } },
+      state: { marked: 'done', restored: failed, created: { failure: csiFailure('Aborted') } },
       then: showsFailure('C15', aContent(), notTaken('rpc error: code = Aborted desc = no')),
     },
     {
       id: '[csi-snapshotter#C16]',
       given: 'no snapshot, and an intent that was removed',
-      state: { isOpen: true, marked: 'done', created: { value: { snapshot: null } } },
+      state: { marked: 'done', created: { value: { snapshot: null } } },
       then: { row: 'C16', kind: 'restoreMark', content: aContent() },
     },
     {
       id: '[csi-snapshotter#C21]',
       given: 'a status that cannot be written, and an intent that was removed',
-      state: { isOpen: true, marked: 'done', created, saved: failed },
+      state: { marked: 'done', created, saved: failed },
       then: { row: 'C21', kind: 'restoreMark', content: aContent() },
     },
     {
       id: '[csi-snapshotter#C12]',
       given: 'an intent that could not be written again before the call',
-      state: { isOpen: true, restored: failed },
+      state: { content: halfMarked, restored: failed },
       then: showsFailure(
         'C12',
-        aContent(),
+        halfMarked,
         `failed to add VolumeSnapshotBeingCreated annotation on the content content: "${notUpdated}"`,
       ),
     },

@@ -3,7 +3,7 @@
 import { done, postpone } from '@csi-sidecars/runtime';
 import { ok, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { conclude, type Run } from '../conclude.ts';
-import { isReady, mayBeDeleted } from '../content-object.ts';
+import { isReady, isToBeDeleted } from '../content-object.ts';
 import type { DecideContext } from '../content-types.ts';
 import { decideCreation } from '../decide-creation.ts';
 import { decideDeletion, decideReady, decideRelease } from '../decide-deletion.ts';
@@ -24,11 +24,11 @@ export function decide(state: SnapshotState, context: DecideContext): SnapshotAc
   const run: SnapshotRun = { state, content, kind };
   const isOfOtherClass = found !== undefined && found.driver !== context.driver.name;
   // The class may be a later one of that name. What was taken with the earlier one is deleted all the same, as without any class.
-  if (isOfOtherClass && !mayBeDeleted(run)) return conclude('C3', done);
+  if (isOfOtherClass && !isToBeDeleted(content, kind)) return conclude('C3', done);
   // What the driver answered is recorded first, whatever became of the content meanwhile.
   if (state.created !== 'unasked') return create(run, context);
   if (state.queried !== 'unasked') return query(run, context);
-  if (mayBeDeleted(run)) return remove(run);
+  if (isToBeDeleted(content, kind)) return remove(run);
   if (isReady(content)) return decideReady(run);
   if (kind.isPreProvisioned(content) || (isGrouped(content) && statusHandleOf(content) !== undefined)) {
     return query(run, context);

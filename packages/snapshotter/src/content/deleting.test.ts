@@ -509,19 +509,6 @@ describe('a deletion that is asked for during the call', () => {
     await s.stop();
   });
 
-  it('[csi-snapshotter#75] given a call that is never answered, and an administrator who removes the intent alone, then the content goes', async () => {
-    const s = await meanwhile({}, (it) => it.failCalls('Aborted', { times: 99 }));
-    await s.clock.advance(20_000);
-    const calls = s.calls().length;
-    s.changeContent((it) => {
-      const { [Object.keys(beingCreated)[0]!]: _intent, ...annotations } = it.metadata?.annotations ?? {};
-      return { ...it, metadata: { ...it.metadata, annotations } };
-    });
-    await s.clock.advance(60_000);
-    expect([s.content(), s.calls().length]).toEqual([undefined, calls]);
-    await s.stop();
-  });
-
   it('[csi-snapshotter#75] given an intent that was removed, and a class that is gone, then the intent is back before anything else', async () => {
     const s = await meanwhile({}, (it) => it.failCalls('Aborted'), withoutIntent);
     s.server.objects.remove(volumeSnapshotClasses, { name: 'gold' });

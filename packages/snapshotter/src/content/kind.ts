@@ -37,6 +37,7 @@ export const snapshotKind: SnapshotKind = {
     noRequest: 'C10',
     secret: 'C11',
     mark: 'C12',
+    withdrawn: 'C26',
     create: 'C13',
     refused: 'C14',
     open: 'C15',

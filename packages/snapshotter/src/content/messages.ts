@@ -10,6 +10,7 @@ export const messages: Messages = {
   },
   deleteReason: 'SnapshotDeleteError',
   subject: 'snapshot',
+  resource: 'volumesnapshotcontent',
   notDeleted: (name, cause) => `failed to delete snapshot content ${name}: ${quoted(cause)}`,
   classMissing: (className) => `volumesnapshotclass.snapshot.storage.k8s.io ${quoted(className)} not found`,
   noClass: (name) => `failed to take snapshot ${name} without a snapshot class`,

@@ -9,6 +9,7 @@ import {
   aGroupContent,
   csiFailure,
   groupBeingCreated,
+  groupIntent,
   type GroupContentOptions,
   groupDeletionSecret,
   snapshotUid,
@@ -22,7 +23,12 @@ import type { GroupSnapshotAction, GroupSnapshotState } from './state.ts';
 type Content = ReturnType<typeof aGroupContent>;
 
 const { spec: _spec, ...withoutSpec } = aGroupContent();
-const marked = aGroupContent({ annotations: groupBeingCreated });
+const marked = aGroupContent(groupIntent);
+const withdrawnContent = aGroupContent({
+  deleting: 'direct',
+  annotations: groupBeingCreated,
+  labels: { [Object.keys(groupBeingCreated)[0]!]: 'withdrawn' },
+});
 const full = { volumeGroupSnapshotHandle: 'g', readyToUse: true, volumeSnapshotInfoList: [{ snapshotHandle: 's' }] };
 const deletable = (options: GroupContentOptions = {}): Content =>
   aGroupContent({ status: full, deleting: 'asked', ...options });
@@ -62,7 +68,6 @@ const check = ({ state, then }: Row): void => {
     content: aGroupContent(),
     class: aGroupClass(),
     isFirst: true,
-    isOpen: false,
   };
   expect(decide({ ...observed, ...state }, { driver: aDriver(), settings: someSettings() })).toEqual(then);
 };
@@ -103,8 +108,8 @@ describe('which group', () => {
     {
       id: '[csi-snapshotter#G8]',
       given: 'a ready group with the intent',
-      state: { content: aGroupContent({ status: full, annotations: groupBeingCreated }) },
-      then: { row: 'G8', kind: 'unmark', content: aGroupContent({ status: full, annotations: groupBeingCreated }) },
+      state: { content: aGroupContent({ status: full, ...groupIntent }) },
+      then: { row: 'G8', kind: 'unmark', content: aGroupContent({ status: full, ...groupIntent }) },
     },
   ])('$id given $given, then $then.row', check);
 });
@@ -224,10 +229,20 @@ describe('creation', () => {
       then: { row: 'G10', kind: 'readSecret', reference: secret },
     },
     {
+      id: '[csi-snapshotter#G25]',
+      given: 'an intent that is withdrawn on a content whose deletion snapshot-controller does not agree to',
+      state: { content: withdrawnContent },
+      then: concludes('G25', done),
+    },
+    {
       id: '[csi-snapshotter#G11]',
-      given: 'an open call, and neither intent nor class',
-      state: { content: deletable({ status: {} }), isOpen: true, class: undefined },
-      then: { row: 'G11', kind: 'restoreMark', content: deletable({ status: {} }) },
+      given: 'the label of the intent alone, and no class',
+      state: { content: deletable({ status: {}, labels: groupBeingCreated }), class: undefined },
+      then: {
+        row: 'G11',
+        kind: 'restoreMark',
+        content: deletable({ status: {}, labels: groupBeingCreated }),
+      },
     },
     {
       id: '[csi-snapshotter#G11]',

@@ -3,7 +3,7 @@
 import { done } from '@csi-sidecars/runtime';
 import type { VolumeGroupSnapshotContent } from '@csi-sidecars/volume';
 import { conclude, type Run } from '../conclude.ts';
-import { isReady, mayBeDeleted } from '../content-object.ts';
+import { isReady, isToBeDeleted } from '../content-object.ts';
 import type { DecideContext } from '../content-types.ts';
 import { decideCreation } from '../decide-creation.ts';
 import { decideDeletion, decideReady, decideRelease } from '../decide-deletion.ts';
@@ -24,11 +24,11 @@ export function decide(state: GroupSnapshotState, context: DecideContext): Group
   const run: GroupRun = { state, content, kind };
   const isOfOtherClass = found !== undefined && found.driver !== context.driver.name;
   // The class may be a later one of that name. What was taken with the earlier one is deleted all the same, as without any class.
-  if (isOfOtherClass && !mayBeDeleted(run)) return conclude('G3', done);
+  if (isOfOtherClass && !isToBeDeleted(content, kind)) return conclude('G3', done);
   // What the driver answered is recorded first, whatever became of the content meanwhile.
   if (state.created !== 'unasked') return create(run, context);
   if (state.queried !== 'unasked') return query(run);
-  if (mayBeDeleted(run)) return isDeletable(content) ? remove(run) : decideRelease(run);
+  if (isToBeDeleted(content, kind)) return isDeletable(content) ? remove(run) : decideRelease(run);
   if (isReady(content)) return decideReady(run);
   return kind.isPreProvisioned(content) ? query(run) : create(run, context);
 }

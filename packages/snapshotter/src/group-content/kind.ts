@@ -37,6 +37,7 @@ export const groupSnapshotKind: GroupSnapshotKind = {
     noRequest: 'G9',
     secret: 'G10',
     mark: 'G11',
+    withdrawn: 'G25',
     create: 'G12',
     refused: 'G13',
     open: 'G14',

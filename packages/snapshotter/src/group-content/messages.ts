@@ -10,6 +10,7 @@ export const messages: Messages = {
   },
   deleteReason: 'GroupSnapshotDeleteError',
   subject: 'group snapshot',
+  resource: 'volumegroupsnapshotcontent',
   notDeleted: (name, cause) => `failed to delete group snapshot ${quoted(name)}, err: ${cause}`,
   classMissing: (className) => `volumegroupsnapshotclass.groupsnapshot.storage.k8s.io ${quoted(className)} not found`,
   noClass: (name) => `failed to take group snapshot ${name} without a group snapshot class`,
