@@ -134,6 +134,11 @@ describe('a write', () => {
       action: { row: 'C12', kind: 'mark', content: aContent({ deleting: 'asked' }) },
     },
     { given: 'an intent that is there', action: { row: 'C12', kind: 'restoreMark', content: marked } },
+    { given: 'a content that is ready', action: { row: 'C12', kind: 'mark', content: aContent({ status: full }) } },
+    {
+      given: 'a content that is ready',
+      action: { row: 'C15', kind: 'restoreMark', content: aContent({ status: full }) },
+    },
     {
       given: 'an intent that a person withdrew',
       action: {

@@ -45,7 +45,9 @@ export function restoreMark<T extends ContentTypes>(writing: Writing<T>, content
   return change(writing, content, (current) => intentFor(current, annotations));
 }
 
+/** The snapshot of a content that is ready is recorded. An intent would only keep it from being deleted. */
 function intentFor(current: AnyContent, annotations: ContentAnnotations): MergePatch | undefined {
+  if (isReady(current)) return undefined;
   if (isFullyMarked(current, annotations) || isWithdrawn(current, annotations)) return undefined;
   const intent = { [annotations.beingCreated]: annotationYes };
   return { metadata: { annotations: intent, labels: intent } };
