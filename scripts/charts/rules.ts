@@ -32,7 +32,7 @@ const featureOf: Readonly<Record<string, string | undefined>> = {
   '--feature-gates=CrossNamespaceVolumeDataSource=true': 'crossNamespaceDataSources',
   'the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS': 'topology',
   'no --node-deployment; the driver has VOLUME_ACCESSIBILITY_CONSTRAINTS, or --enable-capacity is set': 'topology',
-  '--node-deployment, and a deleted claim has the provisioning finalizer of another node': 'distributed',
+  '--node-deployment, and a claim has the provisioning finalizer of another node': 'distributed',
   'the driver has PUBLISH_UNPUBLISH_VOLUME': 'attach',
   'a volume names a controller publish secret': undefined,
   '`--handle-volume-inuse-error` is on': 'handleVolumeInUseError',

@@ -7,6 +7,7 @@ export interface ProvisionerMetrics {
   provisionFailed(claim: PersistentVolumeClaim): void;
   /** A deleted claim was released although a volume may exist for it. */
   givenUp(claim: PersistentVolumeClaim): void;
+  readonly unsettledDeleted: (claims: number) => void;
   deleted(volume: PersistentVolume, durationMs: number): void;
   deleteFailed(volume: PersistentVolume): void;
 }
@@ -36,6 +37,10 @@ export function createProvisionerMetrics(metrics: Metrics): ProvisionerMetrics {
     help: 'Total number of deleted claims that were released although a volume may exist for them. Broken down by storage class name and source of the claim.',
     labels: claimLabels,
   });
+  const unsettledDeleted = metrics.gauge({
+    name: 'csi_sidecars_provisioning_unsettled_deleted_claims',
+    help: 'Number of claims that are being deleted or gone, or have a volume of another node, while this process does not know whether it has made a volume for them that is not recorded.',
+  });
   const deleted = metrics.counter({
     name: 'controller_persistentvolume_delete_total',
     help: 'Total number of persistent volumes deleted successfully. Broken down by storage class name.',
@@ -59,6 +64,7 @@ export function createProvisionerMetrics(metrics: Metrics): ProvisionerMetrics {
     },
     provisionFailed: (claim) => provisionFailed.inc(ofClaim(claim)),
     givenUp: (claim) => givenUp.inc(ofClaim(claim)),
+    unsettledDeleted: (claims) => unsettledDeleted.set(claims),
     deleted: (volume, durationMs) => {
       deleted.inc(ofVolume(volume));
       deleteSeconds.observe(durationMs / 1000, ofVolume(volume));

@@ -11,13 +11,14 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
 } from '@csi-sidecars/runtime';
-import { createDriverModel, type Settings } from '@csi-sidecars/test-driver';
+import { createDriverModel, type DriverModel, type Settings } from '@csi-sidecars/test-driver';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { aClaim, aClass, aNodeDeployment, driverName } from '../testing/builders.ts';
 import { aProvisioner, type Fixture } from '../testing/provisioner-fixture.ts';
 import { playController } from '../testing/pv-controller.ts';
 import { consistent, type Mode, storyClaims, storyStep, type StoryStep } from '../testing/random-stories.ts';
+import { skipIds } from '../testing/skip-ids.ts';
 import { annotations, instanceAnnotation, provisioningFinalizer } from './names.ts';
 
 const names = ['n1', 'n2', 'n3'] as const;
@@ -49,11 +50,19 @@ const controller = ['CREATE_DELETE_VOLUME', 'GET_CAPACITY'] as const;
 /** `driver` is that of the node: no other knows its volumes. Default: a new one. */
 type Beside = Partial<Pick<Fixture, 'driver'>> & Pick<Fixture, 'clock' | 'server'>;
 
+const idsOfANode = 40;
+
+async function anotherDriver(name: string, { clock }: Beside): Promise<DriverModel> {
+  const driver = createDriverModel({ clock, settings });
+  await skipIds(driver, idsOfANode * names.indexOf(name as 'n1'));
+  return driver;
+}
+
 async function instance(name: string, mode: Mode, first?: Beside): Promise<Fixture> {
   const cluster = first && {
     clock: first.clock,
     server: first.server,
-    driver: first.driver ?? createDriverModel({ clock: first.clock, settings }),
+    driver: first.driver ?? (await anotherDriver(name, first)),
     faults: [],
   };
   const node: Node = { apiVersion: 'v1', kind: 'Node', metadata: { name } };

@@ -16,7 +16,9 @@ import {
 import { noCapacity } from './capacity/change.ts';
 import { type CapacityPorts, createCapacityLoops } from './capacity/loops.ts';
 import { claimLoop } from './claim/loop.ts';
+import { createInstanceWaits } from './claim/instance-waits.ts';
 import { createClaimMemory } from './claim/memory.ts';
+import { unsettledLog } from './claim/unsettled-log.ts';
 import { createOwnership } from './ownership.ts';
 import type { ClaimDeps } from './claim/state.ts';
 import { createProvisionerMetrics } from './metrics.ts';
@@ -68,6 +70,7 @@ export function createProvisioner(
     });
   const sources = createWakeUps<SourceKey>();
   const holds = createSourceHolds(sources);
+  const metrics = createProvisionerMetrics(ports.metrics);
   const deps: ClaimDeps = {
     driver,
     settings,
@@ -75,19 +78,21 @@ export function createProvisioner(
     channel,
     events,
     driverEvents,
-    metrics: createProvisionerMetrics(ports.metrics),
-    memory: createClaimMemory(),
+    metrics,
+    memory: createClaimMemory(metrics.unsettledDeleted),
     holds,
     ...(node === undefined ? {} : { ownTopology: ownNodeTopology(node, driver.name) }),
     ownership: node && createOwnership(ports, node),
+    instanceWaits: createInstanceWaits(ports.clock),
     saves: createWakeUps(),
     claims: createWakeUps(),
     capacity: capacity?.changes ?? noCapacity,
   };
   const turns =
     node && createOwnership<ObjectKey>(ports, { baseDelayMs: node.patienceMs, maxDelayMs: node.patienceMs });
-  const provisioning = createController(ports, [
+  const controller = createController(ports, [
     claimLoop(deps, watched, ports.clock),
+    unsettledLog(deps.memory),
     saveLoop(deps, watched, ports.clock),
     volumeLoop({ ...deps, turns }, watched),
     ...sourceLoops(driver, watched, {
@@ -98,6 +103,16 @@ export function createProvisioner(
       liveClaims: createLiveClaims(),
     }),
   ]);
+  const provisioning: Controller = {
+    run: async (signal) => {
+      try {
+        await controller.run(signal);
+      } finally {
+        // The memory ends with the run, and the process may go on.
+        metrics.unsettledDeleted(0);
+      }
+    },
+  };
   if (capacity === undefined) return provisioning;
   // A controller of its own, so that a cluster that does not serve or permit capacity objects still gets volumes.
   const publishing = createController(ports, capacity.loops);

@@ -62,7 +62,7 @@ export const clusterRules: readonly UsedRule[] = [
     apiGroups: [''],
     resources: ['nodes'],
     verbs: ['get'],
-    when: '--node-deployment, and a deleted claim has the provisioning finalizer of another node',
+    when: '--node-deployment, and a claim has the provisioning finalizer of another node',
   },
   {
     apiGroups: ['storage.k8s.io'],

@@ -85,7 +85,8 @@ export interface StateFacts extends Partial<ClaimState> {
 export function state(facts: StateFacts = {}, claim: ClaimFacts = {}): ClaimState {
   const { remembers, pinned: sent, planned: answer = planned, answers = [], deletedForMs = 0, ...others } = facts;
   const presence = facts.presence ?? (claim.deleting === 'yes' ? 'deleting' : 'live');
-  const deletion = presence === 'live' ? undefined : { seenMs: 0, answers, forMs: deletedForMs };
+  const deletion =
+    presence === 'live' ? undefined : { seenMs: 0, answers, forMs: deletedForMs, seenForMs: deletedForMs };
   return {
     claim: aClaim(claim),
     presence,
@@ -129,7 +130,7 @@ export function show(action: Action): string {
   if (action.kind === 'giveUp') return `giveUp, ${action.answer}`;
   if (action.kind === 'settle')
     return action.refusedBy === undefined ? 'settle' : `settle, refused by ${action.refusedBy}`;
-  if (action.kind === 'readNode') return `readNode ${action.name}`;
+  if (action.kind === 'readNode' || action.kind === 'readRecord') return `${action.kind} ${action.name}`;
   if (action.kind === 'selectNode') return `selectNode ${action.node}`;
   if (action.kind === 'createVolume') return action.isFirst ? 'createVolume, first' : 'createVolume';
   if (action.kind !== 'conclude') return action.kind;

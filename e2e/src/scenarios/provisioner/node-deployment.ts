@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** P-33 to P-35: a csi-provisioner beside the driver on each of three emulated nodes. */
+/** P-33 to P-35 and P-37: a csi-provisioner beside the driver on each of three emulated nodes. */
 import assert from 'node:assert/strict';
-import { type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
+import { nodes, type PersistentVolumeClaim, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
 import { createCalls, deletedIds } from '../../driver/calls.ts';
 import type { ScenarioContext } from '../context.ts';
 import type { Scenario } from '../scenario.ts';
@@ -65,14 +65,14 @@ export const nodeDeployment: readonly Scenario[] = [
     serial: true,
     upstream: repeatsDeletions,
     run: async (ctx) => {
-      const { names: nodes } = await startInstances(ctx);
+      const { names: nodeNames } = await startInstances(ctx);
       const className = await createClass(ctx, { reclaimPolicy: 'Delete' });
       const names = Array.from({ length: ctx.many(300) }, (_, index) => `claim-${index}`);
       await Promise.all(names.map((name) => createClaim(ctx, className, { name })));
       await checkAll(ctx, names, undefined);
       const used = new Map<string | undefined, number>();
       for (const { nodeId } of await createCalls(ctx.driver)) used.set(nodeId, (used.get(nodeId) ?? 0) + 1);
-      ctx.note(nodes.map((node) => `${node}: ${used.get(node) ?? 0}`).join(', '));
+      ctx.note(nodeNames.map((node) => `${node}: ${used.get(node) ?? 0}`).join(', '));
     },
   },
   {
@@ -83,11 +83,14 @@ export const nodeDeployment: readonly Scenario[] = [
     serial: true,
     upstream: repeatsDeletions,
     run: async (ctx) => {
-      const { names: nodes } = await startInstances(ctx, { args: ['--node-deployment-immediate-binding=false'] });
+      const { names: nodeNames } = await startInstances(ctx, { args: ['--node-deployment-immediate-binding=false'] });
       const storageClass = { reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer' };
       const className = await createClass(ctx, storageClass);
       const expected = new Map(
-        Array.from({ length: ctx.many(300) }, (_, index) => [`claim-${index}`, nodes[index % nodes.length]!] as const),
+        Array.from(
+          { length: ctx.many(300) },
+          (_, index) => [`claim-${index}`, nodeNames[index % nodeNames.length]!] as const,
+        ),
       );
       const names = [...expected.keys()];
       await Promise.all(names.map((name) => createClaim(ctx, className, { name })));
@@ -123,6 +126,48 @@ export const nodeDeployment: readonly Scenario[] = [
       await programs.get(node)?.start();
       await ctx.eventually('the claim is gone', async () => (await claimsOf(ctx)).length === 0, 60_000);
       await ctx.eventually('nothing is left', async () => (await ctx.driver.control.volumes()).length === 0, 60_000);
+    },
+  },
+  {
+    id: 'P-37',
+    title: 'node deployment: a Node that is away for a moment costs no volume',
+    needs: [...needs, 'driver-faults'],
+    serial: true,
+    restarts: true,
+    upstream: 'a restart forgets the call, so the instance of the next node makes a second volume',
+    run: async (ctx) => {
+      const { names, programs } = await startInstances(ctx);
+      const [node, next] = names;
+      const className = await createClass(ctx, { reclaimPolicy: 'Delete', volumeBindingMode: 'WaitForFirstConsumer' });
+      const lost = { method: 'CreateVolume', at: 'after', action: { kind: 'fail', code: 'DeadlineExceeded' } } as const;
+      const fault = await ctx.driver.control.addFault(lost);
+      await createClaim(ctx, className);
+      await selectNode(ctx, 'claim', node);
+      const read = () => ctx.api.get(persistentVolumeClaims, { namespace: ctx.namespace, name: 'claim' });
+      await ctx.eventually('the claim is protected', async () =>
+        (await read()).metadata?.finalizers?.some((name) => name.startsWith('provisioning-protection')),
+      );
+      await programs.get(node)?.destroy();
+      await ctx.driver.control.removeFault(fault);
+      const { metadata, ...others } = await ctx.api.get(nodes, { name: node });
+      await ctx.api.delete(nodes, { name: node });
+      await selectNode(ctx, 'claim', next);
+      await ctx.consistently({
+        forMs: 5_000,
+        check: async () =>
+          assert.deepEqual(new Set((await createCalls(ctx.driver)).map((call) => call.nodeId)), new Set([node])),
+      });
+      const { uid: _uid, resourceVersion: _version, ...kept } = metadata ?? {};
+      await ctx.api.create(nodes, { ...others, metadata: kept });
+      await programs.get(node)?.start();
+      const volumeName = await ctx.eventually(
+        'the claim is bound',
+        async () => (await read()).spec?.volumeName,
+        60_000,
+      );
+      const { items } = await ctx.api.list(persistentVolumes);
+      assert.equal(nodeOf(items.find((volume) => volume.metadata?.name === volumeName)), node);
+      assert.equal((await ctx.driver.control.volumes()).length, 1, 'there is one volume');
     },
   },
 ];

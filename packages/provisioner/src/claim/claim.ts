@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The meaning of single fields of a claim, for the loop, the cache's filter and the planner. */
-import type { PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '@csi-sidecars/runtime';
 import { type Result, toVolumeName } from '@csi-sidecars/volume';
 import { isKnownProvisioner } from '../driver.ts';
 import { annotations } from '../names.ts';
@@ -56,6 +56,12 @@ export function hasSelectedNode(claim: PersistentVolumeClaim): boolean {
 
 export function isBlock(claim: PersistentVolumeClaim): boolean {
   return claim.spec?.volumeMode === 'Block';
+}
+
+/** A PersistentVolume without an owner counts: the claim's name is in its own. */
+export function isRecordOf(volume: PersistentVolume, uid: ClaimUid): boolean {
+  const owner = volume.spec?.claimRef;
+  return owner?.uid === undefined || owner.uid === uid;
 }
 
 /** The name in CreateVolume for the claim, which is also that of its PersistentVolume. */

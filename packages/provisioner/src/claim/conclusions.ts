@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The conclusions of a run, and the steps before them: protecting a claim, removing its protection, giving it up. */
 import { done, type Outcome, retry, retryWithin } from '@csi-sidecars/runtime';
-import { type Answer, keptForMs } from './deletion.ts';
+import { type Answer, keptForMs, repeatedForMs } from './deletion.ts';
 import * as messages from './messages.ts';
+import { isRecordedElsewhere } from './protection.ts';
 import type { Action, ClaimContext, ClaimState, Conclusion, Row } from './state.ts';
 
 export function conclude(row: Row, outcome: Outcome): Conclusion {
@@ -31,9 +32,9 @@ export function fail(s: ClaimState, context: ClaimContext, failure: Failure): Ac
     events: [messages.failed(message)],
     counts: 'failure',
   } as const;
-  if (s.presence === 'gone') return goneFailure(s, { ...end, events: [] }, answer);
+  if (s.presence === 'gone') return goneFailure(s, context, { end: { ...end, events: [] }, answer });
   if (s.deletion === undefined || !isOutstanding(s)) return end;
-  if (!s.isProtected) return answer === undefined ? end : { ...end, answer };
+  if (!s.isProtected) return unprotectedFailure(s, context, { end, answer });
   const answers = answer === undefined ? s.deletion.answers : [...s.deletion.answers, answer];
   const isEndless = context.settings.provisioningProtection === 'always';
   const boundMs = isEndless ? undefined : keptForMs(answers);
@@ -47,12 +48,32 @@ export function fail(s: ClaimState, context: ClaimContext, failure: Failure): Ac
   };
 }
 
-/** As upstream, the call is repeated from memory until the driver refuses. A single refusal may hide a volume; the third one in a row counts. */
-function goneFailure(s: ClaimState, end: Conclusion, answer: Answer | undefined): Action {
+interface Failed {
+  readonly end: Conclusion;
+  readonly answer: Answer | undefined;
+}
+
+/** The call is repeated from memory until the driver refuses. A single refusal may hide a volume; the third one in a row counts. */
+function goneFailure(s: ClaimState, context: ClaimContext, { end, answer }: Failed): Action {
   if (answer === 'final' && keptForMs([...(s.deletion?.answers ?? []), answer]) !== undefined) {
     return s.memory.kind === 'none' ? { ...end, row: 'C39', outcome: done } : { row: 'C39', kind: 'settle' };
   }
-  return answer === undefined ? end : { ...end, answer };
+  return unprotectedFailure(s, context, { end, answer });
+}
+
+/** C62: memory alone knows of the call, and no user waits for it. It is repeated for a day and not for the life of the process. */
+function unprotectedFailure(s: ClaimState, context: ClaimContext, { end, answer }: Failed): Conclusion {
+  if (s.deletion === undefined || s.deletion.seenForMs < repeatedForMs) {
+    return answer === undefined ? end : { ...end, answer };
+  }
+  const last = { ...end, row: 'C62', outcome: done, events: [] } as const;
+  if (s.deletion.isGivenUp === true) return last;
+  const event = messages.givenUpEvent(messages.givenUp(finalizerFacts(s, context), sinceWhat(s)));
+  return { ...last, events: s.presence === 'gone' ? [] : [event], givenUp: 'yes' };
+}
+
+function sinceWhat(s: ClaimState): Parameters<typeof messages.givenUp>[1] {
+  return isRecordedElsewhere(s) ? 'a volume of another node was recorded' : 'the claim was deleted';
 }
 
 /** C37: whether the claim has waited long enough before this run. */
@@ -72,16 +93,18 @@ export function givenUp(s: ClaimState, context: ClaimContext): Conclusion {
   }
   const facts = finalizerFacts(s, context);
   if (s.otherInstance !== undefined) {
-    const event = messages.givenUpEvent(messages.instanceGone(facts, s.otherInstance));
+    const isThere = s.otherNode !== 'unread' && s.otherNode.presence !== 'gone';
+    const reason = isThere ? messages.instanceSilent : messages.instanceGone;
+    const event = messages.givenUpEvent(reason(facts, s.otherInstance));
     return { ...conclude('C50', done), events: [event], counts: 'failure', givenUp: 'yes' };
   }
-  const message = messages.givenUp(facts);
+  const message = messages.givenUp(facts, sinceWhat(s));
   const goesOn = s.memory.kind === 'pinned' || s.memory.kind === 'open';
   const outcome = goesOn ? retry(new Error(message)) : done;
   return { ...conclude('C37', outcome), events: [messages.givenUpEvent(message)], counts: 'failure', givenUp: 'yes' };
 }
 
-function finalizerFacts(s: ClaimState, { driver, settings }: ClaimContext): messages.FinalizerFacts {
+export function finalizerFacts(s: ClaimState, { driver, settings }: ClaimContext): messages.FinalizerFacts {
   const isEndless = settings.provisioningProtection === 'always';
   return { driverName: driver.name, volumeName: s.volumeName, isEndless };
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The claim table from CreateVolume's answer to the end of the run. Pure; first match wins. */
-import { done, retry } from '@csi-sidecars/runtime';
+import { done, type PersistentVolume, retry } from '@csi-sidecars/runtime';
+import { mayRecord } from '@csi-sidecars/volume';
 import { hasSelectedNode } from './claim.ts';
 import { conclude, fail, type Failure, finishSettled, settleUntilBound, stop } from './conclusions.ts';
 import { isElsewhere, waitsForBinding } from './decide-node.ts';
 import * as messages from './messages.ts';
 import type { CreateOutcome, Unusable } from './outcome.ts';
 import { toRecord } from './persistent-volume.ts';
-import { mayProtect } from './protection.ts';
+import { isRecordedElsewhere, mayProtect } from './protection.ts';
 import type { Action, ClaimContext, ClaimState, Conclusion, Row } from './state.ts';
 
 type Answered = ClaimState & { readonly created: CreateOutcome };
@@ -43,9 +44,10 @@ function refused(row: Row, message: string): Conclusion {
   return { ...conclude(row, retry(new Error(message))), events, counts: 'failure' };
 }
 
-/** The outcome is known. A claim that is gone needs no further attempt and no event. */
+/** The outcome is known. A claim that is gone, or has a volume of another node, needs no further attempt and no event. */
 function settled(s: ClaimState, end: Conclusion, refusedBy?: string): Action {
-  return finishSettled(s, s.presence === 'gone' ? { ...end, events: [], outcome: done } : end, refusedBy);
+  const isOver = s.presence === 'gone' || isRecordedElsewhere(s);
+  return finishSettled(s, isOver ? { ...end, events: [], outcome: done } : end, refusedBy);
 }
 
 /** A volume may exist. The finalizer is written before the answer can be forgotten. */
@@ -59,7 +61,7 @@ function rescheduled(s: ClaimState, { settings }: ClaimContext, message: string)
   if (s.rescheduling === 'done') return stop('C25', message);
   if (s.rescheduling !== 'untried') return refused('C25', message);
   const isChosen = hasSelectedNode(s.claim) && !isElsewhere(s, settings);
-  if (s.presence !== 'live' || !isChosen) return settled(s, refused('C26', message));
+  if (s.presence !== 'live' || !isChosen || isRecordedElsewhere(s)) return settled(s, refused('C26', message));
   if (s.memory.kind === 'pinned' || s.memory.kind === 'open') return { row: 'C25', kind: 'settle' };
   return { row: 'C25', kind: 'reschedule', protection: 'remove' };
 }
@@ -78,8 +80,32 @@ function unusable(s: ClaimState, context: ClaimContext, volume: Unusable): Actio
 
 type Made = Extract<CreateOutcome, { kind: 'made' }>;
 
+interface Second extends Pick<Made, 'volume'> {
+  /** Of another node. */
+  readonly record: PersistentVolume;
+}
+
+/** C60, C61: this node has a volume as well, and only the recorded one is used. */
+function second(s: ClaimState, context: ClaimContext, { volume, record }: Second): Action {
+  const { volume_id: volumeId, volume_context: attributes } = volume;
+  const name = record.metadata?.name ?? '';
+  const csi = { driver: context.driver.name, volumeHandle: volumeId, volumeAttributes: attributes };
+  if (mayRecord(record, csi)) {
+    // It may be the recorded one. Deleting that would destroy the data of the user.
+    const event = messages.givenUpEvent(messages.maybeSecondVolume(name, volumeId));
+    return finishSettled(s, { ...conclude('C61', done), events: [event], counts: 'failure', givenUp: 'yes' });
+  }
+  const message = messages.secondVolume(name, volumeId);
+  const action = unusable(s, context, { row: 'O12', kind: 'unusable', message, volumeId, attributes });
+  return s.cleanedUp === 'no' ? { ...action, row: 'C60' } : action;
+}
+
 /** C28, C31 to C35 */
-function made(s: ClaimState, context: ClaimContext, { volume, bytes }: Made): Action {
+function made(s: ClaimState, context: ClaimContext, outcome: Made): Action {
+  if (s.volume.kind === 'elsewhere') {
+    return second(s, context, { volume: outcome.volume, record: s.volume.record });
+  }
+  const { volume, bytes } = outcome;
   const { saved, memory } = s;
   if (saved === undefined) {
     if (memory.kind !== 'pinned') throw new Error('a volume was made without a pinned request');

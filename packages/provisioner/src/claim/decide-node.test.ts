@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One line per row of node deployment. */
 import { describe, expect, it } from 'vitest';
-import { aClass, aNodeDeployment, type ClaimFacts, someSettings } from '../../testing/builders.ts';
+import { aClass, aNodeDeployment, type ClaimFacts, driverName, someSettings } from '../../testing/builders.ts';
 import {
   announced,
   context as central,
+  final,
   full,
   late,
+  made,
   plan,
   planned,
   show,
@@ -27,6 +29,38 @@ const sized: StateFacts = {
 };
 const unsized: StateFacts = { ...waited, planned: { kind: 'planned', plan: { ...plan, requiredBytes: 0n } } };
 const dying: ClaimFacts = { deleting: 'yes' };
+const always: ClaimContext = { ...context, settings: { ...context.settings, provisioningProtection: 'always' } };
+const hourMs = 3_600_000;
+const there: StateFacts = {
+  otherInstance: 'n2',
+  otherNode: { presence: 'there', goneForMs: 0, waitedForMs: hourMs - 1 },
+};
+const silent: StateFacts = { ...there, otherNode: { presence: 'there', goneForMs: 0, waitedForMs: hourMs } };
+const unreadable: StateFacts = { ...there, otherNode: { presence: 'unknown', goneForMs: 0, waitedForMs: 0 } };
+const goneFor = (goneForMs: number): StateFacts => ({
+  otherInstance: 'n2',
+  otherNode: { presence: 'gone', goneForMs, waitedForMs: 9e9 },
+});
+const elsewhere: StateFacts = {
+  record: 'read',
+  volume: {
+    kind: 'elsewhere',
+    record: { metadata: { name: 'pvc-uid-data' }, spec: { csi: { driver: driverName, volumeHandle: 'v2' } } },
+  },
+};
+const sameId: StateFacts = {
+  record: 'read',
+  volume: {
+    kind: 'elsewhere',
+    record: { metadata: { name: 'pvc-uid-data' }, spec: { csi: { driver: driverName, volumeHandle: 'v1' } } },
+  },
+};
+const finalizer = `provisioning-protection.provisioner.storage.kubernetes.io/${driverName}`;
+const waiting = `Warning: waiting for the instance of node n2 to find out whether it created volume pvc-uid-data; to give that volume up, remove finalizer ${finalizer}`;
+const kept = (why: string): string =>
+  `requeueAfter 300000, Warning: ${why}, and volume pvc-uid-data of CSI driver ${driverName} may exist; --provisioning-protection=always keeps the claim: to give that volume up, use csi-sidecars leftovers, or remove finalizer ${finalizer}`;
+const released = (why: string): string =>
+  `done, Warning: volume pvc-uid-data of CSI driver ${driverName} may exist: ${why}, so the claim was released; delete the volume in the storage system if it is there, failure, given up`;
 const boundElsewhere: ClaimFacts = { spec: { volumeName: 'pv' } };
 const populated: StateFacts = { dataSource: { kind: 'populator' } };
 
@@ -123,54 +157,104 @@ const rows: readonly Case[] = [
     given: 'of another instance, deleted a moment ago',
     facts: { otherInstance: 'n2', deletedForMs: 1000 },
     claim: dying,
+    next: 'requeueAfter 59000',
+  },
+  {
+    row: 'C47',
+    given: 'of an unknown instance, deleted a moment ago',
+    facts: { otherInstance: '', deletedForMs: 1000 },
+    claim: dying,
     next: 'requeueAfter 299000',
   },
   {
     row: 'C48',
-    given: 'of another instance, deleted long ago',
-    facts: { otherInstance: 'n2', deletedForMs: 300_000 },
+    given: 'of another instance, deleted for a minute',
+    facts: { otherInstance: 'n2', deletedForMs: 60_000 },
     claim: dying,
     next: 'readNode n2',
   },
   {
+    row: 'C57',
+    given: 'its node is gone, live',
+    facts: goneFor(0),
+    claim: { node: 'n1' },
+    next: 'requeueAfter 60000',
+  },
+  {
+    row: 'C57',
+    given: 'its node is gone, with --provisioning-protection=always',
+    facts: goneFor(299_999),
+    of: always,
+    next: 'requeueAfter 1',
+  },
+  {
+    row: 'C57',
+    given: 'its node is gone for less than five minutes, deleted for a day',
+    facts: { ...goneFor(299_000), deletedForMs: 86_400_000 },
+    claim: dying,
+    next: 'requeueAfter 1000',
+  },
+  {
     row: 'C49',
-    given: 'its node is there',
-    facts: { otherInstance: 'n2', deletedForMs: 300_000, otherNode: 'there' },
+    given: 'its node is there, deleted for less than five minutes',
+    facts: { ...there, deletedForMs: 299_999 },
     claim: dying,
     next: 'requeueAfter 300000',
+  },
+  {
+    row: 'C49',
+    given: 'its node is there, deleted for five minutes',
+    facts: { ...there, deletedForMs: 300_000 },
+    claim: dying,
+    next: `requeueAfter 300000, ${waiting}`,
   },
   {
     row: 'C49',
     given: 'its node cannot be read',
-    facts: { otherInstance: 'n2', deletedForMs: 300_000, otherNode: { failure: 'forbidden' } },
+    facts: { ...unreadable, deletedForMs: 300_000 },
     claim: dying,
-    next: 'requeueAfter 300000',
+    next: `requeueAfter 300000, ${waiting}`,
   },
   {
     row: 'C49',
     given: 'its node is there, this node is selected',
-    facts: { otherInstance: 'n2', otherNode: 'there' },
+    facts: there,
     claim: { node: 'n1' },
-    next: 'requeueAfter 300000, Warning: waiting for the instance of node n2 to find out whether it created volume pvc-uid-data; to give that volume up, remove finalizer provisioning-protection.provisioner.storage.kubernetes.io/test.csi.example.com',
+    next: `requeueAfter 300000, ${waiting}`,
   },
   {
     row: 'C49',
     given: 'its node is there, no node is selected',
-    facts: { otherInstance: 'n2', otherNode: 'there' },
-    next: 'requeueAfter 300000',
+    facts: there,
+    next: `requeueAfter 300000, ${waiting}`,
   },
   {
     row: 'C49',
-    given: 'its node is there, deleted for a day',
-    facts: { otherInstance: 'n2', deletedForMs: 86_400_000, otherNode: 'there' },
+    given: 'its node is there, deleted and waited for an hour, with --provisioning-protection=always',
+    facts: { ...silent, deletedForMs: 86_400_000 },
     claim: dying,
-    next: 'requeueAfter 300000',
+    of: always,
+    next: `requeueAfter 300000, ${waiting}`,
   },
   {
     row: 'C50',
-    given: 'its node is gone',
-    facts: { otherInstance: 'n2', deletedForMs: 300_000, otherNode: 'gone' },
+    given: 'its node is there, deleted and waited for an hour',
+    facts: { ...silent, deletedForMs: hourMs },
     claim: dying,
+    next: 'giveUpOther',
+  },
+  {
+    row: 'C50',
+    given: 'its node is gone for five minutes, deleted',
+    facts: { ...goneFor(300_000), deletedForMs: 300_000 },
+    claim: dying,
+    next: 'giveUpOther',
+  },
+  {
+    row: 'C50',
+    given: 'its node is gone for five minutes, live',
+    facts: goneFor(300_000),
+    claim: { node: 'n1' },
     next: 'giveUpOther',
   },
   {
@@ -181,18 +265,124 @@ const rows: readonly Case[] = [
     next: 'giveUpOther',
   },
   {
-    row: 'C50',
-    given: 'its finalizer is removed',
-    facts: { otherInstance: 'n2', otherNode: 'gone', givingUp: 'done' },
+    row: 'C58',
+    given: 'its node is gone for five minutes, with --provisioning-protection=always',
+    facts: goneFor(300_000),
+    claim: { node: 'n1' },
+    of: always,
+    next: kept('node n2, whose instance worked on the claim, is gone'),
+  },
+  {
+    row: 'C58',
+    given: 'of an unknown instance, deleted long ago, with --provisioning-protection=always',
+    facts: { otherInstance: '', deletedForMs: 300_000 },
     claim: dying,
-    next: 'done, Warning: volume pvc-uid-data of CSI driver test.csi.example.com may exist: node n2, whose instance worked on the claim, is gone, so the claim was released; delete the volume in the storage system if it is there, failure, given up',
+    of: always,
+    next: kept('no instance works on the claim'),
+  },
+  {
+    row: 'C50',
+    given: 'its node is gone and its finalizer is removed',
+    facts: { ...goneFor(300_000), givingUp: 'done' },
+    claim: dying,
+    next: released('node n2, whose instance worked on the claim, is gone'),
+  },
+  {
+    row: 'C50',
+    given: 'its node is there and its finalizer is removed',
+    facts: { ...silent, givingUp: 'done' },
+    claim: dying,
+    next: released('the instance of node n2 did not settle the claim within an hour'),
   },
   {
     row: 'C38',
     given: 'its finalizer cannot be removed',
-    facts: { otherInstance: 'n2', otherNode: 'gone', givingUp: 'failed' },
+    facts: { ...goneFor(300_000), givingUp: 'failed' },
     claim: dying,
     next: 'retry, again in 10000',
+  },
+  {
+    row: 'C59',
+    given: 'a pinned request',
+    facts: { remembers: 'pinned' },
+    claim: { node: 'n1' },
+    next: 'readRecord pvc-uid-data',
+  },
+  {
+    row: 'C59',
+    given: 'a pinned request of a claim that is gone',
+    facts: { remembers: 'pinned', presence: 'gone' },
+    next: 'readRecord pvc-uid-data',
+  },
+  {
+    row: 'C59',
+    given: 'nothing is remembered, the claim has the finalizer of this instance and is bound',
+    facts: {},
+    claim: { protection: 'on', spec: { volumeName: 'pvc-uid-data' } },
+    next: 'readRecord pvc-uid-data',
+  },
+  {
+    row: 'C59',
+    given: 'its PersistentVolume cannot be read',
+    facts: { remembers: 'pinned', record: { failure: 'down' } },
+    claim: { node: 'n1' },
+    next: 'retry, Warning: cannot read PersistentVolume pvc-uid-data before CreateVolume is repeated: down, failure',
+  },
+  {
+    row: 'C22',
+    given: 'nothing is remembered, the claim is bound to the volume of another node',
+    facts: { ...elsewhere, ...announced },
+    claim: { protection: 'on', spec: { volumeName: 'pvc-uid-data' } },
+    next: 'createVolume',
+  },
+  {
+    row: 'C22',
+    given: 'a pinned request, live without the finalizer, a volume of another node is recorded',
+    facts: { ...elsewhere, ...announced, remembers: 'pinned' },
+    claim: { node: 'n2' },
+    next: 'createVolume',
+  },
+  {
+    row: 'C60',
+    given: 'made, a volume of another node is recorded (O12)',
+    facts: { ...elsewhere, remembers: 'pinned', created: made },
+    claim: { node: 'n2' },
+    next: 'cleanUp',
+  },
+  {
+    row: 'C29',
+    given: 'such a volume, deleted',
+    facts: { ...elsewhere, created: made, cleanedUp: 'yes' },
+    claim: { node: 'n2' },
+    next: 'done, failure',
+  },
+  {
+    row: 'C30',
+    given: 'such a volume, not deleted',
+    facts: { ...elsewhere, remembers: 'pinned', created: made, cleanedUp: { failure: 'down', isOpen: true } },
+    claim: { node: 'n2' },
+    next: 'retry, Warning: PersistentVolume pvc-uid-data records a volume of another node for the claim, so volume v1 of this node is not used. cleanup of volume pvc-uid-data failed, volume is orphaned: down, failure',
+  },
+  {
+    row: 'C61',
+    given: 'made with the id that is recorded, settled',
+    facts: { ...sameId, created: made },
+    claim: { node: 'n2' },
+    next: 'done, Warning: volume v1 may exist twice: PersistentVolume pvc-uid-data records a volume of this id on another node, and this node has one as well; delete the one of this node in the storage system if it is another one, failure, given up',
+  },
+  {
+    row: 'C23',
+    given: 'final, a volume of another node is recorded',
+    facts: { ...elsewhere, created: final },
+    claim: { node: 'n2' },
+    next: 'done, failure',
+  },
+  {
+    row: 'C26',
+    given: 'this node is full and selected, a volume of another node is recorded',
+    facts: { ...elsewhere, created: full },
+    claim: { node: 'n1' },
+    next: 'done, failure',
   },
   {
     row: 'C25',
@@ -211,7 +401,7 @@ const rows: readonly Case[] = [
   {
     row: 'C22',
     given: 'a call of its own is open, another node is selected',
-    facts: { ...announced, remembers: 'open', protecting: 'done' },
+    facts: { ...announced, remembers: 'open', protecting: 'done', record: 'read' },
     claim: { node: 'n2', protection: 'on' },
     next: 'createVolume',
   },
@@ -245,13 +435,18 @@ describe('the claim table in node deployment', () => {
 
   it('[provisioner#P11] given a claim that this instance has to settle, when another node is selected, then only the outcome is wanted', () => {
     const purposes: string[] = [];
-    const given = { ...announced, plan: (_class: unknown, purpose: string) => (purposes.push(purpose), planned) };
+    const given: StateFacts = {
+      ...announced,
+      record: 'read',
+      plan: (_class, purpose) => (purposes.push(purpose), planned),
+    };
     for (const node of ['n1', 'n2']) decide(state(given, { node, protection: 'on' }), context);
     expect(purposes).toEqual(['provision', 'settle']);
   });
 
   it('given the same states without node deployment, then none of these rows', () => {
-    const found = rows.map(
+    const others = rows.filter(({ facts }) => facts.volume?.kind !== 'elsewhere');
+    const found = others.map(
       ({ facts, claim = {} }) => decide(state({ ...facts, otherInstance: undefined }, claim), central).row,
     );
     expect(found.filter((row) => Number(row.slice(1)) >= 47)).toEqual([]);
@@ -266,7 +461,7 @@ describe('states that differ from these in one part', () => {
     {
       row: 'C22',
       given: 'a call of its own is open, another node is selected, whose instance put the finalizer on',
-      facts: { ...announced, remembers: 'open', protecting: 'done', otherInstance: 'n2' },
+      facts: { ...announced, remembers: 'open', protecting: 'done', otherInstance: 'n2', record: 'read' },
       claim: { node: 'n2', protection: 'on' },
       next: 'createVolume',
     },
@@ -281,14 +476,14 @@ describe('states that differ from these in one part', () => {
     {
       row: 'C47',
       given: 'of another instance, deleted a millisecond too late',
-      facts: { otherInstance: 'n2', deletedForMs: 299_999 },
+      facts: { otherInstance: 'n2', deletedForMs: 59_999 },
       claim: dying,
       next: 'requeueAfter 1',
     },
     {
       row: 'C22',
       given: 'an outcome that this instance has to settle, no node is selected',
-      facts: announced,
+      facts: { ...announced, record: 'read' },
       claim: { protection: 'on' },
       next: 'createVolume',
     },
@@ -341,9 +536,9 @@ describe('a volume that is recorded while another node is selected', () => {
     {
       row: 'C49',
       given: 'deleted, and this node is selected',
-      facts: { otherInstance: 'n2', deletedForMs: 300_000, otherNode: 'there' },
+      facts: { ...there, deletedForMs: 300_000 },
       claim: { ...dying, node: 'n1' },
-      next: 'requeueAfter 300000',
+      next: `requeueAfter 300000, ${waiting}`,
     },
   ])('$row: given a claim that is $given, when decided, then $next', ({ row, facts, claim = {}, next }) => {
     const action = decide(state(facts, claim), context);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The rows of node deployment, C47 to C56: which instance works on a claim. Pure. Without node deployment, and once a claim is this
+ * The rows of node deployment, C47 to C59: which instance works on a claim. Pure. Without node deployment, and once a claim is this
  * instance's, nothing is decided here.
  */
 import type { GetCapacityRequestInput } from '@csi-sidecars/csi';
@@ -8,7 +8,7 @@ import { done, requeueAfter, type StorageClass } from '@csi-sidecars/runtime';
 import { isKnownProvisioner } from '../driver.ts';
 import type { NodeDeployment, ProvisionerSettings } from '../settings.ts';
 import { chosenNodeOf, isOurs } from './claim.ts';
-import { conclude, fail, isOutstanding } from './conclusions.ts';
+import { conclude, fail, finalizerFacts, isOutstanding } from './conclusions.ts';
 import * as messages from './messages.ts';
 import type { Plan } from './plan.ts';
 import type { Action, ClaimContext, ClaimState } from './state.ts';
@@ -30,7 +30,15 @@ export function waitsForBinding(s: ClaimState, { settings }: ClaimContext): bool
   return s.presence === 'live' && s.isProtected && isElsewhere(s, settings) && (s.claim.spec?.volumeName ?? '') === '';
 }
 
-/** C47 to C50: a volume may exist that only another instance can settle. A second one on this node would be one too many. */
+/** A Node is looked for so often while it is gone: one that is away for a moment must not cost its claims. */
+export function lookEveryMs({ patienceMs }: Pick<NodeDeployment, 'patienceMs'>): number {
+  return Math.round(patienceMs / 5);
+}
+
+/** The bound of a deleted claim whose instance does not come back although its Node is there. */
+const silentForMs = 60 * 60_000;
+
+/** C47 to C50, C57, C58: a volume may exist that only another instance can settle. A second one on this node would be one too many. */
 export function whileOtherSettles(s: ClaimState, context: ClaimContext): Action | undefined {
   const { node } = context.settings;
   const { otherInstance: instance } = s;
@@ -41,26 +49,58 @@ export function whileOtherSettles(s: ClaimState, context: ClaimContext): Action 
     // A central deployment left it. The instance that takes the claim settles it.
     if (instance === '') return undefined;
   } else {
-    const leftMs = node.patienceMs - s.deletion.forMs;
+    // Most are settled by then, and no Node is read for them.
+    const leftMs = (instance === '' ? node.patienceMs : lookEveryMs(node)) - s.deletion.forMs;
     if (leftMs > 0) return conclude('C47', requeueAfter(leftMs));
   }
-  if (instance !== '') {
-    if (s.otherNode === 'unread') return { row: 'C48', kind: 'readNode', name: instance };
-    if (s.otherNode !== 'gone') return waitForInstance(s, context, { node, instance });
+  if (instance === '') return releaseOrKeep(s, context, { node, instance });
+  if (s.otherNode === 'unread') return { row: 'C48', kind: 'readNode', name: instance };
+  const { presence, goneForMs, waitedForMs } = s.otherNode;
+  if (presence === 'gone') {
+    const leftMs = node.patienceMs - goneForMs;
+    if (leftMs > 0) return conclude('C57', requeueAfter(Math.min(leftMs, lookEveryMs(node))));
+    return releaseOrKeep(s, context, { node, instance });
   }
-  return { row: 'C50', kind: 'giveUpOther' };
+  if (waitedForMs >= silentForMs && !isKept(context)) return { row: 'C50', kind: 'giveUpOther' };
+  return waitForInstance(s, context, { node, instance });
 }
 
-/** C49. The instance that has to provision the claim says why it does not; the others would repeat it. */
-function waitForInstance(
-  s: ClaimState,
-  { driver }: ClaimContext,
-  { node, instance }: { readonly node: NodeDeployment; readonly instance: string },
-): Action {
+interface Waiting {
+  readonly node: NodeDeployment;
+  /** Empty: none is known. */
+  readonly instance: string;
+}
+
+/** Nothing is released by itself. */
+function isKept({ settings }: ClaimContext): boolean {
+  return settings.provisioningProtection === 'always';
+}
+
+/** C50, C58 */
+function releaseOrKeep(s: ClaimState, context: ClaimContext, { node, instance }: Waiting): Action {
+  if (!isKept(context)) return { row: 'C50', kind: 'giveUpOther' };
+  const message = messages.keptForInstance(finalizerFacts(s, context), instance);
+  return { ...conclude('C58', requeueAfter(node.patienceMs)), events: [messages.sharedFailure(s.claim, message)] };
+}
+
+/** C49. A claim that was deleted a moment ago is settled by its instance as a rule. */
+function waitForInstance(s: ClaimState, context: ClaimContext, { node, instance }: Waiting): Action {
   const end = conclude('C49', requeueAfter(node.patienceMs));
-  if (s.presence !== 'live' || chosenNodeOf(s.claim) !== node.name) return end;
-  const facts = { driverName: driver.name, volumeName: s.volumeName, instance };
-  return { ...end, events: [messages.failed(messages.waitsForInstance(facts))] };
+  if (s.deletion !== undefined && s.deletion.forMs < node.patienceMs) return end;
+  const message = messages.waitsForInstance({ ...finalizerFacts(s, context), instance });
+  return { ...end, events: [messages.sharedFailure(s.claim, message)] };
+}
+
+/**
+ * C59: an earlier CreateVolume of this instance may have made a volume. The PersistentVolumes of other nodes are not cached, and one of them
+ * may be that of the claim, made after this instance's finalizer was removed.
+ */
+export function beforeRepeat(s: ClaimState, context: ClaimContext): Action | undefined {
+  if (context.settings.node === undefined || !isOutstanding(s) || s.volume.kind !== 'none') return undefined;
+  if (s.volumeName === '' || s.record === 'read') return undefined;
+  if (s.record === 'unread') return { row: 'C59', kind: 'readRecord', name: s.volumeName };
+  const message = messages.recordUnread(s.volumeName, s.record.failure);
+  return fail(s, context, { row: 'C59', message, answer: undefined });
 }
 
 /** C51 to C56, for a claim without outstanding work. Undefined: this instance provisions it, or reports what is wrong with it. */

@@ -19,7 +19,7 @@ import {
   stop,
 } from './conclusions.ts';
 import { decideAnswer } from './decide-answer.ts';
-import { decideNode, isElsewhere, waitsForBinding, whileOtherSettles } from './decide-node.ts';
+import { beforeRepeat, decideNode, isElsewhere, waitsForBinding, whileOtherSettles } from './decide-node.ts';
 import { contentOf, decideSource } from './decide-source.ts';
 import type { Pinned } from './memory.ts';
 import * as messages from './messages.ts';
@@ -60,10 +60,13 @@ function beforeAttempt(s: ClaimState, context: ClaimContext): Action | undefined
     if (s.volume.kind === 'own') return recorded(s, context);
   } else if (s.presence === 'gone') return conclude('C5', done);
   if (isOverdue(s, context)) return { row: 'C37', kind: 'giveUp', answer: s.deletion?.answers.at(-1) ?? 'open' };
-  if (memory.kind === 'pinned') return undefined;
-  const ofOther = whileOtherSettles(s, context);
+  const ofOther = memory.kind === 'pinned' ? undefined : whileOtherSettles(s, context);
   if (ofOther !== undefined) return ofOther;
-  if (s.isProtected && s.volumeName !== '' && s.claim.spec?.volumeName === s.volumeName) {
+  const unread = beforeRepeat(s, context);
+  if (unread !== undefined) return unread;
+  if (memory.kind === 'pinned') return undefined;
+  const isRecorded = s.volumeName !== '' && s.claim.spec?.volumeName === s.volumeName;
+  if (s.isProtected && isRecorded && s.volume.kind !== 'elsewhere') {
     return finishSettled(s, conclude('C4', done));
   }
   return mustSettle(s, context) ? undefined : needsNothing(s, context);
@@ -91,7 +94,7 @@ function whileSaving(s: ClaimState, context: ClaimContext): Action {
 function mustSettle(s: ClaimState, { driver, settings }: ClaimContext): boolean {
   if (!isOutstanding(s) || s.memory.kind === 'pinned') return false;
   const isWanted = isOurs(s.claim, driver.name) && (s.claim.spec?.volumeName ?? '') === '';
-  return s.presence !== 'live' || !isWanted || isElsewhere(s, settings);
+  return s.presence !== 'live' || !isWanted || isElsewhere(s, settings) || s.volume.kind === 'elsewhere';
 }
 
 function needsNothing(s: ClaimState, context: ClaimContext): Action | undefined {

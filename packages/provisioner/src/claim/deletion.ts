@@ -16,6 +16,15 @@ export interface Deletion {
   readonly seenMs: number;
   /** The last answers, at most `countedAnswers`. */
   readonly answers: readonly Answer[];
+  /** The claim was given up: its event is recorded, and it is counted. */
+  readonly isGivenUp?: boolean;
+}
+
+export interface DeletionAge {
+  /** By deletionTimestamp, or by this process if that is longer. */
+  readonly forMs: number;
+  /** By this process alone, whatever the wall clock says. */
+  readonly seenForMs: number;
 }
 
 export const countedAnswers = 3;
@@ -27,14 +36,17 @@ export function deletionOf(
   clock: Pick<Clock, 'nowMs' | 'monotonicMs'>,
   claim: PersistentVolumeClaim,
   known: Deletion | undefined,
-): Deletion & { readonly forMs: number } {
+): Deletion & DeletionAge {
   const monotonicMs = clock.monotonicMs();
-  const { seenMs, answers } = known ?? { seenMs: monotonicMs, answers: [] };
+  const deletion = known ?? { seenMs: monotonicMs, answers: [] };
   const stampedMs = Date.parse(claim.metadata?.deletionTimestamp ?? '');
-  const seenForMs = monotonicMs - seenMs;
+  const seenForMs = monotonicMs - deletion.seenMs;
   const forMs = Number.isNaN(stampedMs) ? seenForMs : Math.max(clock.nowMs() - stampedMs, seenForMs);
-  return { seenMs, answers, forMs };
+  return { ...deletion, forMs, seenForMs };
 }
+
+/** How long the call of a claim that is gone, or was released, is repeated from memory. */
+export const repeatedForMs: number = 24 * 60 * 60_000;
 
 /** How old the deletion must be for the claim to be given up after these answers. Undefined if there are too few. */
 export function keptForMs(answers: readonly Answer[]): number | undefined {

@@ -169,6 +169,66 @@ describe('a deleted claim without a conclusive answer', () => {
   });
 });
 
+describe('a claim that is gone while its outcome is open', () => {
+  const day = 24 * 3_600_000;
+  const unsettledClaims = (p: Fixture): number =>
+    p.metrics.value('csi_sidecars_provisioning_unsettled_deleted_claims', {}) ?? 0;
+  const hourly = 'Volumes may exist for claims that are deleted or gone, the work on them continues';
+
+  /** As a user who removes the finalizer by force. */
+  function removeByForce(p: Fixture): void {
+    p.changeClaim((claim) => ({ ...claim, metadata: { ...claim.metadata, finalizers: [] } }));
+    p.deleteClaim();
+  }
+
+  it('[provisioner#P6] given DeadlineExceeded for ever, when the claim is gone, then the call is repeated for a day, with a gauge and a line an hour, and then the claim is counted and forgotten', async () => {
+    const p = await unsettled('DeadlineExceeded');
+    expect(unsettledClaims(p)).toBe(0);
+    removeByForce(p);
+    await p.clock.advance(day - 60_000);
+    const lines = p.logger.lines.filter(({ message }) => message === hourly);
+    expect(lines.map(({ facts }) => facts)).toEqual(
+      Array.from({ length: 23 }, () => ({ count: 1, PVCs: 'team/data' })),
+    );
+    expect([p.claim(), unsettledClaims(p), givenUpCount(p)]).toEqual([undefined, 1, undefined]);
+    await p.clock.advance(600_000);
+    const calls = p.calls().length;
+    expect([unsettledClaims(p), givenUpCount(p)]).toEqual([0, 1]);
+    await p.clock.advance(2 * day);
+    expect([p.calls().length, p.events.filter((event) => event === givenUp)]).toEqual([calls, []]);
+  });
+
+  it('[provisioner#P6] given a claim that was given up, when the driver still gives no answer after a day, then the calls end, and the claim is not counted twice', async () => {
+    const p = await unsettled('DeadlineExceeded');
+    p.deleteClaim();
+    expect(await secondsUntilGone(p)).toBe(300);
+    await p.clock.advance(day);
+    const calls = p.calls().length;
+    await p.clock.advance(2 * day);
+    expect([p.calls().length, givenUpCount(p), unsettledClaims(p)]).toEqual([calls, 1, 0]);
+  });
+
+  it('[provisioner#P6] given the provisioner stops, then the gauge is 0, because its memory is gone', async () => {
+    const p = await unsettled('DeadlineExceeded');
+    removeByForce(p);
+    await p.settle();
+    expect(unsettledClaims(p)).toBe(1);
+    const stopping = p.stop();
+    await p.clock.advance(60_000);
+    await stopping;
+    expect(unsettledClaims(p)).toBe(0);
+  });
+
+  it('[provisioner#P6] given a driver that answers within the day, then the volume is recorded', async () => {
+    const p = await unsettled('DeadlineExceeded');
+    removeByForce(p);
+    await p.clock.advance(day - 3_600_000);
+    p.driver.faults.clear();
+    await p.clock.advance(600_000);
+    expect([p.volume()?.spec?.claimRef?.uid, unsettledClaims(p), givenUpCount(p)]).toEqual(['uid-data', 0, undefined]);
+  });
+});
+
 describe('--provisioning-protection=off', () => {
   const off: FixtureOptions = { settings: { provisioningProtection: 'off' } };
 

@@ -43,6 +43,7 @@ export function logCreated(logger: Logger, { claim, created }: ClaimState, { met
 export function logEnd(logger: Logger, state: ClaimState, { row, outcome, counts, givenUp, events }: Conclusion): void {
   const facts = claimFacts(state);
   if (counts === 'success') return logger.info(4, 'Succeeded', facts);
+  if (row === 'C62') return logger.warn('Stopped repeating CreateVolume for a claim, its volume may exist', facts);
   if (givenUp === 'yes') return logger.warn('Gave up a deleted claim, its volume may exist', facts);
   switch (row) {
     case 'C10':

@@ -26,7 +26,7 @@ import { settlerOf } from './protection.ts';
 import { isWorkedOn } from './worked-on.ts';
 
 export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop {
-  const { memory, settings, holds, driver, ownership } = deps;
+  const { memory, settings, holds, driver, ownership, instanceWaits } = deps;
   const { claims, volumes, classes, nodes, csiNodes, grants } = watched;
   return defineLoop<ClaimLoop>({
     name: 'claims',
@@ -37,7 +37,9 @@ export function claimLoop(deps: ClaimDeps, watched: Watched, clock: Clock): Loop
       keyOf: uidOf,
       forget: (uid) => {
         if (memory.get(uid)?.kind === 'settled') memory.delete(uid);
+        memory.gone(uid, clock.monotonicMs());
         ownership?.forget(uid);
+        instanceWaits.forget(uid);
         holds.forget(uid);
         // No run of the claim may be left to end the hold.
         if (memory.get(uid) === undefined && holds.stanceOf(uid) === 'holds') deps.claims.wake(uid);
@@ -102,6 +104,7 @@ function conclude(deps: ClaimDeps, { state, conclusion, durationMs, logger, cach
   if (givenUp === 'yes') deps.metrics.givenUp(claim);
   if (capacity !== undefined) deps.capacity.changed(capacity, caches.classes.list(), logger);
   if (answer !== undefined && deletion !== undefined) deps.memory.answered(claim, deletion, answer);
+  if (row === 'C62') deps.memory.delete(uidOf(claim));
   if (row === 'C51') deps.ownership?.forget(uidOf(claim));
   if (row === 'C55') deps.ownership?.end(uidOf(claim));
 }
@@ -114,7 +117,7 @@ function endHold({ holds, memory }: ClaimDeps, { key, concluded }: EndedRun<Clai
     return;
   }
   const { state, conclusion } = concluded;
-  if (conclusion.givenUp !== 'yes' && isOutstanding(state)) return;
+  if (conclusion.row !== 'C62' && conclusion.givenUp !== 'yes' && isOutstanding(state)) return;
   // An attempt that found the source unprotected follows no open call of an earlier process.
   const isSettled = state.created !== undefined || state.protectingSource === 'done';
   const hasFailed = isSettled && conclusion.counts === 'failure' && state.presence !== 'gone';

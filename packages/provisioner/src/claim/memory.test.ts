@@ -34,6 +34,34 @@ describe('the memory of claims', () => {
     expect(answersIn(memory)).toBe('settled');
   });
 
+  it('[provisioner#P6] given claims of all kinds, when they are gone, then those for which a volume may exist are unsettled from that time on, and no earlier time is lost', () => {
+    const counts: number[] = [];
+    const memory = createClaimMemory((count) => void counts.push(count));
+    memory.gone(uid, 7);
+    expect([memory.get(uid), memory.unsettledDeleted()]).toEqual([undefined, []]);
+    memory.set({ kind: 'settled', claim, refusal: undefined });
+    memory.gone(uid, 7);
+    expect(memory.unsettledDeleted()).toEqual([]);
+    memory.set({ kind: 'pinned', claim, pinned, deletion: undefined });
+    expect(memory.unsettledDeleted()).toEqual([]);
+    memory.gone(uid, 7);
+    memory.gone(uid, 9);
+    expect([answersIn(memory), memory.unsettledDeleted()]).toEqual([['pinned', { seenMs: 7, answers: [] }], [claim]]);
+    memory.delete(uid);
+    expect([memory.unsettledDeleted(), counts]).toEqual([[], [1, 0]]);
+  });
+
+  it('[provisioner#P6] given a claim that was given up, when an answer is counted, then that stays known', () => {
+    const memory = createClaimMemory();
+    memory.answered(claim, none, 'open');
+    memory.givenUp(uid);
+    memory.answered(claim, { ...none, isGivenUp: true }, 'open');
+    expect(answersIn(memory)).toEqual(['open', { seenMs: 5, answers: ['open'], isGivenUp: true }]);
+    memory.delete(uid);
+    memory.givenUp(uid);
+    expect(memory.get(uid)).toBeUndefined();
+  });
+
   it('given a PersistentVolume that waits to be saved, when the entry is replaced or deleted, then its name is free', () => {
     const memory = createClaimMemory();
     const saving = { kind: 'saving', claim, pinned, volume: {}, deletion: undefined } as const;

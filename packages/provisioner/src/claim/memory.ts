@@ -59,6 +59,12 @@ export interface ClaimMemory {
   get(uid: ClaimUid): Entry | undefined;
   set(entry: Entry): void;
   delete(uid: ClaimUid): void;
+  /** The claim is gone at this time by the monotonic clock, unless its deletion was seen before. */
+  gone(uid: ClaimUid, seenMs: number): void;
+  /** The claim was given up, and its call is repeated. */
+  givenUp(uid: ClaimUid): void;
+  /** Claims that are being deleted or gone, and for which a volume may exist that is not recorded. */
+  unsettledDeleted(): readonly PersistentVolumeClaim[];
   /** Counts one more answer since the deletion of the claim was seen. */
   answered(claim: PersistentVolumeClaim, deletion: Deletion, answer: Answer): void;
   /** The PersistentVolume of this name that waits to be saved. */
@@ -67,28 +73,45 @@ export interface ClaimMemory {
   savingNames(): readonly string[];
 }
 
-export function createClaimMemory(): ClaimMemory {
+/** `onUnsettled` is called with the number of claims in `unsettledDeleted` when it may have changed. */
+export function createClaimMemory(onUnsettled: (claims: number) => void = () => undefined): ClaimMemory {
   const entries = new Map<ClaimUid, Entry>();
   const savingNames = new Map<string, ClaimUid>();
+  const unsettled = new Map<ClaimUid, PersistentVolumeClaim>();
   const remove = (uid: ClaimUid): void => {
     const entry = entries.get(uid);
     if (entry?.kind === 'saving') savingNames.delete(entry.pinned.plan.volumeName);
     entries.delete(uid);
+    if (unsettled.delete(uid)) onUnsettled(unsettled.size);
   };
   const set = (entry: Entry): void => {
     const uid = uidOf(entry.claim);
     remove(uid);
     entries.set(uid, entry);
     if (entry.kind === 'saving') savingNames.set(entry.pinned.plan.volumeName, uid);
+    if (entry.kind === 'settled' || entry.deletion === undefined) return;
+    unsettled.set(uid, entry.claim);
+    onUnsettled(unsettled.size);
   };
   return {
     get: (uid) => entries.get(uid),
     set,
     delete: remove,
-    answered: (claim, { seenMs, answers }, answer) => {
+    gone: (uid, seenMs) => {
+      const entry = entries.get(uid);
+      if (entry === undefined || entry.kind === 'settled' || entry.deletion !== undefined) return;
+      set({ ...entry, deletion: { seenMs, answers: [] } });
+    },
+    givenUp: (uid) => {
+      const entry = entries.get(uid);
+      if (entry === undefined || entry.kind === 'settled' || entry.deletion === undefined) return;
+      set({ ...entry, deletion: { ...entry.deletion, isGivenUp: true } });
+    },
+    unsettledDeleted: () => [...unsettled.values()],
+    answered: (claim, before, answer) => {
       const entry = entries.get(uidOf(claim));
       if (entry?.kind === 'settled') return;
-      const deletion = { seenMs, answers: [...answers, answer].slice(-countedAnswers) };
+      const deletion = { ...before, answers: [...before.answers, answer].slice(-countedAnswers) };
       set(entry === undefined ? { kind: 'open', claim, deletion } : { ...entry, deletion });
     },
     savingByName: (volumeName) => {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Texts that users see on claims. Upstream's texts keep upstream's spelling. */
 import type { PersistentVolumeClaim, RecordedEvent } from '@csi-sidecars/runtime';
+import { fnv1a } from '../fnv.ts';
 import { provisioningFinalizer } from '../names.ts';
 import type { SourceRef } from '../source/source.ts';
 import type { Unusable } from './outcome.ts';
@@ -62,8 +63,12 @@ export interface FinalizerFacts {
 export const whileSettling = (message: string, { driverName, volumeName, isEndless }: FinalizerFacts): string =>
   `${message}; finalizer ${provisioningFinalizer(driverName)} keeps the claim ${isEndless ? '' : 'for some minutes '}until it is known whether volume ${volumeName} was created; to give that volume up, remove this finalizer`;
 
-export const givenUp = ({ driverName, volumeName }: FinalizerFacts): string =>
-  `volume ${volumeName} may exist: CSI driver ${driverName} gave no conclusive answer after the claim was deleted, so the claim was released; delete the volume in the storage system if it is there`; // C37
+/** `since`: what made an answer necessary. */
+export const givenUp = (
+  { driverName, volumeName }: FinalizerFacts,
+  since: 'the claim was deleted' | 'a volume of another node was recorded',
+): string =>
+  `volume ${volumeName} may exist: CSI driver ${driverName} gave no conclusive answer after ${since}, so the claim was released; delete the volume in the storage system if it is there`; // C37, C62
 
 /** `node` is empty if no instance is known. */
 export const instanceGone = ({ driverName, volumeName }: FinalizerFacts, node: string): string => {
@@ -71,6 +76,22 @@ export const instanceGone = ({ driverName, volumeName }: FinalizerFacts, node: s
     node === '' ? 'no instance works on the claim' : `node ${node}, whose instance worked on the claim, is gone`;
   return `volume ${volumeName} of CSI driver ${driverName} may exist: ${why}, so the claim was released; delete the volume in the storage system if it is there`;
 }; // C50
+
+export const instanceSilent = ({ driverName, volumeName }: FinalizerFacts, node: string): string =>
+  `volume ${volumeName} of CSI driver ${driverName} may exist: the instance of node ${node} did not settle the claim within an hour, so the claim was released; delete the volume in the storage system if it is there`; // C50
+
+/** `node` is empty if no instance is known. */
+export const keptForInstance = ({ driverName, volumeName }: FinalizerFacts, node: string): string => {
+  const why =
+    node === '' ? 'no instance works on the claim' : `node ${node}, whose instance worked on the claim, is gone`;
+  return `${why}, and volume ${volumeName} of CSI driver ${driverName} may exist; --provisioning-protection=always keeps the claim: to give that volume up, use csi-sidecars leftovers, or remove finalizer ${provisioningFinalizer(driverName)}`;
+}; // C58
+
+/** All instances see the same claim, so their events are one object. */
+export const sharedFailure = ({ metadata }: PersistentVolumeClaim, message: string): RecordedEvent => ({
+  ...failed(message),
+  name: `${metadata?.uid ?? ''}.${fnv1a(message).toString(16)}`,
+}); // C49, C58
 
 export const waitsForInstance = ({
   driverName,
@@ -99,6 +120,15 @@ export const nameConflict = (volumeName: string, volumeHandle: string): string =
 
 export const saveRefused = (volumeName: string, message: string): string =>
   `error saving volume ${volumeName}: ${message}`; // C35
+
+export const secondVolume = (record: string, volumeId: string): string =>
+  `PersistentVolume ${record} records a volume of another node for the claim, so volume ${volumeId} of this node is not used`; // C60
+
+export const maybeSecondVolume = (record: string, volumeId: string): string =>
+  `volume ${volumeId} may exist twice: PersistentVolume ${record} records a volume of this id on another node, and this node has one as well; delete the one of this node in the storage system if it is another one`; // C61
+
+export const recordUnread = (record: string, why: string): string =>
+  `cannot read PersistentVolume ${record} before CreateVolume is repeated: ${why}`; // C59
 
 export const recorded = (volumeId: string, volumeName: string): string =>
   `volume ${volumeId} is not deleted, because PersistentVolume ${volumeName} has it`; // C30

@@ -13,7 +13,7 @@ import type { ProvisionerSettings } from '../settings.ts';
 import { toDataSource } from '../source/data-source.ts';
 import { isGranted } from '../source/grants.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
-import { type ClaimUid, volumeNameFor } from './claim.ts';
+import { type ClaimUid, isRecordOf, volumeNameFor } from './claim.ts';
 import { type Deletion, deletionOf } from './deletion.ts';
 import type { ClaimMemory, Entry } from './memory.ts';
 import type { Ownership } from '../ownership.ts';
@@ -59,6 +59,9 @@ export function observe(
     source: dataSource,
     cluster,
   });
+  // A run with an unfinished deletion continues where the previous run ended.
+  const created = entry?.kind === 'pinned' ? entry.pinned.deleting : undefined;
+  const isSecond = created?.row === 'O12';
   return {
     claim,
     presence,
@@ -67,7 +70,7 @@ export function observe(
     waitMs: ownership?.leftMs(uid),
     isAllowedHere: (withClass) => isAllowedHere(planFacts(withClass)),
     memory: entry === undefined || isOver ? { kind: 'none' } : entry,
-    deletion: presence === 'live' ? undefined : deletionOf(clock, claim, rememberedDeletion(entry)),
+    deletion: presence === 'live' && !isSecond ? undefined : deletionOf(clock, claim, rememberedDeletion(entry)),
     storageClass,
     volumeName,
     volume: volumeOf(caches.volumes, { uid, volumeName }),
@@ -76,8 +79,7 @@ export function observe(
     shape: (withClass) => toShape({ ...context, claim, storageClass: withClass, source: dataSource }),
     plan: planning(planFacts),
     ...nothingLearned,
-    // A run with an unfinished deletion continues where the previous run ended.
-    created: entry?.kind === 'pinned' ? entry.pinned.deleting : undefined,
+    created,
   };
 }
 
@@ -88,8 +90,8 @@ function refusedForMs(clock: Clock, entry: Entry | undefined, storageClass: Stor
   return Math.max(entry.refusal.untilMs - clock.monotonicMs(), 0);
 }
 
-function rememberedDeletion(entry: Entry | undefined): Deletion | undefined {
-  return entry === undefined || entry.kind === 'settled' ? undefined : entry.deletion;
+export function rememberedDeletion(entry: ClaimState['memory'] | undefined): Deletion | undefined {
+  return entry === undefined || entry.kind === 'none' || entry.kind === 'settled' ? undefined : entry.deletion;
 }
 
 /** Planned once for each purpose, so that everything read in the run belongs to the request that is sent. */
@@ -131,10 +133,12 @@ function volumeOf(
   // A PersistentVolume that was created before the name flags changed still belongs to this claim.
   const usual = volumes.get(toObjectKey(undefined, `pvc-${uid}`));
   for (const volume of [own, usual]) {
-    const owner = volume?.spec?.claimRef;
-    if (volume !== undefined && (owner?.uid === undefined || owner.uid === uid)) return { kind: 'own' };
+    if (volume !== undefined && isRecordOf(volume, uid)) return { kind: 'own' };
   }
-  if (own === undefined) return { kind: 'none' };
-  const owner = own.spec?.claimRef;
-  return { kind: 'taken', name: volumeName, owner: `${owner?.namespace ?? ''}/${owner?.name ?? ''}` };
+  return own === undefined ? { kind: 'none' } : takenBy(own);
+}
+
+export function takenBy({ metadata, spec }: PersistentVolume): Extract<Observed['volume'], { kind: 'taken' }> {
+  const { namespace = '', name = '' } = spec?.claimRef ?? {};
+  return { kind: 'taken', name: metadata?.name ?? '', owner: `${namespace}/${name}` };
 }

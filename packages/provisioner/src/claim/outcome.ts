@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The meaning of CreateVolume's answer: rows O1 to O11 of the provisioner's page. Not here: the reaction to it.
+ * The meaning of CreateVolume's answer: rows O1 to O12 of the provisioner's page. Not here: the reaction to it.
  *
  * `isSettled`: according to this answer, no unrecorded volume of our name exists or will exist.
  */
@@ -20,8 +20,11 @@ export type OutcomeRow = `O${number}`;
 
 /** A volume that has to be deleted again. */
 export interface Unusable {
-  /** O8: too small. O10: without the data of its source. O11: it cannot be recorded as a volume of the in-tree plugin. */
-  readonly row: 'O8' | 'O10' | 'O11';
+  /**
+   * O8: too small. O10: without the data of its source. O11: it cannot be recorded as a volume of the in-tree plugin. O12: the claim has a
+   * volume of another node.
+   */
+  readonly row: 'O8' | 'O10' | 'O11' | 'O12';
   readonly kind: 'unusable';
   readonly message: string;
   readonly volumeId: string;

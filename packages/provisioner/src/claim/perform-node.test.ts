@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The actions of node deployment alone, and which reads end with the run. */
-import { ApiError, type KubeObject, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
+import { ApiError, type KubeObject, type PersistentVolume, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { FakeClock, recordingLogger } from '@csi-sidecars/runtime/testing';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aNodeDeployment, someSettings } from '../../testing/builders.ts';
+import { aClaim, aNodeDeployment, aVolume, someSettings } from '../../testing/builders.ts';
 import { context, plan, state, type StateFacts } from '../../testing/claim-states.ts';
 import { uidOf } from './claim.ts';
+import { createInstanceWaits } from './instance-waits.ts';
 import { createClaimMemory } from './memory.ts';
 import { performers } from './perform.ts';
 import type { Action, ClaimState } from './state.ts';
@@ -59,6 +60,7 @@ async function perform({ action, state: facts = {}, cached = aClaim(), answer, a
     memory: createClaimMemory(),
     holds: { take: () => held ?? Promise.resolve() },
     ownership,
+    instanceWaits: createInstanceWaits(new FakeClock()),
     channel,
   };
   const caches = { claims: { byIndex: () => (cached === null ? [] : [cached]), remember: () => undefined } };
@@ -83,19 +85,23 @@ describe('the node of another instance', () => {
       hasAnswered = true;
       return { metadata: { name: 'n2' } };
     };
-    const { readNode } = performers({ ...context, memory: createClaimMemory() } as never);
-    expect(await readNode({ client: { get }, action, signal } as never)).toEqual({ otherNode: 'there' });
+    const instanceWaits = createInstanceWaits(new FakeClock());
+    const { readNode } = performers({ ...context, instanceWaits, memory: createClaimMemory() } as never);
+    expect(await readNode({ client: { get }, key, state: state(), action, signal } as never)).toEqual({
+      otherNode: { presence: 'there', goneForMs: 0, waitedForMs: 0 },
+    });
     expect(hasAnswered).toBe(true);
   });
 
   it.each([
-    { given: 'that exists', answer: { metadata: { name: 'n2' } }, otherNode: 'there' },
-    { given: 'that is not found', answer: refusal(404, 'NotFound'), otherNode: 'gone' },
-    { given: 'that cannot be read', answer: refusal(403, 'Forbidden'), otherNode: { failure: 'no' } },
+    { given: 'that exists', answer: { metadata: { name: 'n2' } }, presence: 'there' },
+    { given: 'that is not found', answer: refusal(404, 'NotFound'), presence: 'gone' },
+    { given: 'that cannot be read', answer: refusal(403, 'Forbidden'), presence: 'unknown' },
   ])(
     'given a node $given, when read, then that is learned, and the read ends with the run',
-    async ({ answer, otherNode }) => {
+    async ({ answer, presence }) => {
       const { learned, requests } = await learnedFrom({ action, answer });
+      const otherNode = { presence, goneForMs: 0, waitedForMs: 0 };
       expect([learned, requests]).toEqual([{ otherNode }, ['get, ends with the run']]);
     },
   );
@@ -117,6 +123,46 @@ describe('the node of another instance', () => {
       expect(learned.claim?.metadata?.finalizers).toHaveLength(givingUp === 'done' ? 0 : 1);
     },
   );
+});
+
+describe('the PersistentVolume of a claim, whoever made it', () => {
+  const action = { row: 'C59', kind: 'readRecord', name: 'pvc-uid-data' } as const;
+  const read = ['get, ends with the run'];
+  const on = (node: string, volume: PersistentVolume = aVolume()): PersistentVolume => ({
+    ...volume,
+    spec: {
+      ...volume.spec,
+      nodeAffinity: {
+        required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'node', operator: 'In', values: [node] }] }] },
+      },
+    },
+  });
+  const ofOther = aVolume({ spec: { claimRef: { namespace: 'team', name: 'other', uid: 'uid-other' } } });
+  const ofOtherDriver = aVolume({ annotations: {}, spec: { csi: { driver: 'other', volumeHandle: 'h' } } });
+
+  it.each([
+    { given: 'that does not exist', answer: refusal(404, 'NotFound'), learned: { record: 'read' } },
+    { given: 'that cannot be read', answer: refusal(500), learned: { record: { failure: 'no' } } },
+    { given: 'of this node', answer: on('n1'), learned: { record: 'read', volume: { kind: 'own' } } },
+    {
+      given: 'of another claim',
+      answer: on('n2', ofOther),
+      learned: { record: 'read', volume: { kind: 'taken', name: 'pvc-uid-data', owner: 'team/other' } },
+    },
+    { given: 'of another driver', answer: on('n2', ofOtherDriver), learned: { record: 'read' } },
+    {
+      given: 'of another node',
+      answer: on('n2'),
+      learned: {
+        record: 'read',
+        volume: { kind: 'elsewhere', record: on('n2') },
+        deletion: { seenMs: 0, answers: [], forMs: 0, seenForMs: 0 },
+      },
+    },
+  ])('given one $given, when read, then that is learned, and the read ends with the run', async (given) => {
+    const { learned, requests } = await learnedFrom({ action, answer: given.answer, state: { remembers: 'pinned' } });
+    expect([learned, requests]).toEqual([given.learned, read]);
+  });
 });
 
 describe('taking a claim', () => {

@@ -238,7 +238,7 @@ describe('reschedule', () => {
 });
 
 describe('memory', () => {
-  const deletion = { seenMs: 0, answers: [], forMs: 0 };
+  const deletion = { seenMs: 0, answers: [], forMs: 0, seenForMs: 0 };
 
   it('given an answer that settles nothing, then the claim is remembered as open, with its deletion', async () => {
     const action = { row: 'C41', kind: 'releaseRequest' } as const;

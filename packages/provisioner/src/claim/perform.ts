@@ -6,6 +6,7 @@ import {
   nodes,
   type Performers,
   type PersistentVolume,
+  persistentVolumes,
   type Step,
   toError,
   volumeAttributesClasses,
@@ -14,12 +15,15 @@ import { toDriverClass } from '@csi-sidecars/volume';
 import { deprecationWarnings } from '../parameters/class-parameters.ts';
 import { saveVolume } from '../saving/perform.ts';
 import { readSecret } from '../secret-values.ts';
-import { chosenNodeOf, uidOf } from './claim.ts';
-import type { Answer } from './deletion.ts';
+import { isElsewhere, isOurs as isOurVolume } from '../volume/volume.ts';
+import { chosenNodeOf, isRecordOf, uidOf } from './claim.ts';
+import { lookEveryMs } from './decide-node.ts';
+import { type Answer, deletionOf } from './deletion.ts';
 import { claimFacts, logCreated, logSource, logStart } from './log-lines.ts';
 import type { Entry } from './memory.ts';
 import * as messages from './messages.ts';
-import type { ClaimDeps, ClaimLoop, ClaimState } from './state.ts';
+import { rememberedDeletion, takenBy } from './observe.ts';
+import type { ClaimDeps, ClaimLoop, ClaimState, OtherNode } from './state.ts';
 import { protectSource, readBacking, readSource } from './source-reads.ts';
 import {
   addProtection,
@@ -83,7 +87,13 @@ export function performers(deps: ClaimDeps): Performers<ClaimLoop> {
       const { write, ...learned } = await update(step, removeOtherProtection(driverName));
       return { givingUp: write === 'done' ? 'done' : 'failed', ...learned };
     },
-    readNode: async ({ client, action, signal }) => ({ otherNode: await readNode(client, action.name, signal) }),
+    readNode: async ({ client, key, state, action: { name }, signal }) => {
+      const presence = await readNode(client, name, signal);
+      const breakMs = longestBreakMs(deps.settings);
+      const isDeleted = state.deletion !== undefined;
+      return { otherNode: deps.instanceWaits.looked(key, { node: name, presence, isDeleted, breakMs }) };
+    },
+    readRecord: (step) => readRecord(deps, step, step.action.name),
     startWait: ({ key }) => {
       deps.ownership?.begin(key);
       return { waitMs: deps.ownership?.leftMs(key) };
@@ -117,12 +127,36 @@ function announce({ events, driver }: ClaimDeps, { logger, state }: ClaimStep): 
   return { announced: 'yes' };
 }
 
-async function readNode(client: ApiClient, name: string, signal: AbortSignal): Promise<ClaimState['otherNode']> {
+async function readNode(client: ApiClient, name: string, signal: AbortSignal): Promise<OtherNode['presence']> {
   try {
     await client.get(nodes, { name }, { signal });
     return 'there';
   } catch (error) {
-    return isNotFound(error) ? 'gone' : { failure: toError(error).message };
+    return isNotFound(error) ? 'gone' : 'unknown';
+  }
+}
+
+/** With `always` a claim is looked at rarely once the Node is gone for long, and nothing but an event follows from that. */
+function longestBreakMs({ node, provisioningProtection }: ClaimDeps['settings']): number {
+  if (node === undefined) return 0;
+  return 2 * (provisioningProtection === 'always' ? node.patienceMs : lookEveryMs(node));
+}
+
+/** From here on the claim needs no volume of this node: what counts for a deleted claim counts for it. */
+async function readRecord(
+  { driver, settings }: ClaimDeps,
+  { client, clock, key, state, signal }: Pick<Step<ClaimLoop>, 'client' | 'clock' | 'key' | 'state' | 'signal'>,
+  name: string,
+): Promise<Partial<ClaimState>> {
+  try {
+    const found = await client.get(persistentVolumes, { name }, { signal });
+    if (!isOurVolume(found, driver.name)) return { record: 'read' };
+    if (!isRecordOf(found, key)) return { record: 'read', volume: takenBy(found) };
+    if (!isElsewhere(found, settings.node)) return { record: 'read', volume: { kind: 'own' } };
+    const deletion = state.deletion ?? deletionOf(clock, state.claim, rememberedDeletion(state.memory));
+    return { record: 'read', volume: { kind: 'elsewhere', record: found }, deletion };
+  } catch (error) {
+    return { record: isNotFound(error) ? 'read' : { failure: toError(error).message } };
   }
 }
 
@@ -190,17 +224,24 @@ async function giveUp(deps: ClaimDeps, step: ClaimStep, answer: Answer): Promise
   const { write, ...learned } = await update(step, removeProtection(deps.driver.name));
   if (write !== 'done' && learned.presence !== 'gone') return { givingUp: write, ...learned };
   const memory = answer === 'final' ? forget(deps, state) : state.memory;
+  deps.memory.givenUp(uidOf(claim));
   return { givingUp: 'done', isProtected: false, memory, ...learned };
 }
 
 async function save(
   deps: ClaimDeps,
-  { client, caches, logger, state }: ClaimStep,
+  step: Step<ClaimLoop, 'save'>,
   volume: PersistentVolume,
 ): Promise<Partial<ClaimState>> {
+  const { client, caches, logger, state } = step;
   const { memory, deletion } = state;
   logCreated(logger, state, volume);
   const saved = await saveVolume({ client, ...caches }, volume);
+  if (saved.row === 'S3' && deps.settings.node !== undefined) {
+    // A driver on each node may call two volumes of one name alike. That of another node is not the record of this one.
+    const found = await readRecord(deps, step, state.volumeName);
+    if (found.volume?.kind === 'elsewhere') return found;
+  }
   if (saved.kind !== 'later' || memory.kind !== 'pinned') return { saved };
   logger.error(saved.cause, 'Failed to save volume', claimFacts(state));
   const { claim, pinned } = memory;

@@ -61,7 +61,16 @@ export function withoutProtection(claim: PersistentVolumeClaim, driverName: stri
   return { ...claim, metadata: { ...claim.metadata, ...others, finalizers } };
 }
 
-/** The API server refuses a new finalizer on a claim that is being deleted. */
-export function mayProtect({ presence, isProtected: isDone }: ClaimState, { settings }: ClaimContext): boolean {
-  return settings.provisioningProtection !== 'off' && presence === 'live' && !isDone;
+/**
+ * The API server refuses a new finalizer on a claim that is being deleted. A claim that has the volume of another node is not kept for the
+ * sake of a second one.
+ */
+export function mayProtect(s: ClaimState, { settings }: ClaimContext): boolean {
+  const isWanted = settings.provisioningProtection !== 'off' && !isRecordedElsewhere(s);
+  return isWanted && s.presence === 'live' && !s.isProtected;
+}
+
+/** Node deployment: the PersistentVolume of another node has the volume of the claim. One on this node is a second one. */
+export function isRecordedElsewhere({ volume, created }: Pick<ClaimState, 'volume' | 'created'>): boolean {
+  return volume.kind === 'elsewhere' || created?.row === 'O12';
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The claim loop: from a claim that waits for a volume of this driver to a saved PersistentVolume. No claim is forgotten
- * while a volume may exist for it. Rows C1 to C56 of the provisioner's page.
+ * while a volume may exist for it. Rows C1 to C62 of the provisioner's page.
  *
  * One run is: observe, then decide, perform, learn, until a conclusion. Data from the caches and from memory is at
  * the top of the state, results of this run are below. The order of writes follows from `decide` alone.
@@ -34,9 +34,10 @@ import type { ReferenceGrant } from '../source/grants.ts';
 import type { SourceHolds } from '../source/holds.ts';
 import type { SourceRef } from '../source/source.ts';
 import type { SourceRead } from './source-reads.ts';
-import type { Answer, Deletion } from './deletion.ts';
+import type { Answer, Deletion, DeletionAge } from './deletion.ts';
 import type { ClaimUid } from './claim.ts';
 import type { ClusterTopology } from '../topology/requirement.ts';
+import type { InstanceWaits } from './instance-waits.ts';
 import type { ClaimMemory, Entry, Pinned } from './memory.ts';
 import type { Ownership } from '../ownership.ts';
 import type { CreateOutcome, Unusable } from './outcome.ts';
@@ -80,6 +81,7 @@ export interface ClaimDeps extends ClaimContext {
   readonly holds: SourceHolds;
   /** Undefined unless in node deployment. */
   readonly ownership: Ownership | undefined;
+  readonly instanceWaits: InstanceWaits;
   /** Hands a PersistentVolume that could not be saved to the save loop. */
   readonly saves: WakeUps<UnsavedKey>;
   /** Called when the save loop returns a claim. */
@@ -102,12 +104,13 @@ export interface Observed {
   /** In node deployment: the class permits volumes on this node. */
   readonly isAllowedHere: (storageClass: StorageClass) => boolean;
   readonly memory: Entry | { readonly kind: 'none' };
-  /** Undefined if the claim is live. */
-  readonly deletion: (Deletion & { readonly forMs: number }) | undefined;
+  /** Undefined if the claim is live and its volume is not recorded for another node. */
+  readonly deletion: (Deletion & DeletionAge) | undefined;
   readonly storageClass: StorageClass | undefined;
-  /** The PersistentVolume under our name for this claim: none, its own, or that of another claim. */
+  /** The PersistentVolume under our name for this claim: none, its own, one that this node cannot reach, or that of another claim. */
   readonly volume:
     | { readonly kind: 'none' | 'own' }
+    | { readonly kind: 'elsewhere'; readonly record: PersistentVolume }
     | { readonly kind: 'taken'; readonly name: string; readonly owner: string };
   /** The name of the volume and of the PersistentVolume; empty if it cannot be formed. */
   readonly volumeName: string;
@@ -134,12 +137,22 @@ export interface Learned {
   readonly rescheduling: Write;
   readonly givingUp: Write;
   /** In node deployment: the Node of the other instance, the space on this node, and the attempt to take the claim. */
-  readonly otherNode: 'unread' | 'there' | 'gone' | { readonly failure: string };
+  readonly otherNode: 'unread' | OtherNode;
   readonly space: 'unknown' | 'enough' | 'short' | { readonly failure: string };
   readonly selecting: 'untried' | Selection;
+  /** In node deployment: whether the PersistentVolume of the claim was looked for in the API server. */
+  readonly record: 'unread' | 'read' | { readonly failure: string };
   readonly created: CreateOutcome | undefined;
   readonly cleanedUp: 'no' | 'yes' | { readonly failure: string; readonly isOpen: boolean };
   readonly saved: SaveOutcome | undefined;
+}
+
+export interface OtherNode {
+  readonly presence: 'there' | 'gone' | 'unknown';
+  /** How long it has been gone without a break, as far as this process looked. */
+  readonly goneForMs: number;
+  /** How long this process has seen the deleted claim wait for the instance. */
+  readonly waitedForMs: number;
 }
 
 export type SecretRead = { readonly kind: 'unread' } | SecretValues;
@@ -167,6 +180,7 @@ export const nothingLearned: Learned = {
   otherNode: 'unread',
   space: 'unknown',
   selecting: 'untried',
+  record: 'unread',
   created: undefined,
   cleanedUp: 'no',
   saved: undefined,
@@ -207,6 +221,8 @@ export type Step =
   /** The same for a claim that the instance of a node that is gone was to settle. */
   | { readonly kind: 'giveUpOther' }
   | { readonly kind: 'readNode'; readonly name: string }
+  /** The PersistentVolume of the claim, whoever made it: those of other nodes are not cached. */
+  | { readonly kind: 'readRecord'; readonly name: string }
   /** Memory only: the wait before this instance takes the claim. */
   | { readonly kind: 'startWait' }
   /** Enough space for so many bytes in one of these places? */

@@ -11,7 +11,14 @@ const base = { driver: driverName, presence: 'live' } as const;
 
 function claim(facts: Partial<ClaimFinalizer> = {}): Subject {
   const finalizer = 'provisioning';
-  const found = { object: aClaim(), finalizer, volumeName: 'pvc-1', record: 'none', node: undefined } as const;
+  const found = {
+    object: aClaim(),
+    finalizer,
+    volumeName: 'pvc-1',
+    record: 'none',
+    node: undefined,
+    binding: 'open',
+  } as const;
   return { kind: 'claimFinalizer', ...base, ...found, ...facts };
 }
 
@@ -32,15 +39,25 @@ function capacity(facts: Partial<Capacity> = {}): Subject {
 
 const deleted = { presence: 'deleted' } as const;
 const noNode = { reachable: 'no' } as const;
-const [gone, there] = [
-  { name: 'n1', presence: 'gone' },
-  { name: 'n1', presence: 'there' },
+const [gone, there, selected] = [
+  { name: 'n1', presence: 'gone', selected: 'no' },
+  { name: 'n1', presence: 'there', selected: 'no' },
+  { name: 'n1', presence: 'there', selected: 'yes' },
 ] as const;
 const alone: Subject = { kind: 'claimAnnotation', ...base, object: aClaim(), annotation: 'a' };
 
 const table: readonly (readonly [string, string, Subject, string])[] = [
   ['U1', 'a recorded volume', claim({ record: 'recorded' }), 'safe'],
   ['U1', 'a recorded volume of a gone node', claim({ record: 'recorded', node: gone, ...deleted }), 'safe'],
+  ['U1', 'a recorded volume of the selected node', claim({ record: 'recorded', node: selected }), 'safe'],
+  ['U1', 'a recorded volume, bound', claim({ record: 'recorded', node: there, binding: 'bound' }), 'safe'],
+  [
+    'U15',
+    'a recorded volume, not bound, of another node than the selected one',
+    claim({ record: 'recorded', node: there }),
+    'manual',
+  ],
+  ['U15', 'a recorded volume, not bound, of a gone node', claim({ record: 'recorded', node: gone }), 'manual'],
   ['U2', 'the node is gone', claim({ node: gone }), 'unsettled pvc-1'],
   ['U3', 'a deleted claim without a record', claim(deleted), 'unsettled pvc-1'],
   ['U3', 'a deleted claim whose node is there', claim({ ...deleted, node: there }), 'unsettled pvc-1'],

@@ -18,8 +18,13 @@ export function decide(subject: Subject): Decision {
   }
 }
 
-function decideClaim({ volumeName, record, node, presence }: ClaimFinalizer): Decision {
-  if (record === 'recorded') return safe('U1', messages.recorded(volumeName));
+function decideClaim({ volumeName, record, node, binding, presence }: ClaimFinalizer): Decision {
+  if (record === 'recorded') {
+    // Until the claim is bound, the finalizer keeps the instances of other nodes away: they do not see the PersistentVolume.
+    const isKept = binding === 'open' && node !== undefined && node.selected === 'no' && presence === 'live';
+    if (isKept) return { row: 'U15', verdict: 'manual', reason: messages.notBound(volumeName) };
+    return safe('U1', messages.recorded(volumeName));
+  }
   if (node?.presence === 'gone') return unsettled('U2', messages.nodeGone(volumeName, node), volumeName);
   if (presence === 'deleted') return unsettled('U3', messages.deletedUnsettled(volumeName), volumeName);
   return unsettled('U4', messages.liveUnsettled(volumeName), volumeName);

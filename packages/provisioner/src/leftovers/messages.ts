@@ -3,6 +3,8 @@
 import type { SettlingNode } from './state.ts';
 
 export const recorded = (volume: string): string => `PersistentVolume ${volume} records the volume`;
+export const notBound = (volume: string): string =>
+  `PersistentVolume ${volume} records the volume, and the claim is not bound to it yet: without the finalizer another node would make a second volume`;
 export const nodeGone = (volume: string, { name }: SettlingNode): string =>
   `node ${name}, whose instance settles the claim, is gone; volume ${volume} may exist and no PersistentVolume records it`;
 export const deletedUnsettled = (volume: string): string =>

@@ -2,7 +2,7 @@
 /** What counts as a leftover, whose it is, and which objects speak for or against its removal. */
 import type { KubeObject, PersistentVolume } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { aClaim, aNode, aVolume, driverName, type VolumeFacts } from '../../testing/builders.ts';
+import { aClaim, aNode, aVolume, type ClaimFacts, driverName, type VolumeFacts } from '../../testing/builders.ts';
 import { aCapacity } from '../../testing/leftovers-fixture.ts';
 import { aContent, aDyingClaim, aRestore, aSnapshot } from '../../testing/source-builders.ts';
 import { labels } from '../capacity/object.ts';
@@ -95,6 +95,20 @@ describe('a provisioning finalizer', () => {
   ])('given a PersistentVolume of its name that %s, then the volume of the claim is not recorded', (_what, volume) => {
     const claims = [aClaim({ finalizers: [ours] })];
     expect(found({ claims, volumes: [volume] })).toEqual([`data U4 ${driverName}, pvc-uid-data`]);
+  });
+
+  it.each<[string, ClaimFacts, string]>([
+    ['is not bound, and another node is selected', { node: 'n2' }, 'U15'],
+    ['is not bound, and no node is selected', {}, 'U15'],
+    ['is not bound, and the node of that instance is selected', { node: 'n1' }, 'U1'],
+    ['is bound', { node: 'n2', spec: { volumeName: 'pvc-uid-data' } }, 'U1'],
+    ['is not bound and is being deleted', { node: 'n2', deleting: 'yes' }, 'U1'],
+  ])('[provisioner#P11] given a recorded volume of an instance and a claim that %s, then %s', (_what, facts, row) => {
+    const claim = aClaim({ finalizers: [ours], ...facts });
+    const named = { ...claim.metadata?.annotations, [instanceAnnotation(driverName)]: 'n1' };
+    const claims = [{ ...claim, metadata: { ...claim.metadata, annotations: named } }];
+    const volumes = [aVolume({ name: 'pvc-uid-data', finalizers: [] })];
+    expect(found({ claims, volumes })).toEqual([`data ${row} ${driverName}`]);
   });
 
   it('given the annotation of an instance, then only that of its own driver names the node', () => {
@@ -287,7 +301,13 @@ describe('what is known of a leftover', () => {
     const object = aClaim({ finalizers: [ours], annotations: annotated });
     const subject = { kind: 'claimFinalizer', object, driver: driverName, presence: 'live', finalizer: ours };
     expect(subjectsOf({ claims: [object], nodes: [aNode('n1')[0]] })).toEqual([
-      { ...subject, volumeName: 'pvc-uid-data', record: 'none', node: { name: 'n1', presence: 'there' } },
+      {
+        ...subject,
+        volumeName: 'pvc-uid-data',
+        record: 'none',
+        node: { name: 'n1', presence: 'there', selected: 'no' },
+        binding: 'open',
+      },
     ]);
     expect(subjectsOf({ claims: [deleted(object)] })).toMatchObject([
       { presence: 'deleted', node: { name: 'n1', presence: 'gone' } },

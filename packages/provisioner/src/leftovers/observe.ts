@@ -4,7 +4,7 @@ import type { CSIStorageCapacity, KubeObject, PersistentVolume, PersistentVolume
 import { driversOn, selectsNode, toVolumeName, translateInTree, type VolumeNodeAffinity } from '@csi-sidecars/volume';
 import { isOfNode, managedByOf } from '../capacity/managed-by.ts';
 import { centralManagedBy, isBeingDeleted, labels } from '../capacity/object.ts';
-import { uidOf } from '../claim/claim.ts';
+import { chosenNodeOf, uidOf } from '../claim/claim.ts';
 import { annotationsOf } from '../metadata.ts';
 import {
   annotations,
@@ -114,7 +114,8 @@ function finalizersOf(claim: PersistentVolumeClaim, view: View): readonly (Claim
     const volumeName = name.kind === 'ok' ? name.value : `pvc-${uidOf(claim)}`;
     const record = recordOf(claim, { driver, names: [volumeName, `pvc-${uidOf(claim)}`] }, view);
     const node = settlingNodeOf(claim, driver, view);
-    return [{ kind: 'claimFinalizer', ...base(claim, driver), finalizer, volumeName, record, node }];
+    const binding = (claim.spec?.volumeName ?? '') === '' ? 'open' : 'bound';
+    return [{ kind: 'claimFinalizer', ...base(claim, driver), finalizer, volumeName, record, node, binding }];
   });
   const alone = Object.keys(annotationsOf(claim)).flatMap((annotation): readonly ClaimAnnotation[] => {
     const driver = annotation.startsWith(namedPrefix) ? annotation.slice(namedPrefix.length) : undefined;
@@ -152,7 +153,8 @@ function recordOf(
 function settlingNodeOf(claim: PersistentVolumeClaim, driver: string, { nodeNames }: View): SettlingNode | undefined {
   const name = annotationsOf(claim)[instanceAnnotation(driver)];
   if (name === undefined) return undefined;
-  return { name, presence: nodeNames.has(name) ? 'there' : 'gone' };
+  const selected = chosenNodeOf(claim) === name ? 'yes' : 'no';
+  return { name, presence: nodeNames.has(name) ? 'there' : 'gone', selected };
 }
 
 function sourceOf(claim: PersistentVolumeClaim, view: View): readonly SourceFinalizer[] {

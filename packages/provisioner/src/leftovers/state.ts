@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * What a csi-provisioner, ours or upstream's, has left in the API once it no longer runs: `csi-sidecars leftovers`. One `Subject` is one
- * finalizer, annotation or object; `decide` says of each whether it may be removed. Rows U1 to U14 of the provisioner's page.
+ * finalizer, annotation or object; `decide` says of each whether it may be removed. Rows U1 to U15 of the provisioner's page.
  *
  * `list.ts` reads the cluster, `observe.ts` finds the subjects, `remove.ts` removes. Not here: attachments and snapshot contents, whose
  * programs put nothing on objects that upstream's do not remove.
@@ -52,11 +52,15 @@ export interface ClaimFinalizer extends Found {
   readonly record: 'none' | 'recorded';
   /** The node whose instance settles the claim. */
   readonly node: SettlingNode | undefined;
+  /** `bound`: the claim names its volume. */
+  readonly binding: 'open' | 'bound';
 }
 
 export interface SettlingNode {
   readonly name: string;
   readonly presence: 'there' | 'gone';
+  /** Whether it is the selected node of the claim. */
+  readonly selected: 'yes' | 'no';
 }
 
 /** The annotation that names a node, on a claim that has no provisioning finalizer. */

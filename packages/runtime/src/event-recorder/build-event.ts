@@ -50,7 +50,7 @@ export function createEventBuilder(
 
   return {
     nameFor,
-    build: ({ apiVersion, kind, metadata }, { type, reason, message, fieldPath }) => {
+    build: ({ apiVersion, kind, metadata }, { type, reason, message, fieldPath, name: sharedName }) => {
       if (type !== 'Normal' && type !== 'Warning') return { kind: 'refused', because: 'Unsupported event type' };
       if (apiVersion === undefined || kind === undefined || metadata?.name === undefined) {
         return { kind: 'refused', because: 'Could not construct reference, will not report event' };
@@ -62,7 +62,7 @@ export function createEventBuilder(
         event: {
           apiVersion: apiVersionOf(events),
           kind: events.kind,
-          metadata: { name: nameFor(name), namespace: namespace ?? 'default' },
+          metadata: { name: sharedName ?? nameFor(name), namespace: namespace ?? 'default' },
           involvedObject: definedOnly({ apiVersion, kind, namespace, name, uid, resourceVersion, fieldPath }),
           type,
           reason,

@@ -173,6 +173,29 @@ describe('what is written', () => {
   });
 });
 
+describe('events of one name', () => {
+  const named = warning('node n1 is gone', { name: 'uid-data.1' });
+
+  it('given two processes that record the same event, then there is one object, and the second one counts on in it without an error', async () => {
+    const first = aFixture();
+    const { client, clock, logger, stored, errors } = first;
+    const second = createEventRecorder(
+      { client, clock, random: seededRandom(3), logger },
+      { component: 'driver.example.com_other' },
+    );
+    for (let round = 0; round < 3; round++) {
+      for (const recorder of [first.recorder, second]) {
+        recorder.record(claim('data'), named);
+        await clock.advance(1000);
+      }
+    }
+    expect(stored().map(({ metadata, source, count }) => [metadata.name, source?.component, count])).toEqual([
+      ['uid-data.1', 'driver.example.com', 3],
+    ]);
+    expect(errors()).toEqual([]);
+  });
+});
+
 describe('aggregation and spam', () => {
   it('[runtime#155] given ten distinct messages and more within 10 min, then nine events and one aggregate that counts up', async () => {
     const fixture = aFixture();

@@ -20,4 +20,9 @@ export interface RecordedEvent {
   readonly message: string;
   /** The part of the object that the event is about. */
   readonly fieldPath?: string;
+  /**
+   * The name of the Event object. Default: one that no other event has. Processes that record the same event with the same name write one
+   * object.
+   */
+  readonly name?: string;
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * How long claims have waited for the instance of another node, by the monotonic clock of this process. It is lost with the process, and the
+ * waits begin again: a claim is released late rather than early.
+ */
+import type { Clock } from '@csi-sidecars/runtime';
+import type { ClaimUid } from './claim.ts';
+import type { OtherNode } from './state.ts';
+
+export interface Look {
+  /** The node whose instance settles the claim. */
+  readonly node: string;
+  readonly presence: OtherNode['presence'];
+  readonly isDeleted: boolean;
+  /** A Node that was last seen to be gone longer ago may have been there meanwhile. */
+  readonly breakMs: number;
+}
+
+export interface InstanceWaits {
+  /** What a look at the Node says about the wait. */
+  looked(uid: ClaimUid, look: Look): OtherNode;
+  forget(uid: ClaimUid): void;
+}
+
+interface Wait {
+  readonly node: string;
+  /** The first and the last look of a row of looks that found no Node. */
+  readonly gone: { readonly sinceMs: number; readonly lastMs: number } | undefined;
+  readonly deletedSinceMs: number | undefined;
+}
+
+export function createInstanceWaits(clock: Pick<Clock, 'monotonicMs'>): InstanceWaits {
+  const waits = new Map<ClaimUid, Wait>();
+  return {
+    looked: (uid, { node, presence, isDeleted, breakMs }) => {
+      const nowMs = clock.monotonicMs();
+      const known = waits.get(uid);
+      const before = known?.node === node ? known : undefined;
+      const isUnbroken = before?.gone !== undefined && nowMs - before.gone.lastMs <= breakMs;
+      const goneSinceMs = isUnbroken ? before.gone.sinceMs : nowMs;
+      const deletedSinceMs = isDeleted ? (before?.deletedSinceMs ?? nowMs) : undefined;
+      const gone = presence === 'gone' ? { sinceMs: goneSinceMs, lastMs: nowMs } : undefined;
+      waits.set(uid, { node, gone, deletedSinceMs });
+      return {
+        presence,
+        goneForMs: gone === undefined ? 0 : nowMs - gone.sinceMs,
+        waitedForMs: deletedSinceMs === undefined ? 0 : nowMs - deletedSinceMs,
+      };
+    },
+    forget: (uid) => void waits.delete(uid),
+  };
+}
