@@ -444,6 +444,17 @@ describe('the claim table in node deployment', () => {
     expect(purposes).toEqual(['provision', 'settle']);
   });
 
+  it('[provisioner#P15] given a claim that has the volume of another node, then only the outcome is wanted, also while this node is selected', () => {
+    const purposes: string[] = [];
+    const given: StateFacts = {
+      ...announced,
+      ...elsewhere,
+      plan: (_class, purpose) => (purposes.push(purpose), planned),
+    };
+    decide(state(given, { node: 'n1', protection: 'on' }), context);
+    expect(purposes).toEqual(['settle']);
+  });
+
   it('given the same states without node deployment, then none of these rows', () => {
     const others = rows.filter(({ facts }) => facts.volume?.kind !== 'elsewhere');
     const found = others.map(
