@@ -94,7 +94,7 @@ describe('the time limit of a plugin', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('[runtime#200] given a plugin that has ended while its child process keeps the output open, when a minute has passed, then the child is killed and the answer counts', async () => {
+  it('[runtime#190a] given a plugin that has ended while its child process keeps the output open, when a minute has passed, then the child is killed and the answer counts', async () => {
     const { clock, asked } = setUpRun(`sleep 600 & ${printPids}; echo '{"status":{"token":"one"}}'`);
     const pids = await startedPids();
     await clock.advance(60_000);
@@ -102,7 +102,7 @@ describe('the time limit of a plugin', () => {
     await allEnded(pids);
   });
 
-  it('[runtime#200] given a child process in a group of its own that keeps the output open, when a minute has passed, then the request fails all the same', async () => {
+  it('[runtime#190a] given a child process in a group of its own that keeps the output open, when a minute has passed, then the request fails all the same', async () => {
     // A detached process leads a group of its own.
     const leave = `const { pid } = require('node:child_process').spawn('sleep', ['600'], { detached: true, stdio: 'inherit' });
       const [, folder] = process.argv;
