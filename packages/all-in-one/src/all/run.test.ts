@@ -489,6 +489,47 @@ describe('the driver', () => {
     again.stop();
   });
 
+  it('[all-in-one#26] given a controller whose run takes long to end after the driver was lost, when the driver is back, then the others begin at once, and it begins when its run has ended', async () => {
+    const ended = Promise.withResolvers<void>();
+    let runs = 0;
+    const slow: AnySidecar = {
+      ...sidecarsOfRepository.snapshotter,
+      prepare: async (context) => {
+        const prepared = await sidecarsOfRepository.snapshotter.prepare(context);
+        const assemble: typeof prepared.assemble = (ports) => {
+          const controller = prepared.assemble(ports);
+          const run = async (signal: AbortSignal): Promise<void> => {
+            runs += 1;
+            await controller.run(signal);
+            if (runs === 1) await ended.promise;
+          };
+          return { ...controller, run };
+        };
+        return { ...prepared, assemble };
+      },
+    };
+    await using program = await runCombined({
+      sidecars: { ...sidecarsOfRepository, snapshotter: slow },
+      args: [four, ...elected],
+    });
+    await eventually(program, () => linesOf(program, 'Caches are synced').length === 4);
+    program.driver.stop();
+    await eventually(program, () => linesOf(program, 'Lost connection').length === 1);
+    for (const object of workForAll()) program.host.server.seed(object);
+    const again = await serveCsi(healthy, program.driver.path);
+    await eventually(program, () => done(program).length === 3, 5);
+    expect(done(program)).toEqual(['attacher', 'provisioner', 'resizer']);
+    await pass(program, 10);
+    expect([done(program), runs]).toEqual([['attacher', 'provisioner', 'resizer'], 1]);
+    ended.resolve();
+    await eventually(program, () => done(program).length === 4);
+    expect(runs).toBe(2);
+    program.host.stop();
+    await pass(program, 2);
+    expect(await program.code).toBe(0);
+    again.stop();
+  });
+
   it('given a driver that comes back under another name, then the process ends with 1', async () => {
     await using program = await runCombined({ args: ['--controllers=attacher'] });
     await eventually(program, () => linesOf(program, 'Caches are synced').length === 1);

@@ -29,6 +29,25 @@ export async function runSessions(running: Running): Promise<void> {
   if (api === undefined) return;
   const leaseClient = leaseClientOf(started, plan, api);
   const controllers = plan.sidecars.map((planned) => partsOf(running, { api, leaseClient }, planned));
+  /** Those that have not ended in an earlier session: they take the latest one when they have. */
+  const followers = new Map<SidecarController, Promise<void>>();
+  let latest: Followed | undefined;
+  const follow = async (controller: SidecarController): Promise<void> => {
+    const { parts, supervised } = controller;
+    for (let last: Followed | undefined; latest !== undefined && latest !== last && !latest.session.signal.aborted;) {
+      last = latest;
+      const { session, shared } = last;
+      last.users += 1;
+      await supervise(
+        supervision(running, supervised.name),
+        { controller: supervised, run: () => runSidecarOnce(parts, shared, signal) },
+        session.signal,
+      );
+      last.users -= 1;
+      closeIfUnused(last);
+    }
+    followers.delete(controller);
+  };
   let driverName: string | undefined;
   while (!signal.aborted) {
     const session = await openSession(
@@ -46,28 +65,37 @@ export async function runSessions(running: Running): Promise<void> {
       session.close();
       break;
     }
-    const shared = sharedPartsOf(running, { api, session });
-    await Promise.all(
-      controllers.map(({ parts, supervised }) =>
-        supervise(
-          supervision(running, supervised.name),
-          { controller: supervised, run: () => runSidecarOnce(parts, shared, signal) },
-          session.signal,
-        ),
-      ),
-    );
+    const free = controllers.filter((controller) => !followers.has(controller));
+    const opened = { session, shared: sharedPartsOf(running, { api, session, free }), users: 0 };
+    latest = opened;
+    for (const controller of free) followers.set(controller, follow(controller));
     await whenAborted(session.signal);
-    session.close();
+    closeIfUnused(opened);
   }
+  await Promise.all(followers.values());
   for (const { name } of plan.sidecars) states.set(name, 'stopped');
+}
+
+interface Followed {
+  readonly session: DriverSession;
+  readonly shared: SharedParts;
+  /** Controllers that run in it. */
+  users: number;
+}
+
+/** Running calls of an orderly stop need the connection. */
+function closeIfUnused({ session, users }: Followed): void {
+  if (users === 0 && session.signal.aborted) session.close();
 }
 
 interface Opened {
   readonly api: ApiConnection;
   readonly session: DriverSession;
+  /** The controllers that begin at once. The others may take long to end their runs in an earlier session. */
+  readonly free: readonly SidecarController[];
 }
 
-function sharedPartsOf({ plan, started, host, metrics }: Running, { api, session }: Opened): SharedParts {
+function sharedPartsOf({ started, host, metrics }: Running, { api, session, free }: Opened): SharedParts {
   const { clock, random, env } = host;
   return {
     session,
@@ -81,7 +109,7 @@ function sharedPartsOf({ plan, started, host, metrics }: Running, { api, session
     }),
     barrier: createBarrier(
       clock,
-      plan.sidecars.map(({ name }) => name),
+      free.map(({ supervised }) => supervised.name),
       announcementLimitMs,
     ),
     discovery: sharedDiscovery(),
