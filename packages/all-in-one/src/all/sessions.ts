@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The controllers that talk to the API server, in one session with the driver after the other. */
 import type { ApiClient } from '@csi-sidecars/runtime';
-import { type ApiConnection, createInformerHub, listStreaming, type RateLimit } from '@csi-sidecars/runtime/internal';
+import {
+  type ApiConnection,
+  createInformerHub,
+  listStreaming,
+  type RateLimit,
+  withOutageLog,
+} from '@csi-sidecars/runtime/internal';
 import { type DriverOptions, exitCodes } from '@csi-sidecars/sidecar';
 import { createBarrier } from './barrier.ts';
 import { sharedDiscovery } from './discovery.ts';
@@ -34,17 +40,20 @@ export async function runSessions(running: Running): Promise<void> {
   let latest: Followed | undefined;
   const follow = async (controller: SidecarController): Promise<void> => {
     const { parts, supervised } = controller;
-    for (let last: Followed | undefined; latest !== undefined && latest !== last && !latest.session.signal.aborted;) {
-      last = latest;
-      const { session, shared } = last;
-      last.users += 1;
+    let joined: Followed | undefined;
+    for (;;) {
+      const next = latest;
+      if (next === undefined || next === joined || next.session.signal.aborted) break;
+      joined = next;
+      const { session, shared } = next;
+      next.users += 1;
       await supervise(
         supervision(running, supervised.name),
         { controller: supervised, run: () => runSidecarOnce(parts, shared, signal) },
         session.signal,
       );
-      last.users -= 1;
-      closeIfUnused(last);
+      next.users -= 1;
+      closeIfUnused(next);
     }
     followers.delete(controller);
   };
@@ -97,13 +106,14 @@ interface Opened {
 
 function sharedPartsOf({ started, host, metrics }: Running, { api, session, free }: Opened): SharedParts {
   const { clock, random, env } = host;
+  const logger = started.log;
   return {
     session,
     hub: createInformerHub({
-      client: api.client,
+      client: withOutageLog({ clock, logger }, api.client),
       clock,
       random,
-      logger: started.log,
+      logger,
       metrics,
       streaming: listStreaming(env),
     }),
