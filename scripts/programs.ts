@@ -128,7 +128,7 @@ const checks: readonly Check[] = [
         : `exit code ${result.status}, stdout ${JSON.stringify(result.stdout)}, stderr ${result.stderr.slice(0, 400)}`;
     },
   },
-  { title: 'an unknown flag ends with exit code 2 and usage', run: exits(2, ['--no-such-flag'], /no-such-flag/) },
+  { title: 'an unknown flag ends with exit code 2 and is named', run: exits(2, ['--no-such-flag'], /no-such-flag/) },
   {
     title: '--help prints usage and exits 0',
     run: exits(0, ['--help'], /csi-address|leader-election|tls-cert-file|include-unsettled/),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The controllers beside each other: real driver socket, API server in memory, virtual time. */
+import type { CsiChannel } from '@csi-sidecars/csi';
 import { csiError, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
 import {
   type ApiClient,
@@ -91,6 +92,7 @@ interface Wrapped {
   readonly ports: ControllerPorts;
   /** A client of the controller with another rate limit. */
   readonly second: ApiClient;
+  readonly channel: CsiChannel;
 }
 
 /** The snapshotter with other work. */
@@ -105,7 +107,7 @@ function snapshotterWith(run: (wrapped: Wrapped) => Controller['run']): AnySidec
         ...prepared,
         assemble: (ports) => {
           const controller = prepared.assemble(ports);
-          return { ...controller, run: run({ controller, ports, second }) };
+          return { ...controller, run: run({ controller, ports, second, channel: context.channel }) };
         },
       };
     },
@@ -639,6 +641,32 @@ describe('the driver', () => {
 });
 
 describe('the end', () => {
+  it('given work that asks the driver once more while it ends, then the driver answers', async () => {
+    const outcomes: string[] = [];
+    let begun = false;
+    const asking = snapshotterWith(({ channel }) => async (signal) => {
+      begun = true;
+      await aborted(signal);
+      await settle();
+      const { signal: never } = new AbortController();
+      const answer = channel.call('/csi.v1.Identity/Probe', {}, { timeoutMs: 1_000, signal: never });
+      outcomes.push(
+        await answer.then(
+          () => 'answered',
+          (error: unknown) => String(error),
+        ),
+      );
+    });
+    await using program = await runCombined({
+      sidecars: { ...sidecarsOfRepository, snapshotter: asking },
+      args: ['--controllers=snapshotter'],
+    });
+    await eventually(program, () => begun);
+    program.host.stop();
+    await eventually(program, () => outcomes.length === 1, 5);
+    expect([outcomes, await program.code]).toEqual([['answered'], 0]);
+  });
+
   it.each([
     ['true', ['provisioner']],
     ['false', ['attacher', 'provisioner', 'resizer', 'snapshotter']],
