@@ -33,9 +33,14 @@ const outfile = join(outDir, name);
 
 const lowMemoryFlags =
   "require('node:v8').setFlagsFromString('--semi-space-growth-factor=1 --gc-global --no-opt --no-maglev --no-sparkplug');process.env.UV_THREADPOOL_SIZE??='1';";
+/**
+ * As process 1 of a container a program without handlers does not react to signals. These catch a signal that comes while the rest of
+ * the file is evaluated. The program installs its own, and removes these; packages/sidecar/src/process/run-in-process.ts.
+ */
+const earlyHandlers = "process.on('SIGTERM',()=>process.exit(143));process.on('SIGINT',()=>process.exit(130));";
 const preamble = [
   '#!/usr/bin/env node',
-  `"use strict";const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}${manifest.kind === 'node' ? lowMemoryFlags : ''}`,
+  `"use strict";${earlyHandlers}const importMetaUrl=require('node:url').pathToFileURL(__filename).href;if(+process.versions.node.split('.')[0]<${neededMajor}){process.stderr.write(${JSON.stringify(name)}+' needs Node.js ${neededMajor} or newer, this is '+process.version+'\\n');process.exit(1)}${manifest.kind === 'node' ? lowMemoryFlags : ''}`,
 ];
 
 interface Bundle {

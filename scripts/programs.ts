@@ -9,17 +9,23 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import type { Metafile } from 'esbuild';
 import type { ProgramManifest } from '@csi-sidecars/sidecar';
+import { wrongExitCodes } from './exit-codes.ts';
 import { neverReachedModules } from './client-node.ts';
 import { manifests } from './manifests.ts';
 
 const root = join(import.meta.dirname, '..');
 /** What distinguishes a program from the others, as far as it can be seen from outside. */
-type Trait = 'cluster' | 'version';
+type Trait = 'cluster' | 'version' | 'service';
 
 function traitsOf({ kind, name, commandLine, flags }: ProgramManifest): readonly Trait[] {
   const hasVersion = Object.hasOwn(flags.flags, 'version') && commandLine === name;
   const hasCluster = kind === 'controller' || kind === 'combined' || kind === 'command';
-  return [...(hasCluster ? (['cluster'] as const) : []), ...(hasVersion ? (['version'] as const) : [])];
+  const isService = kind !== 'command';
+  return [
+    ...(hasCluster ? (['cluster'] as const) : []),
+    ...(hasVersion ? (['version'] as const) : []),
+    ...(isService ? (['service'] as const) : []),
+  ];
 }
 
 interface Check {
@@ -27,9 +33,10 @@ interface Check {
   /** Left out for programs without this trait. */
   readonly needs?: Trait;
   /** Resolves to undefined when it holds, else to what was found instead; `not applicable: why` counts as skipped. */
-  readonly run: (program: Program) => string | undefined;
+  readonly run: (program: Program) => string | undefined | Promise<string | undefined>;
 }
 interface Program {
+  readonly manifest: ProgramManifest;
   readonly name: string;
   /** A copy outside the repository: nothing beside it can be loaded by accident. */
   readonly path: string;
@@ -121,7 +128,7 @@ const checks: readonly Check[] = [
         : `exit code ${result.status}, stdout ${JSON.stringify(result.stdout)}, stderr ${result.stderr.slice(0, 400)}`;
     },
   },
-  { title: 'an unknown flag ends with exit code 2 and usage', run: exits(2, ['--no-such-flag'], /no-such-flag/) },
+  { title: 'an unknown flag ends with exit code 2 and is named', run: exits(2, ['--no-such-flag'], /no-such-flag/) },
   {
     title: '--help prints usage and exits 0',
     run: exits(0, ['--help'], /csi-address|leader-election|tls-cert-file|include-unsettled/),
@@ -159,6 +166,11 @@ const checks: readonly Check[] = [
     },
   },
   {
+    title: 'ends after a signal with the exit code that docs/behaviour/common.md lists for its state',
+    needs: 'service',
+    run: wrongExitCodes,
+  },
+  {
     title: 'an older Node.js gets one line that says what is needed',
     run: (program) => {
       const folder = olderNode();
@@ -191,9 +203,9 @@ try {
       ...(manifest.kind === 'combined' ? ['--controllers=attacher,provisioner,resizer,snapshotter'] : []),
     ];
     const [, ...command] = manifest.commandLine.split(' ');
-    const program: Program = { name, path, text: readFileSync(path, 'utf8'), command, socket };
+    const program: Program = { manifest, name, path, text: readFileSync(path, 'utf8'), command, socket };
     for (const check of checks.filter(({ needs }) => needs === undefined || traits.includes(needs))) {
-      const found = check.run(program);
+      const found = await check.run(program);
       const skipped = found?.startsWith('not applicable') ?? false;
       counts[found === undefined ? 'passed' : skipped ? 'skipped' : 'failed'] += 1;
       process.stdout.write(

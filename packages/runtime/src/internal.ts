@@ -64,3 +64,4 @@ export { readKubeconfig } from './api/cluster/kubeconfig-format.ts';
 export type { TransportFailure, TransportRequest } from './api/transport.ts';
 export { userAgent } from './api/user-agent.ts';
 export { createRequestMetrics } from './api/request-metrics.ts';
+export { withOutageLog } from './api/outage-log.ts';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A process that a test controls: it sets the arguments and reads log, files and exit code. The API server is in memory. */
-import { OrderlyStop, createApiClient } from '@csi-sidecars/runtime';
+import { OrderlyStop, type Transport, createApiClient } from '@csi-sidecars/runtime';
 import { createRequestMetrics, type Lifecycle } from '@csi-sidecars/runtime/internal';
 import {
   type AccessRule,
@@ -39,11 +39,13 @@ export interface FakeHostOptions {
   readonly terminationLog?: 'writable' | 'readOnly';
   /** What the program may do at the API server. Default: everything. */
   readonly rules?: readonly AccessRule[];
+  /** A layer in front of the API server, for faults. Default: none. */
+  readonly intercept?: (transport: Transport) => Transport;
 }
 
 export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const clock = new FakeClock();
-  const { rules } = options;
+  const { rules, intercept = (transport) => transport } = options;
   const server = createFakeApiServer({
     clock,
     random: seededRandom(1),
@@ -81,7 +83,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     connectApi: async ({ program, qps, burst, log, metrics }) => {
       connections += 1;
       const requestMetrics = metrics && createRequestMetrics(metrics, 'api.test:443');
-      const deps = { transport: server.transport, clock, logger: log, metrics: requestMetrics };
+      const deps = { transport: intercept(server.transport), clock, logger: log, metrics: requestMetrics };
       return {
         client: createApiClient(deps, { qps, burst, userAgent: program }),
         clientWith: ({ logger, component, counted, ...limits }) =>

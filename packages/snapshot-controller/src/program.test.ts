@@ -211,7 +211,7 @@ describe('the process', () => {
     expect(event?.body).toMatchObject({ reason: 'CreatingSnapshot' });
   });
 
-  it('[P20] given a signal to the leader while a content is created, then the run is finished, its event is sent, the lease is released last, and 1', async () => {
+  it('[P20] given a signal to the leader while a content is created, then the run is finished, its event is sent, the lease is released last, and the exit code is 0', async () => {
     const creation = Promise.withResolvers<void>();
     await using it = run({ args: election, seed: cluster, creation: creation.promise });
     await pass(it, 10_000);
@@ -222,7 +222,7 @@ describe('the process', () => {
     it.host.server.clearRequests();
     creation.resolve();
     await pass(it, 3_000);
-    expect(await it.code).toBe(1);
+    expect(await it.code).toBe(0);
     expect(written(it).filter((each) => !['events', 'leases'].includes(each))).toEqual([
       'volumesnapshotcontents',
       'volumesnapshots/status',
@@ -240,7 +240,7 @@ describe('the process', () => {
     expect([it.host.onSignal(), isTaken(it)]).toEqual(['drain', false]);
     it.host.stop();
     await pass(it, 1_000);
-    expect(await it.code).toBe(1);
+    expect(await it.code).toBe(0);
     expect([holder(it), written(it)]).toEqual(['pod-2', []]);
   });
 

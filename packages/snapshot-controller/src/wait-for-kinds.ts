@@ -15,6 +15,8 @@ export interface WaitOptions {
 }
 
 const [firstDelayMs, factor] = [100, 1.5];
+/** With less time the last attempt would end with its own limit, and hide why the API server could not be asked. */
+const shortestAttemptMs = 1_000;
 
 /** Resolves with the last failure when the time is over: any failure counts, a missing right too. Undefined: all are served. */
 export async function waitForKinds(
@@ -24,7 +26,7 @@ export async function waitForKinds(
 ): Promise<Error | undefined> {
   const endMs = clock.monotonicMs() + withinMs;
   for (let delayMs = firstDelayMs; ; delayMs *= factor) {
-    const leftMs = Math.max(endMs - clock.monotonicMs(), 1);
+    const leftMs = Math.max(endMs - clock.monotonicMs(), shortestAttemptMs);
     const failure = await firstFailure({ client, log }, kinds, { timeoutMs: leftMs, signal });
     const nextMs = endMs - clock.monotonicMs();
     if (failure === undefined || nextMs <= 0) return failure;

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The controllers beside each other: real driver socket, API server in memory, virtual time. */
+import type { CsiChannel } from '@csi-sidecars/csi';
 import { csiError, type Handlers, serveCsi } from '@csi-sidecars/csi/testing';
 import {
+  type ApiClient,
+  type Controller,
+  type ControllerPorts,
   type Lease,
   leases,
   persistentVolumeClaims,
   persistentVolumes,
   runTogether,
+  type Transport,
+  TransportError,
   volumeAttachments,
 } from '@csi-sidecars/runtime';
 import { freePort, settle } from '@csi-sidecars/runtime/testing';
@@ -79,6 +85,33 @@ async function eventually(program: DrivenProgram, isTrue: () => boolean, seconds
     if (!isTrue()) await program.host.clock.advance(250);
   }
   expect(isTrue()).toBe(true);
+}
+
+interface Wrapped {
+  readonly controller: Controller;
+  readonly ports: ControllerPorts;
+  /** A client of the controller with another rate limit. */
+  readonly second: ApiClient;
+  readonly channel: CsiChannel;
+}
+
+/** The snapshotter with other work. */
+function snapshotterWith(run: (wrapped: Wrapped) => Controller['run']): AnySidecar {
+  const { snapshotter } = sidecarsOfRepository;
+  return {
+    ...snapshotter,
+    prepare: async (context) => {
+      const second = context.withLimit({ qps: -1, burst: 1 });
+      const prepared = await snapshotter.prepare(context);
+      return {
+        ...prepared,
+        assemble: (ports) => {
+          const controller = prepared.assemble(ports);
+          return { ...controller, run: run({ controller, ports, second, channel: context.channel }) };
+        },
+      };
+    },
+  };
 }
 
 describe('all controllers', () => {
@@ -239,6 +272,50 @@ describe('leases', () => {
     await eventually(program, () => leaseOf(program, 'resizer')?.spec?.holderIdentity === 'pod-1', 60);
   });
 
+  it('[all-in-one#18] given a stolen lease, when the work of its controller writes after that, then none of its clients sends anything', async () => {
+    const outcomes: unknown[] = [];
+    const late = snapshotterWith(({ ports, second }) => async (signal) => {
+      await aborted(signal);
+      for (const client of [ports.client, second]) {
+        const write = client.delete(persistentVolumes, { name: 'pv1' });
+        outcomes.push(await write.catch((error: unknown) => (error as Error).message));
+      }
+    });
+    await using program = await runCombined({
+      sidecars: { ...sidecarsOfRepository, snapshotter: late },
+      args: ['--controllers=snapshotter', ...elected],
+      seed: growing(),
+    });
+    await eventually(program, () => holders(program).length === 1);
+    await steal(program, 'snapshotter', 'pod-2');
+    program.host.server.clearRequests();
+    await eventually(program, () => outcomes.length === 2, 15);
+    expect(outcomes).toEqual(Array(2).fill('not sent: the controller was cut off'));
+    expect(program.host.server.writes().filter(({ resource }) => resource === 'persistentvolumes')).toEqual([]);
+    expect(program.host.server.objects.get(persistentVolumes, { name: 'pv1' })?.metadata?.name).toBe('pv1');
+  });
+
+  it('[all-in-one#18] given work that does not end when its lease is lost, when the lease is free again, then the next term begins after the work has ended', async () => {
+    const ended = Promise.withResolvers<void>();
+    let terms = 0;
+    const stubborn = snapshotterWith(() => async (signal) => {
+      terms += 1;
+      await aborted(signal);
+      if (terms === 1) await ended.promise;
+    });
+    await using program = await runCombined({
+      sidecars: { ...sidecarsOfRepository, snapshotter: stubborn },
+      args: ['--controllers=snapshotter', ...elected],
+    });
+    await eventually(program, () => terms === 1);
+    await steal(program, 'snapshotter', 'pod-2');
+    await pass(program, 60);
+    expect([terms, leaseOf(program, 'snapshotter')?.spec?.holderIdentity]).toEqual([1, 'pod-2']);
+    ended.resolve();
+    await eventually(program, () => terms === 2);
+    expect(leaseOf(program, 'snapshotter')?.spec?.holderIdentity).toBe('pod-1');
+  });
+
   it("[all-in-one#19] given upstream's csi-provisioner with its lease, then our attacher leads, and our provisioner takes over when the lease has run out", async () => {
     const foreign: Lease = {
       apiVersion: 'coordination.k8s.io/v1',
@@ -320,23 +397,14 @@ describe('failures', () => {
     const fault = Promise.withResolvers<never>();
     fault.promise.catch(() => undefined);
     let terms = 0;
-    const faulty: AnySidecar = {
-      ...sidecarsOfRepository.snapshotter,
-      prepare: async (context) => {
-        const prepared = await sidecarsOfRepository.snapshotter.prepare(context);
-        const assemble: typeof prepared.assemble = (ports) => {
-          const controller = prepared.assemble(ports);
-          const breaks = (): Promise<void> => {
-            terms += 1;
-            return terms === 1 ? fault.promise : new Promise(() => undefined);
-          };
-          const run = (signal: AbortSignal): Promise<void> =>
-            runTogether([(stop) => controller.run(stop), (stop) => Promise.race([breaks(), aborted(stop)])], signal);
-          return { ...controller, run };
-        };
-        return { ...prepared, assemble };
-      },
-    };
+    const faulty = snapshotterWith(({ controller }) => {
+      const breaks = (): Promise<void> => {
+        terms += 1;
+        return terms === 1 ? fault.promise : new Promise(() => undefined);
+      };
+      return (signal) =>
+        runTogether([(stop) => controller.run(stop), (stop) => Promise.race([breaks(), aborted(stop)])], signal);
+    });
     await using program = await runCombined({
       handlers,
       sidecars: { ...sidecarsOfRepository, snapshotter: faulty },
@@ -403,6 +471,24 @@ describe('failures', () => {
       expect.stringMatching(/csi-sidecars ends because of snapshotter.*a defect/),
       expect.stringContaining('shutdown deadline exceeded: waiting for provisioner'),
     ]);
+  });
+
+  it('[all-in-one#U8] given a controller that fails before it has announced what it will watch, then the others do not wait for it', async () => {
+    const failing: AnySidecar = {
+      ...sidecarsOfRepository.snapshotter,
+      prepare: () => Promise.reject(new Error('a defect')),
+    };
+    await using program = await runCombined({
+      sidecars: { ...sidecarsOfRepository, snapshotter: failing },
+      args: [four],
+      seed: workForAll(),
+    });
+    const { clock } = program.host;
+    await vi.waitFor(async () => {
+      await settle();
+      expect(linesOf(program, 'Waiting for caches to sync')).toHaveLength(3);
+    });
+    expect(clock.monotonicMs()).toBe(0);
   });
 
   it('given questions that fail for a while, then each controller tries again, with longer and longer pauses', async () => {
@@ -489,6 +575,36 @@ describe('the driver', () => {
     again.stop();
   });
 
+  it('[all-in-one#26] given a controller whose run takes long to end after the driver was lost, when the driver is back, then the others begin at once, and it begins when its run has ended', async () => {
+    const ended = Promise.withResolvers<void>();
+    let runs = 0;
+    const slow = snapshotterWith(({ controller }) => async (signal) => {
+      runs += 1;
+      await controller.run(signal);
+      if (runs === 1) await ended.promise;
+    });
+    await using program = await runCombined({
+      sidecars: { ...sidecarsOfRepository, snapshotter: slow },
+      args: [four, ...elected],
+    });
+    await eventually(program, () => linesOf(program, 'Caches are synced').length === 4);
+    program.driver.stop();
+    await eventually(program, () => linesOf(program, 'Lost connection').length === 1);
+    for (const object of workForAll()) program.host.server.seed(object);
+    const again = await serveCsi(healthy, program.driver.path);
+    await eventually(program, () => done(program).length === 3, 4);
+    expect(done(program)).toEqual(['attacher', 'provisioner', 'resizer']);
+    await pass(program, 10);
+    expect([done(program), runs]).toEqual([['attacher', 'provisioner', 'resizer'], 1]);
+    ended.resolve();
+    await eventually(program, () => done(program).length === 4);
+    expect(runs).toBe(2);
+    program.host.stop();
+    await pass(program, 2);
+    expect(await program.code).toBe(0);
+    again.stop();
+  });
+
   it('given a driver that comes back under another name, then the process ends with 1', async () => {
     await using program = await runCombined({ args: ['--controllers=attacher'] });
     await eventually(program, () => linesOf(program, 'Caches are synced').length === 1);
@@ -503,6 +619,17 @@ describe('the driver', () => {
     again.stop();
   });
 
+  it('[runtime#41a] given an API server that refuses watches, then the log has the reason once for all controllers', async () => {
+    const intercept =
+      (transport: Transport): Transport =>
+      (request) =>
+        request.path.includes('watch=') ? Promise.reject(new TransportError('refused', 'refused')) : transport(request);
+    await using program = await runCombined({ args: [four], intercept });
+    await eventually(program, () => linesOf(program, 'Waiting for caches to sync').length === 4);
+    await pass(program, 12);
+    expect(linesOf(program, 'of the API server fail')).toEqual([expect.stringMatching(/^E.* err="refused"/)]);
+  });
+
   it('given no driver, then the process waits for it, and ends with 0 when it is stopped', async () => {
     await using program = await runCombined({ args: [four] });
     program.driver.stop();
@@ -514,6 +641,32 @@ describe('the driver', () => {
 });
 
 describe('the end', () => {
+  it('given work that asks the driver once more while it ends, then the driver answers', async () => {
+    const outcomes: string[] = [];
+    let begun = false;
+    const asking = snapshotterWith(({ channel }) => async (signal) => {
+      begun = true;
+      await aborted(signal);
+      await settle();
+      const { signal: never } = new AbortController();
+      const answer = channel.call('/csi.v1.Identity/Probe', {}, { timeoutMs: 1_000, signal: never });
+      outcomes.push(
+        await answer.then(
+          () => 'answered',
+          (error: unknown) => String(error),
+        ),
+      );
+    });
+    await using program = await runCombined({
+      sidecars: { ...sidecarsOfRepository, snapshotter: asking },
+      args: ['--controllers=snapshotter'],
+    });
+    await eventually(program, () => begun);
+    program.host.stop();
+    await eventually(program, () => outcomes.length === 1, 5);
+    expect([outcomes, await program.code]).toEqual([['answered'], 0]);
+  });
+
   it.each([
     ['true', ['provisioner']],
     ['false', ['attacher', 'provisioner', 'resizer', 'snapshotter']],

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The controllers that talk to the API server, in one session with the driver after the other. */
 import type { ApiClient } from '@csi-sidecars/runtime';
-import { type ApiConnection, createInformerHub, listStreaming, type RateLimit } from '@csi-sidecars/runtime/internal';
+import {
+  type ApiConnection,
+  createInformerHub,
+  listStreaming,
+  type RateLimit,
+  withOutageLog,
+} from '@csi-sidecars/runtime/internal';
 import { type DriverOptions, exitCodes } from '@csi-sidecars/sidecar';
 import { createBarrier } from './barrier.ts';
 import { sharedDiscovery } from './discovery.ts';
@@ -29,6 +35,28 @@ export async function runSessions(running: Running): Promise<void> {
   if (api === undefined) return;
   const leaseClient = leaseClientOf(started, plan, api);
   const controllers = plan.sidecars.map((planned) => partsOf(running, { api, leaseClient }, planned));
+  /** Those that have not ended in an earlier session: they take the latest one when they have. */
+  const followers = new Map<SidecarController, Promise<void>>();
+  let latest: Followed | undefined;
+  const follow = async (controller: SidecarController): Promise<void> => {
+    const { parts, supervised } = controller;
+    let joined: Followed | undefined;
+    for (;;) {
+      const next = latest;
+      if (next === undefined || next === joined || next.session.signal.aborted) break;
+      joined = next;
+      const { session, shared } = next;
+      next.users += 1;
+      await supervise(
+        supervision(running, supervised.name),
+        { controller: supervised, run: () => runSidecarOnce(parts, shared, signal) },
+        session.signal,
+      );
+      next.users -= 1;
+      closeIfUnused(next);
+    }
+    followers.delete(controller);
+  };
   let driverName: string | undefined;
   while (!signal.aborted) {
     const session = await openSession(
@@ -46,42 +74,52 @@ export async function runSessions(running: Running): Promise<void> {
       session.close();
       break;
     }
-    const shared = sharedPartsOf(running, { api, session });
-    await Promise.all(
-      controllers.map(({ parts, supervised }) =>
-        supervise(
-          supervision(running, supervised.name),
-          { controller: supervised, run: () => runSidecarOnce(parts, shared, signal) },
-          session.signal,
-        ),
-      ),
-    );
+    const free = controllers.filter((controller) => !followers.has(controller));
+    const opened = { session, shared: sharedPartsOf(running, { api, session, free }), users: 0 };
+    latest = opened;
+    for (const controller of free) followers.set(controller, follow(controller));
     await whenAborted(session.signal);
-    session.close();
+    closeIfUnused(opened);
   }
+  await Promise.all(followers.values());
   for (const { name } of plan.sidecars) states.set(name, 'stopped');
+}
+
+interface Followed {
+  readonly session: DriverSession;
+  readonly shared: SharedParts;
+  /** Controllers that run in it. */
+  users: number;
+}
+
+/** Running calls of an orderly stop need the connection. */
+function closeIfUnused({ session, users }: Followed): void {
+  if (users === 0 && session.signal.aborted) session.close();
 }
 
 interface Opened {
   readonly api: ApiConnection;
   readonly session: DriverSession;
+  /** The controllers that begin at once. The others may take long to end their runs in an earlier session. */
+  readonly free: readonly SidecarController[];
 }
 
-function sharedPartsOf({ plan, started, host, metrics }: Running, { api, session }: Opened): SharedParts {
+function sharedPartsOf({ started, host, metrics }: Running, { api, session, free }: Opened): SharedParts {
   const { clock, random, env } = host;
+  const logger = started.log;
   return {
     session,
     hub: createInformerHub({
-      client: api.client,
+      client: withOutageLog({ clock, logger }, api.client),
       clock,
       random,
-      logger: started.log,
+      logger,
       metrics,
       streaming: listStreaming(env),
     }),
     barrier: createBarrier(
       clock,
-      plan.sidecars.map(({ name }) => name),
+      free.map(({ supervised }) => supervised.name),
       announcementLimitMs,
     ),
     discovery: sharedDiscovery(),

@@ -6,7 +6,7 @@
  * |------------------------------------------------------------|--------------|-------------|------------|
  * | not processed (stream refused, or above GOAWAY's last one)  | at once, then every second, all three    |
  * | a resource version that the server has not reached         | fail, all three: the caller asks without |
- * | 429 or 5xx with a whole number in Retry-After               | after that many seconds, all three       |
+ * | 429 or 5xx with a whole number in Retry-After               | after that many seconds, up to a limit   |
  * | any other answer                                           | fail, all three                          |
  * | connection reset, end of file                              | after 1 s    | fail        | after 1 s  |
  * | timeout                                                    | fail         | fail        | after 1 s  |
@@ -40,6 +40,12 @@ export type RetryDecision =
   /** `limited`: the retry passes the rate limiter again. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly limited: boolean };
 
+/**
+ * The longest pause that a server can ask for. Most calls have a shorter deadline. An informer sees no changes while its watch waits,
+ * so the limit of a watch is the silence after which an open one is given up.
+ */
+const longestAskedMs: Readonly<Record<Use, number>> = { read: 300_000, write: 300_000, watch: 150_000 };
+
 const fail: RetryDecision = { kind: 'fail' };
 
 export function decideRetry(attempt: FailedAttempt, { use, retries }: AttemptFacts): RetryDecision {
@@ -48,7 +54,7 @@ export function decideRetry(attempt: FailedAttempt, { use, retries }: AttemptFac
   if (!(error instanceof TransportError)) {
     const mayAskToWait = error.status === 429 || error.status >= 500;
     if (!mayAskToWait || retryAfterMs === undefined || isTooLargeResourceVersion(error)) return fail;
-    return { kind: 'retry', afterMs: retryAfterMs, limited: true };
+    return { kind: 'retry', afterMs: Math.min(retryAfterMs, longestAskedMs[use]), limited: true };
   }
   if (!retriedUses[error.failure].includes(use)) return fail;
   if (error.failure !== 'unprocessed') return { kind: 'retry', afterMs: 1000, limited: true };

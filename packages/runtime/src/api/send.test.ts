@@ -102,6 +102,26 @@ describe('retries of answers', () => {
     expect(openBodies()).toBe(0);
   });
 
+  it('[runtime#38a] given a Retry-After of a day, then a watch is sent again after the silence after which an open one is given up', async () => {
+    const { client, sentAt, clock } = setUp([tooMany('86400'), {}]);
+    const opened = client.stream({ purpose: 'watch', path: '/w' }, new AbortController().signal);
+    await clock.advance(149_999);
+    expect(sentAt).toEqual([0]);
+    await clock.advance(1);
+    expect(sentAt).toEqual([0, 150_000]);
+    expect(await opened).toMatchObject({ status: 200 });
+  });
+
+  it('[runtime#38a] given a Retry-After of a day, then a list that is read while it arrives is sent again after 5 min', async () => {
+    const { client, sentAt, clock } = setUp([tooMany('86400'), {}]);
+    const opened = client.stream({ purpose: 'list', path: '/l' }, new AbortController().signal);
+    await clock.advance(299_999);
+    expect(sentAt).toEqual([0]);
+    await clock.advance(1);
+    expect(sentAt).toEqual([0, 300_000]);
+    expect(await opened).toMatchObject({ status: 200 });
+  });
+
   it('given a Retry-After beyond the deadline, then the wait ends with the deadline and the answer is the error', async () => {
     const { client, sentAt, clock } = setUp([tooMany('3600')]);
     const call = client.get(persistentVolumes, name, { timeoutMs: 5000 }).catch((error: unknown) => error);

@@ -171,6 +171,24 @@ describe('stopping', () => {
     expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
   });
 
+  it.each([
+    ['an orderly stop', new OrderlyStop()],
+    ['any other abort', new Error('lost')],
+  ])(
+    'given a free worker beside a running reconcile, when it is stopped by %s, then it resolves only when the reconcile has settled',
+    async (_, reason) => {
+      const { reconcile, end } = held();
+      const { queue, stop, hasEnded, running } = aFixture({ reconcile, workers: 2 });
+      queue.add('a');
+      await settle();
+      stop.abort(reason);
+      await settle();
+      expect(hasEnded()).toBe(false);
+      end('a');
+      await running;
+    },
+  );
+
   it('given any other abort, then running reconciles see its reason, and their failures are no defects', async () => {
     const lost = new Error('lease lost');
     const { clock, queue, stop, running, outcomes, logger } = aFixture({

@@ -40,7 +40,8 @@ it.each<[Notice, readonly unknown[]]>([
   [{ kind: 'notWatching', error }, ['2', 'Cannot watch the lease, polling instead', { err: error }]],
   [{ kind: 'notReleased', because: 'notMine' }, ['0', 'The lease is not released', { reason: 'not the holder' }]],
   [{ kind: 'notReleased', because: 'tooLate' }, ['0', 'The lease is not released', { reason: 'no time left' }]],
-  [{ kind: 'ended' }, ['error', 'Stopped leading']],
+  [{ kind: 'ended', how: 'asked' }, ['0', 'Stopped leading']],
+  [{ kind: 'ended', how: 'unasked' }, ['error', 'Stopped leading']],
 ])('given the notice %o, then one line is logged, without metrics and events', (notice, line) => {
   expect(reported(notice)).toEqual({ lines: [line], recorded: [], leads: 0, slow: undefined });
 });

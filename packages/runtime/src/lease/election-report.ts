@@ -102,7 +102,9 @@ export function createReporter(deps: ReportDeps, config: ElectionConfig): (notic
         logger.info(0, 'The lease is not released', { reason: notReleasedTexts[notice.because] });
         return;
       case 'ended':
-        logger.error(undefined, 'Stopped leading');
+        // Upstream logs an error in both cases.
+        if (notice.how === 'asked') logger.info(0, 'Stopped leading');
+        else logger.error(undefined, 'Stopped leading');
     }
   };
 }

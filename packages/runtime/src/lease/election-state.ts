@@ -125,7 +125,8 @@ export type Notice =
   | { readonly kind: 'acquired'; readonly lease: Lease }
   | { readonly kind: 'stoppedLeading'; readonly lease: Lease; readonly because: StopCause }
   | { readonly kind: 'notReleased'; readonly because: 'notMine' | 'tooLate' }
-  | { readonly kind: 'ended' };
+  /** `asked`: somebody stopped the election, and it ended in order. */
+  | { readonly kind: 'ended'; readonly how: 'asked' | 'unasked' };
 
 /** The reason why leading ended. */
 export type StopCause = 'workEnded' | 'renewDeadline' | 'otherHolder' | 'sameIdentity' | 'stalled';

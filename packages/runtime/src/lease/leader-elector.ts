@@ -114,10 +114,13 @@ export function createLeaderElector(deps: LeaderElectionDeps, options: LeaderEle
 
   return {
     run: async (signal, work) => {
+      let result: ElectionResult | undefined;
       try {
-        return signal.aborted ? 'stopped' : await lead(signal, work);
+        result = signal.aborted ? 'stopped' : await lead(signal, work);
+        return result;
       } finally {
-        report({ kind: 'ended' });
+        const isInOrder = signal.aborted && result !== undefined && result !== 'lost';
+        report({ kind: 'ended', how: isInOrder ? 'asked' : 'unasked' });
       }
     },
     get isLeader() {

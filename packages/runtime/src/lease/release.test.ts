@@ -157,7 +157,7 @@ describe('releasing the lease', () => {
       await clock.advance(20_000);
       expect([a.result, calls()]).toEqual(['stopped', ['a get 200']]);
       const errors = a.logger.lines.filter(({ kind }) => kind === 'error').map(({ message }) => message);
-      expect(errors).toEqual(['Failed to release lease', 'Stopped leading']);
+      expect(errors).toEqual(['Failed to release lease']);
     },
   );
 

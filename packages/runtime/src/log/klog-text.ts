@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * klog's text format, one line per call: `Lmmdd hh:mm:ss.uuuuuu <pid> <file>:<line>] "message" key="value"`. Times are
- * local, as klog's. The caller is the program, line 0: finding the real one would cost a stack trace per line.
+ * local, as klog's. The caller is the program, line 0: finding the real one would cost a stack trace per line, and programs that
+ * read klog's format do not accept a header without a number.
  */
 import { goQuote } from './go-quote.ts';
 

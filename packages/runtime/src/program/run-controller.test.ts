@@ -150,6 +150,42 @@ describe('a program around loops', () => {
     expect(program.clock.pending).toBe(0);
   });
 
+  it('[runtime#191] given a reconcile that runs when the process is asked to end, then the cache is followed and the lease is held until the reconcile has ended', async () => {
+    const held = Promise.withResolvers<void>();
+    const program = aProgram({ loops: [labels(() => held.promise)] });
+    await program.clock.advance(1_000);
+    program.kill();
+    await program.clock.advance(8_000);
+    expect([program.holder(), program.server.openWatches(), program.exits]).toEqual(['pod-1', 1, []]);
+    held.resolve();
+    await program.clock.advance(1_000);
+    expect([program.holder(), program.server.openWatches(), program.exits]).toEqual(['', 0, [0]]);
+    expect(program.seen()).toEqual(['yes']);
+  });
+
+  it('[runtime#191] given a cache that fails while a reconcile runs, then the lease is held until the reconcile has ended, no further key is worked on, and the program ends with 1', async () => {
+    const held = Promise.withResolvers<void>();
+    const defect = Promise.withResolvers<never>();
+    const program = aProgram(
+      {
+        loops: [labels(() => held.promise)],
+        createInformers: (deps) => {
+          const factory = createInformerFactory(deps);
+          return { ...factory, start: (signal) => Promise.race([factory.start(signal), defect.promise]) };
+        },
+      },
+      [volume('a'), volume('b')],
+    );
+    await program.clock.advance(1_000);
+    defect.reject(new Error('a cache failed'));
+    await program.clock.advance(8_000);
+    expect([program.holder(), program.exits]).toEqual(['pod-1', []]);
+    held.resolve();
+    await program.clock.advance(1_000);
+    expect([program.holder(), program.exits]).toEqual(['', [1]]);
+    expect(program.writes().filter((write) => write.startsWith('patch'))).toEqual(['patch persistentvolumes a']);
+  });
+
   it('[runtime#192] given another leader, then a standby lists and watches nothing but the lease', async () => {
     const program = aProgram({}, [volume('a'), otherLeader]);
     await program.clock.advance(5_000);
@@ -178,6 +214,31 @@ describe('a program around loops', () => {
     await program.clock.advance(15_000);
     expect(program.exits).toEqual([1]);
     expect(program.logger.messages()).toContain('Stopped leading');
+  });
+
+  it('[runtime#41a] given an API server that refuses connections, then the log has the reason after seconds, and reports when the server answers', async () => {
+    let isUp = false;
+    const program = aProgram({
+      lease: undefined,
+      createClient: (deps, options) =>
+        createApiClient(
+          {
+            ...deps,
+            transport: (request) =>
+              isUp ? deps.transport(request) : Promise.reject(new TransportError('refused', 'connect ECONNREFUSED')),
+          },
+          options,
+        ),
+    });
+    await program.clock.advance(12_000);
+    expect(program.logger.messages()).toEqual([
+      'Waiting for caches to sync',
+      'Lists and watches of the API server fail',
+    ]);
+    isUp = true;
+    await program.clock.advance(60_000);
+    expect(program.logger.messages().slice(2)).toEqual(['The API server answers again', 'Caches are synced']);
+    expect(program.writes()).toEqual(['patch persistentvolumes a']);
   });
 
   it('[runtime#195] given credentials that cannot be loaded, then the program logs why and ends with 1', async () => {

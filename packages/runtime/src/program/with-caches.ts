@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A controller as the work of a leader: its caches start with the lease and end after the controller. */
 import type { Environment } from '../api/connection/proxy.ts';
+import { withOutageLog } from '../api/outage-log.ts';
 import { linkSignals } from '../clock/deadline.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
 import type { Controller } from '../controller/controller.ts';
@@ -29,8 +30,9 @@ export function withCaches(
   const streaming = listStreaming(env);
   // Registered here and not after the lease was acquired: a standby shows these metrics as well.
   const queueMetrics = workQueueMetricsOf(deps.metrics);
+  const watching = { ...deps, client: withOutageLog(deps, deps.client), streaming };
   return async (signal, gate) => {
-    const informers = createInformers({ ...deps, streaming });
+    const informers = createInformers(watching);
     const controller = assemble({ ...deps, queueMetrics, informers, gate });
     // The caches outlive an orderly stop, because reconciles that are finishing still read them.
     const following = informers.start(new AbortController().signal);

@@ -49,15 +49,15 @@ export async function runUnderLease(
   const lease = { ...leaseOf(host, { values, lockName, release }), work };
   const connectLease = () => orExit('Failed to create leaderelection client', connect);
   try {
-    await runWorkUnderLease({ ...deps, ...host, logger: log, connect: connectLease }, lease, signal);
+    const result = await runWorkUnderLease({ ...deps, ...host, logger: log, connect: connectLease }, lease, signal);
+    // Upstream ends with 1 whatever the reason. A program that was asked to end, and gave its lease up, has not failed.
+    const isInOrder = release === 'onExit' && signal.aborted && result !== 'lost';
+    return isInOrder ? exitCodes.success : exitCodes.failure;
   } catch (error) {
     if (!(error instanceof ElectionConfigError)) throw error;
     // Upstream panics over durations that contradict each other.
     throw new ExitError(exitCodes.panic, 'Invalid leader election configuration', { cause: error });
   }
-  // As upstream, whatever the reason: a replica that no longer leads ends its process.
-  log.error(undefined, 'Stopped leading');
-  return exitCodes.failure;
 }
 
 /** The lease of a program: upstream's names, and the flags of the election. */

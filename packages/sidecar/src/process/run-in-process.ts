@@ -44,7 +44,23 @@ export async function runInProcess(
   );
   const host: ProcessHost = { ...processHost(clock, sink), ...options };
   using _ = keepAlive(clock);
-  await runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ host, lifecycle }));
+  const early = earlyHandlers();
+  const ended = runProcess({ process: nodeProcess(), clock, logger }, (lifecycle) => run({ host, lifecycle }));
+  // The handlers of `runProcess` are installed by now, so there is no moment without any.
+  for (const { name, handler } of early) process.off(name, handler);
+  await ended;
+}
+
+/** The first line of a bundle installs handlers, which end a process that is still being loaded; see scripts/bundle.ts. */
+function earlyHandlers(): readonly EarlyHandler[] {
+  return (['SIGTERM', 'SIGINT'] as const).flatMap((name) =>
+    process.listeners(name).map((handler): EarlyHandler => ({ name, handler })),
+  );
+}
+
+interface EarlyHandler {
+  readonly name: 'SIGTERM' | 'SIGINT';
+  readonly handler: NodeJS.SignalsListener;
 }
 
 function processHost(clock: Clock, sink: Sink): Omit<ProcessHost, 'usageText' | 'openMetrics'> {

@@ -26,7 +26,11 @@ interface Running {
 }
 
 function start(...args: readonly string[]): Running {
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  return startWith([], ...args);
+}
+
+function startWith(nodeArgs: readonly string[], ...args: readonly string[]): Running {
+  const child = spawn(process.execPath, [...nodeArgs, program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
   const watchers = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
@@ -62,7 +66,7 @@ function flagsFor(driver: CsiServer): readonly string[] {
   return [`--csi-address=${driver.path}`, `--kubeconfig=${path}`];
 }
 
-it('given a sidecar without work, then it stays, ends in order on SIGTERM, and the code is 0', async () => {
+it('[common#73] given a sidecar without work, then it stays, ends in order on SIGTERM, and the code is 0', async () => {
   await using driver = await withDriver();
   const sidecar = start(...flagsFor(driver), '-v=2');
   await sidecar.line('"Working"');
@@ -71,12 +75,21 @@ it('given a sidecar without work, then it stays, ends in order on SIGTERM, and t
   expect(sidecar.lines.join('\n')).toContain('"CSI driver name" driver="a.example.com"');
 });
 
-it('given ReleaseLeaderElectionOnExit=false, then SIGTERM ends the process at once with 143', async () => {
+it('[common#75] given ReleaseLeaderElectionOnExit=false, then SIGTERM ends the process at once with 143', async () => {
   await using driver = await withDriver();
   const sidecar = start(...flagsFor(driver), '--feature-gates=ReleaseLeaderElectionOnExit=false');
   await sidecar.line('"Working"');
   sidecar.child.kill('SIGTERM');
   expect(await sidecar.code).toBe(143);
+});
+
+it('[common#77] given handlers of signals from before the program was loaded, as the first line of a bundle has them, then the program takes their place', async () => {
+  await using driver = await withDriver();
+  const early = `data:text/javascript,for (const name of ['SIGTERM', 'SIGINT']) process.on(name, () => process.exit(99));`;
+  const sidecar = startWith(['--import', early], ...flagsFor(driver));
+  await sidecar.line('"Working"');
+  sidecar.child.kill('SIGTERM');
+  expect(await sidecar.code).toBe(0);
 });
 
 it('given a driver that dies, then the last line reports it and the code is 1', async () => {
@@ -88,7 +101,7 @@ it('given a driver that dies, then the last line reports it and the code is 1', 
   expect(sidecar.lines.at(-1)).toContain('"Lost connection to CSI driver, exiting"');
 });
 
-it('given a driver that has not started yet, then SIGINT ends the process with 130', async () => {
+it('[common#76] given a driver that has not started yet, then SIGINT ends the process with 130', async () => {
   await using driver = await withDriver();
   driver.stop();
   const sidecar = start(...flagsFor(driver), '-v=5');

@@ -63,9 +63,10 @@ async function run(
   return { ...running, working: working.promise };
 }
 
+const lock = { namespace: 'default', name: 'external-attacher-leader-a-example-com' };
+
 function aLease(spec: NonNullable<Lease['spec']>): Lease {
-  const metadata = { namespace: 'default', name: 'external-attacher-leader-a-example-com' };
-  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+  return { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lock, spec };
 }
 
 function depsOf(host: FakeHost) {
@@ -77,7 +78,7 @@ function get(port: number, path: string): Promise<Response> {
 }
 
 function leaseOf(host: FakeHost, namespace = 'default') {
-  return host.server.objects.get(leases, { namespace, name: 'external-attacher-leader-a-example-com' });
+  return host.server.objects.get(leases, { ...lock, namespace });
 }
 
 describe('the way to the work', () => {
@@ -258,7 +259,7 @@ describe('the HTTP endpoint', () => {
 });
 
 describe('the election', () => {
-  it('given an election, then the work waits for the lease, and the stop hands it over with exit code 1', async () => {
+  it('[common#73] given an election, then the work waits for the lease, and a stop hands it over with exit code 0 and without an error in the log', async () => {
     await using sidecar = await run({
       args: [
         '--leader-election',
@@ -275,9 +276,11 @@ describe('the election', () => {
     const health = await get(port, '/healthz/leader-election');
     expect([health.status, await health.text()]).toEqual([200, 'ok']);
     sidecar.host.stop();
-    expect(await sidecar.code).toBe(1);
+    expect(await sidecar.code).toBe(0);
     expect(leaseOf(sidecar.host, 'ns')?.spec?.holderIdentity).toBe('');
-    expect(sidecar.host.logged()).toMatch(/^E.*"Stopped leading"$/m);
+    const lines = sidecar.host.logged().split('\n');
+    expect(lines.filter((line) => line.includes('"Stopped leading"'))).toEqual([expect.stringMatching(/^I/)]);
+    expect(lines.filter((line) => line.startsWith('E'))).toEqual([]);
     const recorded = sidecar.host.server.objects.list(events);
     expect(
       recorded.map(({ metadata, reason, message, source }) => [metadata?.namespace, reason, message, source]),
@@ -313,7 +316,7 @@ describe('the election', () => {
     expect((await get(port, '/healthz/leader-election')).status).toBe(404);
   });
 
-  it('given ReleaseLeaderElectionOnExit=false, then a stop leaves the lease to expire', async () => {
+  it('[common#75] given ReleaseLeaderElectionOnExit=false, then a program that is stopped all the same ends with 1 as upstream, and leaves the lease to expire', async () => {
     await using sidecar = await run({
       args: ['--leader-election', '--feature-gates=ReleaseLeaderElectionOnExit=false'],
     });
@@ -323,7 +326,7 @@ describe('the election', () => {
     expect(leaseOf(sidecar.host)?.spec?.holderIdentity).toBe('pod-1');
   });
 
-  it('given a lease of another replica, then it stands by, and ends with 1 without having worked', async () => {
+  it('[common#73] given a lease of another replica, then it stands by, and ends with 0 without having worked', async () => {
     await using sidecar = await run({
       args: ['--leader-election', '--http-endpoint=127.0.0.1:0'],
       lease: { holderIdentity: 'pod-2', leaseDurationSeconds: 15 },
@@ -331,9 +334,27 @@ describe('the election', () => {
     });
     await vi.waitUntil(() => sidecar.host.server.requests.length > 0);
     sidecar.host.stop();
-    expect(await sidecar.code).toBe(1);
+    expect(await sidecar.code).toBe(0);
     expect(sidecar.host.server.writes()).toEqual([]);
     expect(leaseOf(sidecar.host)?.spec?.holderIdentity).toBe('pod-2');
+  });
+
+  it('[common#74] given a lease that another replica takes while running work ends after a stop, then it ends with 1', async () => {
+    await using sidecar = await run({ args: ['--leader-election'], work: () => new Promise(() => undefined) });
+    await sidecar.working;
+    sidecar.host.stop();
+    sidecar.host.server.objects.change(leases, lock, (lease) => ({
+      ...lease,
+      spec: { ...lease.spec, holderIdentity: 'pod-2' },
+    }));
+    let code: number | undefined;
+    void sidecar.code.then((it) => (code = it));
+    for (let second = 0; second < 15; second += 1) {
+      await sidecar.host.clock.advance(1_000);
+      await settle();
+    }
+    expect(code).toBe(1);
+    expect(sidecar.host.logged()).toMatch(/^E.*"Stopped leading"/m);
   });
 
   it('given durations that contradict each other, then it ends with 2, as a panic does', async () => {

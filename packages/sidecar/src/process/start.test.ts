@@ -10,6 +10,33 @@ async function started(args: readonly string[], options?: StartOptions) {
   return { host, result, code: result.kind === 'ended' ? result.code : undefined };
 }
 
+describe('arguments that are ignored', () => {
+  const warnings = ({ host }: Awaited<ReturnType<typeof started>>) =>
+    host
+      .logged()
+      .split('\n')
+      .filter((line) => line.startsWith('W'))
+      .map((line) => line.replace(/^.*?\] /, ''));
+
+  it('[common#62] given a boolean followed by a separate word, then a warning names the word and all flags behind it', async () => {
+    expect(warnings(await started(['--leader-election', 'false', '--timeout=1m']))).toEqual([
+      '"Ignoring all arguments from the first one that is not a flag" arguments=["false","--timeout=1m"]',
+    ]);
+  });
+
+  it("given pflag's syntax, then a warning names the words between the flags", async () => {
+    const host = fakeHost({ args: ['one', '--timeout=1m', 'two'] });
+    const result = await start(host, { ...sampleProgram, syntax: 'pflag' });
+    expect(warnings({ host, result, code: undefined })).toEqual([
+      '"Ignoring arguments that are not flags" arguments=["one","two"]',
+    ]);
+  });
+
+  it('given flags only, then there is no warning', async () => {
+    expect(warnings(await started(['--timeout=1m']))).toEqual([]);
+  });
+});
+
 describe('a command line that ends the program', () => {
   it.each([
     ['--no-such-flag', 'flag provided but not defined: -no-such-flag'],
@@ -25,6 +52,16 @@ describe('a command line that ends the program', () => {
     expect(host.logged()).toContain('--csi-address');
     expect(host.logged().endsWith(`\n${message}\n`)).toBe(true);
     expect(host.printed()).toBe('');
+  });
+
+  it('given a program with so many flags that it leaves them out, then a hint and the message are on stderr, exit 2, and --help prints them', async () => {
+    const refused = await started(['--no-such-flag'], { afterMistake: 'hint' });
+    expect([refused.code, refused.host.logged()]).toEqual([
+      2,
+      'All flags: /program --help\nflag provided but not defined: -no-such-flag\n',
+    ]);
+    const asked = await started(['--help'], { afterMistake: 'hint' });
+    expect([asked.code, asked.host.logged().startsWith('Usage of /program:')]).toEqual([0, true]);
   });
 
   it('given --help, then the usage is on stderr, exit 0', async () => {

@@ -7,7 +7,7 @@ import type { Logger } from '@csi-sidecars/runtime';
 import { goQuote, type LineWriter, type LoggerOptions, openLog, type OpenLog } from '@csi-sidecars/runtime/internal';
 import type { GateSettings } from '../flags/flag.ts';
 import { resolveGates } from '../flags/gates.ts';
-import { parseFlags } from '../flags/parse.ts';
+import { type FlagSyntax, parseFlags } from '../flags/parse.ts';
 import { invalidLogging } from '../logging/validate.ts';
 import type { ProgramFlags } from '../programs/program.ts';
 import type { LoggingValues } from '../programs/shared-flags.ts';
@@ -31,6 +31,8 @@ export interface StartOptions {
   readonly gateExitCode?: number;
   /** Default: it is logged last. */
   readonly versionLine?: 'logged' | 'omitted';
+  /** What stands beside the message about a wrong command line. Default: the usage text, as with Go. */
+  readonly afterMistake?: 'usage' | 'hint';
 }
 
 export interface Started<V, G extends string> {
@@ -60,13 +62,18 @@ export async function start<V extends StartValues, G extends string>(
   const stderr = openLog(host, logOptions);
   const ended = (code: number): Ended => ({ kind: 'ended', code, stderr: stderr.writer });
   if (parsed.kind !== 'parsed') {
-    const usage = await host.usageText(host.argv0, { ...program.flags });
+    const isMistake = parsed.kind === 'invalid';
     // The message stands above the usage text, as with Go, and below: kubelet shows the last lines of a dead container.
-    const message = parsed.kind === 'help' ? '' : `${parsed.message}\n`;
-    stderr.writer.write(`${message}${usage.trimEnd()}\n${message}`);
-    return ended(parsed.kind === 'help' ? 0 : exitCodes.usage);
+    const message = isMistake ? `${parsed.message}\n` : '';
+    if (isMistake && options.afterMistake === 'hint') {
+      stderr.writer.write(`All flags: ${host.argv0} --help\n${message}`);
+    } else {
+      const usage = await host.usageText(host.argv0, { ...program.flags });
+      stderr.writer.write(`${message}${usage.trimEnd()}\n${message}`);
+    }
+    return ended(isMistake ? exitCodes.usage : 0);
   }
-  const { values } = parsed;
+  const { values, positionals } = parsed;
   const log = values['logging-format'] === 'json' ? await logJson(stderr, logOptions) : stderr.log;
   const [problem] = invalidLogging(values);
   if (problem !== undefined) {
@@ -89,6 +96,8 @@ export async function start<V extends StartValues, G extends string>(
     }
   }
   if (gates.kind === 'invalid') throw new Error(`order without gates: ${goQuote(order.join())}`);
+  // Upstream ignores them in silence: `--leader-election false` turns the election on, and hides every flag behind it.
+  if (positionals.length > 0) log.warn(ignoredTexts[program.syntax], { arguments: positionals });
   for (const featureGate of gates.finished) {
     const value = gates.enabled[featureGate as G];
     log.info(0, 'Warning: setting GA feature gate. It will be removed in a future release.', { featureGate, value });
@@ -104,6 +113,12 @@ export async function start<V extends StartValues, G extends string>(
     stderr: stderr.writer,
   };
 }
+
+const ignoredTexts: Readonly<Record<FlagSyntax, string>> = {
+  go: 'Ignoring all arguments from the first one that is not a flag',
+  pflag: 'Ignoring arguments that are not flags',
+  mixed: 'Ignoring arguments that are not flags',
+};
 
 /** Loaded only when asked for. */
 async function logJson({ replace }: OpenLog, options: LoggerOptions): Promise<Logger> {

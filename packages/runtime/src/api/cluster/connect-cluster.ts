@@ -70,7 +70,7 @@ function proofOf(deps: ConnectDeps, user: User): Proof {
     case 'tokenFile':
       return { credentials: cachedCredentials({ ...deps, read: () => readTokenFile(deps.files, user.path) }) };
     case 'plugin': {
-      const { read, issued } = execPlugin(user.plugin);
+      const { read, issued } = execPlugin(deps, user.plugin);
       // The plugin caches its credential until it expires, so it can be called for each request.
       return { credentials: cachedCredentials({ ...deps, read, freshForMs: 0 }), issued };
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Exec plugins that are real programs, before a real TLS server that wants tokens or demands certificates. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   createTestAuthority,
   FakeClock,
@@ -55,16 +56,71 @@ const runs = (): unknown[] => {
   return lines.map((line) => JSON.parse(line) as unknown);
 };
 
-it('[runtime#190] given a plugin that hangs, then it is killed at its time limit, and the request fails', async () => {
-  const plugin: ExecPlugin = {
-    command: process.execPath,
-    args: ['-e', 'setInterval(() => undefined, 1000)'],
-    env: [],
-    apiVersion: 'client.authentication.k8s.io/v1',
+describe('the time limit of a plugin', () => {
+  const setUpRun = (script: string) => {
+    const clock = new FakeClock();
+    const plugin: ExecPlugin = {
+      command: '/bin/sh',
+      args: ['-c', script, 'sh', folder],
+      env: [],
+      apiVersion: 'client.authentication.k8s.io/v1',
+    };
+    const asked = execPlugin({ clock }, plugin).read('due');
+    asked.catch(() => undefined);
+    return { clock, asked };
   };
-  const { read } = execPlugin(plugin, { timeoutMs: 100 });
-  expect(await rejectionOf(read('due'))).toMatchObject({
-    message: `getting credentials: exec: executable ${process.execPath} was ended by a signal`,
+  /** The process ids that the script has written, once each of them runs. */
+  const startedPids = () =>
+    vi.waitFor(() => readFileSync(join(folder, 'pids'), 'utf8').trim().split('\n').map(Number), { timeout: 10_000 });
+  /** A process that was killed may wait for its parent to notice. */
+  const isRunning = (pid: number): boolean => {
+    const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+    return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
+  };
+  const allEnded = (pids: readonly number[]) =>
+    vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 10_000 });
+  const printPids = 'echo "$$ $!" | tr " " "\\n" > "$1/written"; mv "$1/written" "$1/pids"';
+
+  it('[runtime#190] given a plugin that hangs, when a minute has passed, then it is killed together with its child processes, and the request fails', async () => {
+    const { clock, asked } = setUpRun(`sleep 600 & ${printPids}; wait`);
+    const pids = await startedPids();
+    await clock.advance(59_999);
+    expect(pids.filter(isRunning)).toEqual(pids);
+    await clock.advance(1);
+    expect(await rejectionOf(asked)).toMatchObject({
+      message: 'getting credentials: exec: executable /bin/sh was ended by a signal',
+    });
+    await allEnded(pids);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('[runtime#190a] given a plugin that has ended while its child process keeps the output open, when a minute has passed, then the child is killed and the answer counts', async () => {
+    const { clock, asked } = setUpRun(`sleep 600 & ${printPids}; echo '{"status":{"token":"one"}}'`);
+    const pids = await startedPids();
+    await clock.advance(60_000);
+    expect(await asked).toEqual({ authorization: 'Bearer one' });
+    await allEnded(pids);
+  });
+
+  it('[runtime#190a] given a child process in a group of its own that keeps the output open, when a minute has passed, then the request fails all the same', async () => {
+    // A detached process leads a group of its own.
+    const leave = `const { pid } = require('node:child_process').spawn('sleep', ['600'], { detached: true, stdio: 'inherit' });
+      const [, folder] = process.argv;
+      require('node:fs').writeFileSync(folder + '/written', String(pid));
+      require('node:fs').renameSync(folder + '/written', folder + '/pids')`;
+    const { clock, asked } = setUpRun(`"${process.execPath}" -e "${leave}" "$1"; sleep 600`);
+    const [child = 0] = await startedPids();
+    await clock.advance(60_000);
+    expect(await rejectionOf(asked)).toMatchObject({
+      message: 'getting credentials: exec: executable /bin/sh was ended by a signal',
+    });
+    process.kill(child, 'SIGKILL');
+  });
+
+  it('given a plugin that answers in time, then no timer is left', async () => {
+    const { clock, asked } = setUpRun(`echo '{"status":{"token":"one"}}'`);
+    expect(await asked).toEqual({ authorization: 'Bearer one' });
+    expect(clock.pending).toBe(0);
   });
 });
 

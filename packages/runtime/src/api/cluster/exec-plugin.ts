@@ -4,22 +4,24 @@
  * expires. Here: the input of the plugin, the required content of its answer, and client-go's texts for failures.
  *
  * Guarantees: no error quotes what the plugin printed as its answer; a plugin that failed runs again at the next request; one
- * that hangs is killed after a minute (client-go: waits without a limit, and all requests with it).
+ * is not done after a minute is killed together with its child processes (client-go: waits without a limit, and all requests
+ * with it).
  * Not here: interaction with users. A plugin gets no input, and its stderr is logged only if it fails.
  */
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import type { RequestOptions } from 'node:https';
+import process from 'node:process';
 import { createSecureContext } from 'node:tls';
+import type { Clock } from '../../clock/clock.ts';
 import { type Credential, type Identity, isSameCredential } from '../credentials.ts';
 import type { ExecPlugin } from './cluster-config.ts';
 
 /** All requests wait for the plugin. */
-const defaultTimeoutMs = 60_000;
+const timeoutMs = 60_000;
 
-export interface ExecPluginOptions {
-  /** How long the plugin may run; default 60 s. */
-  readonly timeoutMs?: number;
+export interface ExecPluginDeps {
+  readonly clock: Clock;
 }
 
 export interface ExecPluginCredentials {
@@ -30,17 +32,14 @@ export interface ExecPluginCredentials {
 }
 
 /** The plugin runs at the first `read`. */
-export function execPlugin(
-  plugin: ExecPlugin,
-  { timeoutMs = defaultTimeoutMs }: ExecPluginOptions = {},
-): ExecPluginCredentials {
+export function execPlugin(deps: ExecPluginDeps, plugin: ExecPlugin): ExecPluginCredentials {
   let runner: Runner | undefined;
   let last: Credential | undefined;
   return {
     issued: () => last?.identity,
     read: async (why) => {
       if (why === 'refused') runner = undefined;
-      runner ??= await createRunner(plugin, timeoutMs);
+      runner ??= await createRunner(deps, plugin);
       try {
         const found = await askFor(runner.config);
         if (last === undefined || why === 'refused' || !isSameCredential(found, last)) last = found;
@@ -61,8 +60,8 @@ interface Runner {
 }
 
 async function createRunner(
+  { clock }: ExecPluginDeps,
   { command, args, env, apiVersion, cluster }: ExecPlugin,
-  timeoutMs: number,
 ): Promise<Runner> {
   // Loaded only if a plugin is configured, because they make the start slower.
   const [{ KubeConfig }, { spawn }] = await Promise.all([
@@ -73,15 +72,14 @@ async function createRunner(
   const exec = { command, args, env: [...env, { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }] };
   let exitCode: number | null | undefined;
   // client-node leaves a plugin's input open, so that one that reads it would never end, and keeps the exit code to itself.
-  const run = (file: string, fileArgs: readonly string[], options: SpawnOptions): ChildProcess =>
-    spawn(file, fileArgs, {
-      ...options,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: timeoutMs,
-      killSignal: 'SIGKILL',
-    }).once('close', (code) => {
+  const run = (file: string, fileArgs: readonly string[], options: SpawnOptions): ChildProcess => {
+    const child = spawn(file, fileArgs, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const limit = clock.timer(timeoutMs, () => cutOff(child));
+    return child.once('close', (code) => {
+      limit.cancel();
       exitCode = code;
     });
+  };
   const config = new KubeConfig();
   // A private method, but the only way in. A test fails if it disappears.
   for (const authenticator of config['authenticators']) {
@@ -93,6 +91,18 @@ async function createRunner(
     { name: 'user', exec },
   );
   return { config, exitCode: () => exitCode };
+}
+
+/** The plugin leads a process group. A child process that left it may still hold the other end of a pipe. */
+function cutOff(child: ChildProcess): void {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // There is no group any more, or the system has none.
+    child.kill('SIGKILL');
+  }
+  child.stdout?.destroy();
+  child.stderr?.destroy();
 }
 
 async function askFor(config: KubeConfig): Promise<Credential> {

@@ -55,6 +55,80 @@ describe('HTTP/1.1', () => {
     expect([server.wires.length, next.server.wires.length]).toEqual([2, 2]);
   });
 
+  describe('given HTTP/1.1 and an open watch, with a server that is replaced by one with HTTP/2', () => {
+    const replaced = async () => {
+      const [old, next] = await Promise.all([
+        setUp({ protocols: ['http/1.1'], answer: answerWatches }),
+        setUp({ answer: answerVersion }),
+      ]);
+      const watch = (await old.get('/watch')).body[Symbol.asyncIterator]();
+      await watch.next();
+      const versionOf = async (): Promise<string> => {
+        const body = JSON.parse(await bodyText(await old.get('/x'))) as { readonly version?: string };
+        return body.version ?? '1.1';
+      };
+      return { ...old, next, watch, versionOf };
+    };
+    /** The negotiation runs beside the request that caused it. */
+    const untilHttp2 = async (versionOf: () => Promise<string>): Promise<void> => {
+      while ((await versionOf()) !== '2.0') await settle();
+    };
+
+    it('[runtime#184a] when ten minutes have passed, then new requests use HTTP/2 over one connection, and the watch goes on', async () => {
+      const { server, next, watch, versionOf, moveTo, clock, sockets } = await replaced();
+      expect(await versionOf()).toBe('1.1');
+      moveTo(next.server);
+      await clock.advance(599_999);
+      expect([await versionOf(), sockets.length]).toEqual(['1.1', 2]);
+      await clock.advance(1);
+      await untilHttp2(versionOf);
+      expect(next.server.wires.length).toBe(1);
+      await untilOpen(sockets, 2);
+      expect(openWires(server)).toBe(1);
+      await watch.return?.();
+      await untilOpen(sockets, 1);
+      expect(openWires(server)).toBe(0);
+    });
+
+    it('[runtime#184a] when the negotiation fails, then requests use the old pool, and the next negotiation comes after ten minutes', async () => {
+      const { next, versionOf, moveTo, clock, sockets } = await replaced();
+      expect(await versionOf()).toBe('1.1');
+      const nobody = createServer().listen(0, '127.0.0.1');
+      await once(nobody, 'listening');
+      const { port } = nobody.address() as AddressInfo;
+      nobody.close();
+      moveTo({ port });
+      await clock.advance(600_000);
+      expect(await versionOf()).toBe('1.1');
+      await untilOpen(sockets, 2);
+      moveTo(next.server);
+      expect([await versionOf(), sockets.length]).toEqual(['1.1', 3]);
+      await clock.advance(600_000);
+      await untilHttp2(versionOf);
+    });
+  });
+
+  it('[runtime#184a] given a server without HTTP/2, when ten minutes have passed, then its new connection is used, the idle one is closed, and the watch goes on', async () => {
+    const { server, get, clock, sockets } = await setUp({ protocols: ['http/1.1'], answer: answerWatches });
+    await get('/watch');
+    const first = await bodyText(await get('/x'));
+    await clock.advance(600_000);
+    expect(await bodyText(await get('/x'))).toBe(first);
+    while ((await bodyText(await get('/x'))) === first) await settle();
+    await untilOpen(sockets, 2);
+    expect([first, await bodyText(await get('/x'))]).toEqual(['{"connection":1}', '{"connection":2}']);
+    expect([openWires(server), sockets.length]).toEqual([2, 3]);
+  });
+
+  it('given HTTP/1.1 without TLS, when ten minutes have passed, then nothing is negotiated', async () => {
+    const { get, clock, sockets } = await setUp({ scheme: 'http' });
+    await bodyText(await get('/x'));
+    await clock.advance(600_000);
+    await bodyText(await get('/x'));
+    await bodyText(await get('/x'));
+    expect(sockets.length).toBe(1);
+  });
+
   it('given HTTP/1.1 and a server that then refuses connections, when it is back with HTTP/2, then HTTP/2 is used', async () => {
     const { server, get, moveTo, sockets } = await setUp({ protocols: ['http/1.1'] });
     await bodyText(await get('/x'));

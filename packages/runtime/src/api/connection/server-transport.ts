@@ -5,8 +5,9 @@
  *
  * Guarantees: all requests share one HTTP/2 connection as long as the server allows that many streams and answers; beyond
  * that further connections are opened, one at a time, and closed once they were idle for 90 s. A lost connection is replaced
- * by the next request. What TLS negotiates decides between HTTP/2 and HTTP/1.1; HTTP/1.1 stays until the last of its
- * connections is closed. After `close` no socket and no timer is left.
+ * by the next request. What TLS negotiates decides between HTTP/2 and HTTP/1.1. HTTP/1.1 stays until the last of its
+ * connections is closed, or until a later negotiation succeeds: ten minutes after the last one, the next request causes one
+ * beside itself. After `close` no socket and no timer is left.
  * Not here: retries (a request whose connection breaks fails), credentials.
  */
 import type { ConnectionOptions } from 'node:tls';
@@ -23,6 +24,11 @@ import { proxyAuthorization } from './tunnel.ts';
 
 /** As Go's client; for connections beside the first one only. */
 const idleTimeoutMs = 90_000;
+/**
+ * An open watch keeps a pool of HTTP/1.1 connections alive, and one watch or another is always open. So a server that was replaced
+ * by one with HTTP/2 would cost a connection for each watch for ever. Watches end within ten minutes.
+ */
+const renegotiateAfterMs = 600_000;
 
 export interface ServerTransportOptions {
   readonly endpoint: Endpoint;
@@ -57,6 +63,8 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
   const connections = new Set<Connection>();
   let connecting: Promise<Connection> | undefined;
   const isHttp1Only = options.http2 === 'disabled' || endpoint.scheme === 'http';
+  /** The pool in which HTTP/1.1 was negotiated, and when that was last tried. */
+  let fallback: { readonly pool: Connection; triedAtMs: number } | undefined;
   /** How often the certificates have changed. */
   let rotations = 0;
 
@@ -87,9 +95,11 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
       const http2 = { endpoint, health: options.health, idleTimeoutMs: isFirst ? undefined : idleTimeoutMs };
       return keep((closed) => createHttp2Connection(deps.clock, dialed.socket, { ...http2, closed }));
     }
-    return keep((closed) =>
+    const pool = keep((closed) =>
       createHttp1Connections({ ...addressing(options), first: dialed?.socket, dial: dialHttp1, closed }),
     );
+    if (dialed !== undefined) fallback = { pool, triedAtMs: deps.clock.monotonicMs() };
+    return pool;
   };
   /** The oldest connection in this state, so that those beside the first one become idle. */
   const find = (availability: Availability): Connection | undefined => {
@@ -100,6 +110,13 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
     (connecting ??= open().finally(() => {
       connecting = undefined;
     }));
+  /** Requests use the old pool until the attempt has succeeded: one that fails costs nothing. */
+  const renegotiate = (used: Connection): void => {
+    const nowMs = deps.clock.monotonicMs();
+    if (fallback === undefined || fallback.pool !== used || nowMs - fallback.triedAtMs < renegotiateAfterMs) return;
+    fallback.triedAtMs = nowMs;
+    connect().then(used.retire, () => undefined);
+  };
   const rotate = (change: Rotation): void => {
     if (change === 'same') return;
     rotations += 1;
@@ -130,7 +147,9 @@ export function createServerTransport(deps: DialDeps, options: ServerTransportOp
       const refreshed = tls.refresh();
       // Usually there is nothing to wait for.
       const usable = refreshed === undefined ? find('open') : undefined;
-      return usable === undefined ? sendWhenReady(request, refreshed) : usable.send(addressed(request));
+      if (usable === undefined) return sendWhenReady(request, refreshed);
+      renegotiate(usable);
+      return usable.send(addressed(request));
     },
     close: async () => {
       closing.abort(closedError());
