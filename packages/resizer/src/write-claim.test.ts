@@ -36,7 +36,7 @@ function given(patches: readonly (Claim | ApiError)[], read: Claim | ApiError = 
       return answer(read);
     },
   } as unknown as LoopPorts['client'];
-  const claims = { remember: (claim: Claim) => void remembered.push(claim) } as never;
+  const claims = { remember: (claim: Claim) => void remembered.push(claim), doubt: () => undefined } as never;
   const ownWrites = createOwnWrites();
   const { signal } = new AbortController();
   return { deps: { client, claims, ownWrites, signal }, sent, remembered, signal, ownWrites };

@@ -24,7 +24,10 @@ it.each<{ readonly patch: VolumePatch; readonly body: object }>([
         return stored;
       },
     } as unknown as LoopPorts['client'];
-    const volumes = { remember: (volume: PersistentVolume) => void remembered.push(volume) } as never;
+    const volumes = {
+      remember: (volume: PersistentVolume) => void remembered.push(volume),
+      doubt: () => undefined,
+    } as never;
     expect(await patchVolume({ client, volumes, signal }, aVolume(), patch)).toBe(stored);
     const request = { name: 'pv1', body, signal };
     expect([sent, remembered]).toEqual([[request, request], [stored]]);

@@ -63,7 +63,7 @@ export function stepAlone<Entry extends { readonly uid: string }>({
 }: StepAloneOptions = {}): StepAlone<Entry> {
   const clock = new FakeClock();
   const logger = recordingLogger();
-  const cache = { remember: () => undefined };
+  const cache = { remember: () => undefined, doubt: () => undefined };
   return {
     context: {
       driver: aDriver(),

@@ -16,6 +16,7 @@ import {
   timestamp,
   type VolumeAttachment,
   volumeAttachments,
+  writeObject,
   type WriteOptions,
 } from '@csi-sidecars/runtime';
 import { attachmentKey, finalizersOf } from '../attachment.ts';
@@ -112,12 +113,12 @@ function write(
   const key = attachmentKey(attachment);
   const target = { resource: volumeAttachments, ref: { name: key } };
   return attempt(async () => {
-    const patched = await client
-      .patch(target, patch, { ...options, signal })
-      .catch((refusal: unknown) =>
-        ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
-      );
-    caches.attachments.remember(patched ?? ended(attachment, clock.nowMs()));
+    const patched = await writeObject(caches.attachments, attachment, () =>
+      client.patch(target, patch, { ...options, signal }),
+    ).catch((refusal: unknown) =>
+      ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+    );
+    if (patched === undefined) caches.attachments.remember(ended(attachment, clock.nowMs()));
     if (patched !== undefined) memory.confirmed.set(key, patched.metadata?.uid);
     // Our finalizer on the object records from now on that the volume may be on the node.
     if (patched !== undefined && finalizersOf(patched).includes(finalizer)) memory.publications.delete(key);
