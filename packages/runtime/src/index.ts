@@ -76,6 +76,8 @@ export { mayHaveHappened } from './api/may-have-happened.ts';
 export { changeObject } from './api/change-object.ts';
 export type { ChangeObjectDeps, MergePatch, ObjectChange } from './api/change-object.ts';
 export { definedOnly } from './api/defined-only.ts';
+export { findObject } from './api/find-object.ts';
+export type { FindDeps } from './api/find-object.ts';
 export { ignoreNotFound } from './api/ignore-not-found.ts';
 export { stringifyJson } from './api/json.ts';
 export type { PolicyRule, UsedRule } from './api/policy-rule.ts';

@@ -9,6 +9,7 @@ import {
   addedFinalizer,
   attempt,
   type Attempt,
+  findObject,
   type LoopPorts,
   type Patch,
   removedFinalizer,
@@ -20,7 +21,7 @@ import {
   type WriteOptions,
 } from '@csi-sidecars/runtime';
 import { attachmentKey, finalizersOf } from '../attachment.ts';
-import { findObject, ignoreGone } from '../find-object.ts';
+import { ignoreGone } from '../ignore-gone.ts';
 import { annotations } from '../names.ts';
 import { toStatusMessage } from './messages.ts';
 import type { AttachContext, AttachLoop } from './state.ts';
@@ -67,7 +68,7 @@ export async function confirm(
   { client, caches, key, signal }: Step<AttachLoop, 'confirm'>,
 ): Promise<Attempt> {
   return attempt(async () => {
-    const found = await findObject({ client, signal }, volumeAttachments, key);
+    const found = await findObject({ client, signal }, volumeAttachments, { name: key });
     if (found === undefined) return;
     caches.attachments.remember(found);
     memory.confirmed.set(key, found.metadata?.uid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The only action of the trivial loop. */
 import { attempt, type Step, volumeAttachments, writeObject } from '@csi-sidecars/runtime';
-import { ignoreGone } from '../find-object.ts';
+import { ignoreGone } from '../ignore-gone.ts';
 import type { TrivialLoop, TrivialState } from './state.ts';
 
 /** The patch carries the UID, so that it cannot change another object of the same name. An object that is gone is not an error. */

@@ -169,8 +169,8 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
       const doubt = doubts.begin(key);
       if (doubt === undefined) return;
       const found = await read();
-      if (found === 'gone') content.hide(key, lister.get(key));
-      else if (found !== 'unreadable') content.remember(found);
+      if (found === undefined) content.hide(key, lister.get(key));
+      else content.remember(found);
       doubts.end(key, doubt);
     },
     async run(signal) {

@@ -68,8 +68,11 @@ export interface Informer<T extends KubeObject> {
   doubt(object: T): void;
   /** The objects in doubt. Usually none. */
   readonly doubted: Pick<Doubts, 'size' | 'has' | 'keys'>;
-  /** Reads an object that is in doubt, remembers it, and ends the doubt. Rejects as `read` does: the doubt stays. */
-  confirm(key: ObjectKey, read: () => Promise<T | 'gone' | 'unreadable'>): Promise<void>;
+  /**
+   * Reads an object that is in doubt, remembers it, and ends the doubt; undefined: it is gone. Rejects as `read` does, and the doubt
+   * stays.
+   */
+  confirm(key: ObjectKey, read: () => Promise<T | undefined>): Promise<void>;
   /** Lists and watches until the signal aborts; resolves when nothing of it is left running. */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -7,7 +7,7 @@
  * write in doubt may have changed what a list or an index shows.
  */
 import type { ApiClient } from '../api/client.ts';
-import { isForbidden, isNotFound } from '../api/error-predicates.ts';
+import { findObject } from '../api/find-object.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Resource } from '../api/resource.ts';
 import type { Informer, ObjectKey } from '../informer/informer.ts';
@@ -16,7 +16,7 @@ import type { Cache } from './loop.ts';
 import type { Watching } from './watch.ts';
 
 export interface ConfirmDeps extends Pick<Watching, 'informers' | 'resources'> {
-  readonly client: Pick<ApiClient, 'get'>;
+  readonly client: Pick<ApiClient, 'list'>;
   readonly caches: Readonly<Record<string, Cache<KubeObject>>>;
 }
 
@@ -38,7 +38,8 @@ export async function confirm(
     if (seen.length === 0) return;
     for (const { name, key } of seen) {
       const informer = deps.informers.get(name) as Informer<KubeObject>;
-      await informer.confirm(key, () => read(deps.client, { resource: deps.resources.get(name)!, key }, signal));
+      const resource = deps.resources.get(name) as Resource;
+      await informer.confirm(key, () => findObject({ client: deps.client, signal }, resource, splitKey(key)));
     }
   }
 }
@@ -76,19 +77,4 @@ function watched({ informers, caches }: ConfirmDeps, onDoubt: (seen: Seen) => vo
     ];
   };
   return Object.fromEntries(Object.entries(caches).map(watchedOf));
-}
-
-/** What may not be read is what the cache shows: the watch is all that the process has. */
-async function read(
-  client: Pick<ApiClient, 'get'>,
-  { resource, key }: { readonly resource: Resource; readonly key: ObjectKey },
-  signal: AbortSignal,
-): Promise<KubeObject | 'gone' | 'unreadable'> {
-  try {
-    return await client.get(resource, splitKey(key), { signal });
-  } catch (error) {
-    if (isNotFound(error)) return 'gone';
-    if (isForbidden(error)) return 'unreadable';
-    throw error;
-  }
 }
