@@ -27,9 +27,10 @@ const oldKubelet: Finisher = (r) => {
   }));
 };
 
-/** Since 1.32: works when it is asked to. */
+/** Since 1.32: works when it is asked to, and the volume is larger than the claim. */
 const kubelet: Finisher = (r) => {
-  if (r.claim()?.status?.allocatedResourceStatuses?.['storage'] !== 'NodeResizePending') return;
+  const { capacity, allocatedResourceStatuses } = r.claim()?.status ?? {};
+  if (allocatedResourceStatuses?.['storage'] !== 'NodeResizePending' || sizeOf(r) === capacity?.['storage']) return;
   oldKubelet(r);
   r.changeClaim(({ status: { allocatedResourceStatuses: _done, ...status } = {}, ...claim }) => ({ ...claim, status }));
 };
