@@ -6,18 +6,19 @@
  *
  * Each loop has its own: a write of the other loop changes nothing that this one reads, and after a relist it may hide a change of
  * kubelet or of a user that does matter.
+ *
+ * Whether a change is an own one is all that is answered here. Whether a cached claim is as new as the API server's is asked of the API
+ * server, by the guarded write or the read that each attempt begins with.
  */
-import { type Change, isResync, stringifyJson, type WakeSource } from '@csi-sidecars/runtime';
+import { type Change, isResync, type KubeObject, stringifyJson, type WakeSource } from '@csi-sidecars/runtime';
 import { annotationOf, type Claim, type ClaimKey, claimKey } from './claim.ts';
 import { annotations } from './names.ts';
 
 export interface OwnWrites {
   /** Performs a write to a claim. Rejects as the write does. */
-  record(key: ClaimKey, write: () => Promise<Claim>): Promise<Claim>;
+  record<T extends KubeObject>(key: ClaimKey, write: () => Promise<T>): Promise<T>;
   /** Calls `onForeign` unless the change is an own write and nothing else. */
   judge(change: Change<Claim>, onForeign: () => void): void;
-  /** The loop has written this claim, so that its cache is not behind what an earlier process left. */
-  hasWritten(key: ClaimKey): boolean;
   forget(key: ClaimKey): void;
 }
 
@@ -69,7 +70,6 @@ export function createOwnWrites(): OwnWrites {
       if (pending === undefined) judgeNow(change, onForeign);
       else pending.judgements.push(() => judgeNow(change, onForeign));
     },
-    hasWritten: (key) => versions.has(key),
     forget: (key) => void versions.delete(key),
   };
 }

@@ -70,7 +70,7 @@ it('given a run that waited and has nothing to do any more, then the turn is fre
   await r.clock.advance(5_000);
   expect(r.calls().length).toBe(1);
   r.ask('3Gi');
-  await r.clock.advance(5_000);
+  await r.clock.advance(5_100);
   expect([r.calls().at(-1), r.sizes().at(-1)]).toEqual([expanded, `${3n * gib}`]);
   await r.stop();
 });

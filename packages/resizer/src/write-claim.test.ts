@@ -2,10 +2,11 @@
 /** What is sent for a write to a claim, and what caches and memory know afterwards. */
 import { ApiError, type LoopPorts } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
+import { FakeClock, seededRandom } from '@csi-sidecars/runtime/testing';
 import { aClaim } from '../testing/builders.ts';
-import { type Claim, claimKey } from './claim.ts';
+import type { Claim } from './claim.ts';
 import { createOwnWrites } from './own-writes.ts';
-import { patchClaim, patchGuardedClaim } from './write-claim.ts';
+import { changeClaim, patchGuardedClaim } from './write-claim.ts';
 
 const version = (resourceVersion: string): Claim => {
   const claim = aClaim();
@@ -36,42 +37,74 @@ function given(patches: readonly (Claim | ApiError)[], read: Claim | ApiError = 
       return answer(read);
     },
   } as unknown as LoopPorts['client'];
-  const claims = { remember: (claim: Claim) => void remembered.push(claim) } as never;
+  const claims = { remember: (claim: Claim) => void remembered.push(claim), doubt: () => undefined } as never;
   const ownWrites = createOwnWrites();
   const { signal } = new AbortController();
-  return { deps: { client, claims, ownWrites, signal }, sent, remembered, signal, ownWrites };
+  const clock = new FakeClock();
+  const change = async (patchOf: Parameters<typeof changeClaim>[2]): ReturnType<typeof changeClaim> => {
+    const changing = changeClaim(deps, before, patchOf);
+    await clock.advance(1_000);
+    return await changing;
+  };
+  const deps = { client, claims, ownWrites, signal, clock, random: seededRandom(1) };
+  return { deps, change, sent, remembered, signal, ownWrites };
 }
 
-describe('a write that names single fields', () => {
+describe('a write of what was learned', () => {
   it('given an answer, then the claim as it is stored now is known everywhere, and its change counts as an own write', async () => {
-    const { deps, sent, remembered, signal, ownWrites } = given([after]);
+    const { change, sent, remembered, signal, ownWrites } = given([after]);
     const annotations = { a: null };
-    expect(await patchClaim(deps, before, { status, annotations })).toEqual({ written: 'done', claim: after });
-    expect(sent).toEqual([{ ...ref, body: { metadata: { uid, annotations }, status }, signal, subresource: 'status' }]);
+    expect(await change(() => ({ status, annotations }))).toEqual({ written: 'done', claim: after });
+    const metadata = { uid, resourceVersion: '5', annotations };
+    expect(sent).toEqual([{ ...ref, body: { metadata, status }, signal, subresource: 'status' }]);
     expect(remembered).toEqual([after]);
     const foreign: unknown[] = [];
-    const change = { previous: before, current: after, isInInitialList: false };
-    ownWrites.judge(change, () => foreign.push(change));
-    expect([ownWrites.hasWritten(claimKey(before)), foreign]).toEqual([true, []]);
+    const own = { previous: before, current: after, isInInitialList: false };
+    ownWrites.judge(own, () => foreign.push(own));
+    expect(foreign).toEqual([]);
   });
 
   it('given no annotations, then the body has none', async () => {
-    const { deps, sent } = given([after]);
-    await patchClaim(deps, before, { status });
-    expect(JSON.stringify((sent[0] as { readonly body: object }).body)).toBe(
-      JSON.stringify({ metadata: { uid }, status }),
-    );
+    const { change, sent } = given([after]);
+    await change(() => ({ status }));
+    expect(JSON.parse(JSON.stringify((sent[0] as { readonly body: object }).body))).toEqual({
+      metadata: { uid, resourceVersion: '5' },
+      status,
+    });
   });
 
-  it('[resizer#83] given conflicts, then it is sent again, and nothing is read', async () => {
-    const { deps, sent } = given([conflict, conflict, after]);
-    expect(await patchClaim(deps, before, { status })).toEqual({ written: 'done', claim: after });
-    expect(sent.length).toBe(3);
+  it('[resizer#83] given a conflict, then the claim is read, and what is to be written is decided for what it is now', async () => {
+    const { change, sent, remembered, signal } = given([conflict, version('7')], after);
+    const seen: unknown[] = [];
+    const result = await change((known) => {
+      seen.push(known);
+      return { status };
+    });
+    expect([result, seen]).toEqual([{ written: 'done', claim: version('7') }, [before, after]]);
+    const request = (resourceVersion: string): object => ({
+      ...ref,
+      body: { metadata: { uid, resourceVersion, annotations: undefined }, status },
+      signal,
+      subresource: 'status',
+    });
+    expect([sent, remembered]).toEqual([
+      [request('5'), { read: ref, signal }, request('6')],
+      [after, version('7')],
+    ]);
+  });
+
+  it('[resizer#215] given a conflict after which nothing is to be written, then the claim is the one that was read, and its change is no own write', async () => {
+    const { change, sent, ownWrites } = given([conflict], after);
+    const result = await change((known) => (known === before ? { status } : undefined));
+    expect([result, sent.length]).toEqual([{ written: 'done', claim: after }, 2]);
+    const foreign: unknown[] = [];
+    ownWrites.judge({ previous: before, current: after, isInInitialList: false }, () => foreign.push(after));
+    expect(foreign).toEqual([after]);
   });
 
   it('given a failure, then the claim stays what it was', async () => {
-    const { deps, remembered } = given([forbidden]);
-    const result = await patchClaim(deps, before, { status });
+    const { change, remembered } = given([forbidden]);
+    const result = await change(() => ({ status }));
     expect([result, remembered]).toEqual([{ written: { failure: forbidden }, claim: before }, []]);
   });
 });

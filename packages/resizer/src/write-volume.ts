@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Writes to PersistentVolumes: strategic merge patches that name single fields and carry the UID. */
-import { type Cache, type LoopPorts, type PersistentVolume, persistentVolumes } from '@csi-sidecars/runtime';
-import { retryConflicts } from './retry-conflicts.ts';
+/**
+ * Writes to PersistentVolumes: strategic merge patches that name single fields and carry the UID and the resource version. A second
+ * replica, or this process frozen past its lease, may have written a later size or class. Roles need not allow to get a PersistentVolume.
+ */
+import {
+  type Cache,
+  ApiError,
+  changeObject,
+  findObject,
+  type KubeObject,
+  type LoopPorts,
+  type ObjectRef,
+  type Resource,
+  type PersistentVolume,
+  persistentVolumes,
+} from '@csi-sidecars/runtime';
 
-export interface WriteVolumeDeps extends Pick<LoopPorts, 'client'> {
-  readonly volumes: Cache<PersistentVolume>;
+export interface WriteVolumeDeps extends Pick<LoopPorts, 'client' | 'clock' | 'random'> {
+  readonly caches: { readonly volumes: Cache<PersistentVolume> };
   readonly signal: AbortSignal;
 }
 
@@ -13,16 +26,27 @@ export interface VolumePatch {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-/** Resolves with the PersistentVolume as it is stored then; rejects as the client does. */
-export async function patchVolume(
-  { client, volumes, signal }: WriteVolumeDeps,
+/**
+ * Resolves with the PersistentVolume as it is stored then; rejects as the client does. After a conflict it is read, and `patchOf` is asked
+ * again; undefined: nothing is to be written any more.
+ */
+export function changeVolume(
+  { client, clock, random, caches, signal }: WriteVolumeDeps,
   volume: PersistentVolume,
-  { annotations, spec }: VolumePatch,
+  patchOf: (volume: PersistentVolume) => VolumePatch | undefined,
 ): Promise<PersistentVolume> {
-  const { name = '', uid } = volume.metadata ?? {};
-  const body = { metadata: { uid, annotations }, spec };
-  const target = { resource: persistentVolumes, ref: { name } };
-  const stored = await retryConflicts(() => client.patch(target, { type: 'strategic', body }, { signal }));
-  volumes.remember(stored);
-  return stored;
+  const read = async <T extends KubeObject>(resource: Resource<T>, ref: ObjectRef): Promise<T> => {
+    const found = await findObject({ client, signal }, resource, ref);
+    if (found !== undefined) return found;
+    throw new ApiError({ status: 404, reason: 'NotFound', message: `persistentvolumes "${ref.name}" not found` });
+  };
+  const patch = (known: PersistentVolume): Readonly<Record<string, unknown>> | undefined => {
+    const wanted = patchOf(known);
+    return wanted && { metadata: { annotations: wanted.annotations }, spec: wanted.spec };
+  };
+  return changeObject<PersistentVolume>(
+    { client: { patch: (...write) => client.patch(...write), get: read }, clock, random, cache: caches.volumes },
+    { resource: persistentVolumes, object: volume, type: 'strategic', patch },
+    { signal },
+  );
 }

@@ -2,7 +2,13 @@
 /** One step of a loop alone: context and step as a run passes them, and ports that answer what the test says. */
 import type { CsiChannel } from '@csi-sidecars/csi';
 import { type Attempt, type EventRecorder, isFailed, type LoopPorts } from '@csi-sidecars/runtime';
-import { FakeClock, learnedAtStop, type RecordingLogger, recordingLogger } from '@csi-sidecars/runtime/testing';
+import {
+  FakeClock,
+  learnedAtStop,
+  type RecordingLogger,
+  recordingLogger,
+  seededRandom,
+} from '@csi-sidecars/runtime/testing';
 import { type Claim, type ClaimKey, claimKey } from '../src/claim.ts';
 import { type ClaimMemory, createClaimMemory } from '../src/claim-memory.ts';
 import type { ResizerDriver } from '../src/driver.ts';
@@ -37,6 +43,7 @@ export interface StepAlone<Entry extends { readonly uid: string }> {
   readonly step: {
     readonly client: LoopPorts['client'];
     readonly clock: FakeClock;
+    readonly random: LoopPorts['random'];
     readonly logger: RecordingLogger;
     readonly key: ClaimKey;
     readonly state: object;
@@ -63,7 +70,7 @@ export function stepAlone<Entry extends { readonly uid: string }>({
 }: StepAloneOptions = {}): StepAlone<Entry> {
   const clock = new FakeClock();
   const logger = recordingLogger();
-  const cache = { remember: () => undefined };
+  const cache = { remember: () => undefined, doubt: () => undefined };
   return {
     context: {
       driver: aDriver(),
@@ -78,6 +85,7 @@ export function stepAlone<Entry extends { readonly uid: string }>({
     step: {
       client: { patch, get } as unknown as LoopPorts['client'],
       clock,
+      random: seededRandom(1),
       logger,
       key: claimKey(claim),
       state,

@@ -72,9 +72,12 @@ export {
   isTimeout,
   isTooManyRequests,
 } from './api/error-predicates.ts';
+export { mayHaveHappened } from './api/may-have-happened.ts';
 export { changeObject } from './api/change-object.ts';
 export type { ChangeObjectDeps, MergePatch, ObjectChange } from './api/change-object.ts';
 export { definedOnly } from './api/defined-only.ts';
+export { findObject } from './api/find-object.ts';
+export type { FindDeps } from './api/find-object.ts';
 export { ignoreNotFound } from './api/ignore-not-found.ts';
 export { stringifyJson } from './api/json.ts';
 export type { PolicyRule, UsedRule } from './api/policy-rule.ts';
@@ -83,6 +86,8 @@ export { servesKind } from './api/served-kind.ts';
 export { retryOnConflict } from './api/retry-on-conflict.ts';
 export type { ConflictRetry } from './api/retry-on-conflict.ts';
 export { timestamp } from './api/timestamp.ts';
+export { writeObject } from './api/write-object.ts';
+export type { WrittenCache } from './api/write-object.ts';
 export { toError } from './api/to-error.ts';
 // Events and finalizers.
 export { createEventRecorder } from './event-recorder/create-event-recorder.ts';

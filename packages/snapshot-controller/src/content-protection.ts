@@ -4,7 +4,6 @@ import {
   type ApiClient,
   attempt,
   type Attempt,
-  type Cache,
   changeObject,
   type Clock,
   done,
@@ -14,6 +13,7 @@ import {
   type Random,
   type Resource,
   retry,
+  type WrittenCache,
 } from '@csi-sidecars/runtime';
 import type { ContentReference } from '@csi-sidecars/volume';
 import { type Conclusion, conclude } from './conclusions.ts';
@@ -66,7 +66,7 @@ export interface ProtectDeps<T extends KubeObject> {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly random: Random;
-  readonly cache: Pick<Cache<T>, 'remember'>;
+  readonly cache: WrittenCache<T>;
 }
 
 /** A content whose deletion began meanwhile gets no finalizer. */

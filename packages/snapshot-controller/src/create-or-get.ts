@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /** An object with a derived name: made, or read if it is there, because an earlier attempt made it or somebody else did. */
-import { type ApiClient, type Cache, isAlreadyExists, type KubeObject, type Resource } from '@csi-sidecars/runtime';
+import {
+  type ApiClient,
+  isAlreadyExists,
+  type KubeObject,
+  type Resource,
+  writeObject,
+  type WrittenCache,
+} from '@csi-sidecars/runtime';
 
 export interface CreateDeps<T extends KubeObject> {
   readonly client: Pick<ApiClient, 'create' | 'get'>;
-  readonly cache: Pick<Cache<T>, 'remember'>;
+  readonly cache: WrittenCache<T>;
 }
 
 /** The caller has to look whether what it gets is its own. */
@@ -14,13 +21,12 @@ export async function createOrGet<T extends KubeObject>(
   signal: AbortSignal,
 ): Promise<T> {
   const { namespace, name = '' } = object.metadata ?? {};
-  let stored: T;
   try {
-    stored = await client.create(resource, object, { signal });
+    return await writeObject(cache, object, () => client.create(resource, object, { signal }));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    stored = await client.get(resource, { namespace, name }, { signal });
+    const stored = await client.get(resource, { namespace, name }, { signal });
+    cache.remember(stored);
+    return stored;
   }
-  cache.remember(stored);
-  return stored;
 }

@@ -308,7 +308,7 @@ describe('what the cache learns', () => {
   it('given a content that the cache lacks, when it is read from the API server, then the cache has it from then on', async () => {
     const { known, writing, end } = aContentSetting();
     const remembered: unknown[] = [];
-    const cache = { remember: (object: unknown) => void remembered.push(object) };
+    const cache = { remember: (object: unknown) => void remembered.push(object), doubt: () => undefined };
     expect(await end(readObject({ ...writing, cache }, known.metadata ?? {}))).toEqual({ value: known });
     expect(await end(readObject({ ...writing, cache }, { name: 'other' }))).toEqual({ value: undefined });
     expect(remembered).toEqual([known]);
@@ -325,7 +325,7 @@ describe('what the cache learns', () => {
     const { known, writing, change, stored, end } = aContentSetting();
     change(ofAnother);
     const remembered: unknown[] = [];
-    const cache = { remember: (object: unknown) => void remembered.push(object) };
+    const cache = { remember: (object: unknown) => void remembered.push(object), doubt: () => undefined };
     await end(deleteObject({ ...writing, cache }, known, isOfSnap));
     expect(remembered).toEqual([stored()]);
   });
@@ -333,7 +333,7 @@ describe('what the cache learns', () => {
   it('given a content with a finalizer, when it is deleted, then the cache shows its deletion at once', async () => {
     const { known, writing, stored, end } = aContentSetting();
     const remembered: unknown[] = [];
-    const cache = { remember: (object: unknown) => void remembered.push(object) };
+    const cache = { remember: (object: unknown) => void remembered.push(object), doubt: () => undefined };
     await end(deleteObject({ ...writing, cache }, known, isOfSnap));
     expect(stored()?.metadata?.deletionTimestamp).toBeDefined();
     expect(remembered).toEqual([stored()]);

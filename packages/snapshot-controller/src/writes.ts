@@ -7,7 +7,6 @@ import {
   type ApiClient,
   ask,
   attempt,
-  type Cache,
   changeObject,
   definedOnly,
   type Failed,
@@ -22,6 +21,7 @@ import {
   type ObjectMeta,
   type Resource,
   retryOnConflict,
+  type WrittenCache,
 } from '@csi-sidecars/runtime';
 import { annotationYes, type ContentReference, isDnsSubdomain, mayBindTo } from '@csi-sidecars/volume';
 import { type ContentMark, isMarked } from './content-mark.ts';
@@ -31,7 +31,7 @@ import { type AnyStatus, becameReady, type ContentFacts, mergedStatus } from './
 export interface Writing<T extends KubeObject> extends Pick<LoopPorts, 'clock' | 'random'> {
   readonly client: ApiClient;
   readonly resource: Resource<T>;
-  readonly cache: Pick<Cache<T>, 'remember'>;
+  readonly cache: WrittenCache<T>;
   readonly signal: AbortSignal;
 }
 

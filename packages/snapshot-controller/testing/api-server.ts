@@ -43,4 +43,4 @@ export function anApiServer(): ApiServerSetting {
   };
 }
 
-export const noCache = { remember: () => undefined };
+export const noCache = { remember: () => undefined, doubt: () => undefined };

@@ -11,7 +11,7 @@ interface AnyAction {
 const cacheNames = ['snapshots', 'contents', 'claims', 'volumes', 'groups', 'groupContents'];
 
 function emptyCaches(remember: (object: KubeObject) => void): object {
-  const cache = { get: () => undefined, byIndex: () => [], remember };
+  const cache = { get: () => undefined, byIndex: () => [], remember, doubt: () => undefined };
   return Object.fromEntries(cacheNames.map((name) => [name, cache]));
 }
 

@@ -41,7 +41,9 @@ async function performed(
     patch: async ({ ref: target }: { ref: unknown }, ...rest: unknown[]) => await reply('patch')(target, ...rest),
   };
   const found = cached === 'gone' ? undefined : cached;
-  const caches = { contents: { remember: (object: unknown) => void remembered.push(object), get: () => found } };
+  const caches = {
+    contents: { remember: (object: unknown) => void remembered.push(object), doubt: () => undefined, get: () => found },
+  };
   const state = { ...nothingLearned, content, ...learnedBefore };
   const context = { channel: { call: reply('call') }, settings: someSettings({ timeoutMs: 1234 }) };
   const perform = performers(context as unknown as ContentContext, snapshotKind)[action.kind] as (

@@ -16,7 +16,7 @@ it.each([
   async ({ write }) => {
     const clock = new FakeClock();
     const { client, requests } = silentApi(clock);
-    const contents = { remember: () => undefined };
+    const contents = { remember: () => undefined, doubt: () => undefined };
     const writing = { client, clock, random: seededRandom(1), contents, kind: snapshotKind };
     const learned = await learnedAtStop(
       (signal) => write({ ...writing, signal }, aContent({ deleting: 'asked' })),
@@ -39,7 +39,7 @@ it('given the failure stands in the status since the content was read, when it i
   const known = server.seed(aContent());
   const status = { readyToUse: false, error: { message: 'no', time: '2026-01-01T00:00:00Z' } };
   server.objects.change(volumeSnapshotContents, { name: 'content' }, (content) => ({ ...content, status }));
-  const contents = { remember: () => undefined };
+  const contents = { remember: () => undefined, doubt: () => undefined };
   const { signal } = new AbortController();
   const saving = saveFailure({ client, clock, random, contents, kind: snapshotKind, signal }, known, 'no');
   for (let turn = 0; turn < 4; turn += 1) await clock.advance(20);

@@ -12,8 +12,8 @@ import {
   type LoopPorts,
   type MergePatch,
   type ObjectChange,
-  type Cache,
   timestamp,
+  type WrittenCache,
 } from '@csi-sidecars/runtime';
 import { annotationYes } from '@csi-sidecars/volume';
 import { hasAnnotation, isFullyMarked, isReady, isToBeDeleted, isWithdrawn, markLabelOf } from './content-object.ts';
@@ -21,7 +21,7 @@ import type { AnyContent, ContentAnnotations, ContentKind, ContentTypes, StatusC
 
 export interface Writing<T extends ContentTypes> extends Pick<LoopPorts, 'client' | 'clock' | 'random'> {
   readonly kind: ContentKind<T>;
-  readonly contents: Pick<Cache<T['content']>, 'remember'>;
+  readonly contents: WrittenCache<T['content']>;
   readonly signal: AbortSignal;
 }
 

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Performs the actions of the attach loop. All decisions are in `decide`. */
-import { addFinalizer, ask, type Performers, persistentVolumes, readSecret, type Step } from '@csi-sidecars/runtime';
-import { findObject } from '../find-object.ts';
+import {
+  addFinalizer,
+  ask,
+  findObject,
+  type Performers,
+  persistentVolumes,
+  readSecret,
+  type Step,
+} from '@csi-sidecars/runtime';
 import * as messages from './messages.ts';
 import type { AttachContext, AttachLoop, AttachState, Learned } from './state.ts';
 import { publish, unpublish, unpublishOrphan } from './volume-calls.ts';
@@ -36,7 +43,7 @@ async function findVolume({
   action,
   signal,
 }: Step<AttachLoop, 'findVolume'>): Promise<Pick<AttachState, 'volume'>> {
-  return { volume: await ask(() => findObject({ client, signal }, persistentVolumes, action.name)) };
+  return { volume: await ask(() => findObject({ client, signal }, persistentVolumes, { name: action.name })) };
 }
 
 /** Attachments of one volume to several nodes at once share one request. */

@@ -9,6 +9,7 @@ import {
   addedFinalizer,
   attempt,
   type Attempt,
+  findObject,
   type LoopPorts,
   type Patch,
   removedFinalizer,
@@ -16,10 +17,11 @@ import {
   timestamp,
   type VolumeAttachment,
   volumeAttachments,
+  writeObject,
   type WriteOptions,
 } from '@csi-sidecars/runtime';
 import { attachmentKey, finalizersOf } from '../attachment.ts';
-import { findObject, ignoreGone } from '../find-object.ts';
+import { ignoreGone } from '../ignore-gone.ts';
 import { annotations } from '../names.ts';
 import { toStatusMessage } from './messages.ts';
 import type { AttachContext, AttachLoop } from './state.ts';
@@ -66,7 +68,7 @@ export async function confirm(
   { client, caches, key, signal }: Step<AttachLoop, 'confirm'>,
 ): Promise<Attempt> {
   return attempt(async () => {
-    const found = await findObject({ client, signal }, volumeAttachments, key);
+    const found = await findObject({ client, signal }, volumeAttachments, { name: key });
     if (found === undefined) return;
     caches.attachments.remember(found);
     memory.confirmed.set(key, found.metadata?.uid);
@@ -112,12 +114,12 @@ function write(
   const key = attachmentKey(attachment);
   const target = { resource: volumeAttachments, ref: { name: key } };
   return attempt(async () => {
-    const patched = await client
-      .patch(target, patch, { ...options, signal })
-      .catch((refusal: unknown) =>
-        ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
-      );
-    caches.attachments.remember(patched ?? ended(attachment, clock.nowMs()));
+    const patched = await writeObject(caches.attachments, attachment, () =>
+      client.patch(target, patch, { ...options, signal }),
+    ).catch((refusal: unknown) =>
+      ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+    );
+    if (patched === undefined) caches.attachments.remember(ended(attachment, clock.nowMs()));
     if (patched !== undefined) memory.confirmed.set(key, patched.metadata?.uid);
     // Our finalizer on the object records from now on that the volume may be on the node.
     if (patched !== undefined && finalizersOf(patched).includes(finalizer)) memory.publications.delete(key);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The only action of the PersistentVolume loop. */
 import { attempt, persistentVolumes, removeFinalizer, type Step } from '@csi-sidecars/runtime';
-import { ignoreGone } from '../find-object.ts';
+import { ignoreGone } from '../ignore-gone.ts';
 import * as messages from './messages.ts';
 import type { PvFinalizerLoop, ReleaseState } from './state.ts';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The only action of the trivial loop. */
-import { attempt, type Step, volumeAttachments } from '@csi-sidecars/runtime';
-import { ignoreGone } from '../find-object.ts';
+import { attempt, type Step, volumeAttachments, writeObject } from '@csi-sidecars/runtime';
+import { ignoreGone } from '../ignore-gone.ts';
 import type { TrivialLoop, TrivialState } from './state.ts';
 
 /** The patch carries the UID, so that it cannot change another object of the same name. An object that is gone is not an error. */
@@ -19,12 +19,11 @@ export async function saveAttached({
   };
   const saved = await attempt(async () => {
     const options = { signal, subresource: 'status' } as const;
-    const stored = await client
-      .patch(target, { type: 'merge', body }, options)
-      .catch((refusal: unknown) =>
-        ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
-      );
-    if (stored !== undefined) caches.attachments.remember(stored);
+    await writeObject(caches.attachments, attachment, () =>
+      client.patch(target, { type: 'merge', body }, options),
+    ).catch((refusal: unknown) =>
+      ignoreGone({ client, signal }, { resource: volumeAttachments, object: attachment, refusal }),
+    );
   });
   return { saved };
 }

@@ -94,7 +94,8 @@ it('given a request in flight, when the process stops at once, then the request 
     signals.push(options.signal === stop.signal);
     throw new Error('no');
   };
-  const step = { client: { patch }, key: 'va1', action: { attachment: anAttachment() }, signal: stop.signal };
+  const caches = { attachments: { doubt: () => undefined } };
+  const step = { client: { patch }, caches, key: 'va1', action: { attachment: anAttachment() }, signal: stop.signal };
   await saveAttached(step as unknown as Parameters<typeof saveAttached>[0]);
   expect(signals).toEqual([true]);
 });

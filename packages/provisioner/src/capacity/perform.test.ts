@@ -26,7 +26,7 @@ async function performed(action: StepAction, answer: unknown) {
     };
   const client = { create: reply('create'), update: reply('update'), delete: reply('delete') };
   const logger = recordingLogger();
-  const caches = { objects: { remember: (written: unknown) => void remembered.push(written) } };
+  const caches = { objects: { remember: (written: unknown) => void remembered.push(written), doubt: () => undefined } };
   const deps = { client, channel: { call: reply('call') }, timeoutMs: 1234 } as unknown as CapacityDeps;
   const perform = performers(deps)[action.kind] as (step: unknown) => Promise<unknown>;
   return { learned: await perform({ action, caches, signal, logger }), requests, remembered, lines: logger.lines };

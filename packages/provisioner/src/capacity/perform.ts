@@ -9,6 +9,7 @@ import {
   type Facts,
   ignoreNotFound,
   type Performers,
+  writeObject,
 } from '@csi-sidecars/runtime';
 import type { CapacityDeps, CapacityLoop } from './state.ts';
 
@@ -28,16 +29,18 @@ export function performers({ channel, client, timeoutMs }: CapacityDeps): Perfor
     }),
     create: async ({ action, caches, signal, logger }) => ({
       written: await attempt(async () => {
-        const created = await client.create(csiStorageCapacities, action.object, { signal });
-        // Until the watch brings it, the object must not be created a second time.
-        caches.objects.remember(created);
+        // Until the watch brings it, the object must not be created a second time: the cache shows it at once.
+        const created = await writeObject(caches.objects, action.object, () =>
+          client.create(csiStorageCapacities, action.object, { signal }),
+        );
         logger.info(5, 'Created CSIStorageCapacity', factsOf(created));
       }),
     }),
     update: async ({ action, caches, signal, logger }) => ({
       written: await attempt(async () => {
-        const updated = await client.update(csiStorageCapacities, action.object, { signal });
-        caches.objects.remember(updated);
+        const updated = await writeObject(caches.objects, action.object, () =>
+          client.update(csiStorageCapacities, action.object, { signal }),
+        );
         logger.info(5, 'Updated CSIStorageCapacity', factsOf(updated));
       }),
     }),

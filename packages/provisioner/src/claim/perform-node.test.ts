@@ -63,7 +63,9 @@ async function perform({ action, state: facts = {}, cached = aClaim(), answer, a
     instanceWaits: createInstanceWaits(new FakeClock()),
     channel,
   };
-  const caches = { claims: { byIndex: () => (cached === null ? [] : [cached]), remember: () => undefined } };
+  const caches = {
+    claims: { byIndex: () => (cached === null ? [] : [cached]), remember: () => undefined, doubt: () => undefined },
+  };
   const logger = recordingLogger();
   const step = { client, clock: new FakeClock(), logger, caches, signal, key, state: state(facts), action };
   const performed = (performers(deps as never)[action.kind] as (step: unknown) => Promise<Partial<ClaimState>>)(step);

@@ -36,7 +36,10 @@ async function run(
       return live;
     },
   } as unknown as ApiClient;
-  const claims = { remember: (written: PersistentVolumeClaim) => void remembered.push(written) };
+  const claims = {
+    remember: (written: PersistentVolumeClaim) => void remembered.push(written),
+    doubt: () => undefined,
+  };
   const { write, presence } = await updateClaim({ client, claims }, claim, update);
   return { write, presence, requests, versions: remembered.map(({ metadata }) => metadata?.resourceVersion) };
 }
@@ -132,7 +135,7 @@ function aServer(...answers: readonly unknown[]) {
       return answer;
     };
   const client = { update: reply('update'), get: reply('get') } as unknown as ApiClient;
-  const claims = { remember: (written: unknown) => void remembered.push(written) };
+  const claims = { remember: (written: unknown) => void remembered.push(written), doubt: () => undefined };
   return { deps: { client, claims }, sent, remembered };
 }
 

@@ -6,12 +6,13 @@
 import {
   ApiError,
   type ApiClient,
-  type Informer,
   isConflict,
   isNotFound,
   type PersistentVolumeClaim,
   persistentVolumeClaims,
   toError,
+  writeObject,
+  type WrittenCache,
 } from '@csi-sidecars/runtime';
 import { annotations } from '../names.ts';
 import { withoutProtection, withProtection } from './protection.ts';
@@ -19,7 +20,7 @@ import type { Write } from './state.ts';
 
 export interface UpdateDeps {
   readonly client: ApiClient;
-  readonly claims: Pick<Informer<PersistentVolumeClaim>, 'remember'>;
+  readonly claims: WrittenCache<PersistentVolumeClaim>;
 }
 
 export interface ClaimUpdate {
@@ -51,8 +52,9 @@ export async function updateClaim(
     try {
       const next = change(current);
       if (next === current) return { write: 'done', claim: current, presence: 'there' };
-      const written = await client.update(persistentVolumeClaims, next, { timeoutMs: writeTimeoutMs });
-      claims.remember(written);
+      const written = await writeObject(claims, current, () =>
+        client.update(persistentVolumeClaims, next, { timeoutMs: writeTimeoutMs }),
+      );
       return { write: 'done', claim: written, presence: 'there' };
     } catch (error) {
       if (isNotFound(error)) return { write: 'refused', claim: current, presence: 'gone' };
@@ -112,7 +114,9 @@ export async function selectNode(
     annotations: { ...claim.metadata?.annotations, [annotations.selectedNode]: node },
   };
   try {
-    claims.remember(await client.update(persistentVolumeClaims, { ...claim, metadata }, { timeoutMs: writeTimeoutMs }));
+    await writeObject(claims, claim, () =>
+      client.update(persistentVolumeClaims, { ...claim, metadata }, { timeoutMs: writeTimeoutMs }),
+    );
     return 'done';
   } catch (error) {
     if (isNotFound(error)) return 'gone';

@@ -42,7 +42,7 @@ async function performed(action: StepAction, answer: unknown, of: unknown = volu
     patch: async ({ ref: target }: { ref: unknown }, ...rest: unknown[]) => await reply('patch')(target, ...rest),
   };
   const logger = recordingLogger();
-  const caches = { volumes: { remember: (object: unknown) => void remembered.push(object) } };
+  const caches = { volumes: { remember: (object: unknown) => void remembered.push(object), doubt: () => undefined } };
   const context = { channel: { call: reply('call') }, settings: someSettings({ timeoutMs: 1234 }) };
   const perform = performers(context as unknown as VolumeContext)[action.kind] as (step: unknown) => Promise<unknown>;
   const learned = await perform({ client, caches, logger, key: 'pvc-uid-data', action, state: { volume: of }, signal });
@@ -86,7 +86,7 @@ describe('the turns of the instances of nodes', () => {
   it('given the finalizer is patched, then the wait is forgotten; given it cannot be, then not', async () => {
     const step = (patch: () => unknown): unknown => ({
       client: { patch: async () => patch() },
-      caches: { volumes: { remember: () => undefined } },
+      caches: { volumes: { remember: () => undefined, doubt: () => undefined } },
       state: { volume },
       key: 'pv',
       action: remove,

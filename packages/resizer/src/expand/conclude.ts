@@ -4,6 +4,9 @@ import { type Outcome, type RecordedEvent, retry } from '@csi-sidecars/runtime';
 import * as messages from './messages.ts';
 import type { Conclusion } from './state.ts';
 
+/** The claim has just been read again: one write of somebody else is not worth a backoff. */
+export const afterConflictMs = 50;
+
 export function conclude(row: string, outcome: Outcome, ...events: readonly RecordedEvent[]): Conclusion {
   return { row, kind: 'conclude', outcome, events };
 }

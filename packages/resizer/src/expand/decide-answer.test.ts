@@ -233,6 +233,12 @@ describe('a call that succeeded', () => {
       then: fails('E22', 'mark PVC "team/data" as resize finished failed: refused'),
     },
     {
+      id: '[resizer#E26]',
+      given: 'an attempt that somebody else ended before its result was written',
+      state: { ...answer('2Gi'), ...saved, volume: noRecord, resultSaved: 'overtaken' },
+      then: concludes('E26', requeueAfter(50)),
+    },
+    {
       id: '[resizer#E23, 107]',
       given: 'a PersistentVolume that shows the size and records an older one',
       state: { ...answer('2Gi'), volume: noRecord },

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rows E16 to E25: after the call. Pure; first match wins. */
+/** Rows E16 to E26: after the call. Pure; first match wins. */
 import { done, isFailed, type PersistentVolume, requeueAfter } from '@csi-sidecars/runtime';
 import { outcomeOfExpansion } from '../call-outcome.ts';
 import { capacityOf, type Claim, claimKey, conditionsOf, requestedSize, resizeStatusOf } from '../claim.ts';
 import { isLess, isSame, toText } from '../size.ts';
 import { capacityOfVolume, preResizeCapacityOf } from '../volume.ts';
-import { conclude, fail } from './conclude.ts';
+import { afterConflictMs, conclude, fail } from './conclude.ts';
 import type { DecideContext, Pair } from './decide.ts';
 import * as messages from './messages.ts';
 import type { Action, Expansion, ExpandState } from './state.ts';
@@ -92,6 +92,8 @@ function saveResult(
     const text = needsNode ? messages.pendingNotSaved : messages.finishNotSaved;
     return fail('E22', text(claimKey(claim), resultSaved.failure.message), resultSaved.failure);
   }
+  // The claim was read again: what it needs now is another decision.
+  if (resultSaved === 'overtaken') return conclude('E26', requeueAfter(afterConflictMs));
   if (shortfall !== undefined) return fail('E25', messages.notExpanded(names, shortfall));
   if (needsNode) return conclude(row, done, messages.needsNode);
   // An older size may have been due before the one that the user wants by now. The own write does not wake the claim.

@@ -47,7 +47,7 @@ interface Row {
 
 const check = ({ state, driver = aDriver(), features = {}, then }: Row): void => {
   const context = { driver, settings: someSettings({ features }) };
-  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isWritten: true, isUsed: false };
+  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isUsed: false };
   expect(decide({ ...observed, ...nothingLearned, ...state }, context)).toEqual(then);
 };
 const legacy = { recovery: false };
@@ -221,9 +221,9 @@ describe('an attempt up to the call', () => {
       then: { row: 'E10', kind: 'mark', claim: tooLarge, target: sizeOf('2Gi'), status: 'same' },
     },
     {
-      id: '[resizer#E10]',
-      given: 'the first attempt of a process for a claim that shows it',
-      state: { claim: resizing, turn: 'taken', isWritten: false },
+      id: '[resizer#E10, 55]',
+      given: 'another attempt that the claim shows',
+      state: { claim: resizing, turn: 'taken' },
       then: { row: 'E10', kind: 'mark', claim: resizing, target: sizeOf('2Gi'), status: 'same' },
     },
     {
@@ -249,15 +249,15 @@ describe('an attempt up to the call', () => {
       },
     },
     {
-      id: '[resizer#E12, 55]',
-      given: 'another attempt that the claim shows',
-      state: { claim: resizing, turn: 'taken' },
+      id: '[resizer#E12]',
+      given: 'another attempt that was marked',
+      state: { claim: resizing, turn: 'taken', marked: 'done' },
       then: { row: 'E12', kind: 'announce', claim: resizing, volume, target: sizeOf('2Gi') },
     },
     {
       id: '[resizer#E12]',
-      given: 'no recovery, and a claim with the annotation that shows the attempt',
-      state: { claim: annotated(aClaim({ conditions: [aCondition('Resizing')] })), turn: 'taken' },
+      given: 'no recovery, and a claim with the annotation that was marked',
+      state: { claim: annotated(aClaim({ conditions: [aCondition('Resizing')] })), turn: 'taken', marked: 'done' },
       features: legacy,
       then: {
         row: 'E12',
@@ -386,7 +386,7 @@ describe('states that differ from these in one part', () => {
     { given: 'a size that could not be recorded', state: { turn: 'taken', marked: failed } as const },
     { given: 'a secret that could not be read', state: { ...announced, volume: withSecret, secrets: failed } },
   ])('given $given, then the failure is the cause of the cause', ({ state }) => {
-    const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isWritten: true, isUsed: false };
+    const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isUsed: false };
     const action = decide(
       { ...observed, ...nothingLearned, ...state },
       { driver: aDriver(), settings: someSettings({ features: {} }) },

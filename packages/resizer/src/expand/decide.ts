@@ -4,7 +4,6 @@ import { done, dropped, isFailed, type PersistentVolume, requeueAfter, retry } f
 import type { Quantity } from '@csi-sidecars/volume';
 import {
   allocatedSize,
-  annotationOf,
   capacityOf,
   type Claim,
   claimKey,
@@ -13,13 +12,11 @@ import {
   requestedSize,
   resizeStatusOf,
 } from '../claim.ts';
-import { resizeConditions } from '../conditions.ts';
 import type { ResizerDriver } from '../driver.ts';
-import { annotations } from '../names.ts';
 import type { ResizerSettings } from '../settings.ts';
 import { isLess, isSame } from '../size.ts';
 import { capacityOfVolume, isBoundTo, mayExpand, preResizeCapacityOf } from '../volume.ts';
-import { conclude, fail } from './conclude.ts';
+import { afterConflictMs, conclude, fail } from './conclude.ts';
 import { decideAnswer } from './decide-answer.ts';
 import { chooseLegacyTarget } from './legacy.ts';
 import * as messages from './messages.ts';
@@ -37,9 +34,6 @@ export interface Pair {
   readonly claim: Claim;
   readonly volume: PersistentVolume;
 }
-
-/** The claim has just been read again: one write of somebody else is not worth a backoff. */
-const afterConflictMs = 50;
 
 export function decide(s: ExpandState, context: DecideContext): Action {
   const { claim, volume } = s;
@@ -81,7 +75,7 @@ function decideExpansion(s: ExpandState, pair: Pair, context: DecideContext): Ac
     return conclude('E9', retry(new Error(message, { cause: s.marked.failure })));
   }
   const status: Marking = isLegacy ? 'legacy' : isRepeated ? 'same' : 'new';
-  if (s.marked === 'untried' && needsMark(s, claim, status)) return { row: 'E10', kind: 'mark', claim, target, status };
+  if (s.marked === 'untried') return { row: 'E10', kind: 'mark', claim, target, status };
   return decideCall(s, pair, { ...context, target });
 }
 
@@ -99,6 +93,7 @@ function choose(s: ExpandState, { claim, volume }: Pair, { driver, settings }: D
   if (!settings.features.recovery) return chooseLegacyTarget({ requested, volumeCapacity, isFileSystemResizePending });
   return chooseTarget({
     requested,
+    capacity: capacityOf(claim),
     volumeCapacity,
     isFileSystemResizePending,
     allocated: allocatedSize(claim),
@@ -111,17 +106,6 @@ function choose(s: ExpandState, { claim, volume }: Pair, { driver, settings }: D
 function isSameTarget(claim: Claim, target: Quantity): boolean {
   const allocated = allocatedSize(claim);
   return allocated !== undefined && isSame(allocated, target);
-}
-
-/**
- * A repeated expansion has nothing to write when the claim shows it already. The first write of a process confirms the claim: the
- * expansion that the cache shows may have ended, and the result of a call would undo what kubelet wrote.
- */
-function needsMark({ isWritten }: ExpandState, claim: Claim, status: Marking): boolean {
-  if (!isWritten || status === 'new' || !hasCondition(claim, 'Resizing')) return true;
-  return status === 'legacy'
-    ? resizeConditions.some((type) => type !== 'Resizing' && hasCondition(claim, type))
-    : annotationOf(claim, annotations.nodeExpansionNotRequired) !== undefined;
 }
 
 /** Two PersistentVolumes of one volume take turns as well. */

@@ -40,11 +40,15 @@ describe('an expansion', () => {
         },
       },
       {
-        metadata: { uid: 'uid-of-pv1', annotations: { [annotations.preResizeCapacity]: '1Gi' } },
+        metadata: {
+          uid: 'uid-of-pv1',
+          resourceVersion: '3',
+          annotations: { [annotations.preResizeCapacity]: '1Gi' },
+        },
         spec: { capacity: { storage: '2Gi' } },
       },
       {
-        metadata: { uid, annotations: { [annotations.nodeExpansionNotRequired]: null } },
+        metadata: { uid, resourceVersion: '4', annotations: { [annotations.nodeExpansionNotRequired]: null } },
         status: {
           '$setElementOrder/conditions': [{ type: 'Resizing' }, { type: 'FileSystemResizePending' }],
           conditions: [
@@ -72,9 +76,9 @@ describe('an expansion', () => {
     const r = await aResizer({ node: [] });
     expect(r.writes()).toEqual([marked, volumeSaved, marked]);
     expect(r.bodies().slice(1)).toEqual([
-      { metadata: { uid: 'uid-of-pv1' }, spec: { capacity: { storage: '2Gi' } } },
+      { metadata: { uid: 'uid-of-pv1', resourceVersion: '3' }, spec: { capacity: { storage: '2Gi' } } },
       {
-        metadata: { uid, annotations: { [annotations.nodeExpansionNotRequired]: 'true' } },
+        metadata: { uid, resourceVersion: '4', annotations: { [annotations.nodeExpansionNotRequired]: 'true' } },
         status: {
           '$setElementOrder/conditions': [],
           conditions: remove('Resizing', 'FileSystemResizePending', 'ControllerResizeError', 'NodeResizeError'),

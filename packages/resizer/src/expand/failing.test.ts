@@ -43,7 +43,7 @@ describe('an infeasible size', () => {
       await r.clock.advance(fiveMinutes - 1_000);
       expect([r.calls().length, r.writes(), r.events.length]).toEqual([1, [marked, marked], 2]);
       await r.clock.advance(1_000);
-      expect([r.calls().length, r.writes().length]).toEqual([2, 2]);
+      expect([r.calls().length, r.writes().length]).toEqual([2, 3]);
       await r.clock.advance(fiveMinutes - 1_000);
       expect(r.calls().length).toBe(2);
       await r.clock.advance(1_000);
@@ -126,7 +126,7 @@ it('[resizer#86] given an infeasible size that could not be recorded, then the n
 
 describe('a refusal', () => {
   it.each(['Internal', 'Unknown', 'Unimplemented'] as const)(
-    '[resizer#75, 80, 81] given %s, then the same size again with a delay that doubles, one write in all, P4',
+    '[resizer#75, 80, 81] given %s, then the same size again with a delay that doubles, and one write for each attempt, P4',
     async (code) => {
       const r = await given((it) => it.failCalls(code, { times: 99 }));
       const counts: number[] = [];
@@ -135,7 +135,8 @@ describe('a refusal', () => {
         counts.push(r.calls().length);
       }
       expect([counts, new Set(r.sizes())]).toEqual([[2, 3, 4, 5], new Set([two])]);
-      expect([r.writes(), warnings(r).length]).toEqual([[marked, marked], 5]);
+      // The refusal is written once.
+      expect([r.writes(), warnings(r).length]).toEqual([Array(6).fill(marked), 5]);
       await r.stop();
     },
   );
@@ -233,6 +234,7 @@ describe('writes that fail', () => {
     const r = await given((it) => {
       it.faults.push({ when: ({ verb }) => verb === 'patch' && it.calls().length === 1, fault: conflict, times: 3 });
     });
+    await r.clock.advance(100);
     expect([r.calls().length, r.writes(), warnings(r)]).toEqual([1, [marked, volumeSaved, marked], []]);
     await r.stop();
   });
@@ -247,8 +249,9 @@ describe('writes that fail', () => {
         conditions: [...(claim.status?.conditions ?? []), { type: 'Unused', status: 'True' }],
       },
     }));
-    await r.clock.advance(5_000);
-    expect([r.calls().length, r.writes(), warnings(r)]).toEqual([1, [marked, volumeSaved, marked], []]);
+    await r.clock.advance(5_100);
+    const refused = 'patch persistentvolumeclaims/status team/data 409';
+    expect([r.calls().length, r.writes(), warnings(r)]).toEqual([1, [marked, volumeSaved, refused, marked], []]);
     expect([r.claim()?.metadata?.labels, r.claim()?.status?.conditions?.map(({ type }) => type)]).toEqual([
       { a: '1' },
       ['Unused'],
@@ -293,10 +296,10 @@ describe('writes that fail', () => {
     await r.stop();
   });
 
-  it('[resizer#200] given nothing to change, then nothing is sent', async () => {
+  it('[resizer#55] given an open outcome, then each attempt is confirmed by a write that changes nothing', async () => {
     const r = await given((it) => it.failCalls('Aborted', { times: 3 }));
     await r.clock.advance(4_000);
-    expect([r.calls().length, r.writes()]).toEqual([3, [marked]]);
+    expect([r.calls().length, r.writes()]).toEqual([3, [marked, marked, marked]]);
     await r.stop();
   });
 
@@ -332,17 +335,17 @@ describe('a watch that lags', () => {
     r.ask('2Gi');
     await r.settle();
     await r.clock.advance(second);
-    expect([r.calls().length, r.writes()]).toEqual([2, [marked, volumeSaved, marked]]);
+    expect([r.calls().length, r.writes()]).toEqual([2, [marked, volumeSaved, marked, marked]]);
     await r.stop();
   });
 
-  it('given a refusal, then the retries know what was written to the claim: no conflict, and no write that changes nothing', async () => {
+  it('[resizer#200] given a refusal, then the retries know what was written to the claim: no conflict, and the refusal is written once', async () => {
     const r = await lagging('persistentvolumeclaims');
     r.failCalls('Internal', { times: 3 });
     r.ask('2Gi');
     for (let step = 0; step < 60 && r.calls().length === 0; step++) await r.clock.advance(1_000);
     await r.clock.advance(4_000);
-    expect([r.calls().length, r.writes()]).toEqual([3, [marked, marked]]);
+    expect([r.calls().length, r.writes()]).toEqual([3, [marked, marked, marked, marked]]);
     await r.stop();
   });
 });

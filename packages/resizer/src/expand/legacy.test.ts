@@ -56,7 +56,7 @@ it('[resizer#132] given conflicts, then no event but the first, before the call 
   r.overtake();
   r.faults.push({ when: ({ verb }) => verb === 'patch' && r.calls().length === 1, fault: conflict, times: 2 });
   r.server.seed(aClaim());
-  await r.clock.advance(50);
+  await r.clock.advance(150);
   expect([r.events, r.calls().length]).toEqual([
     [resizing, 'Normal VolumeResizeSuccessful team/data: Resize volume succeeded'],
     1,

@@ -27,7 +27,13 @@ it('given a claim that is gone, then nothing of it stays in memory, although no 
   l.driver.faults.add({ method, action: { kind: 'fail', code: 'Internal', message: 'no' } });
   l.server.seed(claim);
   await l.settle();
-  const known = () => [l.context.memory.get(key, uid)?.kind, l.context.ownWrites.hasWritten(key)];
+  const current = l.server.objects.get(persistentVolumeClaims, { namespace: 'team', name: 'data' });
+  const before = { ...current, metadata: { ...current?.metadata, resourceVersion: '0' } };
+  const known = () => {
+    let isOwn = true;
+    l.context.ownWrites.judge({ previous: before, current, isInInitialList: false }, () => (isOwn = false));
+    return [l.context.memory.get(key, uid)?.kind, isOwn];
+  };
   expect(known()).toEqual(['final', true]);
   l.server.objects.remove(persistentVolumeClaims, { namespace: 'team', name: 'data' });
   await l.settle();

@@ -54,7 +54,6 @@ function observe(
     claim,
     volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
     ...recall(context, claim, { key, clock }),
-    isWritten: context.ownWrites.hasWritten(key),
     isUsed: pods.byIndex('claim', key).length > 0,
     ...nothingLearned,
   };

@@ -32,7 +32,7 @@ describe('the recorded old size', () => {
     expect([noteOf(r), r.writes().slice(3), r.bodies().slice(3)]).toEqual([
       undefined,
       ['patch persistentvolumes pv1 200'],
-      [{ metadata: { uid: 'uid-of-pv1', annotations: { [note]: null } } }],
+      [{ metadata: { uid: 'uid-of-pv1', resourceVersion: '5', annotations: { [note]: null } } }],
     ]);
     await r.clock.advance(3_600_000);
     expect([r.writes().length, r.calls().length]).toEqual([4, 1]);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What each action of the expansion loop does. No decisions: those are in `decide`. */
 import { CsiError } from '@csi-sidecars/csi';
-import { ask, attempt, type Performers, type Step } from '@csi-sidecars/runtime';
+import { ask, attempt, type Performers, type PersistentVolume, type Step } from '@csi-sidecars/runtime';
 import { outcomeOfExpansion } from '../call-outcome.ts';
 import { annotations } from '../names.ts';
 import { readCallSecret } from '../secret.ts';
-import { toSize, toText } from '../size.ts';
-import { patchVolume } from '../write-volume.ts';
+import { isLess, isSame, toSize, toText } from '../size.ts';
+import { changeVolume } from '../write-volume.ts';
+import { capacityOfVolume, preResizeCapacityOf } from '../volume.ts';
 import * as messages from './messages.ts';
 import type { ExpandContext, ExpandLoop, ExpandState } from './state.ts';
 import { mark, saveFailure, saveResult } from './write-claim-status.ts';
@@ -14,10 +15,7 @@ import { mark, saveFailure, saveResult } from './write-claim-status.ts';
 export function performers(context: ExpandContext): Performers<ExpandLoop> {
   const { events, turns } = context;
   return {
-    removeAnnotation: ({ client, caches: { volumes }, action: { volume }, signal }) =>
-      saving('annotationRemoved', async () =>
-        patchVolume({ client, volumes, signal }, volume, { annotations: { [annotations.preResizeCapacity]: null } }),
-      ),
+    removeAnnotation: (step) => saving('annotationRemoved', () => removeAnnotation(step)),
     takeTurn: ({ key, logger, action: { row, volumeHandle } }) => {
       if (row === 'S10') logger.warn(messages.oldServer, { key });
       return { turn: turns.take(volumeHandle, 'expand', key) ? 'taken' : 'busy' };
@@ -35,13 +33,7 @@ export function performers(context: ExpandContext): Performers<ExpandLoop> {
       context.memory.delete(key);
       return { expanded: { value: { size: target, needsNode: true } } };
     },
-    saveVolume: ({ client, caches: { volumes }, action: { volume, size, before }, signal }) =>
-      saving('volumeSaved', async () =>
-        patchVolume({ client, volumes, signal }, volume, {
-          ...(before === undefined ? {} : { annotations: { [annotations.preResizeCapacity]: toText(toSize(before)) } }),
-          spec: { capacity: { storage: toText(size) } },
-        }),
-      ),
+    saveVolume: (step) => saving('volumeSaved', () => saveVolume(step)),
     saveResult: (step) => saveResult(context, step),
     saveFailure: (step) => saveFailure(context, step),
   };
@@ -56,6 +48,29 @@ async function saving(
     volume = await write();
   });
   return { [field]: saved, ...(volume === undefined ? {} : { volume }) };
+}
+
+/** The record of a later expansion stays. */
+function removeAnnotation(step: Step<ExpandLoop, 'removeAnnotation'>): Promise<PersistentVolume> {
+  const { volume } = step.action;
+  const record = preResizeCapacityOf(volume);
+  return changeVolume(step, volume, (known) =>
+    preResizeCapacityOf(known) === record ? { annotations: { [annotations.preResizeCapacity]: null } } : undefined,
+  );
+}
+
+/** A size that another process has written meanwhile does not shrink. */
+function saveVolume(step: Step<ExpandLoop, 'saveVolume'>): Promise<PersistentVolume> {
+  const { volume, size, before } = step.action;
+  return changeVolume(step, volume, (known) => {
+    const capacity = capacityOfVolume(known);
+    if (!isSame(capacity, capacityOfVolume(volume)) && !isLess(capacity, size)) return undefined;
+    const isRecorded = before === undefined || preResizeCapacityOf(known) !== undefined;
+    return {
+      ...(isRecorded ? {} : { annotations: { [annotations.preResizeCapacity]: toText(toSize(before)) } }),
+      spec: { capacity: { storage: toText(size) } },
+    };
+  });
 }
 
 const method = '/csi.v1.Controller/ControllerExpandVolume';

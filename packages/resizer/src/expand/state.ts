@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The expansion loop: from a claim that asks for more storage than it has to ControllerExpandVolume, a larger PersistentVolume, and
- * a claim that has its size or waits for its node. Rows E1 to E25 of the resizer's page, sizes S1 to S10, and L1 to L6 for the path
+ * a claim that has its size or waits for its node. Rows E1 to E26 of the resizer's page, sizes S1 to S11, and L1 to L6 for the path
  * of upstream before v2.3.0.
  *
  * Intent is persisted before the call (`allocatedResources`), the result after it, first on the PersistentVolume, then on the
@@ -66,8 +66,6 @@ export interface Observed {
   readonly entry: ExpandEntry | undefined;
   /** How long an infeasible size is not requested again; 0: it may be requested. */
   readonly infeasibleForMs: number;
-  /** This process has written the claim. Otherwise its cache may be behind what an earlier process left. */
-  readonly isWritten: boolean;
   /** A pod that has not finished uses the claim. */
   readonly isUsed: boolean;
 }
@@ -83,7 +81,8 @@ export interface Learned {
   readonly secrets: Answer<Secrets>;
   readonly expanded: Answer<Expansion>;
   readonly volumeSaved: Attempt;
-  readonly resultSaved: Attempt;
+  /** `overtaken`: kubelet or another process has ended the attempt, or begun another one. */
+  readonly resultSaved: Attempt | 'overtaken';
   readonly failureSaved: Attempt;
 }
 

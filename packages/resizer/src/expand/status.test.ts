@@ -62,12 +62,14 @@ describe('conditions', () => {
     await r.stop();
   });
 
-  it('[resizer#55] given repeated attempts that the claim shows, then only the first one of the process writes, which changes nothing, P5', async () => {
+  it('[resizer#55] given repeated attempts that the claim shows, then each one writes, which changes nothing, P5', async () => {
     const conditions = [aCondition('Resizing'), aCondition('ControllerResizeError', { message: 'old' })];
     const r = await given(aClaim({ ...repeated, conditions }), (it) => it.failCalls('Aborted', { times: 9 }));
+    const version = r.claim()?.metadata?.resourceVersion;
     await r.clock.advance(60_000);
     const confirmed = 'patch persistentvolumeclaims/status team/data 200';
-    expect([r.writes(), r.calls().length > 3]).toEqual([[confirmed], true]);
+    expect([r.writes(), r.calls().length > 3]).toEqual([r.calls().map(() => confirmed), true]);
+    expect(r.claim()?.metadata?.resourceVersion).toBe(version);
     expect([types(r), condition(r, 'Resizing')?.lastTransitionTime]).toEqual([
       ['Resizing', 'ControllerResizeError'],
       old,
@@ -132,8 +134,8 @@ describe('sizes', () => {
     const r = await given(aClaim(), answers('1610612736'), { node: [] });
     expect([r.writes().length, r.claim()?.status?.capacity]).toEqual([3, { storage: '1536Mi' }]);
     await r.clock.advance(8_000);
-    // The retry marks the attempt, and nothing else.
-    expect([r.writes().length, r.calls().length]).toEqual([4, 4]);
+    // The retries mark the attempt, and nothing else.
+    expect([r.writes().length, r.calls().length]).toEqual([6, 4]);
     expect(r.events.filter((line) => !line.startsWith('Normal Resizing'))).toEqual(
       Array.from(
         { length: 4 },
@@ -145,11 +147,11 @@ describe('sizes', () => {
   });
 
   it.each(['0', '1073741824'])(
-    '[resizer#66] given an answer of %s, then an event and the backoff, and no write, P11',
+    '[resizer#66] given an answer of %s, then an event and the backoff, and no write beside the marks, P11',
     async (bytes) => {
       const r = await given(aClaim(), answers(bytes));
       await r.clock.advance(8_000);
-      expect([r.writes().length, r.calls().length]).toEqual([1, 4]);
+      expect([r.writes().length, r.calls().length]).toEqual([4, 4]);
       expect([r.volume()?.spec?.capacity, r.claim()?.status?.capacity]).toEqual([
         { storage: '1Gi' },
         { storage: '1Gi' },

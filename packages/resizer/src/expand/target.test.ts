@@ -13,6 +13,8 @@ interface Row extends Partial<
   readonly spec: string;
   readonly alloc?: string;
   readonly pv: string;
+  /** Of the claim. Default: 1G. */
+  readonly has?: string;
   /** Row and size, or `wait`. */
   readonly then: string;
 }
@@ -22,6 +24,33 @@ const rows: readonly Row[] = [
   { id: '[resizer#S1]', spec: '10G', pv: '3Gi', resizeStatus: 'NodeResizeInfeasible', then: 'S1 10G' },
   { id: '[resizer#S2]', spec: '10G', alloc: '3G', pv: '3G', resizeStatus: 'NodeResizePending', then: 'S2 wait' },
   { id: '[resizer#S2]', spec: '10G', alloc: '3G', pv: '3Gi', resizeStatus: 'NodeResizeInProgress', then: 'S2 wait' },
+  {
+    id: '[resizer#S11, 216]',
+    spec: '10G',
+    alloc: '3G',
+    pv: '3G',
+    has: '3G',
+    resizeStatus: 'NodeResizePending',
+    then: 'S11 10G',
+  },
+  {
+    id: '[resizer#S11, 216]',
+    spec: '10G',
+    alloc: '3G',
+    pv: '3Gi',
+    has: '4G',
+    resizeStatus: 'NodeResizeInProgress',
+    then: 'S11 10G',
+  },
+  {
+    id: '[resizer#S3]',
+    spec: '10G',
+    alloc: '3G',
+    pv: '2Gi',
+    has: '4G',
+    resizeStatus: 'NodeResizePending',
+    then: 'S3 3G',
+  },
   { id: '[resizer#S3]', spec: '10G', alloc: '3G', pv: '2Gi', resizeStatus: 'NodeResizePending', then: 'S3 3G' },
   { id: '[resizer#S3]', spec: '10G', pv: '2Gi', resizeStatus: 'NodeResizeInProgress', then: 'S3 10G' },
   {
@@ -94,10 +123,11 @@ const rows: readonly Row[] = [
 
 describe('the size to ask for', () => {
   it.each(rows)(
-    '$id given $spec requested, $alloc allocated, $resizeStatus, PersistentVolume of $pv, then $then',
-    ({ spec, alloc, pv, then, ...facts }) => {
+    '$id given $spec requested, $alloc allocated, $resizeStatus, PersistentVolume of $pv, capacity $has, then $then',
+    ({ spec, alloc, pv, has = '1G', then, ...facts }) => {
       const target = chooseTarget({
         requested: sizeOf(spec),
+        capacity: sizeOf(has),
         allocated: alloc === undefined ? undefined : sizeOf(alloc),
         volumeCapacity: sizeOf(pv),
         resizeStatus: '',
@@ -137,6 +167,13 @@ it.each([
   const [row, resizeStatus, capacity] = facts;
   const size = sizeOf('5Gi');
   const others = { isFinal: false, isTrivial: false, isFileSystemResizePending: false };
-  const given = { requested: size, allocated: size, volumeCapacity: sizeOf(capacity), resizeStatus, ...others };
+  const given = {
+    requested: size,
+    capacity: sizeOf('1Mi'),
+    allocated: size,
+    volumeCapacity: sizeOf(capacity),
+    resizeStatus,
+    ...others,
+  };
   expect(chooseTarget(given)).toEqual({ row, kind: 'expand', size });
 });

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Which size to ask for: rows S1 to S10. Pure; first match wins. Assumes that the claim asks for more than it has. */
+/** Which size to ask for: rows S1 to S11. Pure; first match wins. Assumes that the claim asks for more than it has. */
 import type { Quantity } from '@csi-sidecars/volume';
 import { isLess } from '../size.ts';
 
 export interface TargetFacts {
   readonly requested: Quantity;
   readonly allocated: Quantity | undefined;
+  readonly capacity: Quantity;
   readonly volumeCapacity: Quantity;
   /** `status.allocatedResourceStatuses.storage`; empty: none. */
   readonly resizeStatus: string;
@@ -31,15 +32,16 @@ export function chooseTarget(facts: TargetFacts): Target {
 
 /** The PersistentVolume is smaller than the request. */
 function chooseForSmaller(facts: TargetFacts, allocated: Quantity): Target {
-  const { requested, volumeCapacity, resizeStatus, isFinal } = facts;
+  const { requested, capacity, volumeCapacity, resizeStatus, isFinal } = facts;
   switch (resizeStatus) {
     case 'NodeResizeInfeasible':
       return { row: 'S1', kind: 'expand', size: allocated };
     case 'NodeResizePending':
     case 'NodeResizeInProgress':
-      return isLess(volumeCapacity, allocated)
-        ? { row: 'S3', kind: 'expand', size: allocated }
-        : { row: 'S2', kind: 'wait' };
+      if (isLess(volumeCapacity, allocated)) return { row: 'S3', kind: 'expand', size: allocated };
+      // A kubelet before 1.32 leaves the status, and no kubelet works for a claim that has the size of its PersistentVolume.
+      if (!isLess(capacity, volumeCapacity)) return { row: 'S11', kind: 'expand', size: requested };
+      return { row: 'S2', kind: 'wait' };
     case 'ControllerResizeInProgress':
       return { row: 'S4', kind: 'expand', size: isFinal ? requested : allocated };
     default:

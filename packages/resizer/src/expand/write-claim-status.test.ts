@@ -80,7 +80,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'C',
     action: { ...result, result: { needsNode: true, size, path: 'recovery' } },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       annotations: withoutNote,
       set: [set('FileSystemResizePending')],
       removed: [],
@@ -92,7 +92,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'C without recovery',
     action: { ...result, result: { needsNode: true, size, path: 'legacy' } },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       annotations: undefined,
       set: [set('FileSystemResizePending')],
       removed: but('FileSystemResizePending'),
@@ -104,7 +104,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'D',
     action: { ...result, result: { needsNode: false, size, path: 'recovery' } },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       annotations: withNote,
       set: [],
       removed: all,
@@ -116,7 +116,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'D without recovery',
     action: { ...result, result: { needsNode: false, size, path: 'legacy' } },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       annotations: undefined,
       set: [],
       removed: all,
@@ -128,7 +128,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'E',
     action: { ...refusal, isInfeasible: true },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       annotations: undefined,
       set: [set('ControllerResizeError')],
       removed: [],
@@ -139,7 +139,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
   {
     write: 'F',
     action: { ...refusal, isInfeasible: false },
-    shown: { guarded: undefined, annotations: undefined, set: [set('ControllerResizeError')], removed: [], rest: {} },
+    shown: { guarded: '5', annotations: undefined, set: [set('ControllerResizeError')], removed: [], rest: {} },
     learned: { failureSaved: 'done', claim: stored },
   },
 ])(

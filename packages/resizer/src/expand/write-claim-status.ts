@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the expansion loop writes to a claim: the table of status writes of the resizer's page. */
 import type { Step } from '@csi-sidecars/runtime';
-import { type Claim } from '../claim.ts';
+import type { Quantity } from '@csi-sidecars/volume';
+import { allocatedSize, capacityOf, type Claim, hasCondition, resizeStatusOf } from '../claim.ts';
 import { type ConditionChange, conditionsPatch, resizeConditions, transitionTime } from '../conditions.ts';
 import { annotations } from '../names.ts';
-import { toText } from '../size.ts';
-import { patchClaim, patchGuardedClaim, type WriteClaimDeps } from '../write-claim.ts';
+import { isLess, isSame, toText } from '../size.ts';
+import { changeClaim, type ClaimPatch, patchGuardedClaim, type WriteClaimDeps } from '../write-claim.ts';
 import * as messages from './messages.ts';
-import type { ExpandContext, ExpandLoop, ExpandState } from './state.ts';
+import type { ExpandContext, ExpandLoop, ExpandState, SavedResult } from './state.ts';
 
-type Writing = Pick<Step<ExpandLoop>, 'client' | 'caches' | 'signal'>;
+type Writing = Pick<Step<ExpandLoop>, 'client' | 'clock' | 'random' | 'caches' | 'signal'>;
 
-const depsOf = ({ ownWrites }: ExpandContext, { client, caches, signal }: Writing): WriteClaimDeps => ({
-  client,
+const depsOf = ({ ownWrites }: ExpandContext, { caches, ...ports }: Writing): WriteClaimDeps => ({
+  ...ports,
   claims: caches.claims,
   ownWrites,
-  signal,
 });
 
 const withoutNote = { [annotations.nodeExpansionNotRequired]: null };
 
-/** Guarded by the resource version: the size that is asked for must follow from what the claim is now. */
+/** Each attempt begins with it: the size that is asked for must follow from what the claim is now. */
 export async function mark(context: ExpandContext, step: Step<ExpandLoop, 'mark'>): Promise<Partial<ExpandState>> {
   const { claim, target, status } = step.action;
   const nowMs = step.clock.nowMs();
@@ -56,14 +56,52 @@ export async function saveResult(
   step: Step<ExpandLoop, 'saveResult'>,
 ): Promise<Partial<ExpandState>> {
   const { claim, result } = step.action;
-  const patch = result.needsNode
-    ? pendingOnNode(claim, { nowMs: step.clock.nowMs(), isLegacy: result.path === 'legacy' })
-    : finished(claim, { size: toText(result.size), isLegacy: result.path === 'legacy' });
-  const { written, claim: stored } = await patchClaim(depsOf(context, step), claim, patch);
-  return { resultSaved: written, claim: stored };
+  const isLegacy = result.path === 'legacy';
+  let isOvertaken = false;
+  const { written, claim: stored } = await changeClaim(depsOf(context, step), claim, (known) => {
+    isOvertaken = !isSameAttempt(claim, known, result.path);
+    if (isOvertaken) return undefined;
+    if (!result.needsNode) return finished(known, { size: result.size, isLegacy });
+    isOvertaken = hasNodeFinished(claim, known, result);
+    return isOvertaken ? settled(known, { isLegacy }) : pendingOnNode(known, { nowMs: step.clock.nowMs(), isLegacy });
+  });
+  return { resultSaved: written === 'done' && isOvertaken ? 'overtaken' : written, claim: stored };
 }
 
-function pendingOnNode(claim: Claim, { nowMs, isLegacy }: { readonly nowMs: number; readonly isLegacy: boolean }) {
+/** Nobody has ended the attempt, handed it to the node or begun another one since the claim was marked. */
+function isSameAttempt(marked: Claim, known: Claim, path: SavedResult['path']): boolean {
+  if (path === 'legacy') return hasCondition(marked, 'Resizing') === hasCondition(known, 'Resizing');
+  const [before, now] = [allocatedSize(marked), allocatedSize(known)];
+  const isSameSize = before === undefined || now === undefined ? before === now : isSame(before, now);
+  return isSameSize && resizeStatusOf(marked) === resizeStatusOf(known);
+}
+
+/**
+ * A kubelet before 1.32 begins as soon as the PersistentVolume has the size, and may end before the claim says that it has to. Without a
+ * resize status the size is one that was left over, and the node is asked once more.
+ */
+function hasNodeFinished(marked: Claim, known: Claim, { size, path }: SavedResult): boolean {
+  return (
+    !isLess(capacityOf(known), size) && (known !== marked || (path === 'recovery' && resizeStatusOf(known) !== ''))
+  );
+}
+
+/** Nothing is left to do for the node: what the attempt left on the claim goes. */
+function settled(claim: Claim, { isLegacy }: { readonly isLegacy: boolean }): ClaimPatch | undefined {
+  const hasStatus = !isLegacy && resizeStatusOf(claim) !== '';
+  if (!hasStatus && !resizeConditions.some((type) => hasCondition(claim, type))) return undefined;
+  return {
+    status: {
+      ...conditionsPatch(claim, { set: [], remove: [...resizeConditions] }),
+      ...(hasStatus ? { allocatedResourceStatuses: { storage: null } } : {}),
+    },
+  };
+}
+
+function pendingOnNode(
+  claim: Claim,
+  { nowMs, isLegacy }: { readonly nowMs: number; readonly isLegacy: boolean },
+): ClaimPatch {
   const pending = { type: 'FileSystemResizePending', message: messages.pendingOnNode } as const;
   const conditions: ConditionChange = {
     set: [{ ...pending, lastTransitionTime: transitionTime(claim, pending, nowMs) }],
@@ -80,10 +118,14 @@ function pendingOnNode(claim: Claim, { nowMs, isLegacy }: { readonly nowMs: numb
       };
 }
 
-function finished(claim: Claim, { size, isLegacy }: { readonly size: string; readonly isLegacy: boolean }) {
+/** A capacity that is larger by now stays. */
+function finished(
+  claim: Claim,
+  { size, isLegacy }: { readonly size: Quantity; readonly isLegacy: boolean },
+): ClaimPatch {
   const status = {
     ...conditionsPatch(claim, { set: [], remove: [...resizeConditions] }),
-    capacity: { storage: size },
+    ...(isLess(capacityOf(claim), size) ? { capacity: { storage: toText(size) } } : {}),
   };
   return isLegacy
     ? { status }
@@ -99,15 +141,12 @@ export async function saveFailure(
 ): Promise<Partial<ExpandState>> {
   const { claim, failure, isInfeasible } = step.action;
   const error = { type: 'ControllerResizeError', message: messages.failedCondition(failure.message) } as const;
-  const conditions: ConditionChange = {
-    set: [{ ...error, lastTransitionTime: transitionTime(claim, error, step.clock.nowMs()) }],
-    remove: [],
-  };
-  const { written, claim: stored } = await patchClaim(depsOf(context, step), claim, {
-    status: {
-      ...conditionsPatch(claim, conditions),
-      ...(isInfeasible ? { allocatedResourceStatuses: { storage: 'ControllerResizeInfeasible' } } : {}),
-    },
+  const nowMs = step.clock.nowMs();
+  const { written, claim: stored } = await changeClaim(depsOf(context, step), claim, (known) => {
+    if (!isSameAttempt(claim, known, 'recovery')) return undefined;
+    const set = [{ ...error, lastTransitionTime: transitionTime(known, error, nowMs) }];
+    const status = isInfeasible ? { allocatedResourceStatuses: { storage: 'ControllerResizeInfeasible' } } : {};
+    return { status: { ...conditionsPatch(known, { set, remove: [] }), ...status } };
   });
   return { failureSaved: written, claim: stored };
 }

@@ -64,7 +64,6 @@ const check = ({ state, then }: Row): void => {
     targetClass: gold,
     entry: undefined,
     infeasibleForMs: 0,
-    isWritten: true,
   };
   expect(decide({ ...observed, ...nothingLearned, ...state }, context)).toEqual(then);
 };
@@ -176,25 +175,25 @@ describe('which class', () => {
     {
       id: '[resizer#M8, 152]',
       given: 'an open modification, and another wanted class',
-      state: { claim: recorded('InProgress', 'silver'), targetClass: silver, turn: 'taken' },
+      state: { claim: recorded('InProgress', 'silver'), targetClass: silver, turn: 'taken', confirmed: 'done' },
       then: { row: 'M8', kind: 'resume', target: silver },
     },
     {
       id: '[resizer#M8]',
-      given: 'an open modification that an earlier process recorded',
-      state: { claim: inProgress, turn: 'taken', isWritten: false },
+      given: 'an open modification, however it was recorded',
+      state: { claim: inProgress, turn: 'taken' },
       then: { row: 'M8', kind: 'confirm', claim: inProgress },
     },
     {
       id: '[resizer#M8]',
       given: 'one that is confirmed',
-      state: { claim: inProgress, turn: 'taken', isWritten: false, confirmed: 'done' },
+      state: { claim: inProgress, turn: 'taken', confirmed: 'done' },
       then: { row: 'M8', kind: 'resume', target: gold },
     },
     {
       id: '[resizer#M8]',
       given: 'one that could not be confirmed',
-      state: { claim: inProgress, turn: 'taken', isWritten: false, confirmed: failed },
+      state: { claim: inProgress, turn: 'taken', confirmed: failed },
       then: silently('M8'),
     },
     {
@@ -205,6 +204,7 @@ describe('which class', () => {
         targetClass: silver,
         turn: 'taken',
         entry: settled,
+        confirmed: 'done',
       },
       then: { row: 'M8', kind: 'resume', target: silver },
     },
@@ -449,7 +449,7 @@ describe('states that differ from these in one part', () => {
   ])('$id given $given, then $then.row', check);
 
   it('given a secret that could not be read, then the failure is the cause of the cause', () => {
-    const observed = { claim: inProgress, volume: withSecret, wantedClass: gold, targetClass: gold, isWritten: true };
+    const observed = { claim: inProgress, volume: withSecret, wantedClass: gold, targetClass: gold };
     const action = decide(
       { ...observed, entry: undefined, infeasibleForMs: 0, ...nothingLearned, ...called, secrets: failed },
       { driver: { name: driverName }, settings: { extraModifyMetadata: false } },

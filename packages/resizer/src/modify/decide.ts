@@ -76,7 +76,7 @@ function resume(s: ModifyState, { claim, volume }: Pair, context: DecideContext)
   const waits = mayModify(s, volume, { ...context, target: targetClass });
   if (waits !== undefined) return waits;
   if (isFailed(s.confirmed)) return failSilently('M8', s.confirmed.failure);
-  if (!s.isWritten && s.confirmed === 'untried') return { row: 'M8', kind: 'confirm', claim };
+  if (s.confirmed === 'untried') return { row: 'M8', kind: 'confirm', claim };
   return { row: 'M8', kind: 'resume', target: targetClass };
 }
 

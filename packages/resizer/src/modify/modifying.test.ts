@@ -43,9 +43,9 @@ describe('a modification', () => {
           modifyVolumeStatus: { status: 'InProgress', targetVolumeAttributesClassName: 'gold' },
         },
       },
-      { metadata: { uid: 'uid-of-pv1' }, spec: { volumeAttributesClassName: 'gold' } },
+      { metadata: { uid: 'uid-of-pv1', resourceVersion: '3' }, spec: { volumeAttributesClassName: 'gold' } },
       {
-        metadata: { uid },
+        metadata: { uid, resourceVersion: '5' },
         status: {
           '$setElementOrder/conditions': [],
           conditions: [

@@ -16,7 +16,6 @@ export function observe(
     volume: claim && volumes.get(toObjectKey(undefined, volumeNameOf(claim))),
     ...classesOf(claim, classes),
     ...recall(context, claim, { key, clock }),
-    isWritten: context.ownWrites.hasWritten(key),
     ...nothingLearned,
   };
 }

@@ -63,7 +63,7 @@ describe('given a claim that an earlier process has written, when it is read', (
   async function confirmed(get: NonNullable<StepAloneOptions['get']>) {
     const { step, context } = stepAlone<ModifyEntry>({ get });
     const remembered: unknown[] = [];
-    const claims = { remember: (found: unknown) => void remembered.push(found) };
+    const claims = { remember: (found: unknown) => void remembered.push(found), doubt: () => undefined };
     const action = { row: 'M8', kind: 'confirm', claim } as const;
     const learned = await performers(context).confirm({ ...step, action, caches: { claims, classes } } as never);
     return { learned, remembered };

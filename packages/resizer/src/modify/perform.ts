@@ -11,7 +11,7 @@ import {
 } from '@csi-sidecars/runtime';
 import { outcomeOfModification } from '../call-outcome.ts';
 import { readCallSecret } from '../secret.ts';
-import { patchVolume } from '../write-volume.ts';
+import { changeVolume } from '../write-volume.ts';
 import * as messages from './messages.ts';
 import { classesOf } from './observe.ts';
 import type { ModifyContext, ModifyLoop, ModifyState } from './state.ts';
@@ -57,14 +57,14 @@ async function confirm({
   return { confirmed: 'done', claim: found, ...classesOf(found, classes) };
 }
 
-async function saveVolume({
-  client,
-  caches: { volumes },
-  action: { volume, className },
-  signal,
-}: Step<ModifyLoop, 'saveVolume'>): Promise<Partial<ModifyState>> {
+/** A class that another process has written meanwhile stays. */
+async function saveVolume(step: Step<ModifyLoop, 'saveVolume'>): Promise<Partial<ModifyState>> {
+  const { volume, className } = step.action;
+  const before = volume.spec?.volumeAttributesClassName;
   const volumeSaved = await attempt(() =>
-    patchVolume({ client, volumes, signal }, volume, { spec: { volumeAttributesClassName: className } }),
+    changeVolume(step, volume, ({ spec }) =>
+      spec?.volumeAttributesClassName === before ? { spec: { volumeAttributesClassName: className } } : undefined,
+    ),
   );
   return { volumeSaved };
 }

@@ -68,8 +68,6 @@ export interface Observed {
   readonly entry: ModifyEntry | undefined;
   /** How long an infeasible class is not requested again; 0: it may be requested. */
   readonly infeasibleForMs: number;
-  /** This loop has written the claim, so that its cache is not behind what an earlier process left. */
-  readonly isWritten: boolean;
 }
 
 export interface Learned {
@@ -111,7 +109,7 @@ export type Action = { readonly row: string } &
     | { readonly kind: 'savePending'; readonly claim: Claim }
     | { readonly kind: 'cancel'; readonly claim: Claim }
     | { readonly kind: 'mark'; readonly claim: Claim; readonly target: VolumeAttributesClass }
-    /** Recorded by an earlier process, which may have finished it: the cache may be behind. */
+    /** Another process may have finished what is recorded, and the cache may be behind. */
     | { readonly kind: 'confirm'; readonly claim: Claim }
     /** The recorded modification goes on, so there is nothing to write. */
     | { readonly kind: 'resume'; readonly target: VolumeAttributesClass }

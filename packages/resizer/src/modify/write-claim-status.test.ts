@@ -66,7 +66,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
   {
     write: 'a cancel',
     action: { row: 'M6', kind: 'cancel', claim },
-    shown: { guarded: undefined, set: [], removed: ['ModifyingVolume'], rest: {} },
+    shown: { guarded: '5', set: [], removed: ['ModifyingVolume'], rest: {} },
     learned: { cancelled: 'done', claim: stored },
   },
   {
@@ -84,7 +84,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'the result',
     action: { row: 'M18', kind: 'saveResult', claim, className: 'gold' },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       set: [],
       removed: both,
       rest: { modifyVolumeStatus: null, currentVolumeAttributesClassName: 'gold' },
@@ -95,7 +95,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'a refusal',
     action: { ...refusal, failure: csiFailure('Internal'), outcome: 'final' },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       set: [error('Internal'), set('ModifyingVolume', failed)],
       removed: [],
       rest: { modifyVolumeStatus: { status: 'InProgress' } },
@@ -106,7 +106,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'an infeasible class',
     action: { ...refusal, failure: csiFailure('InvalidArgument'), outcome: 'infeasible' },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       set: [error('InvalidArgument'), set('ModifyingVolume', failed)],
       removed: [],
       rest: { modifyVolumeStatus: { status: 'Infeasible' } },
@@ -131,7 +131,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'a failure that is no status of the driver',
     action: { ...refusal, failure: new Error('odd'), outcome: 'final' },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       set: [error('Unknown', 'odd'), set('ModifyingVolume', failed)],
       removed: [],
       rest: { modifyVolumeStatus: { status: 'InProgress' } },
@@ -142,7 +142,7 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
     write: 'an open outcome',
     action: { ...refusal, failure: csiFailure('Aborted'), outcome: 'open' },
     shown: {
-      guarded: undefined,
+      guarded: '5',
       set: [error('Aborted'), set('ModifyingVolume', open)],
       removed: [],
       rest: { modifyVolumeStatus: { status: 'InProgress' } },

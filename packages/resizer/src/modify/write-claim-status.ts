@@ -4,17 +4,16 @@ import { CsiError } from '@csi-sidecars/csi';
 import { type Step, timestamp } from '@csi-sidecars/runtime';
 import { type Claim, modifyStatusOf } from '../claim.ts';
 import { conditionsPatch, modifyConditions, type SetCondition, transitionTime } from '../conditions.ts';
-import { type ClaimPatch, patchClaim, patchGuardedClaim, type WriteClaimDeps } from '../write-claim.ts';
+import { changeClaim, patchGuardedClaim, type WriteClaimDeps } from '../write-claim.ts';
 import * as messages from './messages.ts';
 import type { ModifyContext, ModifyLoop, ModifyState } from './state.ts';
 
-type Writing = Pick<Step<ModifyLoop>, 'client' | 'caches' | 'signal'>;
+type Writing = Pick<Step<ModifyLoop>, 'client' | 'clock' | 'random' | 'caches' | 'signal'>;
 
-const depsOf = ({ ownWrites }: ModifyContext, { client, caches, signal }: Writing): WriteClaimDeps => ({
-  client,
+const depsOf = ({ ownWrites }: ModifyContext, { caches, ...ports }: Writing): WriteClaimDeps => ({
+  ...ports,
   claims: caches.claims,
   ownWrites,
-  signal,
 });
 
 /** The class does not exist: the target stays what it was, because quota was charged for it. */
@@ -31,12 +30,21 @@ export async function savePending(
 
 export async function cancel(context: ModifyContext, step: Step<ModifyLoop, 'cancel'>): Promise<Partial<ModifyState>> {
   const { claim } = step.action;
-  const patch: ClaimPatch = { status: conditionsPatch(claim, { set: [], remove: ['ModifyingVolume'] }) };
-  const { written, claim: stored } = await patchClaim(depsOf(context, step), claim, patch);
+  const { written, claim: stored } = await changeClaim(depsOf(context, step), claim, (known) =>
+    isSameAttempt(claim, known)
+      ? { status: conditionsPatch(known, { set: [], remove: ['ModifyingVolume'] }) }
+      : undefined,
+  );
   return { cancelled: written, claim: stored };
 }
 
-/** Guarded by the resource version: the class that is asked for must follow from what the claim is now. */
+/** Nobody has ended the modification or begun another one since `before`. */
+function isSameAttempt(before: Claim, known: Claim): boolean {
+  const [was, is] = [modifyStatusOf(before), modifyStatusOf(known)];
+  return was?.status === is?.status && was?.targetVolumeAttributesClassName === is?.targetVolumeAttributesClassName;
+}
+
+/** Each attempt begins with it: the class that is asked for must follow from what the claim is now. */
 export async function mark(context: ModifyContext, step: Step<ModifyLoop, 'mark'>): Promise<Partial<ModifyState>> {
   const { claim, target } = step.action;
   const className = target.metadata?.name ?? '';
@@ -62,13 +70,17 @@ export async function saveResult(
   step: Step<ModifyLoop, 'saveResult'>,
 ): Promise<Partial<ModifyState>> {
   const { claim, className } = step.action;
-  const { written, claim: stored } = await patchClaim(depsOf(context, step), claim, {
-    status: {
-      ...conditionsPatch(claim, { set: [], remove: [...modifyConditions] }),
-      modifyVolumeStatus: null,
-      currentVolumeAttributesClassName: className,
-    },
-  });
+  const { written, claim: stored } = await changeClaim(depsOf(context, step), claim, (known) =>
+    isSameAttempt(claim, known)
+      ? {
+          status: {
+            ...conditionsPatch(known, { set: [], remove: [...modifyConditions] }),
+            modifyVolumeStatus: null,
+            currentVolumeAttributesClassName: className,
+          },
+        }
+      : undefined,
+  );
   return { resultSaved: written, claim: stored };
 }
 
@@ -81,15 +93,18 @@ export async function saveFailure(
   const className = modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? '';
   const text = outcome === 'open' ? messages.openCondition : messages.failedCondition;
   const { code, detail } = failure instanceof CsiError ? failure : { code: 'Unknown', detail: failure.message };
-  const set = [
-    conditionOf(claim, { type: 'ModifyingVolume', message: text(className), nowMs }),
-    conditionOf(claim, { type: 'ModifyVolumeError', message: detail, reason: code, nowMs }),
-  ];
-  const { written, claim: stored } = await patchClaim(depsOf(context, step), claim, {
-    status: {
-      ...conditionsPatch(claim, { set, remove: [] }),
-      modifyVolumeStatus: { status: outcome === 'infeasible' ? 'Infeasible' : 'InProgress' },
-    },
+  const { written, claim: stored } = await changeClaim(depsOf(context, step), claim, (known) => {
+    if (!isSameAttempt(claim, known)) return undefined;
+    const set = [
+      conditionOf(known, { type: 'ModifyingVolume', message: text(className), nowMs }),
+      conditionOf(known, { type: 'ModifyVolumeError', message: detail, reason: code, nowMs }),
+    ];
+    return {
+      status: {
+        ...conditionsPatch(known, { set, remove: [] }),
+        modifyVolumeStatus: { status: outcome === 'infeasible' ? 'Infeasible' : 'InProgress' },
+      },
+    };
   });
   return { failureSaved: written, claim: stored };
 }

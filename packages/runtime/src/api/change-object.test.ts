@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { createFakeApiServer, FakeClock, type FakeApiServer, seededRandom } from '../../testing/index.ts';
+import {
+  createFakeApiServer,
+  FakeClock,
+  type FakeApiServer,
+  type FaultRule,
+  script,
+  seededRandom,
+  withFaults,
+} from '../../testing/index.ts';
 import { silentLogger } from '../log/logger.ts';
 import { changeObject, type MergePatch, type ObjectChange } from './change-object.ts';
 import { createApiClient } from './create-client.ts';
@@ -26,9 +34,10 @@ function createSetting(widget: Partial<Widget> = {}) {
   const clock = new FakeClock();
   const random = seededRandom(1);
   const server: FakeApiServer = createFakeApiServer({ clock, random });
+  const faults: FaultRule[] = [];
   server.addTypes({ ...widgets, custom: true, generation: true, status: 'statusOnly' });
   const client = createApiClient(
-    { transport: server.transport, clock, logger: silentLogger },
+    { transport: withFaults(server.transport, { clock, decide: script(faults) }), clock, logger: silentLogger },
     { userAgent: 'test', qps: -1, burst: 0 },
   );
   const object = server.seed<Widget>({
@@ -38,7 +47,13 @@ function createSetting(widget: Partial<Widget> = {}) {
     metadata: { ...ref, ...widget.metadata },
   });
   const remembered: Widget[] = [];
-  const cache = { remember: (stored: Widget) => void remembered.push(stored) };
+  const doubted: Widget[] = [];
+  const cache = {
+    remember: (stored: Widget) => void remembered.push(stored),
+    doubt: (written: Widget) => void doubted.push(written),
+  };
+  const lose = (point: 'before' | 'after'): void =>
+    void faults.push({ when: ({ verb }) => verb === 'patch', fault: { kind: 'break', point, failure: 'eof' } });
   const change = async (part: Omit<ObjectChange<Widget>, 'resource' | 'object'>, from = object): Promise<Widget> => {
     const changing = changeObject({ client, clock, random, cache }, { resource: widgets, object: from, ...part });
     changing.catch(() => undefined);
@@ -47,7 +62,7 @@ function createSetting(widget: Partial<Widget> = {}) {
   };
   const requests = (): readonly string[] =>
     server.requests.map(({ verb, subresource, code }) => [verb, subresource, code].filter(Boolean).join(' '));
-  return { server, object, change, remembered, requests };
+  return { server, object, change, remembered, doubted, lose, requests };
 }
 
 it('given a copy that is current, then one request changes the named fields, and the cache has the answer', async () => {
@@ -83,12 +98,12 @@ it('given the object changed since, then it is read again, and the change is com
   expect(requests()).toEqual(['patch 409', 'get 200', 'patch 200']);
 });
 
-it('given a change that another writer made meanwhile, then the object as the server has it is the answer', async () => {
-  const { server, change, requests } = createSetting({ spec: { size: 1 } });
+it('given a change that another writer made meanwhile, then the object as the server has it is the answer, and the cache has it', async () => {
+  const { server, change, remembered, requests } = createSetting({ spec: { size: 1 } });
   server.objects.change(widgets, ref, (widget) => ({ ...widget, spec: { size: 2 } }));
   const stored = await change({ patch: ({ spec }) => (spec?.size === 2 ? undefined : { spec: { size: 2 } }) });
   expect(stored.spec).toEqual({ size: 2 });
-  expect(requests()).toEqual(['patch 409', 'get 200']);
+  expect([requests(), remembered]).toEqual([['patch 409', 'get 200'], [stored]]);
 });
 
 it('given a time in nanoseconds that another writer set, then a change of the status beside it keeps every digit', async () => {
@@ -123,4 +138,30 @@ it('given the object is gone, then NotFound is thrown', async () => {
   server.objects.remove(widgets, ref);
   const error = await change({ patch: () => ({ spec: { size: 2 } }) }, object).catch((thrown: unknown) => thrown);
   expect(isNotFound(error)).toBe(true);
+});
+
+it('given a built-in kind, then the patch may be a strategic one', async () => {
+  const { server, change } = createSetting();
+  const failed = await change({ type: 'strategic', patch: () => ({ spec: { size: 2 } }) }).catch(
+    (error: unknown) => error,
+  );
+  expect([failed, server.requests.map(({ code }) => code)]).toMatchObject([{ status: 415 }, [415]]);
+});
+
+it.each(['before', 'after'] as const)(
+  '[runtime#201] given an answer that is lost %s the commit, then the error is thrown, nothing is sent again, and the object is in doubt',
+  async (point) => {
+    const { object, change, lose, doubted, remembered, requests } = createSetting({ spec: { size: 1 } });
+    lose(point);
+    const error = await change({ patch: () => ({ spec: { size: 2 } }) }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ failure: 'eof' });
+    expect([doubted, remembered, requests()]).toEqual([[object], [], point === 'before' ? [] : ['patch 200']]);
+  },
+);
+
+it('[runtime#201] given a refusal, then the object is not in doubt', async () => {
+  const { server, change, doubted } = createSetting();
+  server.objects.remove(widgets, ref);
+  await change({ patch: () => ({ spec: { size: 2 } }) }).catch(() => undefined);
+  expect(doubted).toEqual([]);
 });

@@ -2,14 +2,13 @@
 /**
  * Changes an object that others write too, from a copy that may be old, with one request when the copy is current.
  *
- * The change is a merge patch that carries the UID and the resource version of the copy, so it is applied to exactly that state or refused.
+ * The change is a patch that carries the UID and the resource version of the copy, so it is applied to exactly that state or refused.
  * After a conflict the object is read again and the change is computed again, in place: what the caller did before, a call to
  * a driver for example, need not be repeated. Works for every kind, custom resources included, and never writes a field that the patch
- * does not name.
+ * does not name. A write without an answer leaves the object in doubt, as `writeObject` says.
  */
 import type { Clock } from '../clock/clock.ts';
 import type { Random } from '../clock/random.ts';
-import type { Informer } from '../informer/informer.ts';
 import type { ApiClient, CallOptions, ObjectRef } from './client.ts';
 import { definedOnly } from './defined-only.ts';
 import { isConflict } from './error-predicates.ts';
@@ -17,13 +16,14 @@ import type { KubeObject } from './objects.ts';
 import type { Resource } from './resource.ts';
 import { retryOnConflict } from './retry-on-conflict.ts';
 import { toError } from './to-error.ts';
+import { writeObject, type WrittenCache } from './write-object.ts';
 
 export interface ChangeObjectDeps<T extends KubeObject> {
   readonly client: Pick<ApiClient, 'get' | 'patch'>;
   readonly clock: Clock;
   readonly random: Random;
-  /** Where the object is read from: it shows the answer at once. */
-  readonly cache: Pick<Informer<T>, 'remember'>;
+  /** Where the object is read from. */
+  readonly cache: WrittenCache<T>;
 }
 
 export interface ObjectChange<T extends KubeObject> {
@@ -31,8 +31,10 @@ export interface ObjectChange<T extends KubeObject> {
   /** However old. */
   readonly object: T;
   readonly subresource?: 'status' | undefined;
+  /** `strategic`: for built-in kinds, whose lists it changes entry by entry. Default `merge`. */
+  readonly type?: 'merge' | 'strategic';
   /**
-   * The merge patch that makes this state what it has to be; undefined: nothing has to change. Called for `object`, and after each
+   * The patch that makes this state what it has to be; undefined: nothing has to change. Called for `object`, and after each
    * conflict for the state that the server has then. Must not name the UID or the resource version.
    */
   readonly patch: (object: T) => MergePatch | undefined;
@@ -49,7 +51,7 @@ export type MergePatch = Readonly<Record<string, unknown>> & {
  */
 export async function changeObject<T extends KubeObject>(
   { client, clock, random, cache }: ChangeObjectDeps<T>,
-  { resource, object, subresource, patch }: ObjectChange<T>,
+  { resource, object, subresource, type = 'merge', patch }: ObjectChange<T>,
   options: CallOptions = {},
 ): Promise<T> {
   const ref: ObjectRef = { namespace: object.metadata?.namespace, name: object.metadata?.name ?? '' };
@@ -60,15 +62,19 @@ export async function changeObject<T extends KubeObject>(
     if (lost !== undefined) {
       known = await client.get(resource, ref, options);
       if (known.metadata?.uid !== uid) throw new OtherObject(lost);
+      cache.remember(known);
     }
     const body = patch(known);
     if (body === undefined) return known;
     const metadata = { ...body.metadata, uid, resourceVersion: known.metadata?.resourceVersion };
     try {
-      const merge = { type: 'merge', body: { ...body, metadata } } as const;
-      const stored = await client.patch({ resource, ref }, merge, { ...options, ...definedOnly({ subresource }) });
-      cache.remember(stored);
-      return stored;
+      return await writeObject(cache, known, () =>
+        client.patch(
+          { resource, ref },
+          { type, body: { ...body, metadata } },
+          { ...options, ...definedOnly({ subresource }) },
+        ),
+      );
     } catch (error) {
       if (isConflict(error)) lost = toError(error);
       throw error;

@@ -7,6 +7,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Priority } from './client.ts';
 import type { ApiError } from './errors.ts';
+import { mayHaveHappened, noteOpenAttempt } from './may-have-happened.ts';
 import { noAnswer, type RequestMetrics } from './request-metrics.ts';
 import type { RequestLimiter } from './request-limiter.ts';
 import { decideRetry, type FailedAttempt, type Use } from './retry-policy.ts';
@@ -44,6 +45,11 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
   let leftMs = call.timeoutMs;
   let limited = call.use !== 'watch';
   let previous: Error | undefined;
+  let mayHave = false;
+  const failure = (error: Error): Error => {
+    if (mayHave) noteOpenAttempt(error);
+    return error;
+  };
   for (let retries = 0; ; retries += 1) {
     const turn = limited ? deps.limiter.acquire(call) : undefined;
     if (turn !== undefined) await throttle(deps, call, turn);
@@ -54,9 +60,10 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
     leftMs -= clock.monotonicMs() - startedMs;
     const decision = decideRetry(result, { use: call.use, retries });
     if (decision.kind === 'fail' || leftMs <= 0 || call.signal?.aborted === true) {
-      throw withPrevious(result.error, previous);
+      throw failure(withPrevious(result.error, previous));
     }
     previous = result.error;
+    mayHave ||= mayHaveHappened(result.error);
     const code = result.error instanceof TransportError ? noAnswer : String(result.error.status);
     metrics?.retried({ method: call.request.method, code });
     limited = decision.limited;
@@ -65,7 +72,7 @@ export async function send<T>(deps: SendDeps, call: Call, attempt: Attempt<T>): 
     await pause(deps.clock, call, Math.min(decision.afterMs, leftMs));
     leftMs -= decision.afterMs;
     // The server asks for a longer pause than the deadline allows, so its answer is the more useful error.
-    if (leftMs <= 0) throw result.error;
+    if (leftMs <= 0) throw failure(result.error);
   }
 }
 

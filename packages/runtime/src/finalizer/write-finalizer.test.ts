@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from 'vitest';
-import { createFakeApiServer, FakeClock, type FakeApiServer, seededRandom } from '../../testing/index.ts';
+import {
+  createFakeApiServer,
+  FakeClock,
+  type FakeApiServer,
+  type FaultRule,
+  script,
+  seededRandom,
+  withFaults,
+} from '../../testing/index.ts';
 import { createApiClient } from '../api/create-client.ts';
 import { isInvalid, isNotFound } from '../api/error-predicates.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../api/objects.ts';
@@ -13,15 +21,32 @@ const finalizer = 'test.io/ours';
 interface Setup<T extends PersistentVolume | PersistentVolumeClaim> extends FinalizerDeps<T> {
   readonly server: FakeApiServer;
   readonly remembered: readonly T[];
+  readonly doubted: readonly T[];
+  /** The next answer to a patch is lost after its commit. */
+  readonly lose: () => void;
 }
 
 function createSetup<T extends PersistentVolume | PersistentVolumeClaim>(): Setup<T> {
   const clock = new FakeClock();
   const server = createFakeApiServer({ clock, random: seededRandom(1) });
-  const { transport } = server;
+  const faults: FaultRule[] = [];
+  const transport = withFaults(server.transport, { clock, decide: script(faults) });
   const client = createApiClient({ transport, clock, logger: silentLogger }, { userAgent: 'test', qps: -1, burst: 0 });
   const remembered: T[] = [];
-  return { server, client, remembered, informer: { remember: (object) => void remembered.push(object) } };
+  const doubted: T[] = [];
+  const lose = (): void =>
+    void faults.push({
+      when: ({ verb }) => verb === 'patch',
+      fault: { kind: 'break', point: 'after', failure: 'eof' },
+    });
+  return {
+    server,
+    client,
+    remembered,
+    doubted,
+    lose,
+    informer: { remember: (object) => void remembered.push(object), doubt: (object) => void doubted.push(object) },
+  };
 }
 
 function aVolume(server: FakeApiServer, metadata: PersistentVolume['metadata'] = {}): PersistentVolume {
@@ -88,3 +113,21 @@ it('given an aborted signal, then nothing is sent', async () => {
   await expect(adding).rejects.toThrow();
   expect(setup.server.writes()).toEqual([]);
 });
+
+it.each([
+  { change: 'added', write: addFinalizer, before: ['a.io/b'], after: ['a.io/b', finalizer] },
+  { change: 'removed', write: removeFinalizer, before: [finalizer, 'a.io/b'], after: ['a.io/b'] },
+])(
+  '[runtime#205] given ours was $change and the answer was lost, then the object is in doubt, and the same patch again changes nothing',
+  async ({ write, before, after }) => {
+    const setup = createSetup<PersistentVolume>();
+    const object = aVolume(setup.server, { finalizers: before });
+    const target = { resource: persistentVolumes, object, finalizer };
+    setup.lose();
+    await expect(write(setup, target)).rejects.toThrow();
+    expect([setup.doubted, setup.remembered]).toEqual([[object], []]);
+    const stored = setup.server.objects.get(persistentVolumes, { name: 'pv1' });
+    expect(await write(setup, target)).toEqual(stored);
+    expect([stored?.metadata?.finalizers, setup.server.writes().map(({ code }) => code)]).toEqual([after, [200, 200]]);
+  },
+);

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Adds our finalizer to an object or removes it, in a request that does nothing else. */
+/**
+ * Adds our finalizer to an object or removes it, in a request that does nothing else. It carries the UID and no resource version, also
+ * when the object is in doubt: it names one entry by value, so whatever the object is by now, and however often it is sent, the result is
+ * the same. Why the finalizer has to come or go follows from other objects, of which the version of this one says nothing.
+ */
 import type { ApiClient } from '../api/client.ts';
 import type { KubeObject } from '../api/objects.ts';
 import type { Resource } from '../api/resource.ts';
-import type { Informer } from '../informer/informer.ts';
+import { writeObject, type WrittenCache } from '../api/write-object.ts';
 import { addedFinalizer, removedFinalizer } from './finalizer-patch.ts';
 
 export interface FinalizerDeps<T extends KubeObject> {
   readonly client: Pick<ApiClient, 'patch'>;
-  /** Where the object is read from: it shows the answer at once. */
-  readonly informer: Pick<Informer<T>, 'remember'>;
+  /** Where the object is read from. */
+  readonly informer: WrittenCache<T>;
 }
 
 export interface FinalizerTarget<T extends KubeObject> {
@@ -47,11 +51,8 @@ async function patchMetadata<T extends KubeObject>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const { namespace, name = '' } = object.metadata ?? {};
-  const stored = await client.patch(
-    { resource, ref: { namespace, name } },
-    { type: 'strategic', body: { metadata } },
-    { signal },
+  const target = { resource, ref: { namespace, name } };
+  return writeObject(informer, object, () =>
+    client.patch(target, { type: 'strategic', body: { metadata } }, { signal }),
   );
-  informer.remember(stored);
-  return stored;
 }

@@ -24,6 +24,7 @@ import type { Clock } from '../clock/clock.ts';
 import type { Logger } from '../log/logger.ts';
 import { createBudget } from './budget.ts';
 import type { Change, ServerObject } from './decode/watch-event.ts';
+import type { Doubts } from './doubts.ts';
 import { type Difference, everythingNew, isSameObject, isSameVersion, mergeInto } from './difference.ts';
 import type { Notification } from './distributor.ts';
 import type { Deletion, Indexers, ObjectKey } from './informer.ts';
@@ -42,6 +43,7 @@ export interface ContentDeps<T extends KubeObject> {
   readonly metrics: Pick<InformerMetrics, 'transformFailed'>;
   readonly prepare: Prepare<T>;
   readonly ownWrites: OwnWrites<T>;
+  readonly doubts: Pick<Doubts, 'deleted'>;
   readonly turns: Turns;
   readonly deliver: (notification: Notification<T>) => void;
   readonly stopped: () => boolean;
@@ -57,6 +59,8 @@ export interface Content<T extends KubeObject> extends Omit<Sink, 'setConnection
   addIndexers(indexers: Indexers<T>): void;
   /** Keeps the answer to an own write until the watch has brought it. */
   remember(object: T): void;
+  /** A read found that the object is gone. `shown` is what a lister shows of it. */
+  hide(key: ObjectKey, shown: T | undefined): void;
 }
 
 export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexers: Indexers<T>): Content<T> {
@@ -88,6 +92,7 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
   };
 
   const notifyDeletion = (gone: Omit<Deletion<T>, 'observed'>, how: 'observed' | 'inferred'): void => {
+    deps.doubts.deleted(gone.key, gone.object);
     deliver({ kind: 'delete', deletion: { ...gone, observed: how === 'observed' } });
   };
   const notifyChange = (previous: T | undefined, current: T): void => {
@@ -185,6 +190,11 @@ export function createContent<T extends KubeObject>(deps: ContentDeps<T>, indexe
         return current === filtered ? undefined : current;
       };
       ownWrites.remember(key, { object: visible, uid, resourceVersion, until: 'reached' });
+    },
+    hide(key, shown) {
+      if (shown === undefined) return;
+      const uid = shown.metadata?.uid;
+      ownWrites.remember(key, { object: () => undefined, uid, resourceVersion: rvOf(shown), until: 'passed' });
     },
     startCollecting() {
       // The first content is indexed while it arrives; later ones are merged into what is indexed already.

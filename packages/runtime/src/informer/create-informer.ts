@@ -15,9 +15,11 @@ import type { Random } from '../clock/random.ts';
 import type { Logger } from '../log/logger.ts';
 import { type Metrics, noMetrics } from '../metrics/metrics.ts';
 import { createContent } from './content.ts';
+import { createDoubts } from './doubts.ts';
 import { createDistributor, type Subscriber } from './distributor.ts';
 import type { HandlerRegistration, Indexers, Informer } from './informer.ts';
 import { informerMetrics } from './informer-metrics.ts';
+import { keyOf } from './key.ts';
 import { createLister } from './lister.ts';
 import { createOwnWrites } from './own-writes.ts';
 import { runReflector } from './reflector/reflector.ts';
@@ -72,10 +74,12 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
   });
   const turns = createTurns();
   const ownWrites = createOwnWrites<T>(clock);
+  const doubts = createDoubts();
   const prepare = createPrepare({ resource, transform: options.transform, objects: deps.objects ?? 'plain' });
   const distributor = createDistributor<T>(logger, metrics);
   const gate = createSyncGate(() => content.hasSynced() && !distributor.someoneCatchesUp());
   const hasStopped = (): boolean => running?.aborted === true;
+  const isIn = ({ metadata }: T): boolean => namespace === '' || namespace === metadata?.namespace;
   const content = createContent<T>(
     {
       clock,
@@ -83,6 +87,7 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
       metrics,
       prepare,
       ownWrites,
+      doubts,
       turns,
       deliver: (notification) => distributor.deliver(notification),
       stopped: hasStopped,
@@ -153,7 +158,20 @@ export function createInformer<T extends KubeObject>(deps: InformerDeps, options
     addIndexers: (added) => content.addIndexers(added),
     whenSynced: (signal) => gate.whenOpen(signal),
     remember(object) {
-      if (namespace === '' || namespace === object.metadata?.namespace) content.remember(object);
+      if (isIn(object)) content.remember(object);
+    },
+    doubt(object) {
+      // The server makes up the name of an object that has none: a second one is all that can come of it.
+      if (isIn(object) && object.metadata?.name !== undefined) doubts.add(keyOf(object), object);
+    },
+    doubted: doubts,
+    async confirm(key, read) {
+      const doubt = doubts.begin(key);
+      if (doubt === undefined) return;
+      const found = await read();
+      if (found === undefined) content.hide(key, lister.get(key));
+      else content.remember(found);
+      doubts.end(key, doubt);
     },
     async run(signal) {
       if (running !== undefined) throw new Error(`informer ${name} was started before`);

@@ -5,6 +5,7 @@
  * synchronous, called in stream order, and only look at the object and enqueue a key.
  */
 import type { KubeObject } from '../api/objects.ts';
+import type { Doubts } from './doubts.ts';
 
 declare const objectKey: unique symbol;
 /** `namespace/name`, or `name` for cluster-scoped objects. Minted by `keyOf` and `toObjectKey` only. */
@@ -60,6 +61,18 @@ export interface Informer<T extends KubeObject> {
    * informer's selectors match.
    */
   remember(object: T): void;
+  /**
+   * A write of this process to the object got no answer, so it may have happened, and what `lister` shows of the object may be older. The
+   * object is in doubt until `confirm` has read it. Loops do that at the beginning of a run that looks at it. Use `writeObject`.
+   */
+  doubt(object: T): void;
+  /** The objects in doubt. Usually none. */
+  readonly doubted: Pick<Doubts, 'size' | 'has' | 'keys'>;
+  /**
+   * Reads an object that is in doubt, remembers it, and ends the doubt; undefined: it is gone. Rejects as `read` does, and the doubt
+   * stays.
+   */
+  confirm(key: ObjectKey, read: () => Promise<T | undefined>): Promise<void>;
   /** Lists and watches until the signal aborts; resolves when nothing of it is left running. */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -4,7 +4,7 @@ import type { KubeObject } from '../api/objects.ts';
 import type { Informer } from '../informer/informer.ts';
 import type { Cache } from './loop.ts';
 
-export function cacheOf<T extends KubeObject>(informer: Pick<Informer<T>, 'lister' | 'remember'>): Cache<T> {
+export function cacheOf<T extends KubeObject>(informer: Pick<Informer<T>, 'lister' | 'remember' | 'doubt'>): Cache<T> {
   const { lister } = informer;
   return {
     get: (key) => lister.get(key),
@@ -17,6 +17,7 @@ export function cacheOf<T extends KubeObject>(informer: Pick<Informer<T>, 'liste
       return lister.resourceVersion;
     },
     remember: (object) => informer.remember(object),
+    doubt: (object) => informer.doubt(object),
   };
 }
 
@@ -28,4 +29,5 @@ export const emptyCache: Cache<never> = {
   size: 0,
   resourceVersion: '',
   remember: () => undefined,
+  doubt: () => undefined,
 };

@@ -2,12 +2,14 @@
 /** A keyed loop assembled from its specification. This code is the same for every loop. */
 import type { KubeObject } from '../api/objects.ts';
 import type { ControllerPorts } from '../controller/controller-ports.ts';
-import { done, type Outcome } from '../controller/reconcile.ts';
+import { done, type Outcome, retry } from '../controller/reconcile.ts';
 import { runWorkers } from '../controller/workers.ts';
 import { createWorkQueue } from '../workqueue/create-work-queue.ts';
 import { retryLimiter } from '../workqueue/rate-limiters.ts';
 import type { WorkQueue } from '../workqueue/workqueue.ts';
+import { attempt, isFailed } from './attempt.ts';
 import { changeHandler } from './change.ts';
+import { confirm, hasDoubts } from './confirm.ts';
 import type { AssembledLoop, Caches, Change, ConclusionOf, Loop, LoopSpec, LoopTypes, Step, Wake } from './loop.ts';
 import { type Concluded, runDecisions } from './run-decisions.ts';
 import { watch, type Watching } from './watch.ts';
@@ -26,7 +28,7 @@ function assemble<L extends LoopTypes>(spec: LoopSpec<L>, ports: ControllerPorts
     rateLimiter: (spec.limiter ?? limiterOf(spec))(ports),
     ...(lanes === undefined ? {} : { lanes: { ...lanes, classify: (key) => lanes.classify(caches, key) } }),
   });
-  const run = createRun(spec, { ports, caches });
+  const run = createRun(spec, ports, watching);
   addHandlers(spec, { informers, caches, queue });
   for (const source of spec.sources ?? []) {
     source((key, when = 'now') => (when === 'now' ? queue.add(key) : queue.addRateLimited(key)));
@@ -110,9 +112,11 @@ type AnyPerformer<L extends LoopTypes> = (step: Step<L>) => Partial<L['state']> 
 
 function createRun<L extends LoopTypes>(
   spec: LoopSpec<L>,
-  { ports, caches }: { readonly ports: ControllerPorts; readonly caches: Caches<L> },
+  ports: ControllerPorts,
+  watching: Watching,
 ): (key: L['key'], signal: AbortSignal) => Promise<Outcome> {
   const { client, clock, random, logger } = ports;
+  const caches = watching.caches as unknown as Caches<L>;
   const { name, decide, observeAgain, onConclude, onEnd } = spec;
   const performers = spec.perform as unknown as Readonly<Record<string, AnyPerformer<L>>>;
 
@@ -141,6 +145,12 @@ function createRun<L extends LoopTypes>(
   };
 
   return async (key, signal) => {
+    if (hasDoubts(watching)) {
+      const confirmed = await attempt(() =>
+        confirm({ ...watching, client }, (seen) => spec.observe(seen as unknown as Caches<L>, key), signal),
+      );
+      if (isFailed(confirmed)) return retry(confirmed.failure);
+    }
     const observed = spec.observe(caches, key);
     if (observed === undefined) return done;
     const startedMs = clock.monotonicMs();

@@ -66,8 +66,8 @@ export type StepKind<A extends AnyAction> = Exclude<A['kind'], 'conclude'>;
 
 type ObjectOf<T> = T extends KubeObject ? T : never;
 
-/** The read side of an informer, and the way to show it the answers to own writes before the watch brings them. */
-export interface Cache<T extends KubeObject> extends Lister<T>, Pick<Informer<T>, 'remember'> {}
+/** The read side of an informer, and the way to show it the answers to own writes before the watch brings them: `writeObject`. */
+export interface Cache<T extends KubeObject> extends Lister<T>, Pick<Informer<T>, 'remember' | 'doubt'> {}
 
 export type Caches<L extends LoopTypes> = {
   readonly [N in keyof L['watched']]: Cache<ObjectOf<L['watched'][N]>>;

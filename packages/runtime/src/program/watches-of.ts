@@ -44,5 +44,8 @@ const emptyInformer: Informer<KubeObject> = {
   addIndexers: () => undefined,
   whenSynced: () => Promise.resolve(false),
   remember: () => undefined,
+  doubt: () => undefined,
+  doubted: new Map(),
+  confirm: () => Promise.resolve(),
   run: () => Promise.resolve(),
 };

@@ -3,7 +3,14 @@
  * One member of a dynamic group brought to what it has to be: its snapshot, its content, their binding, and both statuses. Every step
  * writes only what is missing, so that it can be repeated after any of them.
  */
-import { type ApiClient, type Cache, changeObject, type Clock, isFailed, type Random } from '@csi-sidecars/runtime';
+import {
+  type ApiClient,
+  changeObject,
+  type Clock,
+  isFailed,
+  type Random,
+  type WrittenCache,
+} from '@csi-sidecars/runtime';
 import {
   isBoundTo,
   snapshotFinalizers,
@@ -21,8 +28,8 @@ export interface MemberDeps {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly random: Random;
-  readonly snapshots: Pick<Cache<VolumeSnapshot>, 'remember'>;
-  readonly contents: Pick<Cache<VolumeSnapshotContent>, 'remember'>;
+  readonly snapshots: WrittenCache<VolumeSnapshot>;
+  readonly contents: WrittenCache<VolumeSnapshotContent>;
 }
 
 /** Rejects with the first failure. */

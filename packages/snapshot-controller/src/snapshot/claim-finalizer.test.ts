@@ -59,7 +59,11 @@ describe('given a claim that changed after it was cached, when it is protected',
     const cached = server.seed(aClaim());
     const stored = server.seed(aProtectedClaim());
     const remembered: unknown[] = [];
-    const claims = { get: () => undefined, remember: (claim: unknown) => void remembered.push(claim) };
+    const claims = {
+      get: () => undefined,
+      remember: (claim: unknown) => void remembered.push(claim),
+      doubt: () => undefined,
+    };
     expect(await end(protectClaim({ ...ports, claims, turns: createClaimTurns() }, cached, signal))).toEqual(stored);
     expect([requests(), remembered]).toEqual([refused, [stored]]);
   });
@@ -148,7 +152,11 @@ describe('given a write of a claim that has no answer', () => {
         throw lost;
       },
     };
-    const claims = { get: () => undefined, remember: (claim: unknown) => void remembered.push(claim) };
+    const claims = {
+      get: () => undefined,
+      remember: (claim: unknown) => void remembered.push(claim),
+      doubt: () => undefined,
+    };
     return { server, requests, end, remembered, deps: { ...depsOf(ports), client, claims } };
   }
   const read = 'get persistentvolumeclaims 200';
@@ -188,7 +196,11 @@ it('given snapshots of one claim that come together, when each protects and rele
   const { server, ports, requests, end } = anApiServer();
   const cached = server.seed(aClaim());
   let known = cached;
-  const claims = { get: () => known, remember: (claim: PersistentVolumeClaim) => void (known = claim) };
+  const claims = {
+    get: () => known,
+    remember: (claim: PersistentVolumeClaim) => void (known = claim),
+    doubt: () => undefined,
+  };
   const deps = { ...ports, claims, turns: createClaimTurns() };
   const { signal } = new AbortController();
   const three = [1, 2, 3];

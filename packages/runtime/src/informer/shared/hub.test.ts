@@ -315,3 +315,21 @@ describe('the life of an informer', () => {
     expect(server.openWatches()).toBe(0);
   });
 });
+
+it('[runtime#206] given two readers of one object, when a write of one of them got no answer, then both know of the doubt, and one read ends it', async () => {
+  const { server, hub, client } = setUp();
+  server.seed(aVolume('c', 'd', { mine: 'yes' }));
+  const options = ofDriver('d', 'capacity');
+  hub.announce([options, labelled] as never);
+  const [one, two] = [hub.factoryFor('one'), hub.factoryFor('two')];
+  const [byDriver, byLabel] = [one.informer(options), two.informer(labelled)];
+  const signal = new AbortController().signal;
+  void one.start(signal);
+  void two.start(signal);
+  await until(() => byDriver.hasSynced && byLabel.hasSynced);
+  byDriver.doubt(aVolume('c', 'd'));
+  expect([byDriver.doubted.has(key('c')), byLabel.doubted.has(key('c'))]).toEqual([true, true]);
+  await byLabel.confirm(key('c'), () => client.get(persistentVolumes, { name: 'c' }));
+  expect([byDriver.doubted.size, byLabel.doubted.size]).toEqual([0, 0]);
+  await Promise.all([one.shutdown(), two.shutdown()]);
+});

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { aVolume, ScriptedBody, scriptedInformer, type ScriptedInformer } from '../../testing/index.ts';
+import type { PersistentVolume } from '../api/objects.ts';
+import { toObjectKey } from './key.ts';
+
+const keyA = toObjectKey(undefined, 'a');
+
+/** Synced at version 10 with volume a of version 5; the stream stays open. */
+async function synced(): Promise<ScriptedInformer & { readonly stream: ScriptedBody }> {
+  const harness = scriptedInformer();
+  const stream = new ScriptedBody().event('ADDED', aVolume('a', '5')).bookmark('10', 'end');
+  harness.api.answers(stream);
+  await harness.start();
+  return { ...harness, stream };
+}
+const seen = ({ informer }: ScriptedInformer): string | undefined =>
+  informer.lister.get(keyA)?.metadata?.resourceVersion;
+const doubted = ({ informer }: ScriptedInformer): readonly string[] => [...informer.doubted.keys()];
+
+describe('an object in doubt', () => {
+  it('[runtime#201] given it is read, then the lister shows what was read, no handler is called, and the doubt is over', async () => {
+    const harness = await synced();
+    harness.informer.doubt(aVolume('a', '5'));
+    expect([doubted(harness), seen(harness)]).toEqual([['a'], '5']);
+    await harness.informer.confirm(keyA, async () => aVolume('a', '12'));
+    expect([doubted(harness), seen(harness), harness.calls]).toEqual([[], '12', ['add a@5 initial']]);
+    await harness.stop();
+  });
+
+  it('[runtime#201] given the watch shows it, or another write is answered, then it stays in doubt: both may be older than the write', async () => {
+    const harness = await synced();
+    harness.informer.doubt(aVolume('a', '5'));
+    harness.stream.event('MODIFIED', aVolume('a', '11'));
+    await harness.clock.advance(0);
+    harness.informer.remember(aVolume('a', '12'));
+    expect([doubted(harness), seen(harness)]).toEqual([['a'], '12']);
+    await harness.stop();
+  });
+
+  it('[runtime#201] given the read fails, then it rejects, and the object stays in doubt', async () => {
+    const harness = await synced();
+    harness.informer.doubt(aVolume('a', '5'));
+    const failing = harness.informer.confirm(keyA, () => Promise.reject(new Error('no')));
+    await expect(failing).rejects.toThrow('no');
+    expect([doubted(harness), seen(harness)]).toEqual([['a'], '5']);
+    await harness.stop();
+  });
+
+  it('[runtime#201] given another write without an answer during the read, then it stays in doubt', async () => {
+    const harness = await synced();
+    harness.informer.doubt(aVolume('a', '5'));
+    const answer = Promise.withResolvers<PersistentVolume>();
+    const reading = harness.informer.confirm(keyA, () => answer.promise);
+    harness.informer.doubt(aVolume('a', '5'));
+    answer.resolve(aVolume('a', '12'));
+    await reading;
+    expect([doubted(harness), seen(harness)]).toEqual([['a'], '12']);
+    await harness.stop();
+  });
+
+  it('[runtime#202] given the read finds it gone, then the lister hides it until the watch shows another one', async () => {
+    const harness = await synced();
+    harness.informer.remember(aVolume('a', '12'));
+    harness.informer.doubt(aVolume('a', '12'));
+    await harness.informer.confirm(keyA, async () => undefined);
+    expect([doubted(harness), seen(harness), harness.informer.lister.size]).toEqual([[], undefined, 0]);
+    harness.stream.event('MODIFIED', aVolume('a', '12'));
+    await harness.clock.advance(0);
+    expect(seen(harness)).toBeUndefined();
+    harness.stream.event('DELETED', aVolume('a', '13')).event('ADDED', aVolume('a', '14', { uid: 'another' }));
+    await harness.clock.advance(0);
+    expect(seen(harness)).toBe('14');
+    await harness.stop();
+  });
+
+  it('[runtime#202] given its deletion, then nothing is in doubt; given that of an earlier object of its name, then it stays', async () => {
+    const harness = await synced();
+    harness.informer.doubt(aVolume('a', '5'));
+    harness.informer.doubt(aVolume('b', '9', { uid: 'second' }));
+    harness.stream.event('DELETED', aVolume('a', '11')).event('DELETED', aVolume('b', '12', { uid: 'first' }));
+    await harness.clock.advance(0);
+    expect(doubted(harness)).toEqual(['b']);
+    await harness.stop();
+  });
+
+  it('given an object of another namespace, or one that has no name yet, then the informer has no doubt about it', async () => {
+    const harness = scriptedInformer({ namespace: 'team' });
+    harness.informer.doubt(aVolume('a', '5'));
+    harness.informer.doubt({ metadata: { namespace: 'team', generateName: 'a-' } });
+    harness.informer.doubt(aVolume('a', '5', { namespace: 'team' }));
+    expect(doubted(harness)).toEqual(['team/a']);
+  });
+});

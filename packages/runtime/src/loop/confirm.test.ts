@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A loop that labels volumes, and an API server whose answers to its writes are lost. */
+import { describe, expect, it } from 'vitest';
+import {
+  createFakeApiServer,
+  FakeClock,
+  type Fault,
+  type FaultRule,
+  recordingLogger,
+  recordingMetrics,
+  script,
+  seededRandom,
+  settle,
+  withFaults,
+} from '../../testing/index.ts';
+import { createApiClient } from '../api/create-client.ts';
+import type { PersistentVolume } from '../api/objects.ts';
+import { persistentVolumes } from '../api/resource.ts';
+import { writeObject } from '../api/write-object.ts';
+import { done, retry } from '../controller/reconcile.ts';
+import { createInformerFactory } from '../informer/factory.ts';
+import type { ObjectKey } from '../informer/informer.ts';
+import { keyOf } from '../informer/key.ts';
+import { OrderlyStop } from '../process/orderly-stop.ts';
+import { createWorkQueueMetrics } from '../workqueue/queue-metrics.ts';
+import { type Attempt, attempt, isFailed } from './attempt.ts';
+import { createController } from './create-controller.ts';
+import { defineLoop } from './define-loop.ts';
+import type { Caches, Conclusion, LoopTypes } from './loop.ts';
+
+interface Labels extends LoopTypes {
+  readonly key: ObjectKey;
+  readonly watched: { readonly volumes: PersistentVolume };
+  readonly state: { readonly volume: PersistentVolume | undefined; readonly labelled: Attempt };
+  readonly action: { readonly row: string; readonly kind: 'label'; readonly volume: PersistentVolume } | Conclusion;
+}
+
+const volume = (name: string): PersistentVolume => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name },
+  spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], csi: { driver: 'd', volumeHandle: name } },
+});
+const lostAfter: Fault = { kind: 'break', point: 'after', failure: 'reset' };
+const lostBefore: Fault = { kind: 'break', point: 'before', failure: 'reset' };
+const on = (verb: 'patch' | 'read', fault: Fault, times = 1): FaultRule => ({
+  when: (it) => (verb === 'patch' ? it.verb === verb : nameRead(it.request.path) !== undefined),
+  fault,
+  times,
+});
+/** An object is read by listing it by its name. */
+const nameRead = (path: string): string | undefined => /metadata\.name=(\w+)/.exec(decodeURIComponent(path))?.[1];
+
+type Find = (caches: Caches<Labels>, key: ObjectKey) => PersistentVolume | undefined;
+
+/** The watch is deaf: what the cache learns after its start it learns from answers. */
+async function running(faults: readonly FaultRule[], find: Find = ({ volumes }, key) => volumes.get(key)) {
+  const clock = new FakeClock();
+  const random = seededRandom(1);
+  const logger = recordingLogger();
+  const metrics = recordingMetrics();
+  const server = createFakeApiServer({ clock, random });
+  for (const name of ['a', 'b']) server.seed(volume(name));
+  const deaf: FaultRule = { when: (it) => it.verb === 'watch', fault: { kind: 'lag', ms: 3_600_000 }, times: Infinity };
+  const transport = withFaults(server.transport, { clock, decide: script([...faults, deaf]) });
+  const client = createApiClient({ transport, clock, logger }, { userAgent: 'test', qps: -1, burst: 0 });
+  const informers = createInformerFactory({ client, clock, random, logger, streaming: 'off' });
+  const ports = { client, clock, random, logger, metrics, informers, queueMetrics: createWorkQueueMetrics(metrics) };
+  const loop = defineLoop<Labels>({
+    name: 'labels',
+    settings: { workerThreads: 1, retryIntervalStartMs: 1_000, retryIntervalMaxMs: 8_000, resyncMs: 0 } as never,
+    watches: { volumes: { resource: persistentVolumes, indexers: { name: ({ metadata }) => [metadata?.name ?? ''] } } },
+    wakes: { volumes: ({ current }) => current && keyOf(current) },
+    observe: (caches, key) => ({ volume: find(caches, key), labelled: 'untried' }),
+    decide: ({ volume: found, labelled }) => {
+      if (isFailed(labelled)) return { row: 'L1', kind: 'conclude', outcome: retry(labelled.failure) };
+      const isDone = found === undefined || labelled === 'done' || found.metadata?.labels?.['seen'] !== undefined;
+      return isDone ? { row: 'L2', kind: 'conclude', outcome: done } : { row: 'L3', kind: 'label', volume: found };
+    },
+    perform: {
+      label: async ({ client: api, caches, action, signal }) => ({
+        labelled: await attempt(() =>
+          writeObject(caches.volumes, action.volume, () =>
+            api.patch(
+              { resource: persistentVolumes, ref: { name: action.volume.metadata?.name ?? '' } },
+              { type: 'merge', body: { metadata: { labels: { seen: 'yes' } } } },
+              { signal },
+            ),
+          ),
+        ),
+      }),
+    },
+  });
+  const controller = createController(ports, [loop]);
+  const stop = new AbortController();
+  const watching = informers.start(new AbortController().signal);
+  const run = controller.run(stop.signal);
+  for (let turn = 0; turn < 5; turn++) await settle();
+  return {
+    clock,
+    server,
+    requests: () =>
+      server.requests
+        .map(({ verb, path, name, code }) =>
+          verb === 'patch' ? `patch ${name} ${code}` : verb === 'list' && `read ${nameRead(path)}`,
+        )
+        .filter((line) => line !== false && line !== 'read undefined'),
+    failures: () =>
+      logger.lines.filter(({ message }) => message.startsWith('Reconcile')).map(({ facts }) => facts?.['key']),
+    end: async () => {
+      stop.abort(new OrderlyStop());
+      await run;
+      await informers.shutdown();
+      await watching;
+    },
+  };
+}
+
+describe('a run after a write without an answer', () => {
+  it('[runtime#203, 204] given the write happened, then the object is read by a list of its name, and nothing is written again', async () => {
+    const loop = await running([on('patch', lostAfter)]);
+    await loop.clock.advance(1_200);
+    expect(loop.requests()).toEqual(['patch a 200', 'patch b 200', 'read a']);
+    await loop.end();
+  });
+
+  it('[runtime#204] given the write did not happen, then the object is read, and the write is made', async () => {
+    const loop = await running([on('patch', lostBefore)]);
+    await loop.clock.advance(1_200);
+    expect(loop.requests()).toEqual(['patch b 200', 'read a', 'patch a 200']);
+    await loop.end();
+  });
+
+  it('[runtime#204] given the object cannot be read, then nothing is decided before it can, and other keys do not wait', async () => {
+    const unavailable: Fault = { kind: 'status', point: 'before', code: 503 };
+    const loop = await running([on('patch', lostBefore), on('read', unavailable, 2)]);
+    await loop.clock.advance(8_000);
+    expect(loop.requests()).toEqual(['patch b 200', 'read a', 'patch a 200']);
+    expect(loop.failures()).toEqual(['a', 'a', 'a']);
+    await loop.end();
+  });
+
+  it('[runtime#202] given the object is gone by now, then the run sees that before the watch shows it', async () => {
+    const loop = await running([on('patch', lostBefore)]);
+    loop.server.objects.remove(persistentVolumes, { name: 'a' });
+    await loop.clock.advance(1_200);
+    expect(loop.requests()).toEqual(['patch b 200', 'read a']);
+    await loop.end();
+  });
+
+  it.each<{ readonly how: string; readonly find: Find }>([
+    { how: 'an index', find: ({ volumes }, key) => volumes.byIndex('name', key)[0] },
+    { how: 'the whole list', find: ({ volumes }, key) => volumes.list().find((it) => it.metadata?.name === key) },
+  ])(
+    '[runtime#204] given a run that looks through $how, then every object in doubt is read before it, whatever its key is',
+    async ({ find }) => {
+      const loop = await running([on('patch', lostAfter, 2)], find);
+      await loop.clock.advance(1_200);
+      expect(loop.requests()).toEqual(['patch a 200', 'read a', 'patch b 200', 'read b']);
+      await loop.end();
+    },
+  );
+});
