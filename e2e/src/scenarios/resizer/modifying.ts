@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** R-10 to R-12: another VolumeAttributesClass for a volume that is there. */
+/** R-10 to R-12, R-17: another VolumeAttributesClass for a volume that is there. */
 import assert from 'node:assert/strict';
 import { persistentVolumes, type PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import type { ScenarioContext } from '../context.ts';
 import { untilEvent } from '../provisioner/steps.ts';
 import type { Scenario } from '../scenario.ts';
-import { claimOf, makeClass, modifyCalls, readyToGrow, untilStatus, wantClass } from './steps.ts';
+import { claimOf, makeClass, makeClassOf, modifyCalls, readyToGrow, untilStatus, wantClass } from './steps.ts';
 
 const method = 'ControllerModifyVolume';
 const needs = ['driver-journal', 'driver-settings'] as const;
@@ -96,6 +96,35 @@ export const modifying: readonly Scenario[] = [
       const asked = await askedFor(ctx);
       assert.deepEqual([asked.at(0), asked.at(-1)], ['gold', 'silver']);
       assert.ok(asked.indexOf('silver') > 1, 'the class of the open call is asked for again before the other one');
+    },
+  },
+  {
+    id: 'R-17',
+    title:
+      'a class that names another driver shows as infeasible without a call; a good class, and all of that is gone, as the storage e2e suite of Kubernetes expects',
+    needs: ['attributes-classes', ...needs],
+    run: async (ctx) => {
+      await readyToGrow(ctx, { args: ['--retry-interval-start=500ms', '--retry-interval-max=5m'] });
+      const gold = await makeClass(ctx, 'gold', { tier: 'gold' });
+      const alien = await makeClassOf(ctx, 'alien', {
+        driverName: `${ctx.driverName}-unique`,
+        parameters: { xxInvalidParameterKey: 'xxInvalidParameterValue' },
+      });
+      await wantClass(ctx, alien);
+      const { status } = await untilStatus(
+        ctx,
+        'shows the failure',
+        ({ conditions = [], modifyVolumeStatus }) =>
+          modifyVolumeStatus !== undefined && conditions.some(({ type }) => type === 'ModifyVolumeError'),
+      );
+      assert.deepEqual(status?.modifyVolumeStatus, { status: 'Infeasible', targetVolumeAttributesClassName: alien });
+      assert.equal(status.phase, 'Bound');
+      assert.notEqual(status.currentVolumeAttributesClassName, alien);
+      await untilEvent(ctx, 'VolumeModifyFailed', `VAC "${alien}" belongs to driver ${ctx.driverName}-unique`);
+      await wantClass(ctx, gold);
+
+      await untilClass(ctx, gold);
+      assert.deepEqual(await askedFor(ctx), ['gold']);
     },
   },
 ];

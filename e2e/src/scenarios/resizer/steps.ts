@@ -6,6 +6,7 @@ import {
   persistentVolumeClaims,
   persistentVolumes,
   type PersistentVolumeClaim,
+  type VolumeAttributesClass,
   volumeAttributesClasses,
 } from '@csi-sidecars/runtime';
 import { allCapabilities, type Capabilities } from '@csi-sidecars/test-driver';
@@ -78,13 +79,20 @@ export async function makeClass(
   what: string,
   parameters: Readonly<Record<string, string>>,
 ): Promise<string> {
+  return await makeClassOf(ctx, what, { driverName: ctx.driverName, parameters });
+}
+
+export async function makeClassOf(
+  ctx: ScenarioContext,
+  what: string,
+  fields: Required<Pick<VolumeAttributesClass, 'driverName' | 'parameters'>>,
+): Promise<string> {
   const name = ctx.nameOf(what);
   await ctx.create(volumeAttributesClasses, {
     apiVersion: 'storage.k8s.io/v1',
     kind: 'VolumeAttributesClass',
     metadata: { name },
-    driverName: ctx.driverName,
-    parameters,
+    ...fields,
   });
   return name;
 }

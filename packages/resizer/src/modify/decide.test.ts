@@ -39,6 +39,8 @@ const concludes = (row: string, outcome: Outcome, ...events: readonly RecordedEv
 });
 const warning = (message: string) => ({ type: 'Warning', reason: 'VolumeModifyFailed', message }) as const;
 const missing = warning('VAC "gold" does not exist.');
+const foreignText = `VAC "gold" belongs to driver other, the volume to driver ${driverName}.`;
+const foreignShown = [aCondition('ModifyVolumeError', { reason: 'InvalidArgument', message: foreignText })];
 const silently = (row: string, cause = 'refused'): Action =>
   concludes(row, retry(new Error(`cannot get error status from modify volume err: ${cause}`)));
 const takesTurn: Action = { row: 'M11', kind: 'takeTurn', volumeHandle: 'volume-1' };
@@ -217,7 +219,7 @@ describe('which class', () => {
     {
       id: '[resizer#M9]',
       given: 'a class that does not exist, recorded',
-      state: { claim: recorded('Pending'), wantedClass: undefined, pendingSaved: 'done' },
+      state: { claim: recorded('Pending'), wantedClass: undefined, noCallSaved: 'done' },
       then: concludes('M9', done, missing),
     },
     {
@@ -229,25 +231,99 @@ describe('which class', () => {
     {
       id: '[resizer#M9]',
       given: 'a claim that changed meanwhile',
-      state: { wantedClass: undefined, pendingSaved: 'conflict' },
+      state: { wantedClass: undefined, noCallSaved: 'conflict' },
       then: concludes('M9', requeueAfter(50)),
     },
     {
       id: '[resizer#M9]',
       given: 'a claim that cannot be written',
-      state: { wantedClass: undefined, pendingSaved: failed },
+      state: { wantedClass: undefined, noCallSaved: failed },
       then: concludes('M9', retry(failure), missing),
     },
-    ...[{ claim: fresh }, { claim: inProgress, targetClass: foreign }].map((state) => ({
+    {
       id: '[resizer#M10, 162]',
-      given: 'a class of another driver',
-      state: { ...state, wantedClass: foreign },
-      then: concludes(
-        'M10',
-        retry(new Error(`VAC "gold" belongs to driver other, the volume to driver ${driverName}.`)),
-        warning(`VAC "gold" belongs to driver other, the volume to driver ${driverName}.`),
-      ),
+      given: 'a wanted class of another driver',
+      state: { wantedClass: foreign },
+      then: { row: 'M10', kind: 'saveForeign', claim: fresh, target: foreign },
+    },
+    {
+      id: '[resizer#M10]',
+      given: 'a wanted class of another driver after a refusal of another class',
+      state: { claim: recorded('InProgress', 'silver'), targetClass: silver, wantedClass: foreign, entry: settled },
+      then: { row: 'M10', kind: 'saveForeign', claim: recorded('InProgress', 'silver'), target: foreign },
+    },
+    {
+      id: '[resizer#M10]',
+      given: 'a class of another driver that is infeasible for another reason',
+      state: {
+        claim: recorded('Infeasible', 'gold', { conditions: [aCondition('ModifyVolumeError', { message: 'no' })] }),
+        wantedClass: foreign,
+      },
+      then: {
+        row: 'M10',
+        kind: 'saveForeign',
+        claim: recorded('Infeasible', 'gold', { conditions: [aCondition('ModifyVolumeError', { message: 'no' })] }),
+        target: foreign,
+      },
+    },
+    ...(['Pending', 'InProgress'] as const).map((status) => ({
+      id: '[resizer#M10]',
+      given: `a class of another driver, recorded as ${status} with its error`,
+      state: { claim: recorded(status, 'gold', { conditions: foreignShown }), wantedClass: foreign, entry: settled },
+      then: {
+        row: 'M10',
+        kind: 'saveForeign',
+        claim: recorded(status, 'gold', { conditions: foreignShown }),
+        target: foreign,
+      } as const,
     })),
+    {
+      id: '[resizer#M10]',
+      given: 'another class recorded with the error of the wanted one',
+      state: { claim: recorded('Infeasible', 'silver', { conditions: foreignShown }), wantedClass: foreign },
+      then: {
+        row: 'M10',
+        kind: 'saveForeign',
+        claim: recorded('Infeasible', 'silver', { conditions: foreignShown }),
+        target: foreign,
+      },
+    },
+    {
+      id: '[resizer#M10]',
+      given: 'a class of another driver that the claim shows as infeasible',
+      state: { claim: recorded('Infeasible', 'gold', { conditions: foreignShown }), wantedClass: foreign },
+      then: concludes('M10', done, warning(foreignText)),
+    },
+    {
+      id: '[resizer#M10]',
+      given: 'a class of another driver, recorded in this run',
+      state: { wantedClass: foreign, noCallSaved: 'done' },
+      then: concludes('M10', done, warning(foreignText)),
+    },
+    {
+      id: '[resizer#M10]',
+      given: 'a class of another driver, and a claim that changed meanwhile',
+      state: { wantedClass: foreign, noCallSaved: 'conflict' },
+      then: concludes('M10', requeueAfter(50)),
+    },
+    {
+      id: '[resizer#M10]',
+      given: 'a class of another driver, and a claim that cannot be written',
+      state: { wantedClass: foreign, noCallSaved: failed },
+      then: concludes('M10', retry(failure), warning(foreignText)),
+    },
+    {
+      id: '[resizer#M11]',
+      given: 'an open modification whose class names another driver',
+      state: { claim: inProgress, targetClass: foreign, wantedClass: foreign },
+      then: takesTurn,
+    },
+    {
+      id: '[resizer#M5]',
+      given: 'the current class, which names another driver',
+      state: { claim: claimOf({ currentClass: 'gold' }), wantedClass: foreign },
+      then: concludes('M5', done),
+    },
     { id: '[resizer#M11]', given: 'a class that exists', then: takesTurn },
     { id: '[resizer#M11]', given: 'an open modification', state: { claim: inProgress }, then: takesTurn },
     {
@@ -443,7 +519,7 @@ describe('states that differ from these in one part', () => {
     {
       id: '[resizer#M9]',
       given: 'a class that does not exist, recorded in this run and not shown',
-      state: { wantedClass: undefined, pendingSaved: 'done' },
+      state: { wantedClass: undefined, noCallSaved: 'done' },
       then: concludes('M9', done, missing),
     },
   ])('$id given $given, then $then.row', check);

@@ -5,6 +5,7 @@ import {
   dropped,
   isFailed,
   type PersistentVolume,
+  type RecordedEvent,
   requeueAfter,
   retry,
   type VolumeAttributesClass,
@@ -54,7 +55,7 @@ function decideTarget(s: ModifyState, pair: Pair, context: DecideContext): Actio
   if (recorded === undefined && wanted === currentClassOf(claim)) return conclude('M5', done);
   const isInProgress = recorded?.status === 'InProgress';
   if (wanted === '' && !isInProgress) return cancel(s, claim);
-  if (isInProgress && (s.entry === undefined || wanted === '')) return resume(s, pair, context);
+  if (isInProgress && (s.entry === undefined || wanted === '')) return resume(s, pair);
   return begin(s, pair, context);
 }
 
@@ -66,49 +67,73 @@ function cancel({ cancelled }: ModifyState, claim: Claim): Action {
   return isModifying ? { row: 'M6', kind: 'cancel', claim } : conclude('M6', done);
 }
 
-/** The recorded modification may be under way in the driver, so its class must not change. */
-function resume(s: ModifyState, { claim, volume }: Pair, context: DecideContext): Action {
+/**
+ * The recorded modification may be under way in the driver, so its class must not change. That holds for a class of another driver as
+ * well: upstream asks the driver for those, and a process of ours may follow one of upstream.
+ */
+function resume(s: ModifyState, { claim, volume }: Pair): Action {
   const { targetClass } = s;
   const name = modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? '';
   if (targetClass === undefined) {
     return conclude('M7', retry(new Error(messages.classMissing(name).message)), messages.classMissing(name));
   }
-  const waits = mayModify(s, volume, { ...context, target: targetClass });
+  const waits = waitForTurn(s, volume);
   if (waits !== undefined) return waits;
   if (isFailed(s.confirmed)) return failSilently('M8', s.confirmed.failure);
   if (s.confirmed === 'untried') return { row: 'M8', kind: 'confirm', claim };
   return { row: 'M8', kind: 'resume', target: targetClass };
 }
 
-function begin(s: ModifyState, { claim, volume }: Pair, context: DecideContext): Action {
+function begin(s: ModifyState, { claim, volume }: Pair, { driver }: DecideContext): Action {
   const { wantedClass } = s;
   if (wantedClass === undefined) return pending(s, claim);
-  const waits = mayModify(s, volume, { ...context, target: wantedClass });
+  if (wantedClass.driverName !== driver.name) return foreign(s, { claim, target: wantedClass }, driver.name);
+  const waits = waitForTurn(s, volume);
   if (waits !== undefined) return waits;
   if (s.marked === 'conflict') return conclude('M12', requeueAfter(afterConflictMs));
   if (isFailed(s.marked)) return conclude('M12', retry(s.marked.failure));
   return { row: 'M12', kind: 'mark', claim, target: wantedClass };
 }
 
-/** Done: the class wakes the claim when it comes. */
-function pending({ pendingSaved }: ModifyState, claim: Claim): Action {
-  const event = messages.classMissing(wantedClassOf(claim));
-  if (pendingSaved === 'conflict') return conclude('M9', requeueAfter(afterConflictMs));
-  if (isFailed(pendingSaved)) return conclude('M9', retry(pendingSaved.failure), event);
-  const isRecorded = pendingSaved === 'done' || modifyStatusOf(claim)?.status === 'Pending';
-  return isRecorded ? conclude('M9', done, event) : { row: 'M9', kind: 'savePending', claim };
+function pending(s: ModifyState, claim: Claim): Action {
+  const save: Action = { row: 'M9', kind: 'savePending', claim };
+  const isShown = modifyStatusOf(claim)?.status === 'Pending';
+  return withoutCall(s, { save, isShown, event: messages.classMissing(wantedClassOf(claim)) });
 }
 
-/** Undefined: nothing stands against the call. */
-function mayModify(
-  { turn }: ModifyState,
-  { metadata, spec }: PersistentVolume,
-  { driver, target }: DecideContext & { readonly target: VolumeAttributesClass },
-): Action | undefined {
-  if (target.driverName !== driver.name) {
-    const event = messages.classForeign(target.metadata?.name ?? '', target.driverName, driver.name);
-    return conclude('M10', retry(new Error(event.message)), event);
-  }
+/** The driver would refuse the parameters of another one, or take them for its own. */
+function foreign(
+  s: ModifyState,
+  { claim, target }: { readonly claim: Claim; readonly target: VolumeAttributesClass },
+  driverName: string,
+): Action {
+  const name = target.metadata?.name ?? '';
+  const text = messages.classForeign(name, target.driverName, driverName);
+  const { status, targetVolumeAttributesClassName } = modifyStatusOf(claim) ?? {};
+  const isShown =
+    status === 'Infeasible' &&
+    targetVolumeAttributesClassName === name &&
+    conditionsOf(claim).some(({ type, message }) => type === 'ModifyVolumeError' && message === text);
+  const save: Action = { row: 'M10', kind: 'saveForeign', claim, target };
+  return withoutCall(s, { save, isShown, event: messages.failed(text) });
+}
+
+interface NoCall {
+  readonly save: Action;
+  readonly isShown: boolean;
+  readonly event: RecordedEvent;
+}
+
+/** Done once the claim shows it: the class wakes the claim when it comes or changes. */
+function withoutCall({ noCallSaved }: ModifyState, { save, isShown, event }: NoCall): Action {
+  const { row } = save;
+  if (noCallSaved === 'conflict') return conclude(row, requeueAfter(afterConflictMs));
+  if (isFailed(noCallSaved)) return conclude(row, retry(noCallSaved.failure), event);
+  return noCallSaved === 'done' || isShown ? conclude(row, done, event) : save;
+}
+
+/** Undefined: this run has the turn of the volume. */
+function waitForTurn({ turn }: ModifyState, { metadata, spec }: PersistentVolume): Action | undefined {
   const volumeHandle = spec?.csi?.volumeHandle ?? metadata?.name ?? '';
   if (turn === 'unasked') return { row: 'M11', kind: 'takeTurn', volumeHandle };
   return turn === 'busy' ? conclude('M11', dropped) : undefined;

@@ -11,9 +11,10 @@ export const modified = (claimName: string, className: string): RecordedEvent =>
   normal('VolumeModifySuccessful', `external resizer modified volume ${claimName} with vac ${className} successfully`); // M19
 export const cancelled: RecordedEvent = normal('VolumeModifyCanceled', 'Cancelled modify.'); // M6
 export const classMissing = (className: string): RecordedEvent => warning(`VAC "${className}" does not exist.`); // M7, M9
-export const classForeign = (className: string, driverName: string, ours: string): RecordedEvent =>
-  warning(`VAC "${className}" belongs to driver ${driverName}, the volume to driver ${ours}.`); // M10
-export const failed = (cause: string): RecordedEvent => warning(cause); // M21, M22
+/** Also the message of the condition. */
+export const classForeign = (className: string, driverName: string, ours: string): string =>
+  `VAC "${className}" belongs to driver ${driverName}, the volume to driver ${ours}.`; // M10
+export const failed = (cause: string): RecordedEvent => warning(cause); // M10, M21, M22
 export const stillModifying = (cause: string, className: string): RecordedEvent =>
   warning(`${cause}. Still modifying to VAC ${className}`); // M20
 

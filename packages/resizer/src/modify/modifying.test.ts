@@ -174,18 +174,6 @@ describe('a modification', () => {
     expect([r.writes(), r.calls(), r.events]).toEqual([[], [], []]);
     await r.stop();
   });
-
-  it('[resizer#162] given a class of another driver, then an event and no call, P17', async () => {
-    const r = await aResizer({ seed: [claimOf(), aVolume(), aClass('gold', { driverName: 'other' })] });
-    expect([r.calls(), r.writes(), r.events]).toEqual([
-      [],
-      [],
-      [
-        'Warning VolumeModifyFailed team/data: VAC "gold" belongs to driver other, the volume to driver test.csi.example.com.',
-      ],
-    ]);
-    await r.stop();
-  });
 });
 
 describe('a class that does not exist', () => {

@@ -15,13 +15,14 @@ import { changeVolume } from '../write-volume.ts';
 import * as messages from './messages.ts';
 import { classesOf } from './observe.ts';
 import type { ModifyContext, ModifyLoop, ModifyState } from './state.ts';
-import { cancel, mark, saveFailure, savePending, saveResult } from './write-claim-status.ts';
+import { cancel, mark, saveFailure, saveForeign, savePending, saveResult } from './write-claim-status.ts';
 
 export function performers(context: ModifyContext): Performers<ModifyLoop> {
   const { events, turns } = context;
   return {
     takeTurn: ({ key, action }) => ({ turn: turns.take(action.volumeHandle, 'modify', key) ? 'taken' : 'busy' }),
     savePending: (step) => savePending(context, step),
+    saveForeign: (step) => saveForeign(context, step),
     cancel: (step) => cancel(context, step),
     mark: (step) => mark(context, step),
     confirm,

@@ -77,7 +77,8 @@ export interface Learned {
   /** The class that this run asks for, once that is decided and recorded. */
   readonly modifiesTo: VolumeAttributesClass | undefined;
   readonly marked: Attempt | 'conflict';
-  readonly pendingSaved: Attempt | 'conflict';
+  /** The claim shows why the driver is not called. */
+  readonly noCallSaved: Attempt | 'conflict';
   readonly cancelled: Attempt;
   readonly isAnnounced: boolean;
   readonly secrets: Answer<Secrets>;
@@ -92,7 +93,7 @@ export const nothingLearned: Learned = {
   confirmed: 'untried',
   modifiesTo: undefined,
   marked: 'untried',
-  pendingSaved: 'untried',
+  noCallSaved: 'untried',
   cancelled: 'untried',
   isAnnounced: false,
   secrets: 'unasked',
@@ -107,6 +108,8 @@ export type Action = { readonly row: string } &
   (
     | { readonly kind: 'takeTurn'; readonly volumeHandle: string }
     | { readonly kind: 'savePending'; readonly claim: Claim }
+    /** `target` belongs to another driver. */
+    | { readonly kind: 'saveForeign'; readonly claim: Claim; readonly target: VolumeAttributesClass }
     | { readonly kind: 'cancel'; readonly claim: Claim }
     | { readonly kind: 'mark'; readonly claim: Claim; readonly target: VolumeAttributesClass }
     /** Another process may have finished what is recorded, and the cache may be behind. */

@@ -2,7 +2,7 @@
 /** What the modification loop writes to a claim, as it is sent. */
 import { ApiError } from '@csi-sidecars/runtime';
 import { expect, it } from 'vitest';
-import { aClaim, aClass, aCondition, csiFailure } from '../../testing/builders.ts';
+import { aClaim, aClass, aCondition, csiFailure, driverName } from '../../testing/builders.ts';
 import { type SentPatch, shownBy, stepAlone } from '../../testing/step-alone.ts';
 import type { Claim } from '../claim.ts';
 import type { ModifyEntry } from './memory.ts';
@@ -22,7 +22,10 @@ const version = (resourceVersion: string): Claim => {
 const [claim, stored] = [version('5'), version('6')];
 const both = ['ModifyingVolume', 'ModifyVolumeError'];
 
-type Writing = Extract<Action, { readonly kind: 'savePending' | 'cancel' | 'mark' | 'saveResult' | 'saveFailure' }>;
+type Writing = Extract<
+  Action,
+  { readonly kind: 'savePending' | 'saveForeign' | 'cancel' | 'mark' | 'saveResult' | 'saveFailure' }
+>;
 
 async function written(action: Writing, answer: () => Promise<Claim> = async () => stored) {
   const sent: SentPatch[] = [];
@@ -55,13 +58,26 @@ const refusal = { row: 'M22', kind: 'saveFailure', claim } as const;
 const error = (reason: string, message = 'no'): object =>
   set('ModifyVolumeError', message, { reason, lastTransitionTime: now });
 const target = aClass('gold');
+const foreign = aClass('alien', { driverName: 'other' });
+const foreignText = `VAC "alien" belongs to driver other, the volume to driver ${driverName}.`;
 
 it.each<{ readonly write: string; readonly action: Writing; readonly shown: object; readonly learned: object }>([
   {
     write: 'Pending',
     action: { row: 'M9', kind: 'savePending', claim },
     shown: { guarded: '5', set: [], removed: [], rest: { modifyVolumeStatus: { status: 'Pending' } } },
-    learned: { pendingSaved: 'done', claim: stored },
+    learned: { noCallSaved: 'done', claim: stored },
+  },
+  {
+    write: 'a class of another driver',
+    action: { row: 'M10', kind: 'saveForeign', claim, target: foreign },
+    shown: {
+      guarded: '5',
+      set: [error('InvalidArgument', foreignText), set('ModifyingVolume', failed.replace('gold', 'alien'))],
+      removed: [],
+      rest: { modifyVolumeStatus: { status: 'Infeasible', targetVolumeAttributesClassName: 'alien' } },
+    },
+    learned: { noCallSaved: 'done', claim: stored },
   },
   {
     write: 'a cancel',
@@ -157,10 +173,19 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
   },
 );
 
-it('given a beginning, then no call is under way yet; given one that could not be recorded, then nothing is known', async () => {
-  const mark: Writing = { row: 'M12', kind: 'mark', claim, target };
-  expect((await written(mark)).entry).toEqual({ kind: 'settled', uid });
-  const refused = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
-  const { learned, entry } = await written(mark, () => Promise.reject(refused));
-  expect([learned, entry]).toEqual([{ marked: { failure: refused }, claim }, undefined]);
-});
+it.each<{ readonly write: string; readonly action: Writing; readonly field: string }>([
+  { write: 'a beginning', action: { row: 'M12', kind: 'mark', claim, target }, field: 'marked' },
+  {
+    write: 'a class of another driver',
+    action: { row: 'M10', kind: 'saveForeign', claim, target: foreign },
+    field: 'noCallSaved',
+  },
+])(
+  'given $write, then no call is under way; given it could not be recorded, then nothing is known',
+  async ({ action, field }) => {
+    expect((await written(action)).entry).toEqual({ kind: 'settled', uid });
+    const refused = new ApiError({ status: 403, reason: 'Forbidden', message: 'no' });
+    const { learned, entry } = await written(action, () => Promise.reject(refused));
+    expect([learned, entry]).toEqual([{ [field]: { failure: refused }, claim }, undefined]);
+  },
+);

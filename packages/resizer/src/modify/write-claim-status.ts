@@ -25,7 +25,34 @@ export async function savePending(
   const { written, claim: stored } = await patchGuardedClaim(depsOf(context, step), claim, {
     status: { modifyVolumeStatus: { status: 'Pending' } },
   });
-  return { pendingSaved: written, claim: stored };
+  return { noCallSaved: written, claim: stored };
+}
+
+/**
+ * As if the driver had called the class infeasible: users and test suites look for that. Guarded by the resource version: the class
+ * that another process has begun to ask for meanwhile must not be overwritten.
+ */
+export async function saveForeign(
+  context: ModifyContext,
+  step: Step<ModifyLoop, 'saveForeign'>,
+): Promise<Partial<ModifyState>> {
+  const { claim, target } = step.action;
+  const className = target.metadata?.name ?? '';
+  const detail = messages.classForeign(className, target.driverName, context.driver.name);
+  const conditions = failureConditions(claim, {
+    modifying: messages.failedCondition(className),
+    error: { code: 'InvalidArgument', detail },
+    nowMs: step.clock.nowMs(),
+  });
+  const { written, claim: stored } = await patchGuardedClaim(depsOf(context, step), claim, {
+    status: {
+      ...conditions,
+      modifyVolumeStatus: { status: 'Infeasible', targetVolumeAttributesClassName: className },
+    },
+  });
+  // What the driver said about the class that was recorded before is not about this one.
+  if (written === 'done') context.memory.set(step.key, { kind: 'settled', uid: claim.metadata?.uid ?? '' });
+  return { noCallSaved: written, claim: stored };
 }
 
 export async function cancel(context: ModifyContext, step: Step<ModifyLoop, 'cancel'>): Promise<Partial<ModifyState>> {
@@ -89,24 +116,40 @@ export async function saveFailure(
   step: Step<ModifyLoop, 'saveFailure'>,
 ): Promise<Partial<ModifyState>> {
   const { claim, failure, outcome } = step.action;
-  const nowMs = step.clock.nowMs();
   const className = modifyStatusOf(claim)?.targetVolumeAttributesClassName ?? '';
   const text = outcome === 'open' ? messages.openCondition : messages.failedCondition;
-  const { code, detail } = failure instanceof CsiError ? failure : { code: 'Unknown', detail: failure.message };
   const { written, claim: stored } = await changeClaim(depsOf(context, step), claim, (known) => {
     if (!isSameAttempt(claim, known)) return undefined;
-    const set = [
-      conditionOf(known, { type: 'ModifyingVolume', message: text(className), nowMs }),
-      conditionOf(known, { type: 'ModifyVolumeError', message: detail, reason: code, nowMs }),
-    ];
+    const conditions = failureConditions(known, {
+      modifying: text(className),
+      error: failure instanceof CsiError ? failure : { code: 'Unknown', detail: failure.message },
+      nowMs: step.clock.nowMs(),
+    });
     return {
       status: {
-        ...conditionsPatch(known, { set, remove: [] }),
+        ...conditions,
         modifyVolumeStatus: { status: outcome === 'infeasible' ? 'Infeasible' : 'InProgress' },
       },
     };
   });
   return { failureSaved: written, claim: stored };
+}
+
+interface FailureInput {
+  readonly modifying: string;
+  readonly error: { readonly code: string; readonly detail: string };
+  readonly nowMs: number;
+}
+
+function failureConditions(
+  claim: Claim,
+  { modifying, error, nowMs }: FailureInput,
+): ReturnType<typeof conditionsPatch> {
+  const set = [
+    conditionOf(claim, { type: 'ModifyingVolume', message: modifying, nowMs }),
+    conditionOf(claim, { type: 'ModifyVolumeError', message: error.detail, reason: error.code, nowMs }),
+  ];
+  return conditionsPatch(claim, { set, remove: [] });
 }
 
 interface ConditionInput {
