@@ -41,6 +41,18 @@ export function resizeStatusOf({ status }: Claim): string {
   return status?.allocatedResourceStatuses?.['storage'] ?? '';
 }
 
+const underWay: readonly string[] = [
+  'ControllerResizeInProgress',
+  'NodeResizePending',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+];
+
+/** The claim shows that its allocated size is not finished, so that another size has to wait. */
+export function isUnderWay(claim: Claim): boolean {
+  return underWay.includes(resizeStatusOf(claim));
+}
+
 export function conditionsOf({ status }: Claim): readonly ClaimCondition[] {
   return status?.conditions ?? [];
 }

@@ -226,6 +226,25 @@ describe('an attempt up to the call', () => {
       state: { claim: resizing, turn: 'taken' },
       then: { row: 'E10', kind: 'mark', claim: resizing, target: sizeOf('2Gi'), status: 'same' },
     },
+    ...['ControllerResizeInfeasible', 'SomethingNew', undefined].map((rstatus) => {
+      const conditions = [aCondition('Resizing')];
+      const shown = aClaim({ alloc: '2Gi', conditions, ...(rstatus === undefined ? {} : { rstatus }) });
+      return {
+        id: '[resizer#E10]',
+        given: `another attempt of a claim with the resize status ${rstatus ?? 'none'}`,
+        state: { claim: shown, turn: 'taken' },
+        then: { row: 'E10', kind: 'mark', claim: shown, target: sizeOf('2Gi'), status: 'same' },
+      } as const;
+    }),
+    ...['NodeResizeInfeasible', 'NodeResizePending', 'NodeResizeInProgress'].map((rstatus) => {
+      const shown = aClaim({ alloc: '2Gi', rstatus, conditions: [aCondition('Resizing')] });
+      return {
+        id: '[resizer#E12]',
+        given: `another attempt of a claim with the resize status ${rstatus}`,
+        state: { claim: shown, turn: 'taken', target: sizeOf('2Gi') },
+        then: { row: 'E12', kind: 'announce', claim: shown, volume, target: sizeOf('2Gi') },
+      } as const;
+    }),
     {
       id: '[resizer#E10, 61]',
       given: 'another attempt of a claim with the annotation',

@@ -43,7 +43,11 @@ describe('an infeasible size', () => {
       await r.clock.advance(fiveMinutes - 1_000);
       expect([r.calls().length, r.writes(), r.events.length]).toEqual([1, [marked, marked], 2]);
       await r.clock.advance(1_000);
-      expect([r.calls().length, r.writes().length]).toEqual([2, 3]);
+      expect([r.calls().length, r.writes(), statusOf(r)]).toEqual([
+        2,
+        [marked, marked, marked, marked],
+        'ControllerResizeInfeasible',
+      ]);
       await r.clock.advance(fiveMinutes - 1_000);
       expect(r.calls().length).toBe(2);
       await r.clock.advance(1_000);
@@ -77,15 +81,44 @@ describe('an infeasible size', () => {
     await r.stop();
   });
 
-  it('[resizer#76] given Internal afterwards, then the holding back ends and the status stays', async () => {
+  it('[resizer#76] given Internal afterwards, then the holding back ends, and the size is in progress again, P26', async () => {
     const r = await given((it) => {
       it.failCalls('OutOfRange');
       it.driver.faults.add({ method, skip: 1, times: 1, action: { kind: 'fail', code: 'Internal' } });
     });
     await r.clock.advance(fiveMinutes);
-    expect([r.calls().length, statusOf(r)]).toEqual([2, 'ControllerResizeInfeasible']);
+    expect([r.calls().length, statusOf(r)]).toEqual([2, 'ControllerResizeInProgress']);
     await r.clock.advance(second);
     expect([r.calls().length, statusOf(r)]).toEqual([3, undefined]);
+    await r.stop();
+  });
+
+  it('[resizer#77] given DeadlineExceeded for the same size afterwards, when a smaller one is requested, then the driver is asked for the first one until a final answer, and then for the smaller one, P26', async () => {
+    const r = await given((it) => it.failCalls('OutOfRange'), {}, aClaim({ spec: '4Gi' }));
+    r.failCalls('DeadlineExceeded');
+    await r.clock.advance(fiveMinutes);
+    expect([r.sizes(), statusOf(r)]).toEqual([[four, four], 'ControllerResizeInProgress']);
+    r.failCalls('OutOfRange');
+    r.ask('2Gi');
+    await r.settle();
+    expect(r.sizes()).toEqual([four, four, four]);
+    await r.clock.advance(5_000);
+    expect([r.sizes(), r.claim()?.status?.capacity]).toEqual([[four, four, four, two], { storage: '2Gi' }]);
+    await r.stop();
+  });
+
+  it('[resizer#117] given the next attempt fails before its call, then a smaller size is requested at once', async () => {
+    const csi = { controllerExpandSecretRef: { name: 'login', namespace: 'team' } };
+    const r = await given(
+      () => undefined,
+      { seed: [aVolume({ csi })] },
+      aClaim({ spec: '4Gi', alloc: '4Gi', rstatus: 'ControllerResizeInfeasible' }),
+    );
+    expect([r.sizes(), statusOf(r)]).toEqual([[], 'ControllerResizeInProgress']);
+    r.changeVolume(() => aVolume());
+    r.ask('2Gi');
+    await r.settle();
+    expect(r.sizes()).toEqual([two]);
     await r.stop();
   });
 

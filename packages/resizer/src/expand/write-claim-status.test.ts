@@ -18,6 +18,10 @@ const version = (resourceVersion: string): Claim => {
   return { ...claim, metadata: { ...claim.metadata, resourceVersion } };
 };
 const [claim, stored] = [version('5'), version('6')];
+const inProgress: Claim = {
+  ...claim,
+  status: { ...claim.status, allocatedResourceStatuses: { storage: 'ControllerResizeInProgress' } },
+};
 const size = sizeOf('2Gi');
 const failure = csiFailure('Internal');
 const all = ['Resizing', 'FileSystemResizePending', 'ControllerResizeError', 'NodeResizeError'];
@@ -72,8 +76,20 @@ it.each<{ readonly write: string; readonly action: Writing; readonly shown: obje
   },
   {
     write: 'B',
-    action: { ...mark, status: 'same' },
+    action: { ...mark, claim: inProgress, status: 'same' },
     shown: { guarded: '5', annotations: withoutNote, set: [set('Resizing')], removed: [], rest: {} },
+    learned: { marked: 'done', claim: stored, target: size },
+  },
+  {
+    write: 'B after the end of an earlier attempt',
+    action: { ...mark, status: 'same' },
+    shown: {
+      guarded: '5',
+      annotations: withoutNote,
+      set: [set('Resizing')],
+      removed: [],
+      rest: status('ControllerResizeInProgress'),
+    },
     learned: { marked: 'done', claim: stored, target: size },
   },
   {
@@ -166,11 +182,15 @@ describe('what is known about the call', () => {
     { given: 'a refusal', entry: { kind: 'final', uid, isInUse: false }, isInUse: false },
     { given: 'a volume in use', entry: { kind: 'final', uid, isInUse: true }, isInUse: true },
   ])(
-    'given $given, when another size is recorded, then no call is under way, and the volume is in use: $isInUse',
+    'given $given, when another size is recorded, or the same one after its end, then no call is under way, and the volume is in use: $isInUse',
     async ({ entry, isInUse }) => {
       const state = { entry };
-      expect((await written({ ...mark, status: 'new' }, { state })).entry).toEqual({ kind: 'final', uid, isInUse });
-      expect((await written({ ...mark, status: 'same' }, { state })).entry).toBeUndefined();
+      for (const status of ['new', 'same'] as const) {
+        expect((await written({ ...mark, status }, { state })).entry).toEqual({ kind: 'final', uid, isInUse });
+      }
+      const repeated = { ...mark, claim: inProgress, status: 'same' } as const;
+      expect((await written(repeated, { state })).entry).toBeUndefined();
+      expect((await written({ ...mark, status: 'legacy' }, { state })).entry).toBeUndefined();
     },
   );
 

@@ -2,7 +2,7 @@
 /** What the expansion loop writes to a claim: the table of status writes of the resizer's page. */
 import type { Step } from '@csi-sidecars/runtime';
 import type { Quantity } from '@csi-sidecars/volume';
-import { allocatedSize, capacityOf, type Claim, hasCondition, resizeStatusOf } from '../claim.ts';
+import { allocatedSize, capacityOf, type Claim, hasCondition, isUnderWay, resizeStatusOf } from '../claim.ts';
 import { type ConditionChange, conditionsPatch, resizeConditions, transitionTime } from '../conditions.ts';
 import { annotations } from '../names.ts';
 import { isLess, isSame, toText } from '../size.ts';
@@ -24,28 +24,26 @@ const withoutNote = { [annotations.nodeExpansionNotRequired]: null };
 export async function mark(context: ExpandContext, step: Step<ExpandLoop, 'mark'>): Promise<Partial<ExpandState>> {
   const { claim, target, status } = step.action;
   const nowMs = step.clock.nowMs();
-  const begins = status !== 'same';
   const conditions: ConditionChange = {
     set: [{ type: 'Resizing', lastTransitionTime: transitionTime(claim, { type: 'Resizing' }, nowMs) }],
-    remove: begins ? resizeConditions.filter((type) => type !== 'Resizing') : [],
+    remove: status === 'same' ? [] : resizeConditions.filter((type) => type !== 'Resizing'),
   };
-  const allocation =
-    status === 'new'
-      ? {
-          allocatedResources: { storage: toText(target) },
-          allocatedResourceStatuses: { storage: 'ControllerResizeInProgress' },
-        }
-      : {};
+  // The call may end without an answer. Then the claim must not show the end of an earlier call for the same size.
+  const begins = status === 'new' || (status === 'same' && !isUnderWay(claim));
+  const allocation = {
+    ...(status === 'new' ? { allocatedResources: { storage: toText(target) } } : {}),
+    ...(begins ? { allocatedResourceStatuses: { storage: 'ControllerResizeInProgress' } } : {}),
+  };
   const result = await patchGuardedClaim(depsOf(context, step), claim, {
     status: { ...conditionsPatch(claim, conditions), ...allocation },
     ...(status === 'legacy' ? {} : { annotations: withoutNote }),
   });
   if (result.written !== 'done') return { marked: result.written, claim: result.claim };
-  if (status === 'new') noteNoCall(context, step);
+  if (begins) noteNoCall(context, step);
   return { marked: 'done', claim: result.claim, target };
 }
 
-/** No call for the new size is under way yet, so the user may still change it. What is known about pods stays. */
+/** No call for the size is under way yet, so the user may still change it. What is known about pods stays. */
 function noteNoCall({ memory }: ExpandContext, { key, state, action }: Step<ExpandLoop, 'mark'>): void {
   const isInUse = state.entry?.kind === 'final' && state.entry.isInUse;
   memory.set(key, { kind: 'final', uid: action.claim.metadata?.uid ?? '', isInUse });
