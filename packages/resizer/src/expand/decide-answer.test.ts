@@ -44,6 +44,9 @@ const needsNode = {
 } as const;
 const finished = { type: 'Normal', reason: 'VolumeResizeSuccessful', message: 'Resize volume succeeded' } as const;
 
+/** As upstream writes it, with two spaces. */
+const notPatched = "can't patch status of  PVC team/data with refused";
+
 interface Row {
   readonly id: string;
   readonly given: string;
@@ -160,7 +163,7 @@ describe('a call that failed', () => {
       state: { expanded: { failure: internal }, failureSaved: failed },
       then: fails(
         'E18',
-        `resizing failed in controller with ${internal.message} but failed to update PVC team/data with: refused`,
+        `resizing failed in controller with ${internal.message} but failed to update PVC team/data with: mark PVC "team/data" as controller expansion failed, errored with: ${notPatched}`,
       ),
     },
     ...[internal, invalid, csiFailure('Aborted')].map((error) => ({
@@ -201,7 +204,10 @@ describe('a call that succeeded', () => {
       id: '[resizer#E20]',
       given: 'a PersistentVolume that could not be written',
       state: { ...answer('2Gi'), volumeSaved: failed },
-      then: fails('E20', 'error updating pv "pv1" by resizer: refused'),
+      then: fails(
+        'E20',
+        'error updating pv "pv1" by resizer: updating capacity of PV "pv1" to 2Gi failed: update capacity of PV pv1 failed: refused',
+      ),
     },
     { id: '[resizer#E21, 104]', given: 'a node that expands', state: answer('2Gi'), then: savesVolume('2Gi', '1Gi') },
     { id: '[resizer#E21, 106]', given: 'no node', state: answer('2Gi', false), then: savesVolume('2Gi') },
@@ -224,13 +230,13 @@ describe('a call that succeeded', () => {
       id: '[resizer#E22]',
       given: 'a claim that could not be marked as waiting for its node',
       state: { ...answer('2Gi'), ...saved, volume: noRecord, resultSaved: failed },
-      then: fails('E22', 'mark PVC "team/data" as node expansion required failed: refused'),
+      then: fails('E22', `mark PVC "team/data" as node expansion required failed: ${notPatched}`),
     },
     {
       id: '[resizer#E22]',
       given: 'a claim that could not be marked as finished',
       state: { ...answer('2Gi', false), ...saved, resultSaved: failed },
-      then: fails('E22', 'mark PVC "team/data" as resize finished failed: refused'),
+      then: fails('E22', `mark PVC "team/data" as resize finished failed: ${notPatched}`),
     },
     {
       id: '[resizer#E26]',

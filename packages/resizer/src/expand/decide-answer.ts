@@ -58,7 +58,9 @@ function afterSuccess(
     return fail('E19', messages.notExpanded(names, shortfall));
   }
   if (isFailed(s.volumeSaved)) {
-    return fail('E20', messages.volumeNotSaved(names.volumeName, s.volumeSaved.failure.message), s.volumeSaved.failure);
+    const { failure } = s.volumeSaved;
+    const message = messages.volumeNotSaved(names.volumeName, toText(expansion.size), failure.message);
+    return fail('E20', message, failure);
   }
   const before = settings.features.annotateFsResize ? sizeToRecord({ claim, volume }, expansion) : undefined;
   const isSaved =

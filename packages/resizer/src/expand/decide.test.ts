@@ -206,7 +206,12 @@ describe('an attempt up to the call', () => {
       id: '[resizer#E9]',
       given: 'a claim that cannot be written',
       state: { turn: 'taken', marked: failed },
-      then: concludes('E9', retry(new Error('marking pvc "team/data" as resizing failed: refused'))),
+      then: concludes(
+        'E9',
+        retry(
+          new Error(`marking pvc "team/data" as resizing failed: can't patch status of  PVC team/data with refused`),
+        ),
+      ),
     },
     {
       id: '[resizer#E10]',

@@ -27,16 +27,19 @@ export interface Names {
 
 export const notExpanded = ({ volumeName, driverName }: Names, cause: string): string =>
   `resize volume "${volumeName}" by resizer "${driverName}" failed: ${cause}`;
-export const volumeNotSaved = (volumeName: string, cause: string): string =>
-  `error updating pv "${volumeName}" by resizer: ${cause}`;
+/** `capacity` could not be written. */
+export const volumeNotSaved = (volumeName: string, capacity: string, cause: string): string =>
+  `error updating pv "${volumeName}" by resizer: updating capacity of PV "${volumeName}" to ${capacity} failed: ` +
+  `update capacity of PV ${volumeName} failed: ${cause}`;
 export const pendingNotSaved = (key: ClaimKey, cause: string): string =>
-  `mark PVC "${named(key)}" as node expansion required failed: ${cause}`;
+  `mark PVC "${named(key)}" as node expansion required failed: ${notPatched(key, cause)}`;
 export const finishNotSaved = (key: ClaimKey, cause: string): string =>
-  `mark PVC "${named(key)}" as resize finished failed: ${cause}`;
+  `mark PVC "${named(key)}" as resize finished failed: ${notPatched(key, cause)}`;
 export const failureNotSaved = (key: ClaimKey, cause: string, notWritten: string): string =>
-  `resizing failed in controller with ${cause} but failed to update PVC ${named(key)} with: ${notWritten}`;
+  `resizing failed in controller with ${cause} but failed to update PVC ${named(key)} with: ` +
+  `mark PVC "${named(key)}" as controller expansion failed, errored with: ${notPatched(key, notWritten)}`;
 export const notMarked = (key: ClaimKey, cause: string): string =>
-  `marking pvc "${named(key)}" as resizing failed: ${cause}`;
+  `marking pvc "${named(key)}" as resizing failed: ${notPatched(key, cause)}`;
 export const inUse = (key: ClaimKey, driverName: string): string =>
   `Unable to expand ${named(key)} because CSI driver ${driverName} only supports offline expansion and volume is currently in-use`;
 export const failedCondition = (cause: string): string => `failed to expand pvc with ${cause}`;
@@ -47,6 +50,11 @@ export const noCapability = (volumeName: string, cause: string): string =>
   `failed to get capabilities of volume ${volumeName} with ${cause}`;
 export const tooSmall = (answer: string, requested: string): string =>
   `the driver answered with a capacity of ${answer}, which is less than the requested ${requested}`;
+
+/** The two spaces are upstream's. */
+function notPatched(key: ClaimKey, cause: string): string {
+  return `can't patch status of  PVC ${named(key)} with ${cause}`;
+}
 
 function named(key: ClaimKey): string {
   const { namespace = '', name } = splitKey(key);
