@@ -9,3 +9,6 @@ export const conclude = (row: string, outcome: Outcome): Conclusion => ({ row, k
  * object is gone.
  */
 export const busy: Outcome = requeueAfter(1_000); // A11, A12, D8, G3
+
+/** A new run sees what has changed during this one. */
+export const atOnce: Outcome = requeueAfter(0); // A11, A13

@@ -14,6 +14,7 @@ interface DetachContext {
 
 export function decideDetach(s: AttachState, attachment: VolumeAttachment, { finalizer }: DetachContext): Action {
   if (s.unpublished === 'done') return afterUnpublish(s, attachment, finalizer);
+  if (isFailed(s.unpublished)) return fail('D8', s, { attachment, message: s.unpublished.failure.message });
   const isHeld = finalizersOf(attachment).includes(finalizer);
   if (!isHeld && !s.isForced && s.publication === undefined) return conclude('D1', done);
   const source = volumeSourceOf(attachment);
@@ -39,7 +40,6 @@ function decideUnpublish(s: AttachState, attachment: VolumeAttachment): Action {
   }
   if (!s.isConfirmed) return s.confirmed === 'done' ? conclude('D8', busy) : { row: 'D8', kind: 'confirm' };
   if (s.isBusy) return conclude('D8', busy);
-  if (isFailed(s.unpublished)) return fail('D8', s, { attachment, message: s.unpublished.failure.message });
   const secrets = s.secrets === 'unasked' ? undefined : s.secrets.value;
   const call = { volumeId: csi.volumeHandle, nodeId: s.knownNodeId.value, secrets, migrated };
   return { row: 'D8', kind: 'unpublish', call };

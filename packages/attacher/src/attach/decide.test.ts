@@ -14,7 +14,7 @@ import {
   someSettings,
 } from '../../testing/builders.ts';
 import { annotations } from '../names.ts';
-import { busy } from './conclude.ts';
+import { atOnce, busy } from './conclude.ts';
 import { decide } from './decide.ts';
 import * as messages from './messages.ts';
 import type { Publication } from './memory.ts';
@@ -240,6 +240,20 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A11]',
+      given: 'a node id that is outdated since it was written',
+      attachment: marked,
+      state: { marked: { value: 'id-of-node1' }, registeredNodeId: ok('new-id') },
+      then: concludes('A11', atOnce),
+    },
+    {
+      id: '[attacher#A10]',
+      given: 'a node that the driver has left since its id was written',
+      attachment: marked,
+      state: { marked: { value: 'id-of-node1' }, registeredNodeId: refuse('no CSINode') },
+      then: reports('A10', 'no CSINode', marked),
+    },
+    {
+      id: '[attacher#A11]',
       given: 'a patch with our finalizer that was refused',
       attachment,
       state: { marked: failed },
@@ -283,7 +297,7 @@ describe('an attachment that is not being deleted', () => {
       id: '[attacher#A13]',
       given: 'an attachment that was patched, and whose patch the cache does not show',
       attachment,
-      state: { marked: 'done' },
+      state: { marked: { value: 'id-of-node1' } },
       then: { row: 'A13', kind: 'publish', attachment, migrated: false, request },
     },
     {
@@ -407,6 +421,33 @@ describe('an attachment that is not being deleted', () => {
       attachment: marked,
       state: { published: { value: {} }, attachedSaved: failed },
       then: concludes('A14', retry(messages.notSaved(failure))),
+    },
+  ])('$id given $given, then the action is $then.kind', check);
+});
+
+describe('an attachment that was deleted during its publish', () => {
+  const attachment = anAttachment({ deleting: 'yes', finalizers: [finalizer] });
+  it.each<Row>([
+    {
+      id: '[attacher#A13, 49]',
+      given: 'a publish that failed',
+      attachment,
+      state: { published: failed },
+      then: reports('A13', 'refused', attachment),
+    },
+    {
+      id: '[attacher#A13, 49]',
+      given: 'a publish that failed and whose error was written',
+      attachment,
+      state: { published: failed, isReported: true },
+      then: concludes('A13', atOnce),
+    },
+    {
+      id: '[attacher#D8, 49]',
+      given: 'a publish that succeeded',
+      attachment,
+      state: { published: { value: {} } },
+      then: { row: 'D8', kind: 'unpublish', call: undo },
     },
   ])('$id given $given, then the action is $then.kind', check);
 });

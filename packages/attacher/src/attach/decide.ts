@@ -5,7 +5,7 @@ import { done, isFailed, retry, type VolumeAttachment } from '@csi-sidecars/runt
 import { finalizersOf, isAttached, isDeleting } from '../attachment.ts';
 import { annotations } from '../names.ts';
 import { volumeNotFound, volumeSourceOf } from '../volume-source.ts';
-import { busy, conclude } from './conclude.ts';
+import { atOnce, busy, conclude } from './conclude.ts';
 import { decideDetach } from './decide-detach.ts';
 import * as messages from './messages.ts';
 import { type PlanContext, toPlan } from './plan.ts';
@@ -20,7 +20,10 @@ export function decide(s: AttachState, context: DecideContext): Action {
   const { attachment, publication } = s;
   if (publication !== undefined && publication.uid !== attachment?.metadata?.uid) return decideOrphan(s, publication);
   if (attachment === undefined) return conclude('G1', done);
-  return isDeleting(attachment) ? decideDetach(s, attachment, context) : decideAttach(s, attachment, context);
+  if (!isDeleting(attachment)) return decideAttach(s, attachment, context);
+  if (!isFailed(s.published)) return decideDetach(s, attachment, context);
+  // Deleted during its publish. The detach may take long, and users have to see why the volume was never attached.
+  return s.isReported ? conclude('A13', atOnce) : fail('A13', s, { attachment, failure: s.published.failure });
 }
 
 /** The attachment disappeared during its publish, so only the publication records that the volume may be on the node. */
@@ -87,7 +90,10 @@ function decidePublish(s: AttachState, attachment: VolumeAttachment, context: De
   const isMarked =
     finalizersOf(attachment).includes(context.finalizer) &&
     attachment.metadata?.annotations?.[annotations.nodeId] === nodeId;
-  if (!isMarked && s.marked === 'untried') return { row: 'A11', kind: 'mark', attachment, nodeId };
+  // The driver has registered under another id meanwhile. What is published must be what was written: a detach from a node that is gone
+  // knows no other id.
+  if (s.marked !== 'unasked' && s.marked.value !== nodeId) return conclude('A11', atOnce);
+  if (!isMarked && s.marked === 'unasked') return { row: 'A11', kind: 'mark', attachment, nodeId };
   if (isFailed(s.confirmed)) {
     return fail('A11', s, { attachment, failure: messages.notConfirmed(s.confirmed.failure) });
   }

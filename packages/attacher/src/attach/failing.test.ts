@@ -271,6 +271,67 @@ describe('an attachment that disappears', () => {
     expect(a.attachment()).toBeUndefined();
   });
 
+  it.each([
+    { given: 'fails', answer: 'Internal', errorCode: 13, left: 4_000 },
+    { given: 'times out', answer: 'no answer', errorCode: 4, left: 14_000 },
+  ])(
+    '[attacher#A13, 49] given others hold an attachment that is deleted during a publish that $given, then the error is written before the detach, and stays',
+    async ({ answer, errorCode, left }) => {
+      const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+      const method = 'ControllerPublishVolume';
+      if (answer === 'Internal') {
+        slow(a, 'before');
+        failOnce(a);
+      } else a.driver.faults.add({ method, action: { kind: 'hang' } });
+      a.server.seed(anAttachment({ finalizers: ['x/y'] }));
+      await a.clock.advance(1_000);
+      a.delete();
+      await a.clock.advance(left);
+      expect([a.calls(), a.writes()]).toEqual([
+        [`${method} volume-1 id-of-node1 ${answer}`, unpublished],
+        [marked, saved, marked],
+      ]);
+      expect(a.attachment()?.status).toMatchObject({ attached: false, attachError: { errorCode } });
+      await a.stop();
+    },
+  );
+
+  it('[attacher#A13, 68] given an attachment that is deleted during a publish that fails, when its detach fails too, then both errors are written', async () => {
+    const a = await prepared((b) => {
+      slow(b, 'before');
+      failOnce(b);
+      const action = { kind: 'fail', code: 'Unavailable' } as const;
+      b.driver.faults.add({ method: 'ControllerUnpublishVolume', times: 1, action });
+    });
+    await a.clock.advance(1_000);
+    a.delete();
+    await a.clock.advance(4_000);
+    expect(a.bodies().slice(1, 3)).toMatchObject([
+      { status: { attachError: { message: 'rpc error: code = Internal desc = no', errorCode: 13 } } },
+      { status: { detachError: { message: expect.stringContaining('code = Unavailable') } } },
+    ]);
+    await a.clock.advance(firstRetryMs);
+    expect([a.calls().at(-1), a.writes(), a.attachment()]).toEqual([
+      unpublished,
+      [marked, saved, saved, marked],
+      undefined,
+    ]);
+    await a.stop();
+  });
+
+  it('[attacher#A13, 49] given an error that cannot be written for a deleted attachment, then it is detached all the same', async () => {
+    const a = await prepared((b) => {
+      slow(b, 'before');
+      failOnce(b);
+      b.fault('patch volumeattachments/status', forbidden, 9);
+    });
+    await a.clock.advance(1_000);
+    a.delete();
+    await a.clock.advance(4_000);
+    expect([a.calls().at(-1), a.attachment()]).toEqual([unpublished, undefined]);
+    await a.stop();
+  });
+
   it('[attacher#50] given an attachment that was deleted before it was seen, without our finalizer, then nothing is called or written', async () => {
     const a = await anAttacher({
       seed: [aVolume(), aCsiNode(), anAttachment({ deleting: 'yes', finalizers: ['x/y'] })],

@@ -2,7 +2,7 @@
 /** What a run reads of the caches and of memory after every step. */
 import type { VolumeAttachment } from '@csi-sidecars/runtime';
 import { describe, expect, it } from 'vitest';
-import { anAttachment, attached, driverName, finalizer } from '../../testing/builders.ts';
+import { aCsiNode, anAttachment, attached, driverName, finalizer } from '../../testing/builders.ts';
 import { attachmentKey } from '../attachment.ts';
 import { createAttachMemory, type Publication } from './memory.ts';
 import { observeAgain } from './observe.ts';
@@ -34,6 +34,7 @@ function observed({ attachments = [anAttachment()], publication, confirmed = nul
       get: (name: string) => attachments.find((each) => attachmentKey(each) === name),
       byIndex: (_index: string, node: string) => attachments.filter(({ spec }) => spec.nodeName === node),
     },
+    csiNodes: { get: () => aCsiNode() },
   };
   const context = { driver: { name: driverName }, finalizer, memory };
   return observeAgain(context as never, caches as never, { key, uid: 'uid' in run ? run.uid : own });
@@ -84,7 +85,10 @@ describe('whether another attachment needs what this one published', () => {
 });
 
 it('given another attachment of the name, or one of another driver, when read again, then it is not that of the run', () => {
-  expect(observed({}).attachment?.metadata?.uid).toBe(own);
+  expect(observed({})).toMatchObject({
+    attachment: { metadata: { uid: own } },
+    registeredNodeId: { value: 'id-of-node1' },
+  });
   expect(observed({ attachments: [anAttachment({ uid: 'later' })] }).attachment).toBeUndefined();
   expect(observed({ attachments: [anAttachment({ attacher: 'other' })] }).attachment).toBeUndefined();
 });

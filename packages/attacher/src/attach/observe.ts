@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Reads the state of one VolumeAttachment from the caches and from memory. Synchronous, no network. */
 import { type Caches, type Lister, toObjectKey, type VolumeAttachment } from '@csi-sidecars/runtime';
-import { refuse } from '@csi-sidecars/volume';
+import { refuse, type Result } from '@csi-sidecars/volume';
 import { type AttachmentKey, attachmentKey, finalizersOf, isAttached } from '../attachment.ts';
 import { knownNodeId, registeredNodeId } from '../node-id.ts';
 import type { Publication } from './memory.ts';
@@ -24,13 +24,17 @@ export function observe(context: AttachContext, caches: AttachCaches, key: Attac
 
 export function observeAgain(
   { driver, finalizer, memory }: AttachContext,
-  { attachments }: Pick<AttachCaches, 'attachments'>,
+  { attachments, csiNodes }: Pick<AttachCaches, 'attachments' | 'csiNodes'>,
   { key, uid }: { readonly key: AttachmentKey; readonly uid: string | undefined },
 ): Observed {
   const current = ownAttachment(attachments, key, driver.name);
+  const attachment = current?.metadata?.uid === uid ? current : undefined;
   const publication = memory.publications.get(key);
+  const nodes = { csiNodes, driverName: driver.name };
   return {
-    attachment: current?.metadata?.uid === uid ? current : undefined,
+    attachment,
+    registeredNodeId: attachment === undefined ? noNode : registeredNodeId(nodes, attachment),
+    knownNodeId: attachment === undefined ? noNode : knownNodeId(nodes, attachment),
     isConfirmed: memory.confirmed.has(key) && memory.confirmed.get(key) === uid,
     publication,
     isNeededByAnother: publication !== undefined && hasOtherAttachment(attachments, publication, finalizer),
@@ -62,21 +66,14 @@ function hasOtherAttachment(
     .some((other) => other.spec.source.persistentVolumeName === volumeName && takesOver(other));
 }
 
-function relatedTo(
-  attachment: VolumeAttachment,
-  { volumes, csiNodes }: AttachCaches,
-  { driver, runs }: AttachContext,
-): Related {
+function relatedTo(attachment: VolumeAttachment, { volumes }: AttachCaches, { runs }: AttachContext): Related {
   const { persistentVolumeName } = attachment.spec.source;
   const volume =
     persistentVolumeName === undefined ? undefined : volumes.get(toObjectKey(undefined, persistentVolumeName));
-  const nodes = { csiNodes, driverName: driver.name };
   return {
     uid: attachment.metadata?.uid,
     isForced: runs.isForced(attachment),
     volume: volume === undefined ? 'unasked' : { value: volume },
-    registeredNodeId: registeredNodeId(nodes, attachment),
-    knownNodeId: knownNodeId(nodes, attachment),
   };
 }
 
@@ -85,6 +82,6 @@ const noRelated: Related = {
   uid: undefined,
   isForced: false,
   volume: 'unasked',
-  registeredNodeId: refuse('the VolumeAttachment is gone'),
-  knownNodeId: refuse('the VolumeAttachment is gone'),
 };
+
+const noNode: Result<string> = refuse('the VolumeAttachment is gone');

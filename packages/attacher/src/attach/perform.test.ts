@@ -148,7 +148,7 @@ it('given the actions that read or write other objects, then their requests carr
 it('given an attachment that is gone, when it is marked, then the missing object is not a failure', async () => {
   const notFound = new ApiError({ status: 404, reason: 'NotFound', message: 'not found' });
   const action: StepAction = { row: 'A11', kind: 'mark', attachment, nodeId: 'n' };
-  expect((await requestsOf(action, notFound)).learned).toEqual({ marked: 'done' });
+  expect((await requestsOf(action, notFound)).learned).toEqual({ marked: { value: 'n' } });
 });
 
 it('given our finalizer is added to a volume, then the run continues with the volume that the server returned', async () => {

@@ -4,6 +4,7 @@ import {
   addFinalizer,
   ask,
   findObject,
+  isFailed,
   type Performers,
   persistentVolumes,
   readSecret,
@@ -19,7 +20,10 @@ export function performers(context: AttachContext): Performers<AttachLoop> {
     findVolume,
     addVolumeFinalizer: (step) => addVolumeFinalizer(context, step),
     readSecrets,
-    mark: async (step) => ({ marked: await mark(context, step) }),
+    mark: async (step) => {
+      const written = await mark(context, step);
+      return { marked: isFailed(written) ? written : { value: step.action.nodeId } };
+    },
     confirm: async (step) => ({ confirmed: await confirm(context, step) }),
     publish: (step) => publish(context, step),
     saveAttached: async (step) => ({ attachedSaved: await saveAttached(context, step) }),

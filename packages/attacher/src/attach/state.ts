@@ -60,6 +60,10 @@ export interface Observed {
   readonly publication: Publication | undefined;
   /** Another attachment of the same volume to the same node exists and takes over the publication. */
   readonly isNeededByAnother: boolean;
+  /** The node id that the driver has registered on the node. It may register under another one while a run is under way. */
+  readonly registeredNodeId: Result<string>;
+  /** The registered node id, or else the one that the attachment keeps. */
+  readonly knownNodeId: Result<string>;
 }
 
 /** The part of the state that is observed once, at the beginning of a run. */
@@ -70,18 +74,14 @@ export interface Related {
   readonly isForced: boolean;
   /** `unasked` if it is not in the cache, which drops volumes of other drivers. The value is undefined if it does not exist. */
   readonly volume: Answer<PersistentVolume | undefined>;
-  /** The node id that the driver has registered on the node. */
-  readonly registeredNodeId: Result<string>;
-  /** The registered node id, or else the one that the attachment keeps. */
-  readonly knownNodeId: Result<string>;
 }
 
 export interface Learned {
   /** Our finalizer was added to the PersistentVolume. */
   readonly volumeFinalizer: Attempt;
   readonly secrets: Answer<Secrets>;
-  /** Finalizer and node id were written to the VolumeAttachment. */
-  readonly marked: Attempt;
+  /** Finalizer and this node id were written to the VolumeAttachment. */
+  readonly marked: Answer<string>;
   /** The VolumeAttachment was read from the API server. */
   readonly confirmed: Attempt;
   readonly published: Answer<PublishContext>;
@@ -104,7 +104,7 @@ export type PublishContext = Readonly<Record<string, string>>;
 export const nothingLearned: Learned = {
   volumeFinalizer: 'untried',
   secrets: 'unasked',
-  marked: 'untried',
+  marked: 'unasked',
   confirmed: 'untried',
   published: 'unasked',
   orphanUnpublished: 'untried',
