@@ -48,6 +48,7 @@ describe('the order of writes', () => {
       {
         metadata: {
           uid: 'uid-of-va1',
+          resourceVersion: '2',
           finalizers: [finalizer],
           '$setElementOrder/finalizers': [finalizer],
           annotations: { [annotations.nodeId]: 'id-of-node1' },
@@ -291,7 +292,7 @@ describe('the node', () => {
     const earlier = anAttachment({ annotations: { [annotations.nodeId]: 'old' }, finalizers: [finalizer] });
     const a = await attacherWith(earlier, aVolume(), aCsiNode());
     expect(a.bodies()[0]).toEqual({
-      metadata: { uid: 'uid-of-va1', annotations: { [annotations.nodeId]: 'id-of-node1' } },
+      metadata: { uid: 'uid-of-va1', resourceVersion: '2', annotations: { [annotations.nodeId]: 'id-of-node1' } },
     });
     expect(a.calls()).toEqual([published]);
   });
@@ -299,7 +300,7 @@ describe('the node', () => {
   it('[attacher#37] given our finalizer or the node id on the attachment, then only what is missing is written', async () => {
     const a = await attacherWith(anAttachment({ finalizers: [finalizer] }), aVolume(), aCsiNode());
     expect(a.bodies()[0]).toEqual({
-      metadata: { uid: 'uid-of-va1', annotations: { [annotations.nodeId]: 'id-of-node1' } },
+      metadata: { uid: 'uid-of-va1', resourceVersion: '2', annotations: { [annotations.nodeId]: 'id-of-node1' } },
     });
     const b = await attacherWith(
       anAttachment({ annotations: { [annotations.nodeId]: 'id-of-node1' } }),
@@ -307,7 +308,12 @@ describe('the node', () => {
       aCsiNode(),
     );
     expect(b.bodies()[0]).toEqual({
-      metadata: { uid: 'uid-of-va1', finalizers: [finalizer], '$setElementOrder/finalizers': [finalizer] },
+      metadata: {
+        uid: 'uid-of-va1',
+        resourceVersion: '2',
+        finalizers: [finalizer],
+        '$setElementOrder/finalizers': [finalizer],
+      },
     });
   });
 

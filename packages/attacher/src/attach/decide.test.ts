@@ -240,6 +240,13 @@ describe('an attachment that is not being deleted', () => {
     },
     {
       id: '[attacher#A11]',
+      given: 'an attachment that others had written',
+      attachment,
+      state: { marked: 'changed' },
+      then: concludes('A11', atOnce),
+    },
+    {
+      id: '[attacher#A11]',
       given: 'a node id that is outdated since it was written',
       attachment: marked,
       state: { marked: { value: 'id-of-node1' }, registeredNodeId: ok('new-id') },

@@ -90,6 +90,7 @@ function decidePublish(s: AttachState, attachment: VolumeAttachment, context: De
   const isMarked =
     finalizersOf(attachment).includes(context.finalizer) &&
     attachment.metadata?.annotations?.[annotations.nodeId] === nodeId;
+  if (s.marked === 'changed') return conclude('A11', atOnce);
   // The driver has registered under another id meanwhile. What is published must be what was written: a detach from a node that is gone
   // knows no other id.
   if (s.marked !== 'unasked' && s.marked.value !== nodeId) return conclude('A11', atOnce);

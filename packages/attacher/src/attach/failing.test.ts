@@ -127,6 +127,71 @@ describe('a write that fails', () => {
     expect([a.attachment('va1')?.status?.attached, a.attachment('va2')?.status?.attached]).toEqual([true, true]);
   });
 
+  it('[attacher#A11, 36] given a cache that does not show yet that another process has attached the volume under a newer node id, then that id stays, and nothing is called', async () => {
+    const late = refuse('watch volumeattachments', { kind: 'lag', ms: 20_000 }, 99);
+    const a = await anAttacher({ seed: [anAttachment(), aVolume()], faults: [late] });
+    await a.clock.advance(300_000);
+    a.server.clearRequests();
+    const metadata = { finalizers: [finalizer], annotations: { [annotations.nodeId]: 'newer-id' } };
+    a.change('va1', (it) => ({ ...it, metadata: { ...it.metadata, ...metadata }, status: { attached: true } }));
+    a.server.seed(aCsiNode());
+    await a.clock.advance(600_000);
+    expect([a.writes(), a.calls()]).toEqual([['patch volumeattachments va1 409'], []]);
+    expect(a.attachment()).toMatchObject({ metadata, status: { attached: true } });
+    expect(a.attachment()?.status).toEqual({ attached: true });
+    await a.stop();
+  });
+
+  it('[attacher#A11] given an attachment that others change while it is marked, then it is read and marked again at once', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+    let isDue = true;
+    const overtakes: FaultRule['when'] = ({ verb, resource }) => {
+      if (!isDue || verb !== 'patch' || resource !== 'volumeattachments') return false;
+      isDue = false;
+      a.change('va1', (it) => ({ ...it, metadata: { ...it.metadata, labels: { some: 'thing' } } }));
+      return false;
+    };
+    a.faults.push({ when: overtakes, fault: forbidden });
+    a.server.seed(anAttachment());
+    await a.settle();
+    expect([a.writes(), a.calls()]).toEqual([['patch volumeattachments va1 409', marked, saved], [published]]);
+    await a.stop();
+  });
+
+  it('[attacher#A11] given an attachment that is deleted while it is marked, then nothing is called, and no error is written', async () => {
+    const a = await anAttacher({ seed: [aVolume(), aCsiNode()] });
+    let isDue = true;
+    const overtakes: FaultRule['when'] = ({ verb, resource }) => {
+      if (isDue && verb === 'patch' && resource === 'volumeattachments') {
+        isDue = false;
+        a.delete();
+      }
+      return false;
+    };
+    a.faults.push({ when: overtakes, fault: forbidden });
+    a.server.seed(anAttachment({ finalizers: ['x/y'] }));
+    await a.clock.advance(60_000);
+    expect([a.writes(), a.calls(), a.attachment()?.status]).toEqual([
+      ['patch volumeattachments va1 409'],
+      [],
+      { attached: false },
+    ]);
+    await a.stop();
+  });
+
+  it('[attacher#A11] given a server that answers 409 although the attachment has not changed, then the error is written, and the next attempt waits for the backoff', async () => {
+    const fault = { kind: 'status', point: 'before', code: 409, reason: 'Conflict' } as const;
+    const a = await anAttacher({ faults: [refuse('patch volumeattachments', fault, 2)] });
+    expect([a.writes(), a.calls(), a.attachment()?.status?.attachError?.message]).toEqual([
+      [saved],
+      [],
+      expect.stringContaining('could not save VolumeAttachment'),
+    ]);
+    await a.clock.advance(10_000);
+    expect([a.calls(), a.attachment()?.status?.attached]).toEqual([[published], true]);
+    await a.stop();
+  });
+
   it('given a finalizer of others that was removed meanwhile, then adding ours does not restore it (upstream restores it)', async () => {
     const a = await anAttacher({
       seed: [anAttachment({ finalizers: ['other/x'] }), aVolume()],

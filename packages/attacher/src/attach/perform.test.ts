@@ -59,6 +59,7 @@ it.each<{ action: StepAction; body: object }>([
     body: {
       metadata: {
         uid,
+        resourceVersion: '7',
         finalizers: [finalizer],
         '$setElementOrder/finalizers': [finalizer],
         annotations: { 'csi.alpha.kubernetes.io/node-id': 'n' },
@@ -67,7 +68,7 @@ it.each<{ action: StepAction; body: object }>([
   },
   {
     action: { row: 'A11', kind: 'mark', attachment, nodeId: 'n' },
-    body: { metadata: { uid, annotations: { 'csi.alpha.kubernetes.io/node-id': 'n' } } },
+    body: { metadata: { uid, resourceVersion: '7', annotations: { 'csi.alpha.kubernetes.io/node-id': 'n' } } },
   },
   {
     action: { row: 'A14', kind: 'saveAttached', attachment, context: { a: 'b' } },

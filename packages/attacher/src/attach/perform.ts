@@ -22,7 +22,7 @@ export function performers(context: AttachContext): Performers<AttachLoop> {
     readSecrets,
     mark: async (step) => {
       const written = await mark(context, step);
-      return { marked: isFailed(written) ? written : { value: step.action.nodeId } };
+      return { marked: written === 'changed' || isFailed(written) ? written : { value: step.action.nodeId } };
     },
     confirm: async (step) => ({ confirmed: await confirm(context, step) }),
     publish: (step) => publish(context, step),

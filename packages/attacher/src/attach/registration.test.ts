@@ -88,7 +88,10 @@ describe('an attach', () => {
     await a.clock.advance(1_000);
     register(a, 'new-id');
     await a.clock.advance(10_000);
-    expect([a.calls(), a.writes()]).toEqual([[published('new-id')], [marked, marked, saved]]);
+    expect([a.calls(), a.writes()]).toEqual([
+      [published('new-id')],
+      [marked, marked.replace('200', '409'), marked, saved],
+    ]);
     expect(a.logger.messages().filter((message) => message.startsWith('Reconcile '))).toEqual([]);
     await a.stop();
   });

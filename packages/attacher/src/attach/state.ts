@@ -80,8 +80,8 @@ export interface Learned {
   /** Our finalizer was added to the PersistentVolume. */
   readonly volumeFinalizer: Attempt;
   readonly secrets: Answer<Secrets>;
-  /** Finalizer and this node id were written to the VolumeAttachment. */
-  readonly marked: Answer<string>;
+  /** Finalizer and this node id were written to the VolumeAttachment. `changed`: others had written it, and it was read again. */
+  readonly marked: Answer<string> | 'changed';
   /** The VolumeAttachment was read from the API server. */
   readonly confirmed: Attempt;
   readonly published: Answer<PublishContext>;

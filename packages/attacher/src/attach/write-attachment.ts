@@ -8,6 +8,8 @@
 import {
   addedFinalizer,
   attempt,
+  isConflict,
+  isFailed,
   type Attempt,
   findObject,
   type LoopPorts,
@@ -28,18 +30,28 @@ import type { AttachContext, AttachLoop } from './state.ts';
 
 type Writing = Pick<LoopPorts, 'client' | 'clock'> & Pick<Step<AttachLoop>, 'caches' | 'signal'>;
 
-export function mark(context: AttachContext, step: Step<AttachLoop, 'mark'>): Promise<Attempt> {
+/**
+ * Guarded by the resource version: another process may have published the volume under a newer node id. `changed`: the attachment was
+ * read again. A 409 for an attachment that has not changed is a failure like any other: an admission webhook may answer so each time.
+ */
+export async function mark(context: AttachContext, step: Step<AttachLoop, 'mark'>): Promise<Attempt | 'changed'> {
   const { attachment, nodeId } = step.action;
   const { metadata } = attachment;
   const hasNodeId = metadata?.annotations?.[annotations.nodeId] === nodeId;
   const hasFinalizer = finalizersOf(attachment).includes(context.finalizer);
   const body = {
     metadata: {
+      resourceVersion: metadata?.resourceVersion,
       ...(hasFinalizer ? { uid: metadata?.uid } : addedFinalizer(attachment, context.finalizer)),
       ...(hasNodeId ? {} : { annotations: { [annotations.nodeId]: nodeId } }),
     },
   };
-  return write(context, step, { attachment, patch: { type: 'strategic', body } });
+  const written = await write(context, step, { attachment, patch: { type: 'strategic', body } });
+  if (!isFailed(written) || !isConflict(written.failure)) return written;
+  const isRead = (await confirm(context, step)) === 'done';
+  const { caches, key } = step;
+  const hasChanged = caches.attachments.get(key)?.metadata?.resourceVersion !== metadata?.resourceVersion;
+  return isRead && hasChanged ? 'changed' : written;
 }
 
 export function saveAttached(context: AttachContext, step: Step<AttachLoop, 'saveAttached'>): Promise<Attempt> {
@@ -65,7 +77,7 @@ export function saveDetached(context: AttachContext, step: Step<AttachLoop, 'sav
 /** Reads the attachment. If another one has its name, that one is left to the next run. */
 export async function confirm(
   { memory }: AttachContext,
-  { client, caches, key, signal }: Step<AttachLoop, 'confirm'>,
+  { client, caches, key, signal }: Pick<Step<AttachLoop>, 'client' | 'caches' | 'key' | 'signal'>,
 ): Promise<Attempt> {
   return attempt(async () => {
     const found = await findObject({ client, signal }, volumeAttachments, { name: key });

@@ -8,6 +8,13 @@ import type { Action, ReleaseState } from './state.ts';
 const failure = new Error('no');
 const deleting = aVolume({ deleting: 'yes' });
 const removed = 'done' as const;
+const observed = {
+  volume: deleting,
+  isAttached: false,
+  isConfirmed: true,
+  confirmed: 'untried',
+  removed: 'untried',
+} as const;
 
 it.each<{ id: string; because: string; given: Partial<ReleaseState>; then: Action }>([
   {
@@ -35,6 +42,24 @@ it.each<{ id: string; because: string; given: Partial<ReleaseState>; then: Actio
     then: { row: 'F3', kind: 'removeFinalizer', volume: deleting },
   },
   {
+    id: '[attacher#F3]',
+    because: 'a volume being deleted without attachments in a cache that may be behind',
+    given: { isConfirmed: false },
+    then: { row: 'F3', kind: 'readAttachments' },
+  },
+  {
+    id: '[attacher#F2]',
+    because: 'an attachment that the cache had not shown',
+    given: { confirmed: 'done', isAttached: true },
+    then: { row: 'F2', kind: 'conclude', outcome: done },
+  },
+  {
+    id: '[attacher#F3]',
+    because: 'attachments that could not be read',
+    given: { isConfirmed: false, confirmed: { failure } },
+    then: { row: 'F3', kind: 'conclude', outcome: retry(failure) },
+  },
+  {
     id: '[attacher#F4]',
     because: 'the finalizer was removed',
     given: { removed },
@@ -53,5 +78,5 @@ it.each<{ id: string; because: string; given: Partial<ReleaseState>; then: Actio
     then: { row: 'F4', kind: 'conclude', outcome: retry(failure) },
   },
 ])('$id given $because, then the action is $then.kind', ({ given, then }) => {
-  expect(decide({ volume: deleting, isAttached: false, removed: 'untried', ...given }, driverName)).toEqual(then);
+  expect(decide({ ...observed, ...given }, driverName)).toEqual(then);
 });

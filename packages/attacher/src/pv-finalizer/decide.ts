@@ -4,12 +4,14 @@ import { type Conclusion, done, isFailed, type Outcome, retry } from '@csi-sidec
 import { isReleasable } from './releasable.ts';
 import type { Action, ReleaseState } from './state.ts';
 
-export function decide({ volume, isAttached, removed }: ReleaseState, driverName: string): Action {
+export function decide(s: ReleaseState, driverName: string): Action {
+  const { volume, isAttached, isConfirmed, confirmed, removed } = s;
   if (removed === 'done') return conclude('F4', done);
   if (isFailed(removed)) return conclude('F4', retry(removed.failure));
   if (volume === undefined || !isReleasable(volume, driverName)) return conclude('F1', done);
   if (isAttached) return conclude('F2', done);
-  return { row: 'F3', kind: 'removeFinalizer', volume };
+  if (isFailed(confirmed)) return conclude('F3', retry(confirmed.failure));
+  return isConfirmed ? { row: 'F3', kind: 'removeFinalizer', volume } : { row: 'F3', kind: 'readAttachments' };
 }
 
 const conclude = (row: string, outcome: Outcome): Conclusion => ({ row, kind: 'conclude', outcome });

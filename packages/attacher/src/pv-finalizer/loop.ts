@@ -5,21 +5,22 @@ import { finalizerOf } from '../names.ts';
 import type { AttacherSettings } from '../settings.ts';
 import { queueNames, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
-import { removeOurFinalizer } from './perform.ts';
+import { isAttached, readAttachments, removeOurFinalizer } from './perform.ts';
 import { isReleasable } from './releasable.ts';
-import type { PvFinalizerLoop } from './state.ts';
+import type { PvFinalizerLoop, ReleaseMemory } from './state.ts';
 
 export interface PvFinalizerContext {
   readonly driverName: string;
   readonly settings: AttacherSettings;
 }
 
-/** Assumes that both caches are synced: a VolumeAttachment that is not in the cache does not delay the removal of the finalizer. */
+/** Assumes that both caches are synced. */
 export function pvFinalizerLoop(
   { driverName, settings }: PvFinalizerContext,
   { volumes, attachments }: Pick<Watched, 'volumes' | 'attachments'>,
 ): Loop {
   const finalizer = finalizerOf(driverName);
+  const memory: ReleaseMemory = { reading: undefined, isConfirmed: false };
   return defineLoop<PvFinalizerLoop>({
     name: queueNames.volumes,
     settings,
@@ -37,10 +38,15 @@ export function pvFinalizerLoop(
     },
     observe: (caches, key) => ({
       volume: caches.volumes.get(key),
-      isAttached: caches.attachments.byIndex('volume', key).length > 0,
+      isAttached: isAttached(caches.attachments, key),
+      isConfirmed: memory.isConfirmed,
+      confirmed: 'untried',
       removed: 'untried',
     }),
     decide: (state) => decide(state, driverName),
-    perform: { removeFinalizer: (step) => removeOurFinalizer(finalizer, step) },
+    perform: {
+      readAttachments: (step) => readAttachments(memory, step),
+      removeFinalizer: (step) => removeOurFinalizer(finalizer, step),
+    },
   });
 }
