@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import { toObjectKey } from '@csi-sidecars/runtime';
-import type { VolumeSnapshotContent } from '@csi-sidecars/volume';
+import { snapshotAnnotations, snapshotFinalizers, type VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, aSnapshot } from '../testing/builders.ts';
+import { singleMark } from './content-mark.ts';
 import { isErrorOnly, ofClass, referringTo } from './wakes.ts';
 
 const content = aContent();
 const key = toObjectKey('team', 'snap');
 const woken = (previous: VolumeSnapshotContent | undefined, current: VolumeSnapshotContent | undefined): unknown =>
-  referringTo({ previous, current }, ({ spec }) => spec?.volumeSnapshotRef);
+  referringTo({ previous, current }, { referenceOf: ({ spec }) => spec?.volumeSnapshotRef, mark: singleMark });
+const marked = aContent({ metadata: { annotations: { [snapshotAnnotations.beingDeleted]: 'yes', a: 'b' } } });
 
 describe('a content wakes the object to which it refers', () => {
   it.each([
@@ -17,13 +19,36 @@ describe('a content wakes the object to which it refers', () => {
     { what: 'that begins to be deleted', previous: content, current: aContent({ deleting: 'yes' }) },
     { what: 'with another spec', previous: content, current: aContent({ spec: { deletionPolicy: 'Retain' } }) },
     { what: 'with another status', previous: content, current: aContent({ status: { readyToUse: true } }) },
+    {
+      what: 'that loses its being-deleted annotation',
+      previous: marked,
+      current: aContent({ metadata: { annotations: { a: 'b' } } }),
+    },
+    { what: 'that loses its finalizer', previous: content, current: aContent({ metadata: { finalizers: ['a'] } }) },
   ])('given one $what, then the object is woken', ({ previous, current }) => {
     expect(woken(previous, current)).toBe(key);
   });
 
-  it('given one whose annotations change, or that refers to nothing, then nothing is woken', () => {
-    expect(woken(content, aContent({ metadata: { annotations: { a: 'b' } } }))).toBeUndefined();
-    expect(woken(undefined, { ...content, spec: {} })).toBeUndefined();
+  it.each([
+    {
+      what: 'that gets another annotation',
+      previous: content,
+      current: aContent({ metadata: { annotations: { a: 'b' } } }),
+    },
+    { what: 'that gets the being-deleted annotation, as by our own write', previous: content, current: marked },
+    {
+      what: 'that gets its finalizer, as by our own write',
+      previous: aContent({ metadata: { finalizers: [] } }),
+      current: content,
+    },
+    {
+      what: 'that loses the finalizer of somebody else',
+      previous: aContent({ metadata: { finalizers: [snapshotFinalizers.content, 'a'] } }),
+      current: content,
+    },
+    { what: 'that refers to nothing', previous: undefined, current: { ...content, spec: {} } },
+  ])('given one $what, then nothing is woken', ({ previous, current }) => {
+    expect(woken(previous, current)).toBeUndefined();
   });
 });
 

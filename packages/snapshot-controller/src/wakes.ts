@@ -2,6 +2,7 @@
 /** Which snapshots and group snapshots a change concerns: what is the same for both kinds. */
 import { type Change, type KubeObject, type ObjectKey, stringifyJson, toObjectKey } from '@csi-sidecars/runtime';
 import type { ContentReference } from '@csi-sidecars/volume';
+import type { ContentMark } from './content-mark.ts';
 
 export type Woken = readonly ObjectKey[] | ObjectKey | undefined;
 
@@ -10,10 +11,16 @@ interface ContentLike extends KubeObject {
   readonly status?: object;
 }
 
-/** The object to which a content refers, when the content appears, goes, begins to be deleted, or says something else than before. */
+/**
+ * The object to which a content refers, when the content appears, goes, begins to be deleted, says something else than before, or loses
+ * what this program wrote into its metadata.
+ */
 export function referringTo<C extends ContentLike>(
   { previous, current }: Pick<Change<C>, 'previous' | 'current'>,
-  referenceOf: (content: C) => ContentReference | undefined,
+  {
+    referenceOf,
+    mark,
+  }: { readonly referenceOf: (content: C) => ContentReference | undefined; readonly mark: ContentMark },
 ): ObjectKey | undefined {
   const content = current ?? previous;
   const { namespace, name } = (content && referenceOf(content)) ?? {};
@@ -22,9 +29,20 @@ export function referringTo<C extends ContentLike>(
     previous === undefined ||
     current === undefined ||
     previous.metadata?.deletionTimestamp !== current.metadata?.deletionTimestamp ||
+    hasLost(mark, previous, current) ||
     isDifferent(previous.spec, current.spec) ||
     isDifferent(previous.status, current.status);
   return matters ? toObjectKey(namespace, name) : undefined;
+}
+
+/**
+ * A writer with an old copy can take the mark off a content that waits for its deletion, and only the run of its snapshot puts it back.
+ * This program adds the mark and the finalizer and never removes them, so that its own writes lose nothing.
+ */
+function hasLost({ annotation, finalizer }: ContentMark, previous: KubeObject, current: KubeObject): boolean {
+  const hasAnnotation = ({ metadata }: KubeObject): boolean => metadata?.annotations?.[annotation] !== undefined;
+  const hasFinalizer = ({ metadata }: KubeObject): boolean => metadata?.finalizers?.includes(finalizer) === true;
+  return (hasAnnotation(previous) && !hasAnnotation(current)) || (hasFinalizer(previous) && !hasFinalizer(current));
 }
 
 /**

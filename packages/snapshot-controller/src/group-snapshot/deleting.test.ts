@@ -74,6 +74,19 @@ describe('the group', () => {
     await it.stop();
   });
 
+  it('[snapshot-controller#163] given a content of a group that is being deleted and loses its being-deleted annotation to a stale write, when nothing is ever offered again, then it is marked again at once', async () => {
+    const it = await aController({ with: [group, aGroupContent()], settings: { resyncMs: 0 } });
+    await remove(it);
+    const before = it.writes().length;
+    await it.change(volumeGroupSnapshotContents, { name }, (content) => ({
+      ...content,
+      metadata: { ...content.metadata, annotations: { other: 'kept' } },
+    }));
+    expect(it.writes().slice(before)).toEqual([`patch volumegroupsnapshotcontents ${name} 200`]);
+    expect(it.groupContent()?.metadata?.annotations).toEqual({ ...marked, other: 'kept' });
+    await it.stop();
+  });
+
   it.each([
     { given: 'not marked yet', annotations: {}, first: 'patch', then: ['patch 409', 'patch 200'] },
     { given: 'marked', annotations: marked, first: 'delete', then: ['delete 409'] },

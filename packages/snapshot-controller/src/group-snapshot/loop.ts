@@ -10,6 +10,7 @@ import {
   toObjectKey,
 } from '@csi-sidecars/runtime';
 import { recordEvents } from '../conclusions.ts';
+import { groupMark } from '../content-mark.ts';
 import { groupOwnerOf } from '../membership.ts';
 import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import type { Watched } from '../watched.ts';
@@ -34,7 +35,8 @@ export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop
     },
     wakes: {
       groups: (change) => (change.current === undefined || isErrorOnly(change) ? undefined : groupKey(change.current)),
-      groupContents: (change) => referringTo(change, ({ spec }) => spec?.volumeGroupSnapshotRef),
+      groupContents: (change) =>
+        referringTo(change, { referenceOf: ({ spec }) => spec?.volumeGroupSnapshotRef, mark: groupMark }),
       classes: (change, caches) => ofClass(change, caches.groups),
       claims: wokenByClaim,
       volumes: wokenByVolume,

@@ -77,6 +77,22 @@ describe('content and snapshot', () => {
     },
   );
 
+  it('[snapshot-controller#100] given a content that is being deleted and loses its being-deleted annotation to a stale write, when nothing is ever offered again, then it is marked again at once, and our own write wakes nothing', async () => {
+    const it = await aController({ with: [aReadySnapshot(), aContent()], settings: { resyncMs: 0 } });
+    await remove(it);
+    const runs = (): number => it.logger.lines.filter(({ facts }) => facts['row'] === 'D10').length;
+    const [before, earlierRuns] = [it.writes().length, runs()];
+    await it.change(volumeSnapshotContents, { name }, (content) => ({
+      ...content,
+      metadata: { ...content.metadata, annotations: { other: 'kept' } },
+    }));
+    expect(it.writes().slice(before)).toEqual([`patch volumesnapshotcontents ${name} 200`]);
+    expect(it.content()?.metadata?.annotations).toEqual({ ...marked, other: 'kept' });
+    await it.clock.advance(900_000);
+    expect(runs() - earlierRuns).toBe(1);
+    await it.stop();
+  });
+
   describe('given a cache that is behind', () => {
     const retained = (known: VolumeSnapshotContent): VolumeSnapshotContent => ({
       ...known,

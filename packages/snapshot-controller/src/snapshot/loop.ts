@@ -11,6 +11,7 @@ import {
 } from '@csi-sidecars/runtime';
 import type { VolumeGroupSnapshotContent, VolumeSnapshot } from '@csi-sidecars/volume';
 import { recordEvents } from '../conclusions.ts';
+import { singleMark } from '../content-mark.ts';
 import { isErrorOnly, ofClass, referringTo, type Woken } from '../wakes.ts';
 import { handleKey, type Watched } from '../watched.ts';
 import { decide } from './decide.ts';
@@ -45,7 +46,8 @@ export function snapshotLoop(context: SnapshotContext, watched: Watched): Loop {
     },
     wakes: {
       snapshots: wokenBySnapshot,
-      contents: (change) => referringTo(change, ({ spec }) => spec?.volumeSnapshotRef),
+      contents: (change) =>
+        referringTo(change, { referenceOf: ({ spec }) => spec?.volumeSnapshotRef, mark: singleMark }),
       classes: (change, { snapshots }) => ofClass(change, snapshots),
       claims: wokenByClaim,
       volumes: wokenByVolume,
