@@ -19,6 +19,8 @@ import {
   aGroupContent,
   aSnapshot,
   aStaticContent,
+  aStaticGroup,
+  aStaticGroupContent,
   aStaticSnapshot,
   aVolume,
 } from '../testing/builders.ts';
@@ -204,26 +206,52 @@ it.each([
   },
 );
 
-it('[snapshot-controller#130] given a cache that still shows a static snapshot that is gone, when the controller starts, then its content is not bound to it', async () => {
-  const metadata = { finalizers: [snapshotFinalizers.asSource, snapshotFinalizers.bound] };
-  const it = await aController({
-    seed: [aStaticSnapshot({ metadata }), aStaticContent()],
-    faults: [
-      {
-        when: (request) => request.verb === 'watch' && request.resource === 'volumesnapshots',
-        fault: { kind: 'lag', ms: 60_000 },
-      },
+it.each([
+  {
+    what: 'snapshot',
+    watch: 'volumesnapshots',
+    remove: (it: Fixture) => it.server.objects.remove(volumeSnapshots, ref),
+    seed: [
+      aStaticSnapshot({ metadata: { finalizers: [snapshotFinalizers.asSource, snapshotFinalizers.bound] } }),
+      aStaticContent(),
     ],
-  });
-  it.server.objects.remove(volumeSnapshots, ref);
-  it.server.seed(aStaticSnapshot({ uid: 'later' }));
-  await it.clock.advance(600_000);
-  // No run has thrown.
-  await it.settle();
-  expect(it.content('content')?.spec?.volumeSnapshotRef?.uid).toBe('later');
-  expect(it.snapshot()?.status?.error).toBeUndefined();
-  await it.stop();
-});
+    later: aStaticSnapshot({ uid: 'later' }),
+    latest: (it: Fixture) => it.snapshot(),
+    uidIn: (it: Fixture) => it.content('content')?.spec?.volumeSnapshotRef?.uid,
+  },
+  {
+    what: 'group',
+    watch: 'volumegroupsnapshots',
+    remove: (it: Fixture) => it.server.objects.remove(volumeGroupSnapshots, { namespace: 'team', name: 'group' }),
+    seed: [aStaticGroup({ metadata: { finalizers: [snapshotFinalizers.groupBound] } }), aStaticGroupContent()],
+    later: aStaticGroup({ uid: 'later' }),
+    latest: (it: Fixture) => it.group(),
+    uidIn: (it: Fixture) => it.groupContent('content')?.spec?.volumeGroupSnapshotRef?.uid,
+  },
+])(
+  '[snapshot-controller#130] given a cache that still shows a static $what that is gone, when the controller starts, then its content is not bound to it, but to the one that has the name now',
+  async ({ watch, remove, seed, later, latest, uidIn }) => {
+    const it = await aController({
+      seed: [aGroupClass(), ...seed],
+      faults: [
+        {
+          when: (request) => request.verb === 'watch' && request.resource === watch,
+          fault: { kind: 'lag', ms: 60_000 },
+        },
+      ],
+    });
+    remove(it);
+    it.server.seed(later);
+    await it.clock.advance(600_000);
+    // No run has thrown.
+    await it.settle();
+    expect(uidIn(it)).toBe('later');
+    const found = latest(it);
+    expect(found).toMatchObject({ metadata: { uid: 'later' } });
+    expect(found?.status ?? {}).not.toHaveProperty('error');
+    await it.stop();
+  },
+);
 
 it('[snapshot-controller#131] given many changes while a run is under way, then one more run follows', async () => {
   const it = await aControllerOf('snapshot-controller-snapshot', { seed: [aClaim(), aVolume(), aClass()] });

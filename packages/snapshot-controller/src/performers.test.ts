@@ -194,7 +194,7 @@ const silentCases: readonly SilentCase[] = [
         result: 'claimProtected',
       },
       { action: { row, kind: 'releaseClaim', claim, snapshot }, result: 'claimReleased' },
-      { action: { row, kind: 'confirm', snapshot }, result: 'confirmed' },
+      { action: { row, kind: 'confirm', object: snapshot }, result: 'confirmed' },
       { action: { row, kind: 'createContent', snapshot, content }, result: 'created' },
       { action: { row, kind: 'askContent', name: 'content' }, result: 'contentAsked' },
       { action: { row, kind: 'askGroup', namespace: 'team', name: 'group' }, result: 'groupAsked' },
@@ -203,7 +203,7 @@ const silentCases: readonly SilentCase[] = [
   ...(
     [
       { action: { row, kind: 'listClaims', group }, result: 'sources' },
-      { action: { row, kind: 'confirm', group }, result: 'confirmed' },
+      { action: { row, kind: 'confirm', object: group }, result: 'confirmed' },
       { action: { row, kind: 'createContent', group, content: groupContent }, result: 'created' },
       { action: { row, kind: 'askContent', name: 'content' }, result: 'contentAsked' },
       { action: { row, kind: 'deleteMembers', group, members: [member] }, result: 'membersDeleted' },
@@ -357,7 +357,7 @@ const learnedOfSnapshots: readonly LearnedCase<SnapshotAction>[] = [
   {
     what: 'a snapshot is confirmed',
     object: snapshot,
-    action: { row, kind: 'confirm', snapshot },
+    action: { row, kind: 'confirm', object: snapshot },
     learned: (stored) => ({ confirmed: 'done', snapshot: stored }),
   },
   {
@@ -395,7 +395,7 @@ const learnedOfGroups: readonly LearnedCase<GroupAction>[] = [
   {
     what: 'a group is confirmed',
     object: group,
-    action: { row, kind: 'confirm', group },
+    action: { row, kind: 'confirm', object: group },
     learned: (stored) => ({ confirmed: 'done', group: stored }),
   },
   {

@@ -235,6 +235,26 @@ export function aGroupContent(
   };
 }
 
+/** Made by an administrator: names the content `content`. */
+export function aStaticGroup(options: Overrides<VolumeGroupSnapshot> = {}): VolumeGroupSnapshot {
+  return aGroup({ ...options, spec: { source: { volumeGroupSnapshotContentName: 'content' }, ...options.spec } });
+}
+
+/** As an administrator makes it for `aStaticGroup()`: without UID, class and finalizer. */
+export function aStaticGroupContent(options: Overrides<VolumeGroupSnapshotContent> = {}): VolumeGroupSnapshotContent {
+  const content = aGroupContent({ name: 'content', metadata: { finalizers: [] }, ...options });
+  return {
+    ...content,
+    spec: {
+      deletionPolicy: 'Delete',
+      driver: driverName,
+      source: { groupSnapshotHandles: { volumeGroupSnapshotHandle: 'g1', volumeSnapshotHandles: ['s1'] } },
+      volumeGroupSnapshotRef: { kind: 'VolumeGroupSnapshot', name: 'group', namespace: 'team' },
+      ...options.spec,
+    },
+  };
+}
+
 export function aDefaultGroupClass(name: string): VolumeGroupSnapshotClass {
   const annotations = { [snapshotAnnotations.isDefaultGroupClass]: 'true' };
   return aGroupClass(name, { metadata: { name, uid: `uid-of-${name}`, annotations } });

@@ -187,6 +187,18 @@ describe('rows G1 to G18', () => {
     },
     {
       id: '[snapshot-controller#G14]',
+      given: 'a content without UID, and a group that an earlier run prepared',
+      s: { group: staticGroup, content: unboundContent, confirmed: 'untried' },
+      then: 'confirm',
+    },
+    {
+      id: '[snapshot-controller#G14]',
+      given: 'a content without UID, and a group that cannot be read',
+      s: { group: staticGroup, content: unboundContent, confirmed: failed },
+      then: 'retry',
+    },
+    {
+      id: '[snapshot-controller#G14]',
       given: 'that failed',
       s: { group: staticGroup, content: unboundContent, bound: failed },
       then: 'saveError',

@@ -11,6 +11,7 @@ import {
 } from '@csi-sidecars/volume';
 import { classNamed, missingClass } from '../class-resolution.ts';
 import { conclude, fail } from '../conclusions.ts';
+import { confirm } from '../confirm.ts';
 import type { Problem } from '../save-error.ts';
 import { mergedStatus } from '../status.ts';
 import { isAnswered, updateError } from '../update-error.ts';
@@ -86,7 +87,9 @@ function decideStatic(s: GroupState, group: VolumeGroupSnapshot): Action {
   if (unprepared !== undefined) return unprepared;
   if (isFailed(s.bound)) return fail(s, { row: 'G14', object: group }, messages.bindFailed(s.bound.failure.message));
   const pair = { group, content };
-  if (s.bound === 'untried' && !isBindingComplete(pair)) return { row: 'G14', kind: 'bind', ...pair };
+  if (s.bound === 'untried' && !isBindingComplete(pair)) {
+    return confirm(s, 'G14', group) ?? { row: 'G14', kind: 'bind', ...pair };
+  }
   return decideStatus(s, pair, { isComplete: true, readiness: 'kept' });
 }
 
@@ -149,10 +152,7 @@ function decideCreation(s: GroupState, group: VolumeGroupSnapshot): Action {
   const unprepared = prepare(s, group, hasClass ? undefined : groupClass?.metadata?.name);
   if (unprepared !== undefined) return unprepared;
   if (isFailed(s.created)) return failed(updateError(key, s.created.failure.message));
-  if (isFailed(s.confirmed)) return conclude('G11', retry(s.confirmed.failure));
-  // A content that is made for a group that is gone belongs to none.
-  if (s.prepared === 'untried' && s.confirmed === 'untried') return { row: 'G11', kind: 'confirm', group };
-  return { row: 'G11', kind: 'createContent', group, content: plan.content };
+  return confirm(s, 'G11', group) ?? { row: 'G11', kind: 'createContent', group, content: plan.content };
 }
 
 /** Before the content exists: a group that is deleted right after it must not leave it behind. */

@@ -68,7 +68,7 @@ export function performers(context: GroupContext): Performers<GroupLoop> {
       return isFailed(stored) ? { prepared: stored } : { prepared: 'done', group: stored.value };
     },
     confirm: async (step) => {
-      const read = await readAgain(groups(step), step.action.group);
+      const read = await readAgain(groups(step), step.action.object);
       return isFailed(read) ? { confirmed: read } : { confirmed: 'done', group: read.value };
     },
     createContent: (step) => create(context, step),

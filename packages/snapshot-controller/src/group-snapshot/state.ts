@@ -22,6 +22,7 @@ import type {
   VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
 import type { Conclusion, SaveError } from '../conclusions.ts';
+import type { Confirm, Confirmation } from '../confirm.ts';
 import type { OperationName, Operations } from '../operations.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import type { Source } from '../source-volume.ts';
@@ -67,14 +68,11 @@ export interface Observed {
   readonly beingRestored: readonly ObjectKey[];
 }
 
-export interface Learned {
+export interface Learned extends Confirmation {
   readonly isBegun: boolean;
   /** The claims that the group selects, with their volumes. */
   readonly sources: Answer<readonly Source[]>;
   readonly contentAsked: Answer<VolumeGroupSnapshotContent | undefined>;
-  readonly prepared: Attempt;
-  /** The group was read from the API server. */
-  readonly confirmed: Attempt;
   readonly created: Attempt;
   readonly bound: Attempt;
   readonly membersSaved: Attempt;
@@ -110,8 +108,6 @@ export type Action = { readonly row: string } &
     | { readonly kind: 'listClaims'; readonly group: VolumeGroupSnapshot }
     /** The finalizer and the default class in one write. */
     | { readonly kind: 'prepare'; readonly group: VolumeGroupSnapshot; readonly className: string | undefined }
-    /** Written by an earlier run: the cache may be behind, and the group may be gone. */
-    | { readonly kind: 'confirm'; readonly group: VolumeGroupSnapshot }
     | {
         readonly kind: 'createContent';
         readonly group: VolumeGroupSnapshot;
@@ -142,6 +138,7 @@ export type Action = { readonly row: string } &
         readonly members: readonly VolumeSnapshot[];
       }
     | { readonly kind: 'removeFinalizer'; readonly group: VolumeGroupSnapshot }
+    | Confirm<VolumeGroupSnapshot>
     | SaveError<VolumeGroupSnapshot>
     | Conclusion
   );

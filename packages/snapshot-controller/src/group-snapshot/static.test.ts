@@ -4,29 +4,21 @@ import type { KubeObject } from '@csi-sidecars/runtime';
 import {
   snapshotFinalizers as finalizers,
   type VolumeGroupSnapshot,
-  type VolumeGroupSnapshotContent,
   volumeGroupSnapshotContents,
   volumeGroupSnapshots,
 } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
-import { aDefaultGroupClass, aGroup, aGroupClass, aGroupContent } from '../../testing/builders.ts';
+import {
+  aDefaultGroupClass,
+  aGroup,
+  aGroupClass,
+  aGroupContent,
+  aStaticGroup,
+  aStaticGroupContent,
+} from '../../testing/builders.ts';
 import { aController, type Fixture, forbidden } from '../../testing/controller-fixture.ts';
 
 const handles = { volumeGroupSnapshotHandle: 'g1', volumeSnapshotHandles: ['s1'] };
-const aStaticGroup = (more: Parameters<typeof aGroup>[0] = {}): VolumeGroupSnapshot =>
-  aGroup({ ...more, spec: { source: { volumeGroupSnapshotContentName: 'content' }, ...more.spec } });
-const aStaticContent = (more: Parameters<typeof aGroupContent>[0] = {}): VolumeGroupSnapshotContent => {
-  const { volumeGroupSnapshotClassName: _, ...spec } = aGroupContent().spec ?? {};
-  return {
-    ...aGroupContent({ name: 'content', metadata: { finalizers: [] }, ...more }),
-    spec: {
-      ...spec,
-      source: { groupSnapshotHandles: handles },
-      volumeGroupSnapshotRef: { name: 'group', namespace: 'team' },
-      ...more.spec,
-    },
-  };
-};
 const bound = { boundVolumeGroupSnapshotContentName: 'content', readyToUse: false };
 const start = (...objects: readonly KubeObject[]): Promise<Fixture> =>
   aController({ seed: [aGroupClass()], with: objects });
@@ -36,7 +28,7 @@ describe('binding', () => {
   it('[snapshot-controller#143] given a content that is ready, then finalizer, binding and status, and the group is ready without members of ours', async () => {
     const it = await start(
       aStaticGroup(),
-      aStaticContent({ status: { readyToUse: true, creationTime: '2026-01-01T00:00:00Z' } }),
+      aStaticGroupContent({ status: { readyToUse: true, creationTime: '2026-01-01T00:00:00Z' } }),
     );
     expect(it.writes()).toEqual([
       'patch volumegroupsnapshots team/group 200',
@@ -60,7 +52,7 @@ describe('binding', () => {
   it('[snapshot-controller#133] given no class, when there is a default, then it is not looked for', async () => {
     const { volumeGroupSnapshotClassName: _, ...spec } = aStaticGroup().spec ?? {};
     const group: VolumeGroupSnapshot = { ...aStaticGroup(), spec };
-    const it = await aController({ seed: [aDefaultGroupClass('std')], with: [group, aStaticContent()] });
+    const it = await aController({ seed: [aDefaultGroupClass('std')], with: [group, aStaticGroupContent()] });
     expect(it.group()).toMatchObject({ spec, status: bound });
     expect(it.group()?.spec).not.toHaveProperty('volumeGroupSnapshotClassName');
     expect(it.groupContent('content')?.spec).not.toHaveProperty('volumeGroupSnapshotClassName');
@@ -76,7 +68,7 @@ describe('binding', () => {
     expect(it.events).toEqual([
       'Warning GroupSnapshotContentMissing team/group: VolumeGroupSnapshotContent is missing',
     ]);
-    await it.add(aStaticContent());
+    await it.add(aStaticGroupContent());
     expect(it.group()?.status).toEqual(bound);
     await it.stop();
   });
@@ -85,7 +77,7 @@ describe('binding', () => {
     {
       id: '[snapshot-controller#145]',
       given: 'a reference to another group',
-      content: aStaticContent({
+      content: aStaticGroupContent({
         spec: { volumeGroupSnapshotRef: { name: 'group', namespace: 'team', uid: 'another' } },
       }),
       text: 'VolumeGroupSnapshotContent [content] is bound to a different group snapshot',
@@ -94,7 +86,7 @@ describe('binding', () => {
     {
       id: '[snapshot-controller#146]',
       given: 'volume handles',
-      content: aStaticContent({ spec: { source: { volumeHandles: ['x'] } } }),
+      content: aStaticGroupContent({ spec: { source: { volumeHandles: ['x'] } } }),
       text: 'VolumeGroupSnapshotContent is dynamically provisioned while expecting a pre-provisioned one',
       reason: 'GroupSnapshotContentMismatch',
     },
@@ -109,7 +101,7 @@ describe('binding', () => {
 
   it('[snapshot-controller#G7] given a static content under the name of a dynamic one, then it is refused', async () => {
     const name = 'groupsnapcontent-uid-of-group';
-    const it = await start(aGroup(), aStaticContent({ name }));
+    const it = await start(aGroup(), aStaticGroupContent({ name }));
     expect(failure(it)).toBe(
       `VolumeGroupSnapshotContent ${name} is pre-provisioned while expecting a dynamically provisioned one`,
     );
@@ -119,7 +111,7 @@ describe('binding', () => {
   it('given that the content cannot be written, then status and event say so, and the next attempt binds', async () => {
     const it = await aController({
       seed: [aGroupClass()],
-      with: [aStaticGroup(), aStaticContent()],
+      with: [aStaticGroup(), aStaticGroupContent()],
       faults: [
         {
           when: ({ verb, resource }) => verb === 'patch' && resource === 'volumegroupsnapshotcontents',
@@ -135,7 +127,7 @@ describe('binding', () => {
   });
 
   it('given a content that another group gets while it is bound, then it is not taken away', async () => {
-    const it = await start(aStaticContent());
+    const it = await start(aStaticGroupContent());
     it.fault('patch volumegroupsnapshotcontents', { kind: 'delay', ms: 1_000 });
     await it.add(aStaticGroup());
     await it.change(volumeGroupSnapshotContents, { name: 'content' }, (found) => ({
@@ -149,7 +141,7 @@ describe('binding', () => {
   });
 
   it('given a group whose deletion begins while its finalizer is written, then it gets none, and there is no event', async () => {
-    const it = await start(aStaticContent());
+    const it = await start(aStaticGroupContent());
     it.fault('patch volumegroupsnapshots', { kind: 'delay', ms: 1_000 });
     await it.add(aStaticGroup({ metadata: { finalizers: ['a.io/b'] } }));
     await it.remove(volumeGroupSnapshots, { namespace: 'team', name: 'group' });
@@ -159,7 +151,7 @@ describe('binding', () => {
   });
 
   it('[snapshot-controller#147] given a content that is not ready, then neither is the group, and nothing is written twice', async () => {
-    const it = await start(aStaticGroup(), aStaticContent());
+    const it = await start(aStaticGroup(), aStaticGroupContent());
     const writes = it.writes().length;
     await it.clock.advance(1_800_000);
     expect([it.group()?.status, it.writes().length]).toEqual([bound, writes]);
@@ -175,7 +167,7 @@ describe('binding', () => {
   it.each(['Delete', 'Retain'] as const)(
     '[snapshot-controller#148] given the policy %s, then the group has its finalizer',
     async (deletionPolicy) => {
-      const it = await start(aStaticGroup(), aStaticContent({ spec: { deletionPolicy } }));
+      const it = await start(aStaticGroup(), aStaticGroupContent({ spec: { deletionPolicy } }));
       expect(it.group()?.metadata?.finalizers).toEqual([finalizers.groupBound]);
       await it.stop();
     },
@@ -191,7 +183,7 @@ describe('ready groups', () => {
   it('[snapshot-controller#149] given a valid content, then nothing is written', async () => {
     const it = await start(
       readyGroup,
-      aStaticContent({
+      aStaticGroupContent({
         metadata: { finalizers: [finalizers.groupContent] },
         spec: { volumeGroupSnapshotRef: reference },
       }),
@@ -217,7 +209,7 @@ describe('ready groups', () => {
     const foreign = { ...reference, uid: 'another' };
     const it = await start(
       aStaticGroup({ metadata, status }),
-      aStaticContent({ name: at, spec: { volumeGroupSnapshotRef: foreign } }),
+      aStaticGroupContent({ name: at, spec: { volumeGroupSnapshotRef: foreign } }),
     );
     expect(it.events[0]).toContain(text);
     expect(it.group()?.status?.readyToUse).toBe(false);
@@ -227,7 +219,7 @@ describe('ready groups', () => {
   it('[P31] given a class that is gone, then the error appears once, and the group stays ready', async () => {
     const it = await aController({
       seed: [],
-      with: [readyGroup, aStaticContent({ spec: { volumeGroupSnapshotRef: reference } })],
+      with: [readyGroup, aStaticGroupContent({ spec: { volumeGroupSnapshotRef: reference } })],
     });
     await it.clock.advance(600_000);
     expect(it.events.map((line) => line.split(' ')[1])).toEqual(['GetGroupSnapshotClassFailed']);

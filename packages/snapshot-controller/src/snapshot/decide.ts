@@ -19,6 +19,7 @@ import {
 } from '@csi-sidecars/volume';
 import { classNamed } from '../class-resolution.ts';
 import { conclude, fail } from '../conclusions.ts';
+import { confirm } from '../confirm.ts';
 import { groupOwnerOf } from '../membership.ts';
 import type { Problem } from '../save-error.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
@@ -97,7 +98,7 @@ function decideStatic(s: SnapshotState, snapshot: VolumeSnapshot, settings: Deci
   if (content === undefined) return fail(s, { row: 'S14', object: snapshot }, messages.contentMissing);
   if (isFailed(s.bound)) return fail(s, { row: 'S15', object: snapshot }, messages.bindFailed(s.bound.failure.message));
   if (s.bound === 'untried' && !isBindingComplete({ snapshot, content })) {
-    return confirm(s, snapshot, 'S15') ?? { row: 'S15', kind: 'bind', snapshot, content };
+    return confirm(s, 'S15', snapshot) ?? { row: 'S15', kind: 'bind', snapshot, content };
   }
   return decideStatus(s, { snapshot, content }, { ...settings, readiness: 'kept' });
 }
@@ -199,21 +200,12 @@ function decideCreation(s: SnapshotState, snapshot: VolumeSnapshot, settings: De
       const cause = 'cannot add finalizer on claim because it is being deleted';
       return failed(updateError(claim.metadata?.name ?? '', cause));
     }
-    return confirm(s, snapshot, 'S12') ?? { row: 'S12', kind: 'protectClaim', claim };
+    return confirm(s, 'S12', snapshot) ?? { row: 'S12', kind: 'protectClaim', claim };
   }
   const content = planContent(s, snapshot, settings);
   if (content.kind === 'error') return failed(content.message);
   if (isFailed(s.created)) return failed(updateError(snapshotKey(snapshot), s.created.failure.message));
-  return confirm(s, snapshot, 'S12') ?? { row: 'S12', kind: 'createContent', snapshot, content: content.value };
-}
-
-/**
- * The cache may show a snapshot that is gone: its claim would stay protected, and a content would belong to none. Undefined: the snapshot
- * was there in this run.
- */
-function confirm({ prepared, confirmed }: SnapshotState, snapshot: VolumeSnapshot, row: string): Action | undefined {
-  if (isFailed(confirmed)) return conclude(row, retry(confirmed.failure));
-  return prepared === 'untried' && confirmed === 'untried' ? { row, kind: 'confirm', snapshot } : undefined;
+  return confirm(s, 'S12', snapshot) ?? { row: 'S12', kind: 'createContent', snapshot, content: content.value };
 }
 
 function decideStatus(

@@ -68,7 +68,7 @@ export function performers(context: SnapshotContext): Performers<SnapshotLoop> {
       return isFailed(stored) ? { claimProtected: stored } : { claimProtected: 'done', claim: stored.value };
     },
     confirm: async (step) => {
-      const read = await readAgain(snapshots(step), step.action.snapshot);
+      const read = await readAgain(snapshots(step), step.action.object);
       return isFailed(read) ? { confirmed: read } : { confirmed: 'done', snapshot: read.value };
     },
     createContent: (step) => create(context, step),

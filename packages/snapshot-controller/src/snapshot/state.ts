@@ -24,6 +24,7 @@ import type {
   VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
 import type { Conclusion, SaveError } from '../conclusions.ts';
+import type { Confirm, Confirmation } from '../confirm.ts';
 import type { OperationName, Operations } from '../operations.ts';
 import type { SnapshotControllerSettings } from '../settings.ts';
 import type { ContentFacts } from '../status.ts';
@@ -81,11 +82,8 @@ export interface Observed {
   readonly group: VolumeGroupSnapshot | 'none' | 'gone' | 'unknown';
 }
 
-export interface Learned {
+export interface Learned extends Confirmation {
   readonly isBegun: boolean;
-  readonly prepared: Attempt;
-  /** The snapshot was read from the API server. */
-  readonly confirmed: Attempt;
   readonly claimProtected: Attempt;
   readonly created: Attempt;
   readonly bound: Attempt;
@@ -132,8 +130,6 @@ export type Action = { readonly row: string } &
     | { readonly kind: 'begin'; readonly operations: readonly OperationName[]; readonly driver: string }
     | { readonly kind: 'prepare'; readonly snapshot: VolumeSnapshot; readonly preparation: Preparation }
     | { readonly kind: 'protectClaim'; readonly claim: PersistentVolumeClaim }
-    /** Written by an earlier run: the cache may be behind, and the snapshot may be gone. */
-    | { readonly kind: 'confirm'; readonly snapshot: VolumeSnapshot }
     | { readonly kind: 'createContent'; readonly snapshot: VolumeSnapshot; readonly content: VolumeSnapshotContent }
     | { readonly kind: 'bind'; readonly snapshot: VolumeSnapshot; readonly content: VolumeSnapshotContent }
     | {
@@ -155,6 +151,7 @@ export type Action = { readonly row: string } &
         readonly snapshot: VolumeSnapshot;
         readonly finalizers: readonly string[];
       }
+    | Confirm<VolumeSnapshot>
     | SaveError<VolumeSnapshot>
     | Conclusion
   );
