@@ -138,6 +138,19 @@ describe('a snapshot that is being deleted', () => {
       then: keptInGroup,
     },
     {
+      given: 'a group that its status names, after its finalizers were removed',
+      s: {
+        ...at,
+        snapshot: {
+          ...leaving,
+          metadata: { ...leaving.metadata, finalizers: [finalizers.bound] },
+          status: { ...ready, volumeGroupSnapshotName: 'group' },
+        },
+        group: aGroup(),
+      },
+      then: 'D9 removeFinalizers asSource inGroup bound',
+    },
+    {
       given: 'another group of the same name',
       s: { ...at, snapshot: leavingMember, group: aGroup({ uid: 'x' }), content: going },
       then: 'D9 removeFinalizers asSource inGroup',

@@ -60,11 +60,15 @@ export function decideDeletion(s: SnapshotState, snapshot: VolumeSnapshot): Acti
  */
 function mayHaveUnseenContent({ content, contentAsked }: SnapshotState, snapshot: VolumeSnapshot): boolean {
   if (contentAsked !== 'unasked' || contentNameFor(snapshot) === '') return false;
-  const { asSource, inGroup } = snapshotFinalizers;
-  const isFirst = finalizersWithout(snapshot, asSource, inGroup) !== undefined;
-  if (content !== undefined) return isFirst && isBindingUnseen(content, snapshot);
+  if (content !== undefined) return !hasPassed(snapshot) && isBindingUnseen(content, snapshot);
   const isBound = snapshot.status?.boundVolumeSnapshotContentName !== undefined;
-  return isFirst || (!isBound && originOf(snapshot) === 'dynamic');
+  return !hasPassed(snapshot) || (!isBound && originOf(snapshot) === 'dynamic');
+}
+
+/** A run has removed its finalizers: it may go, and at most waits for its content. */
+function hasPassed(snapshot: VolumeSnapshot): boolean {
+  const { asSource, inGroup } = snapshotFinalizers;
+  return finalizersWithout(snapshot, asSource, inGroup) === undefined;
 }
 
 /** The content of a static snapshot is shown as not bound yet. */
@@ -82,7 +86,7 @@ export function isContentOf(snapshot: VolumeSnapshot, { spec }: VolumeSnapshotCo
 
 /** Undefined: no group keeps the snapshot. A group of the same name as the owner, but another UID, is another group. */
 function decideGroup({ group, groupAsked }: SnapshotState, snapshot: VolumeSnapshot): Action | undefined {
-  if (group === 'none' || group === 'gone') return undefined;
+  if (group === 'none' || group === 'gone' || hasPassed(snapshot)) return undefined;
   const { namespace = '' } = snapshot.metadata ?? {};
   const name = groupNameOf(snapshot);
   if (group === 'unknown') {

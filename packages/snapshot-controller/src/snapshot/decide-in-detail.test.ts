@@ -296,6 +296,11 @@ describe('members of groups', () => {
       then: 'S21 done',
     },
     {
+      given: 'a group of the name that is not that of its content',
+      s: { ...isReady, snapshot: readyIn({}), group: 'none' },
+      then: 'S21 done',
+    },
+    {
       given: 'a group that is gone',
       s: { ...isReady, snapshot: readyIn({}), group: 'gone' },
       then: 'S20 retry: volumegroupsnapshot.groupsnapshot.storage.k8s.io "group" not found',
@@ -428,6 +433,8 @@ describe('what does not end the readiness of a snapshot', () => {
 
 describe('the status', () => {
   const inGroup = aContent({ status: { volumeGroupSnapshotHandle: 'g' } });
+  const home = { namespace: 'team', name: 'group', uid: 'uid-of-group' };
+  const elsewhere = { ...home, namespace: 'elsewhere' };
   const notSaved = (cause: string): string =>
     `S16 saveError SnapshotStatusUpdateFailed, notReady: Snapshot status update failed, ${cause}`;
 
@@ -439,7 +446,8 @@ describe('the status', () => {
         'updateSnapshotStatus: cannot find the group snapshot for VolumeSnapshot [team/snap], will not update snapshot status',
       ),
     },
-    { given: 'a group that is known', s: { content: inGroup, contentGroup: 'group' }, then: 'S16 saveStatus' },
+    { given: 'a group that is known', s: { content: inGroup, contentGroup: home }, then: 'S16 saveStatus' },
+    { given: 'a group of another namespace', s: { content: inGroup, contentGroup: elsewhere }, then: 'S16 saveStatus' },
     {
       given: 'a group that is not known, while groups are switched off',
       s: { content: inGroup },
@@ -470,16 +478,18 @@ describe('the status', () => {
       restoreSize: 1024n,
       error: { message: 'late', time: '2026-01-01T00:00:00Z' },
     };
-    const s = aSnapshotState({ content: aContent({ status }), contentGroup: 'group' });
-    expect(decide(s, settings)).toMatchObject({
+    const facts = {
+      readyToUse: true,
+      creationTime: '2026-01-01T00:00:00Z',
+      restoreSize: 1024n,
+      error: status.error,
+      groupName: 'group',
+    };
+    const state = { content: aContent({ status }) };
+    expect(decide(aSnapshotState({ ...state, contentGroup: home }), settings)).toMatchObject({ row: 'S16', facts });
+    expect(decide(aSnapshotState({ ...state, contentGroup: elsewhere }), settings)).toMatchObject({
       row: 'S16',
-      facts: {
-        readyToUse: true,
-        creationTime: '2026-01-01T00:00:00Z',
-        restoreSize: 1024n,
-        error: status.error,
-        groupName: 'group',
-      },
+      facts: { ...facts, groupName: undefined },
     });
   });
 });

@@ -324,6 +324,7 @@ describe('rows S1 to S21', () => {
       s: {
         ...isReady,
         snapshot: aSnapshot({ metadata: prepared, status: { ...ready, volumeGroupSnapshotName: 'group' } }),
+        group: aGroup(),
         adopted: failed,
       },
       then: 'retry',

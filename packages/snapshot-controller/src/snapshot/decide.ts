@@ -231,7 +231,8 @@ function decideStatus(
     creationTime: timeOf(status?.creationTime),
     restoreSize: int64(status?.restoreSize),
     error: status?.error,
-    groupName: s.contentGroup,
+    // A name without a namespace: that of a group elsewhere would be the name of another group here.
+    groupName: s.contentGroup?.namespace === snapshot.metadata?.namespace ? s.contentGroup?.name : undefined,
   };
   const bound = { field: boundField, name: content.metadata?.name ?? '' };
   if (mergedStatus(snapshot.status, facts, bound) === undefined) return conclude('S17', done);
@@ -279,7 +280,7 @@ function askContent({ contentAsked }: SnapshotState, snapshot: VolumeSnapshot, r
 /** A member of a group that an administrator made gets its owner when it is ready, so that the deletion of the group finds it. */
 function adopt(s: SnapshotState, snapshot: VolumeSnapshot, { groups }: DecideSettings): Action | undefined {
   const name = snapshot.status?.volumeGroupSnapshotName ?? '';
-  if (!groups || name === '' || groupOwnerOf(snapshot) !== undefined) return undefined;
+  if (!groups || name === '' || s.group === 'none' || groupOwnerOf(snapshot) !== undefined) return undefined;
   if (isFailed(s.adopted)) return conclude('S20', retry(s.adopted.failure));
   if (s.adopted === 'done') return undefined;
   if (typeof s.group === 'string') {

@@ -189,6 +189,8 @@ describe('the group of the content', () => {
   const gone = aGroupContent({ of: aGroup({ name: 'earlier', uid: 'e' }), name: 'a', status });
   const made = aGroupContent({ name: 'b', status });
 
+  const abroad = aGroupContent({ of: aGroup({ namespace: 'elsewhere' }), name: 'a', status });
+
   it.each([
     { given: 'a content without a handle of a group', objects: [aContent(), aGroup(), made], contentGroup: undefined },
     { given: 'no group content of its handle', objects: [content, aGroup()], contentGroup: undefined },
@@ -197,12 +199,12 @@ describe('the group of the content', () => {
       objects: [content, aGroup(), aGroupContent({ status, spec: { driver: 'other.example.com' } })],
       contentGroup: undefined,
     },
-    { given: 'a group that is there', objects: [content, aGroup(), made], contentGroup: 'group' },
-    { given: 'a group that is gone', objects: [content, gone], contentGroup: 'earlier' },
+    { given: 'a group that is there', objects: [content, aGroup(), made], contentGroup: 'team/group' },
+    { given: 'a group that is gone', objects: [content, gone], contentGroup: 'team/earlier' },
     {
       given: 'a group that is gone and one that is there',
       objects: [content, gone, made, aGroup()],
-      contentGroup: 'group',
+      contentGroup: 'team/group',
     },
     {
       given: 'a group content of an older group of the same name',
@@ -213,7 +215,7 @@ describe('the group of the content', () => {
         aGroup(),
         aGroup({ name: 'second' }),
       ],
-      contentGroup: 'second',
+      contentGroup: 'team/second',
     },
     {
       given: 'a group content that refers to nothing',
@@ -223,10 +225,31 @@ describe('the group of the content', () => {
     {
       given: 'a group of the name in another namespace',
       objects: [content, gone, made, aGroup({ namespace: 'elsewhere' })],
-      contentGroup: 'earlier',
+      contentGroup: 'team/earlier',
+    },
+    {
+      given: 'a group of another namespace that is there, and one of its own that is gone',
+      objects: [content, gone, abroad, aGroup({ namespace: 'elsewhere' })],
+      contentGroup: 'elsewhere/group',
+    },
+    {
+      given: 'a group of another namespace and one of its own that are there',
+      objects: [content, abroad, made, aGroup({ namespace: 'elsewhere' }), aGroup()],
+      contentGroup: 'team/group',
+    },
+    {
+      given: 'a group of another namespace and one of its own that are gone',
+      objects: [content, abroad, made],
+      contentGroup: 'team/group',
+    },
+    {
+      given: 'a group of another namespace alone, and one of that name in its own',
+      objects: [content, abroad, aGroup()],
+      contentGroup: 'elsewhere/group',
     },
   ])('given $given, then it is $contentGroup', ({ objects, contentGroup }) => {
-    expect(observed({ objects }).contentGroup).toBe(contentGroup);
+    const reference = observed({ objects }).contentGroup;
+    expect(reference && `${reference.namespace}/${reference.name}`).toBe(contentGroup);
   });
 });
 
@@ -246,6 +269,28 @@ describe('the group of the snapshot', () => {
     },
   ])('given $given, then that is observed', ({ snapshot, objects, then }) => {
     expect(observed({ snapshot, objects }).group).toEqual(then);
+  });
+
+  const status = { volumeGroupSnapshotHandle: 'g1' };
+  const named = aSnapshot({ status: { volumeGroupSnapshotName: 'group' } });
+  const content = aContent({ status });
+
+  it.each([
+    { given: 'its group content refers to that group', of: group, then: group },
+    { given: 'its group content refers to an earlier group of the name', of: aGroup({ uid: 'earlier' }), then: 'gone' },
+    { given: 'its group content refers to another namespace', of: aGroup({ namespace: 'elsewhere' }), then: 'none' },
+    { given: 'its group content is not known', of: undefined, then: group },
+  ])(
+    'given a snapshot whose status names a group, and $given, then the group of that name counts only if it is the one',
+    ({ of, then }) => {
+      const made = of === undefined ? [] : [aGroupContent({ of, status })];
+      expect(observed({ snapshot: named, objects: [content, group, ...made] }).group).toEqual(then);
+    },
+  );
+
+  it('given a member whose group content refers to another group, then its owner counts', () => {
+    const made = aGroupContent({ of: aGroup({ namespace: 'elsewhere' }), status });
+    expect(observed({ snapshot: member, objects: [content, group, made] }).group).toEqual(group);
   });
 
   it.each([

@@ -2,14 +2,14 @@
 /** From the caches to what a run begins with. */
 import { type Caches, finalizersWithout, type ObjectKey, toObjectKey } from '@csi-sidecars/runtime';
 import {
+  type ContentReference,
   mayBindTo,
   snapshotFinalizers,
-  type VolumeGroupSnapshotContent,
   type VolumeSnapshot,
   type VolumeSnapshotContent,
 } from '@csi-sidecars/volume';
 import { managingNode } from '../managed-by.ts';
-import { groupNameOf } from '../membership.ts';
+import { groupNameOf, groupOwnerOf } from '../membership.ts';
 import { handleKey } from '../watched.ts';
 import { contentNameFor, isDeleting, snapshotKey, sourceClaimKey } from './snapshot.ts';
 import { nothingLearned, type Observed, type SnapshotContext, type SnapshotLoop, type SnapshotState } from './state.ts';
@@ -27,6 +27,7 @@ export function observe(
   const volumeName = ofClaim.claim?.spec?.volumeName;
   const volume = volumeName === undefined ? undefined : caches.volumes.get(toObjectKey(undefined, volumeName));
   const content = caches.contents.get(toObjectKey(undefined, contentNameFor(snapshot)));
+  const reference = contentGroup(caches, snapshot, content);
   return {
     snapshot,
     classes: caches.classes.list(),
@@ -34,9 +35,9 @@ export function observe(
     volume,
     node: content === undefined ? managingNode(volume, caches.nodes.list()) : '',
     content,
-    contentGroup: contentGroup(caches, content),
+    contentGroup: reference,
     isBeingRestored: caches.claims.byIndex('restores', key).some(({ status }) => status?.phase === 'Pending'),
-    group: groupOf(caches, snapshot, settings.groups),
+    group: groupOf(caches, { snapshot, reference }, settings.groups),
     ...nothingLearned,
   };
 }
@@ -98,25 +99,48 @@ function willRelease(snapshot: VolumeSnapshot, releases: SnapshotContext['releas
   return isHeld && !releases.hasLeft(snapshot.metadata?.uid ?? '');
 }
 
-/** Several contents can have the handle: one that was retained from a group that is gone counts only if no other one has its group. */
+/**
+ * Several contents can have the handle: one whose group is there counts before one that was retained from a group that is gone, and one of
+ * the snapshot's namespace before others.
+ */
 function contentGroup(
   { groupContents, groups }: SnapshotCaches,
+  snapshot: VolumeSnapshot,
   content: VolumeSnapshotContent | undefined,
-): string | undefined {
+): ContentReference | undefined {
   const handle = content?.status?.volumeGroupSnapshotHandle;
   if (handle === undefined) return undefined;
-  const found = groupContents.byIndex('handle', handleKey(content?.spec?.driver, handle));
-  const hasGroup = ({ spec }: VolumeGroupSnapshotContent): boolean => {
-    const reference = spec?.volumeGroupSnapshotRef;
-    const group = groups.get(toObjectKey(reference?.namespace, reference?.name ?? ''));
+  const found = groupContents
+    .byIndex('handle', handleKey(content?.spec?.driver, handle))
+    .flatMap(({ spec }) => (spec?.volumeGroupSnapshotRef === undefined ? [] : [spec.volumeGroupSnapshotRef]));
+  const hasGroup = (reference: ContentReference): boolean => {
+    const group = groups.get(toObjectKey(reference.namespace, reference.name ?? ''));
     return group !== undefined && mayBindTo(reference, group);
   };
-  return (found.find(hasGroup) ?? found[0])?.spec?.volumeGroupSnapshotRef?.name;
+  const isHome = ({ namespace }: ContentReference): boolean => namespace === snapshot.metadata?.namespace;
+  return (
+    found.find((reference) => isHome(reference) && hasGroup(reference)) ??
+    found.find(hasGroup) ??
+    found.find(isHome) ??
+    found[0]
+  );
 }
 
-function groupOf({ groups }: SnapshotCaches, snapshot: VolumeSnapshot, areWatched: boolean): Observed['group'] {
+/**
+ * What the status says of the group is a name alone, and another group may have it: one of this namespace while the content is a part of a
+ * group elsewhere, or a later one.
+ */
+function groupOf(
+  { groups }: SnapshotCaches,
+  { snapshot, reference }: { readonly snapshot: VolumeSnapshot; readonly reference: ContentReference | undefined },
+  areWatched: boolean,
+): Observed['group'] {
   const name = groupNameOf(snapshot);
   if (name === '') return 'none';
   if (!areWatched) return 'unknown';
-  return groups.get(toObjectKey(snapshot.metadata?.namespace, name)) ?? 'gone';
+  const { namespace } = snapshot.metadata ?? {};
+  const group = groups.get(toObjectKey(namespace, name)) ?? 'gone';
+  if (reference === undefined || groupOwnerOf(snapshot) !== undefined) return group;
+  if (reference.namespace !== namespace) return 'none';
+  return group !== 'gone' && mayBindTo(reference, group) ? group : 'gone';
 }

@@ -17,6 +17,7 @@ import type {
   PersistentVolumeClaim,
 } from '@csi-sidecars/runtime';
 import type {
+  ContentReference,
   VolumeGroupSnapshot,
   VolumeGroupSnapshotContent,
   VolumeSnapshot,
@@ -74,11 +75,11 @@ export interface Observed {
   readonly node: string;
   /** Under the name where the snapshot has to find it, whether or not it is bound to it. */
   readonly content: VolumeSnapshotContent | undefined;
-  /** The name of the group that the content is a part of. Undefined: no group, or it was not found. */
-  readonly contentGroup: string | undefined;
+  /** To the group that the content is a part of, which may be in another namespace. Undefined: no group, or it was not found. */
+  readonly contentGroup: ContentReference | undefined;
   /** A pending claim is to be filled from the snapshot. */
   readonly isBeingRestored: boolean;
-  /** The group that the snapshot belongs to. `unknown`: groups are not watched. */
+  /** The group that the snapshot belongs to. `gone` also if another group has its name; `unknown`: groups are not watched. */
   readonly group: VolumeGroupSnapshot | 'none' | 'gone' | 'unknown';
 }
 

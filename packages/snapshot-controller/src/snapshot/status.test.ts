@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a snapshot shows of its content. */
-import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
+import {
+  snapshotFinalizers as finalizers,
+  volumeGroupSnapshots,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
   aClass,
@@ -276,6 +281,53 @@ describe('the group of a content', () => {
     expect(it.snapshot()?.status?.boundVolumeSnapshotContentName).toBeUndefined();
     await it.add(group, groupContent());
     expect(it.snapshot()?.status).toMatchObject({ readyToUse: true, volumeGroupSnapshotName: 'group' });
+    await it.stop();
+  });
+
+  it('[snapshot-controller#70] given a content that is part of a group in another namespace, when an unrelated group of that name is in its own, then the snapshot becomes ready, belongs to no group, and stays when that one is deleted', async () => {
+    const elsewhere = aGroup({ namespace: 'elsewhere', uid: 'uid-elsewhere' });
+    const metadata = { finalizers: [finalizers.groupBound] };
+    const it = await aController({
+      with: [
+        ...static_,
+        elsewhere,
+        aGroupContent({ of: elsewhere, name: 'g', status: { volumeGroupSnapshotHandle: 'g1' } }),
+        aGroup({ metadata }),
+      ],
+    });
+    expect(it.snapshot()?.status).toEqual({ boundVolumeSnapshotContentName: 'content', readyToUse: true });
+    const stored = it.snapshot()?.metadata;
+    expect(stored).toMatchObject({ name: 'snap' });
+    expect(stored).not.toHaveProperty('ownerReferences');
+    await it.remove(volumeGroupSnapshots, { namespace: 'team', name: 'group' });
+    expect(it.group()).toBeUndefined();
+    expect(it.snapshot()?.metadata).toEqual(stored);
+    await it.stop();
+  });
+
+  it('[snapshot-controller#75] given a ready snapshot whose status names a group of another namespace, as an earlier release wrote it, then the unrelated group of that name does not become its owner, and does not keep it', async () => {
+    const elsewhere = aGroup({ namespace: 'elsewhere', uid: 'uid-elsewhere' });
+    const status = { volumeGroupSnapshotHandle: 'g1' };
+    const it = await aController({
+      with: [
+        aStaticSnapshot({
+          metadata: prepared,
+          status: { boundVolumeSnapshotContentName: 'content', readyToUse: true, volumeGroupSnapshotName: 'group' },
+        }),
+        aStaticContent({
+          metadata: { finalizers: [finalizers.content] },
+          spec: { volumeSnapshotRef: { name: 'snap', namespace: 'team', uid: 'uid-of-snap' } },
+          status: { readyToUse: true, ...status },
+        }),
+        aGroupContent({ of: elsewhere, name: 'g', status }),
+        aGroup({ metadata: { finalizers: [finalizers.groupBound] } }),
+      ],
+    });
+    expect(it.writes().filter((line) => line.includes('volumesnapshots'))).toEqual([]);
+    await it.remove(volumeSnapshots, ref);
+    await it.letGo('content');
+    expect(it.snapshot()).toBeUndefined();
+    expect(it.events.filter((line) => line.includes('SnapshotDeletePending'))).toEqual([]);
     await it.stop();
   });
 
