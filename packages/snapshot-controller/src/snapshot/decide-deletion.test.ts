@@ -92,10 +92,22 @@ describe('a snapshot that is being deleted', () => {
       given: 'no content name at all',
       s: {
         ...at,
-        snapshot: aSnapshot({ metadata: { ...prepared, ...deleting, ownerReferences: [owner] } }),
+        snapshot: aStaticSnapshot({
+          metadata: { ...prepared, ...deleting },
+          spec: { source: { volumeSnapshotContentName: '' } },
+        }),
         contentAsked: 'unasked',
       },
       then: 'D9 removeFinalizers asSource inGroup bound',
+    },
+    {
+      given: 'a member that its group did not make, and that may have a content of its own',
+      s: {
+        ...at,
+        snapshot: aSnapshot({ metadata: { ...prepared, ...deleting, ownerReferences: [owner] } }),
+        contentAsked: 'unasked',
+      },
+      then: `D3 askContent ${contentName}`,
     },
     {
       given: 'a restore',

@@ -265,7 +265,21 @@ describe('members of groups', () => {
   it.each<Line>([
     { given: 'neither content nor status', s: { snapshot: member }, then: waits },
     { given: 'a status and no content', s: { snapshot: { ...member, status: bound } }, then: waits },
-    { given: 'a content and no status', s: { snapshot: member, content: aContent() }, then: waits },
+    {
+      given: 'a content and no status',
+      s: { snapshot: member, content: aContent({ name: 'snapcontent-of-member' }) },
+      then: waits,
+    },
+    {
+      given: 'no status, and a content that was made for it before it became a member',
+      s: { snapshot: member, content: aContent() },
+      then: 'S16 saveStatus',
+    },
+    {
+      given: 'no status, and such a content of another snapshot',
+      s: { snapshot: member, content: aContent({ of: aSnapshot({ uid: 'x' }), name: contentName }) },
+      then: `S8 saveError SnapshotContentMisbound, notReady: VolumeSnapshotContent [${contentName}] is bound to a different snapshot`,
+    },
     {
       given: 'both',
       s: { snapshot: { ...member, status: bound }, content: aContent({ status: { readyToUse: true } }) },

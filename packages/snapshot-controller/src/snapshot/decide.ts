@@ -11,6 +11,7 @@ import {
   retry,
 } from '@csi-sidecars/runtime';
 import {
+  contentNameOf,
   isBoundTo,
   mayBindTo,
   snapshotFinalizers,
@@ -116,7 +117,11 @@ function decideMember(s: SnapshotState, snapshot: VolumeSnapshot, settings: Deci
   if (unprepared !== undefined) return unprepared;
   const { content } = s;
   const key = snapshotKey(snapshot);
-  if (snapshot.status?.boundVolumeSnapshotContentName === undefined || content === undefined) {
+  // A content that this loop made for the snapshot, before it became a member, waits for no group.
+  const isMade =
+    snapshot.status?.boundVolumeSnapshotContentName !== undefined ||
+    content?.metadata?.name === contentNameOf(snapshot.metadata?.uid ?? '');
+  if (!isMade || content === undefined) {
     return conclude('S13', postpone(`the group of snapshot ${key} has not made its content yet`));
   }
   if (!isBoundTo(content.spec?.volumeSnapshotRef, snapshot)) {

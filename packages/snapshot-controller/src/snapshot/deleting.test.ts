@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Deletion of single snapshots. */
-import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { definedOnly, persistentVolumeClaims } from '@csi-sidecars/runtime';
 import {
   snapshotAnnotations,
   snapshotFinalizers as finalizers,
@@ -490,6 +490,49 @@ describe('groups', () => {
     expect(it.writes().filter((line) => line.startsWith('patch volumesnapshots '))).toHaveLength(1);
     await it.letGo();
     expect(it.snapshot()).toBeUndefined();
+    await it.stop();
+  });
+
+  it.each([
+    { given: 'the finalizer', more: { finalizers: [...both.finalizers, finalizers.inGroup] } },
+    { given: 'the owner', more: { ownerReferences: member.metadata?.ownerReferences } },
+  ])(
+    '[snapshot-controller#104] given a dynamic snapshot that gets $given of a member before its status names its content, when it is deleted, then its content goes with it',
+    async ({ more }) => {
+      const it = await aController();
+      it.fault('patch volumesnapshots/status', forbidden, 99);
+      await it.add(aSnapshot());
+      await it.change(volumeSnapshots, ref, (snapshot) => ({
+        ...snapshot,
+        metadata: { ...snapshot.metadata, ...definedOnly(more) },
+      }));
+      expect(it.content()?.metadata).toMatchObject({ finalizers: [finalizers.content] });
+      const before = it.writes().length;
+      await remove(it);
+      await it.letGo();
+      expect([it.content(), it.snapshot()]).toEqual([undefined, undefined]);
+      expect(it.writes().slice(before)).toEqual([
+        `patch volumesnapshotcontents ${name} 200`,
+        `delete volumesnapshotcontents ${name} 200`,
+        'update persistentvolumeclaims team/data 200',
+        'patch volumesnapshots team/snap 200',
+        'patch volumesnapshots team/snap 200',
+      ]);
+      await it.stop();
+    },
+  );
+
+  it('[snapshot-controller#104] given a dynamic snapshot that gets the finalizer of a member before its status names its content, when status writes work again, then it becomes ready', async () => {
+    const it = await aController();
+    it.fault('patch volumesnapshots/status', forbidden, 2);
+    await it.add(aSnapshot());
+    await it.change(volumeSnapshots, ref, (snapshot) => ({
+      ...snapshot,
+      metadata: { ...snapshot.metadata, finalizers: [...both.finalizers, finalizers.inGroup] },
+    }));
+    await it.report({ readyToUse: true });
+    await it.clock.advance(10_000);
+    expect(it.snapshot()?.status).toEqual(bound);
     await it.stop();
   });
 

@@ -21,6 +21,16 @@ it.each([
   expect(contentNameFor(aSnapshot(options))).toBe(then);
 });
 
+const digest = 'a1'.repeat(32);
+it.each([
+  { given: 'a digest in its name, as its group makes it', name: `snapshot-${digest}`, then: `snapcontent-${digest}` },
+  { given: 'a name of its own', name: 'snap', then: 'snapcontent-uid' },
+  { given: 'a name that begins as that of a member', name: 'snapshot-of-today', then: 'snapcontent-uid' },
+])('given a member without a status, and with $given, then its content is looked for as $then', ({ name, then }) => {
+  const metadata = { finalizers: [snapshotFinalizers.inGroup] };
+  expect(contentNameFor(aSnapshot({ name, uid: 'uid', metadata }))).toBe(then);
+});
+
 it.each([
   { given: 'no status', status: {}, then: false },
   { given: 'a time', status: { creationTime: '2026-01-01T00:00:00Z' }, then: true },

@@ -48,16 +48,23 @@ export function expectedContentName(snapshot: VolumeSnapshot): string {
     case 'static':
       return snapshot.spec?.source?.volumeSnapshotContentName ?? '';
     case 'member':
-      return snapshot.status?.boundVolumeSnapshotContentName || memberContentName(snapshot);
+      return snapshot.status?.boundVolumeSnapshotContentName || (memberContentName(snapshot) ?? dynamicName(snapshot));
     case 'dynamic':
-      return contentNameOf(snapshot.metadata?.uid ?? '');
+      return dynamicName(snapshot);
   }
 }
 
-/** A member and its content have the same digest in their names. */
-function memberContentName({ metadata }: VolumeSnapshot): string {
-  const name = metadata?.name ?? '';
-  return name.startsWith('snapshot-') ? `snapcontent-${name.slice('snapshot-'.length)}` : '';
+function dynamicName({ metadata }: VolumeSnapshot): string {
+  return contentNameOf(metadata?.uid ?? '');
+}
+
+/**
+ * A member that its group made and its content have the same digest in their names. Undefined: its group did not make it. Somebody gave the
+ * finalizer or the owner of a member to a snapshot, which may have a content of its own already.
+ */
+function memberContentName({ metadata }: VolumeSnapshot): string | undefined {
+  const [, digest] = /^snapshot-([0-9a-f]{64})$/.exec(metadata?.name ?? '') ?? [];
+  return digest && `snapcontent-${digest}`;
 }
 
 /** The content that counts: once bound, a ready snapshot and one that is being deleted keep to the content that their status names. */
