@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Finalizers of snapshots and of their claims. */
+import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
 import { faultOn } from '@csi-sidecars/test-driver/testing';
 import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
@@ -120,13 +121,13 @@ describe('of claims', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#87] [P26] given a snapshot that always fails beside one that is ready, then the claim stays protected until it is deleted', async () => {
+  it('[snapshot-controller#87] [P26] given a snapshot that always fails after it got its finalizers, beside one that is ready, then the claim stays protected until it is deleted', async () => {
     const it = await aController({
-      seed: [aProtectedClaim(), aVolume(), aClass()],
+      seed: [aProtectedClaim(), aVolume(), aClass(), aClass('foreign', { driver: 'other.example.com' })],
       with: [
         isReady(),
         aContent({ status: { readyToUse: true } }),
-        aSnapshot({ name: 'failing', spec: { volumeSnapshotClassName: 'gone' } }),
+        aSnapshot({ name: 'failing', spec: { volumeSnapshotClassName: 'foreign' } }),
       ],
     });
     await it.clock.advance(1_000_000);
@@ -275,16 +276,79 @@ describe('of claims', () => {
     await it.stop();
   });
 
-  it('[snapshot-controller#86] given a ready snapshot and another one without its class, then the claim stays protected; when that one is gone, it is released at once', async () => {
-    const it = await aController({
-      seed: [aProtectedClaim(), aVolume(), aClass()],
-      with: [isReady(), aContent({ status: { readyToUse: true } }), taken('b', 'missing')],
+  describe('given a ready snapshot, and another one whose class is missing', () => {
+    const seed = [aProtectedClaim(), aVolume(), aClass()];
+    const pair = [isReady(), aContent({ status: { readyToUse: true } }), taken('b', 'missing')];
+    const isListed = (it: Fixture): boolean =>
+      it.server.requests.filter(({ verb, resource }) => verb === 'list' && resource === 'volumesnapshots').length > 0;
+
+    it('[snapshot-controller#87] then the claim is released, and one that is being deleted goes (upstream: external-snapshotter#1305)', async () => {
+      const it = await aController({ seed, with: pair });
+      expect(it.writes()).toEqual([
+        'patch volumesnapshots/status team/b 200',
+        'update persistentvolumeclaims team/data 200',
+      ]);
+      expect(isListed(it)).toBe(true);
+      await it.remove(persistentVolumeClaims, ref('data'));
+      expect(it.claim()).toBeUndefined();
+      await it.clock.advance(900_000);
+      expect(it.writes().slice(2)).toEqual([]);
+      await it.stop();
     });
-    await it.clock.advance(10_000);
-    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
-    await it.remove(volumeSnapshots, ref('b'));
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
-    await it.stop();
+
+    it('[snapshot-controller#87] when its class appears, then the claim is protected again before its content is made', async () => {
+      const it = await aController({ seed, with: pair });
+      await it.add(aClass('missing'));
+      expect(it.writes().slice(2)).toEqual([
+        'patch volumesnapshots team/b 200',
+        'update persistentvolumeclaims team/data 200',
+        'create volumesnapshotcontents snapcontent-uid-of-b 201',
+        'patch volumesnapshots/status team/b 200',
+      ]);
+      expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+      await it.stop();
+    });
+
+    it('[snapshot-controller#30, 87] when its class appears while the claim is being deleted, then no content is made of a claim that is about to go', async () => {
+      const claim = aProtectedClaim({
+        metadata: { finalizers: [finalizers.claim, 'example.com/slow'], deletionTimestamp: '2026-01-01T00:00:00Z' },
+      });
+      const it = await aController({ seed: [claim, aVolume(), aClass()], with: pair });
+      expect(it.claim()?.metadata?.finalizers).toEqual(['example.com/slow']);
+      await it.add(aClass('missing'));
+      expect(it.content('snapcontent-uid-of-b')).toBeUndefined();
+      expect(it.snapshot('b')?.status?.error?.message).toContain('it is being deleted');
+      await it.stop();
+    });
+
+    it('[snapshot-controller#86] when another replica has taken that one since it was cached, then the claim stays protected', async () => {
+      const it = await aController({ seed });
+      it.overtake('list volumesnapshots', volumeSnapshots, {
+        ref: ref('b'),
+        change: (snapshot) => ({ ...snapshot, metadata: { ...snapshot.metadata, finalizers: [finalizers.asSource] } }),
+      });
+      it.server.seed(taken('b', 'missing'));
+      await it.add(...pair.slice(0, 2));
+      expect(isListed(it)).toBe(true);
+      await it.clock.advance(20_000);
+      expect(claimWrites(it)).toEqual([]);
+      expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+      await it.stop();
+    });
+
+    it('[snapshot-controller#89] when the API server does not say which snapshots there are, then the claim stays protected, with an event, and the backoff tries again', async () => {
+      const it = await aController({ seed });
+      it.fault('list volumesnapshots', forbidden, 4);
+      it.server.seed(taken('b', 'missing'));
+      await it.add(isReady(), aContent({ status: { readyToUse: true } }));
+      expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+      expect(it.events).toContain(
+        'Warning ErrorPVCFinalizer team/snap: Error check and remove PVC Finalizer for VolumeSnapshot',
+      );
+      await it.clock.advance(60_000);
+      expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+      await it.stop();
+    });
   });
 
   it('given a claim that is released while a new snapshot of it gets its finalizers, then it is protected again before the content is made', async () => {

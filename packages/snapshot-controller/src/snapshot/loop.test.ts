@@ -218,14 +218,14 @@ describe('a group', () => {
 });
 
 describe('a snapshot that is gone', () => {
-  const other = aSnapshot({ name: 'other', uid: 'o' });
+  const other = aSnapshot({ name: 'other', uid: 'o', metadata: prepared });
   const readyOther = {
     ...aSnapshot({ name: 'other', uid: 'o', metadata: prepared }),
     status: { boundVolumeSnapshotContentName: 'snapcontent-o', readyToUse: true },
   };
 
   it('given its claim has our finalizer, then the ready snapshots of the claim are looked at, and no other snapshot', async () => {
-    const unready = aSnapshot({ name: 'unready', uid: 'u' });
+    const unready = aSnapshot({ name: 'unready', uid: 'u', metadata: prepared });
     const it = await controlled({ with: [...isReady, aProtectedClaim(), other, unready] });
     it.decided();
     await it.vanish(volumeSnapshots, { namespace: 'team', name: 'other' });

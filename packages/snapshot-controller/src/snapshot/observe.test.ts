@@ -88,16 +88,33 @@ it('given a claim that names no volume, then none is observed', () => {
 });
 
 describe('the claim', () => {
-  const other = (more: Parameters<typeof aSnapshot>[0] = {}): VolumeSnapshot => aSnapshot({ name: 'other', ...more });
+  const held = { finalizers: [finalizers.asSource] };
+  const other = (more: Parameters<typeof aSnapshot>[0] = {}): VolumeSnapshot =>
+    aSnapshot({ name: 'other', metadata: held, ...more });
 
   it.each([
     { given: 'another snapshot of it is not ready', others: [other({ status: { readyToUse: false } })], isInUse: true },
     { given: 'another snapshot of it has no status', others: [other()], isInUse: true },
     { given: 'another snapshot of it is being deleted', others: [other({ deleting: 'yes' })], isInUse: true },
     {
+      given: 'another snapshot of it has the finalizer of a member alone',
+      others: [other({ metadata: { finalizers: [finalizers.inGroup] } })],
+      isInUse: true,
+    },
+    {
+      given: 'another snapshot of it waits for its content alone',
+      others: [other({ metadata: { finalizers: [finalizers.bound] } })],
+      isInUse: true,
+    },
+    {
       given: 'only one of two others is ready',
       others: [other({ status: { readyToUse: true } }), other({ name: 'third' })],
       isInUse: true,
+    },
+    {
+      given: 'the other has none of our finalizers',
+      others: [other({ metadata: { finalizers: ['example.com/a'] } })],
+      isInUse: false,
     },
     { given: 'the other is ready', others: [other({ status: { readyToUse: true } })], isInUse: false },
     {
@@ -107,37 +124,29 @@ describe('the claim', () => {
     },
     { given: 'the other is in another namespace', others: [other({ namespace: 'elsewhere' })], isInUse: false },
     { given: 'there is no other', others: [], isInUse: false },
-  ])('given $given, then it is in use by others: $isInUse', ({ others, isInUse }) => {
-    expect(observed({ objects: others }).isClaimInUse).toBe(isInUse);
-  });
-
-  const held = { finalizers: [finalizers.asSource] };
+  ])(
+    'given $given, then it is in use by others: $isInUse, also when its snapshot is being deleted',
+    ({ others, isInUse }) => {
+      expect(observed({ objects: others }).isClaimInUse).toBe(isInUse);
+      expect(observed({ snapshot: aSnapshot({ deleting: 'yes' }), objects: others }).isClaimInUse).toBe(isInUse);
+    },
+  );
 
   it.each([
-    {
-      given: 'another snapshot of it is not ready, and has our finalizer',
-      others: [other({ metadata: held })],
-      isInUse: true,
-    },
-    { given: 'the other has none of our finalizers', others: [other()], isInUse: false },
-    { given: 'the other is ready', others: [other({ metadata: held, status: { readyToUse: true } })], isInUse: false },
-    { given: 'the other has left it', others: [other({ metadata: held, uid: 'has-left' })], isInUse: false },
+    { given: 'the other has left it', others: [other({ uid: 'has-left' })], isInUse: false },
     {
       given: 'only one of two others has left it',
-      others: [other({ metadata: held, uid: 'has-left' }), other({ name: 'third', metadata: held })],
+      others: [other({ uid: 'has-left' }), other({ name: 'third' })],
       isInUse: true,
     },
   ])(
-    'given its snapshot is being deleted, and $given, then it is in use by others: $isInUse',
+    'given $given, then for a snapshot that is being deleted it is in use by others: $isInUse, and for one that stays it is',
     ({ others, isInUse }) => {
       const releases = createClaimReleases();
       releases.leave('has-left');
-      expect(observed({ snapshot: aSnapshot({ deleting: 'yes' }), objects: others, releases }).isClaimInUse).toBe(
-        isInUse,
-      );
-      // A snapshot that stays keeps to all of them.
-      const isReady = others.every(({ status }) => status?.readyToUse === true);
-      expect(observed({ objects: others, releases }).isClaimInUse).toBe(!isReady);
+      const snapshot = aSnapshot({ deleting: 'yes' });
+      expect(observed({ snapshot, objects: others, releases }).isClaimInUse).toBe(isInUse);
+      expect(observed({ objects: others, releases }).isClaimInUse).toBe(true);
     },
   );
 

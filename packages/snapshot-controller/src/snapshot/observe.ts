@@ -73,7 +73,8 @@ export function observeClaim(
 }
 
 /**
- * By a snapshot that is not ready, and is not this one. Those that failed or are being deleted count as well. When this one is being
+ * By a snapshot that has something to protect or is about to get it, and is not this one: it is not ready, and has one of our finalizers,
+ * which a snapshot gets before its claim and its content. Those that failed or are being deleted count as well. When this one is being
  * deleted, only those count that will release the claim themselves.
  */
 export function isClaimInUse(
@@ -81,22 +82,30 @@ export function isClaimInUse(
   claim: ObjectKey,
   self: VolumeSnapshot,
 ): boolean {
+  return unreadyOthers(snapshots, claim, self).some(
+    (other) => isHeld(other) && !(isDeleting(self) && releases.hasLeft(other.metadata?.uid ?? '')),
+  );
+}
+
+/** Another snapshot would keep the claim if it had our finalizers, and the cache may be behind. */
+export function mayBeInUse(snapshots: SnapshotCaches['snapshots'], claim: ObjectKey, self: VolumeSnapshot): boolean {
+  return unreadyOthers(snapshots, claim, self).some((other) => !isHeld(other));
+}
+
+function unreadyOthers(
+  snapshots: SnapshotCaches['snapshots'],
+  claim: ObjectKey,
+  self: VolumeSnapshot,
+): readonly VolumeSnapshot[] {
   const own = snapshotKey(self);
   return snapshots
     .byIndex('claim', claim)
-    .some(
-      (other) =>
-        snapshotKey(other) !== own &&
-        other.status?.readyToUse !== true &&
-        (!isDeleting(self) || willRelease(other, releases)),
-    );
+    .filter((other) => snapshotKey(other) !== own && other.status?.readyToUse !== true);
 }
 
-/** One without our finalizers may go without a run of this loop, and protects the claim again before it needs it. */
-function willRelease(snapshot: VolumeSnapshot, releases: SnapshotContext['releases']): boolean {
+function isHeld(snapshot: VolumeSnapshot): boolean {
   const { asSource, bound, inGroup } = snapshotFinalizers;
-  const isHeld = finalizersWithout(snapshot, asSource, bound, inGroup) !== undefined;
-  return isHeld && !releases.hasLeft(snapshot.metadata?.uid ?? '');
+  return finalizersWithout(snapshot, asSource, bound, inGroup) !== undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   definedOnly,
   isFailed,
   isNotFound,
+  type ObjectKey,
   type Performers,
   type Step,
   toObjectKey,
@@ -40,8 +41,8 @@ import { type ClaimDeps, protectClaim, releaseClaim } from './claim-finalizer.ts
 import { boundField } from './decide.ts';
 import { isContentOf } from './decide-deletion.ts';
 import * as messages from './messages.ts';
-import { isClaimInUse } from './observe.ts';
-import { originOf, snapshotKey } from './snapshot.ts';
+import { isClaimInUse, mayBeInUse } from './observe.ts';
+import { originOf, snapshotKey, sourceClaimKey } from './snapshot.ts';
 import type { SnapshotContext, SnapshotLoop, SnapshotState } from './state.ts';
 
 type Learned = Promise<Partial<SnapshotState>>;
@@ -173,8 +174,23 @@ async function release(context: SnapshotContext, step: Step<SnapshotLoop, 'relea
   const { claim, snapshot } = action;
   const key = toObjectKey(claim.metadata?.namespace, claim.metadata?.name ?? '');
   const isInUse = (): boolean => isClaimInUse({ releases, snapshots: caches.snapshots }, key, snapshot);
-  const run = (): Promise<void> => releaseClaim(claims(context, step), { claim, isInUse }, signal);
+  const run = async (): Promise<void> => {
+    if (mayBeInUse(caches.snapshots, key, snapshot)) await readSnapshotsOf(key, step);
+    await releaseClaim(claims(context, step), { claim, isInUse }, signal);
+  };
   return { claimReleased: await attempt(() => releases.during(key, run)) };
+}
+
+/**
+ * The cache may show a snapshot as it was before it got its finalizers, and another replica takes it at this moment. One list, because there
+ * may be many that never get any.
+ */
+async function readSnapshotsOf(
+  claim: ObjectKey,
+  { client, caches, action, signal }: Step<SnapshotLoop, 'releaseClaim'>,
+): Promise<void> {
+  const { items } = await client.list(volumeSnapshots, { namespace: action.claim.metadata?.namespace }, { signal });
+  for (const snapshot of items) if (sourceClaimKey(snapshot) === claim) caches.snapshots.remember(snapshot);
 }
 
 async function adopt(step: Step<SnapshotLoop, 'adopt'>): Learned {
