@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { definedOnly } from '@csi-sidecars/runtime';
 import { managedByLabel, memberNamesOf } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aGroup, aGroupClass, aNode, aSnapshot, aVolume } from '../testing/builders.ts';
@@ -41,7 +42,21 @@ describe('the node of a volume', () => {
     },
     { given: 'no volume', volume: undefined, node: '' },
   ])('[snapshot-controller#121] given $given, then it is $node', ({ volume, node }) => {
-    expect(managingNode(volume, nodes)).toBe(node);
+    expect(managingNode(volume === undefined ? [] : [volume], nodes)).toBe(node);
+  });
+
+  const inA = affinity(expression('zone', 'In', 'a'));
+  it.each([
+    { given: 'volumes that the same nodes reach', volumes: [inA, inA], node: 'a' },
+    {
+      given: 'volumes of which one can be reached from fewer nodes',
+      volumes: [inA, affinity(expression('cores', 'Exists'))],
+      node: 'b',
+    },
+    { given: 'a volume with an affinity and one without', volumes: [aVolume(), inA], node: 'a' },
+    { given: 'volumes that no node reaches all', volumes: [inA, affinity(expression('zone', 'In', 'c'))], node: '' },
+  ])('[snapshot-controller#121] given $given, then it is "$node"', ({ volumes, node }) => {
+    expect(managingNode(volumes, nodes)).toBe(node);
   });
 });
 
@@ -61,21 +76,67 @@ describe('in the controller', () => {
     await it.stop();
   });
 
-  it('[P15] given distributed snapshotting and a group, then neither its content nor its members have a label, as upstream', async () => {
-    const claim = aClaim({ metadata: { labels: { app: 'db' } } });
-    const it = await aController({
-      seed: [claim, ...seed.slice(1), aGroupClass()],
-      with: [aGroup()],
-      settings: { distributed: true },
+  const labels = { app: 'db' };
+  const second = aClaim({ name: 'log', metadata: { labels }, spec: { volumeName: 'pv2' } });
+  const volumeOfSecond = (zone: string) => {
+    const { required } = affinity(expression('zone', 'In', zone)).spec?.nodeAffinity ?? {};
+    return aVolume({
+      name: 'pv2',
+      claim: second,
+      handle: 'handle-2',
+      spec: definedOnly({ nodeAffinity: definedOnly({ required }) }),
     });
-    const volumeSnapshotInfoList = [{ volumeHandle: 'handle-1', snapshotHandle: 's1', readyToUse: true }];
-    await it.reportGroup({ volumeGroupSnapshotHandle: 'g1', readyToUse: true, volumeSnapshotInfoList });
+  };
+  const grouped = (zone: string, settings = { distributed: true }) =>
+    aController({
+      seed: [aClaim({ metadata: { labels } }), second, ...seed.slice(1), volumeOfSecond(zone), aGroupClass()],
+      with: [aGroup()],
+      settings,
+    });
+  const volumeSnapshotInfoList = ['1', '2'].map((number) => ({
+    volumeHandle: `handle-${number}`,
+    snapshotHandle: `s${number}`,
+    readyToUse: true,
+  }));
+  const cut = { volumeGroupSnapshotHandle: 'g1', readyToUse: true, volumeSnapshotInfoList };
+
+  it('[snapshot-controller#179] [P15] given distributed snapshotting and a group, then its content and its members have the label of a node that reaches all volumes', async () => {
+    const it = await grouped('c');
+    expect(it.groupContent()?.metadata?.labels).toEqual({ [managedByLabel]: 'c' });
+    await it.reportGroup(cut);
     expect(it.group()?.status?.readyToUse).toBe(true);
-    const member = it.content(memberNamesOf('uid-of-group', 'handle-1').content);
-    expect(member).toBeDefined();
-    expect([it.groupContent()?.metadata?.labels, member?.metadata?.labels]).toEqual([undefined, undefined]);
+    const members = ['handle-1', 'handle-2'].map((handle) => it.content(memberNamesOf('uid-of-group', handle).content));
+    expect(members.map((member) => member?.metadata?.labels)).toEqual([
+      { [managedByLabel]: 'c' },
+      { [managedByLabel]: 'c' },
+    ]);
+    expect(it.events.filter((line) => line.startsWith('Warning'))).toEqual([]);
     await it.stop();
   });
+
+  it.each([
+    { given: 'distributed snapshotting', settings: { distributed: true }, warnings: 1 },
+    { given: 'one csi-snapshotter', settings: { distributed: false }, warnings: 0 },
+  ])(
+    '[snapshot-controller#180] given $given and a group that no node reaches as a whole, then its content has no label, with $warnings events',
+    async ({ settings, warnings }) => {
+      const it = await grouped('a', settings);
+      const metadata = it.groupContent()?.metadata;
+      expect(metadata).toMatchObject({ name: 'groupsnapcontent-uid-of-group' });
+      expect(metadata).not.toHaveProperty('labels');
+      expect(it.events.filter((line) => line.startsWith('Warning'))).toEqual(
+        Array.from({ length: warnings }, () =>
+          expect.stringMatching(/^Warning NoNodeForGroupSnapshot team\/group: No node can reach all volumes/),
+        ),
+      );
+      await it.reportGroup(cut);
+      expect(it.group()?.status?.readyToUse).toBe(true);
+      const member = it.content(memberNamesOf('uid-of-group', 'handle-1').content)?.metadata;
+      expect(member).toMatchObject({ finalizers: expect.any(Array) });
+      expect(member).not.toHaveProperty('labels');
+      await it.stop();
+    },
+  );
 
   it('[snapshot-controller#122] given that it is off, then there is no label, and no right to nodes is needed', async () => {
     const rules = clusterRules.filter(({ resources }) => !resources.includes('nodes'));

@@ -26,6 +26,7 @@ export function aGroupState(facts: Partial<GroupState> = {}): GroupState {
     group: aGroup({ metadata: preparedGroup }),
     classes: [aGroupClass()],
     content: undefined,
+    nodes: [],
     incomplete: [],
     owned: [],
     beingRestored: [],

@@ -316,7 +316,7 @@ describe('the content of a group', () => {
   });
 
   it('[snapshot-controller#136] given no class at all, then no content is planned', () => {
-    expect(planContent({ groupClass: undefined, sources: [] }, aGroup())).toEqual({
+    expect(planContent({ groupClass: undefined, sources: [], nodes: [] }, aGroup())).toEqual({
       kind: 'refused',
       message:
         'failed to get input parameters to create group snapshot group: "failed to take group snapshot group without a group snapshot class"',

@@ -144,7 +144,7 @@ function decideCreation(s: GroupState, group: VolumeGroupSnapshot): Action {
     }
     groupClass = chosen.value;
   }
-  const plan = planContent({ groupClass, sources }, group);
+  const plan = planContent({ groupClass, sources, nodes: s.nodes }, group);
   if (plan.kind === 'refused') {
     const events = plan.event === undefined ? [] : [plan.event];
     return fail(s, { row: 'G11', object: group, events }, messages.creationFailed(plan.message));
@@ -152,7 +152,8 @@ function decideCreation(s: GroupState, group: VolumeGroupSnapshot): Action {
   const unprepared = prepare(s, group, hasClass ? undefined : groupClass?.metadata?.name);
   if (unprepared !== undefined) return unprepared;
   if (isFailed(s.created)) return failed(updateError(key, s.created.failure.message));
-  return confirm(s, 'G11', group) ?? { row: 'G11', kind: 'createContent', group, content: plan.content };
+  const { content, warning } = plan;
+  return confirm(s, 'G11', group) ?? { row: 'G11', kind: 'createContent', group, content, warning };
 }
 
 /** Before the content exists: a group that is deleted right after it must not leave it behind. */

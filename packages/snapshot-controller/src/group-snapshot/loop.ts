@@ -23,11 +23,11 @@ import type { GroupContext, GroupLoop } from './state.ts';
 
 export function groupSnapshotLoop(context: GroupContext, watched: Watched): Loop {
   const { settings, events, operations } = context;
-  const { groups, groupContents, groupClasses: classes, snapshots, contents, claims, volumes } = watched;
+  const { groups, groupContents, groupClasses: classes, snapshots, contents, claims, volumes, nodes } = watched;
   return defineLoop<GroupLoop>({
     name: 'snapshot-controller-group-snapshot',
     settings,
-    watches: { groups, groupContents, classes, snapshots, contents, claims, volumes },
+    watches: { groups, groupContents, classes, snapshots, contents, claims, volumes, nodes },
     subject: {
       watch: 'groups',
       keyOf: groupKey,

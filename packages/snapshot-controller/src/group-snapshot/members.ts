@@ -9,6 +9,7 @@ import type { PersistentVolume } from '@csi-sidecars/runtime';
 import { definedOnly } from '@csi-sidecars/runtime';
 import {
   isBoundTo,
+  managedByLabel,
   memberNamesOf,
   snapshotAnnotations,
   snapshotFinalizers,
@@ -80,7 +81,9 @@ export function memberContent(
   { group, groupContent, info, volume }: Member,
   snapshot: VolumeSnapshot,
 ): VolumeSnapshotContent {
-  const { annotations = {} } = groupContent.metadata ?? {};
+  const { annotations = {}, labels } = groupContent.metadata ?? {};
+  // The csi-snapshotter that cut the group is the one that can reach its members.
+  const node = labels?.[managedByLabel];
   const { driver, deletionPolicy } = groupContent.spec ?? {};
   const sourceVolumeMode = volume?.spec?.volumeMode;
   const { name = '', namespace = '', uid = '' } = snapshot.metadata ?? {};
@@ -90,6 +93,7 @@ export function memberContent(
     metadata: {
       name: namesOf({ group, info }).content,
       finalizers: [snapshotFinalizers.content],
+      ...(node === undefined ? {} : { labels: { [managedByLabel]: node } }),
       annotations: definedStrings({
         [snapshotAnnotations.groupHandle]: groupContent.status?.volumeGroupSnapshotHandle,
         [snapshotAnnotations.deletionSecretName]: annotations[snapshotAnnotations.groupDeletionSecretName],

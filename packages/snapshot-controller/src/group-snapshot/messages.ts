@@ -68,6 +68,11 @@ export const driverMismatch = (
 export const contentNotCreated = (key: string, cause: string): RecordedEvent =>
   contentNotPlanned(`Error creating volume group snapshot content object for group snapshot ${key}: ${cause}.`);
 
+export const noNode: RecordedEvent = warning(
+  'NoNodeForGroupSnapshot',
+  'No node can reach all volumes of the group: a csi-snapshotter that runs with --node-deployment will not take this group snapshot. Take group snapshots of volumes that one node can reach.',
+);
+
 export const finalizerFailed = (cause: string): RecordedEvent =>
   warning('GroupSnapshotFinalizerError', `Failed to check and update group snapshot: ${cause}`);
 export const beingRestored = (member: string, group: string): RecordedEvent =>

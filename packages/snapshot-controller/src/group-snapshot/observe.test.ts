@@ -28,6 +28,7 @@ function observed(group: VolumeGroupSnapshot, ...objects: readonly KubeObject[])
 const nothingElse = {
   classes: [],
   content: undefined,
+  nodes: [],
   incomplete: [],
   owned: [],
   beingRestored: [],

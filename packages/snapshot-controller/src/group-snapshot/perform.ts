@@ -156,14 +156,17 @@ async function listClaims({ client, caches, action: { group }, signal }: Step<Gr
 }
 
 async function create({ events }: GroupContext, step: Step<GroupLoop, 'createContent'>): Learned {
-  const { group, content } = step.action;
+  const { group, content, warning } = step.action;
   const key = groupKey(group);
   const stored = await createContent(contents(step), content);
   if (isFailed(stored)) {
     events.record(group, messages.contentNotCreated(key, stored.failure.message));
     return { created: stored };
   }
-  if (isBoundTo(stored.value.spec?.volumeGroupSnapshotRef, group)) events.record(group, messages.creating(key));
+  if (isBoundTo(stored.value.spec?.volumeGroupSnapshotRef, group)) {
+    events.record(group, messages.creating(key));
+    if (warning !== undefined) events.record(group, warning);
+  }
   return { created: 'done', content: stored.value };
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The content of a dynamic group, from its class and the volumes that it selects. Pure. */
-import type { PersistentVolume, RecordedEvent } from '@csi-sidecars/runtime';
+import type { Node, PersistentVolume, RecordedEvent } from '@csi-sidecars/runtime';
 import {
   classSecretOf,
   groupContentNameOf,
+  managedByLabel,
   ok,
   refuse,
   type Result,
@@ -15,6 +16,7 @@ import {
   type VolumeGroupSnapshotContent,
 } from '@csi-sidecars/volume';
 import { type ClassKind, defaultClassOf } from '../class-resolution.ts';
+import { hasAffinity, managingNode } from '../managed-by.ts';
 import { selectorLabel } from '../selector.ts';
 import { type Source, sourceVolume } from '../source-volume.ts';
 import { updateError } from '../update-error.ts';
@@ -57,16 +59,21 @@ export function defaultClassFor(
 }
 
 export type Plan =
-  | { readonly kind: 'content'; readonly content: VolumeGroupSnapshotContent }
+  | {
+      readonly kind: 'content';
+      readonly content: VolumeGroupSnapshotContent;
+      readonly warning: RecordedEvent | undefined;
+    }
   /** With an event of its own where a volume is to blame. */
   | { readonly kind: 'refused'; readonly message: string; readonly event?: RecordedEvent };
 
 export interface GroupInputs {
   readonly groupClass: VolumeGroupSnapshotClass | undefined;
   readonly sources: readonly Source[];
+  readonly nodes: readonly Node[];
 }
 
-export function planContent({ groupClass, sources }: GroupInputs, group: VolumeGroupSnapshot): Plan {
+export function planContent({ groupClass, sources, nodes }: GroupInputs, group: VolumeGroupSnapshot): Plan {
   const { name = '', namespace = '', uid = '', resourceVersion = '' } = group.metadata ?? {};
   const refused = (message: string): Plan => ({ kind: 'refused', message: messages.noInput(name, message) });
   if (groupClass === undefined) return refused(`failed to take group snapshot ${name} without a group snapshot class`);
@@ -82,14 +89,18 @@ export function planContent({ groupClass, sources }: GroupInputs, group: VolumeG
   const { driver = '', deletionPolicy } = groupClass;
   const handles = handlesOf(volumes.value, driver, group);
   if (handles.kind === 'refused') return handles;
+  const node = managingNode(volumes.value, nodes);
   return {
     kind: 'content',
+    // One csi-snapshotter for all nodes serves such a group, so that it is not refused.
+    warning: nodes.length > 0 && node === '' && hasAffinity(volumes.value) ? messages.noNode : undefined,
     content: {
       apiVersion: 'groupsnapshot.storage.k8s.io/v1',
       kind: 'VolumeGroupSnapshotContent',
       metadata: {
         name: groupContentNameOf(uid),
         finalizers: [snapshotFinalizers.groupContent],
+        ...(node === '' ? {} : { labels: { [managedByLabel]: node } }),
         ...(secret.value && {
           annotations: {
             [snapshotAnnotations.groupDeletionSecretName]: secret.value.name,

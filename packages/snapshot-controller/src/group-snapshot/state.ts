@@ -10,9 +10,11 @@ import type {
   Attempt,
   EventRecorder,
   LoopTypes,
+  Node,
   ObjectKey,
   PersistentVolume,
   PersistentVolumeClaim,
+  RecordedEvent,
 } from '@csi-sidecars/runtime';
 import type {
   VolumeGroupSnapshot,
@@ -40,6 +42,7 @@ export interface GroupLoop extends LoopTypes {
     readonly contents: VolumeSnapshotContent;
     readonly claims: PersistentVolumeClaim;
     readonly volumes: PersistentVolume;
+    readonly nodes: Node;
   };
   readonly state: GroupState;
   readonly action: Action;
@@ -60,6 +63,8 @@ export interface Observed {
   readonly classes: readonly VolumeGroupSnapshotClass[];
   /** Under the name where the group has to find it, whether or not it is bound to it. */
   readonly content: VolumeGroupSnapshotContent | undefined;
+  /** With distributed snapshotting, before the group has a content: those that may be responsible for it. */
+  readonly nodes: readonly Node[];
   /** Members that have to be made, or are not complete. */
   readonly incomplete: readonly Member[];
   /** Snapshots that the group owns. */
@@ -112,6 +117,8 @@ export type Action = { readonly row: string } &
         readonly kind: 'createContent';
         readonly group: VolumeGroupSnapshot;
         readonly content: VolumeGroupSnapshotContent;
+        /** What may keep a csi-snapshotter from serving it. */
+        readonly warning?: RecordedEvent | undefined;
       }
     | { readonly kind: 'bind'; readonly group: VolumeGroupSnapshot; readonly content: VolumeGroupSnapshotContent }
     | { readonly kind: 'saveMembers'; readonly members: readonly Member[] }

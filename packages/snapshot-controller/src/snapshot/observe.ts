@@ -33,7 +33,7 @@ export function observe(
     classes: caches.classes.list(),
     ...ofClaim,
     volume,
-    node: content === undefined ? managingNode(volume, caches.nodes.list()) : '',
+    node: content === undefined ? managingNode(volume === undefined ? [] : [volume], caches.nodes.list()) : '',
     content,
     contentGroup: reference,
     isBeingRestored: caches.claims.byIndex('restores', key).some(({ status }) => status?.phase === 'Pending'),
