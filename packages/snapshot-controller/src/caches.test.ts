@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What the loops rely on in their caches and queues. */
 import type { KubeObject, Resource } from '@csi-sidecars/runtime';
+import { there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotAnnotations,
   snapshotFinalizers,
@@ -152,7 +153,7 @@ describe('given a watch on contents that is silent for longer than own writes ar
     }));
     await it.clock.advance(5_000);
     expect(it.snapshot()?.status).toMatchObject({ readyToUse: true });
-    expect(it.snapshot()?.status?.error).toBeUndefined();
+    expect(there(it.snapshot()?.status).error).toBeUndefined();
     await it.stop();
   });
 
@@ -166,7 +167,7 @@ describe('given a watch on contents that is silent for longer than own writes ar
     }));
     await it.clock.advance(5_000);
     expect(it.group()?.status).toMatchObject({ readyToUse: true });
-    expect(it.group()?.status?.error).toBeUndefined();
+    expect(there(it.group()?.status).error).toBeUndefined();
     await it.stop();
   });
 });

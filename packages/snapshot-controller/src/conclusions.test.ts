@@ -57,11 +57,11 @@ describe('the events of a run', () => {
     return recorded;
   };
 
-  it('given an object, then they are recorded about it, in their order', () => {
+  it('given events of a run that was about an object, then they are recorded about it, in their order', () => {
     expect(record(object)).toEqual(events.map((event) => [object, event]));
   });
 
-  it('given no object, then none is recorded', () => {
+  it('given events of a run whose object is gone, then none is recorded', () => {
     expect(record(undefined)).toEqual([]);
   });
 });

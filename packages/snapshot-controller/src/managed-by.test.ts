@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { definedOnly } from '@csi-sidecars/runtime';
+import { there } from '@csi-sidecars/test-driver/testing';
 import { managedByLabel, memberNamesOf } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aGroup, aGroupClass, aNode, aSnapshot, aVolume } from '../testing/builders.ts';
@@ -72,7 +73,7 @@ describe('in the controller', () => {
   it('[snapshot-controller#121] given no node that matches, then the content is made without a label', async () => {
     const it = await aController({ seed: seed.slice(0, 3), with: [aSnapshot()], settings: { distributed: true } });
     expect(it.content()).toBeDefined();
-    expect(it.content()?.metadata?.labels).toBeUndefined();
+    expect(there(it.content()).metadata?.labels).toBeUndefined();
     await it.stop();
   });
 
@@ -141,7 +142,7 @@ describe('in the controller', () => {
   it('[snapshot-controller#122] given that it is off, then there is no label, and no right to nodes is needed', async () => {
     const rules = clusterRules.filter(({ resources }) => !resources.includes('nodes'));
     const it = await aController({ seed, with: [aSnapshot()], rules });
-    expect(it.content()?.metadata?.labels).toBeUndefined();
+    expect(there(it.content()).metadata?.labels).toBeUndefined();
     await it.stop();
   });
 });

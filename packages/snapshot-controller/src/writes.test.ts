@@ -2,6 +2,7 @@
 /** What is written to an object that changed after it was read: the API server refuses the first patch. */
 import { isConflict, isFailed, type KubeObject, type ObjectRef, type Resource } from '@csi-sidecars/runtime';
 import { FakeClock, learnedAtStop, silentApi } from '@csi-sidecars/runtime/testing';
+import { there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotAnnotations,
   snapshotFinalizers,
@@ -207,7 +208,7 @@ describe('the deletion', () => {
     const { known, writing, change, stored, requests, end } = aContentSetting();
     change(ofAnother);
     expect(await end(markContent(writing, known, ofIts))).toEqual({ value: stored() });
-    expect(stored()?.metadata?.annotations).toBeUndefined();
+    expect(there(stored()).metadata?.annotations).toBeUndefined();
     expect(requests()).toEqual(refusedOnce);
   });
 
@@ -268,7 +269,7 @@ describe('the deletion', () => {
     const { known, writing, stored, requests, end } = aContentSetting();
     const earlier = { ...known, metadata: { ...known.metadata, uid: 'earlier' } };
     expect(await end(deleteObject(writing, earlier, isOfSnap))).toEqual({ value: undefined });
-    expect(stored()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(stored()).metadata?.deletionTimestamp).toBeUndefined();
     expect(requests()).toEqual(['delete 409', 'get 200']);
   });
 
@@ -284,7 +285,7 @@ describe('the deletion', () => {
     const { known, writing, change, stored, requests, end } = aContentSetting();
     change(ofAnother);
     expect(await end(deleteObject(writing, known, isOfSnap))).toEqual({ value: stored() });
-    expect(stored()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(stored()).metadata?.deletionTimestamp).toBeUndefined();
     expect(requests()).toEqual(['delete 409', 'get 200']);
   });
 

@@ -8,6 +8,7 @@ import {
   seededRandom,
   settle,
 } from '@csi-sidecars/runtime/testing';
+import { there } from '@csi-sidecars/test-driver/testing';
 import type { VolumeSnapshotContent } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, aGroupClass, aGroupContent, driverName } from '../testing/builders.ts';
@@ -37,14 +38,14 @@ describe('what is kept', () => {
     const { metadata, spec, status } = content;
     const kept = single.contents.transform?.apply({ ...content, metadata: { ...metadata, ...more } });
     expect(kept).toEqual({ metadata: { ...metadata, resourceVersion: '7' }, spec, status });
-    expect(single.contents.transform?.apply(aContent({ driver: 'other' }))).toBeUndefined();
-    expect(single.contents.transform?.apply({ metadata: { name: 'odd' } })).toBeUndefined();
+    expect(there(single.contents.transform).apply(aContent({ driver: 'other' }))).toBeUndefined();
+    expect(there(single.contents.transform).apply({ metadata: { name: 'odd' } })).toBeUndefined();
     expect(groups.contents.transform?.apply(aGroupContent())).toMatchObject({ spec: aGroupContent().spec });
-    expect(groups.contents.transform?.apply(aGroupContent({ driver: 'other' }))).toBeUndefined();
+    expect(there(groups.contents.transform).apply(aGroupContent({ driver: 'other' }))).toBeUndefined();
   });
 
   it('given a content without a status, then it has none; given an empty one, then it is empty', () => {
-    expect(single.contents.transform?.apply(aContent())).not.toHaveProperty('status');
+    expect(there(single.contents.transform?.apply(aContent()))).not.toHaveProperty('status');
     expect(single.contents.transform?.apply(aContent({ status: {} }))?.status).toEqual({});
   });
 

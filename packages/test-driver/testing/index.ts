@@ -5,5 +5,6 @@ export type { ControllerProcess, ProcessOptions, RunningController } from './con
 export { addOutage } from './outage.ts';
 export type { Outage, OutageOptions } from './outage.ts';
 export { recordedEvents } from './recorded-events.ts';
+export { there } from './there.ts';
 export { createTestCluster, faultOn, prepareVolumes } from './test-cluster.ts';
 export type { TestCluster, TestClusterOptions } from './test-cluster.ts';

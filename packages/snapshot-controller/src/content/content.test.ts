@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The content loop. */
+import { there } from '@csi-sidecars/test-driver/testing';
 import { snapshotAnnotations, snapshotFinalizers as finalizers, volumeSnapshotContents } from '@csi-sidecars/volume';
 import { expect, it } from 'vitest';
 import { aContent, aSnapshot } from '../../testing/builders.ts';
@@ -16,7 +17,7 @@ it('[snapshot-controller#114, 116] given a bound content without its finalizer a
   await it.clock.advance(900_000);
   expect(it.writes()).toEqual([`patch volumesnapshotcontents ${name} 200`]);
   expect(it.content()?.metadata?.finalizers).toEqual([finalizers.content]);
-  expect(it.content()?.metadata?.annotations).toBeUndefined();
+  expect(there(it.content()).metadata?.annotations).toBeUndefined();
   await it.stop();
 });
 
@@ -94,7 +95,7 @@ it('[snapshot-controller#118] given a snapshot that is being deleted, then its c
       { when: ({ verb, resource }) => verb === 'patch' && resource === 'volumesnapshotcontents', fault: forbidden },
     ],
   });
-  expect(it.content()?.metadata?.annotations).toBeUndefined();
+  expect(there(it.content()).metadata?.annotations).toBeUndefined();
   await it.clock.advance(2_000);
   expect(it.content()?.metadata?.annotations).toEqual({ [snapshotAnnotations.beingDeleted]: 'yes' });
   await it.stop();

@@ -3,7 +3,7 @@
 import type { KubeObject, PersistentVolume, PersistentVolumeClaim } from '@csi-sidecars/runtime';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
-import { faultOn, type TestCluster } from '@csi-sidecars/test-driver/testing';
+import { faultOn, type TestCluster, there } from '@csi-sidecars/test-driver/testing';
 import {
   memberNamesOf,
   snapshotAnnotations,
@@ -99,7 +99,7 @@ describe('the content of a group', () => {
     expect(it.events).toEqual([
       'Normal CreatingGroupSnapshot team/group: Waiting for a group snapshot team/group to be created by the CSI driver.',
     ]);
-    expect(it.claim()?.metadata?.finalizers).toBeUndefined();
+    expect(there(it.claim()).metadata?.finalizers).toBeUndefined();
     await it.stop();
   });
 
@@ -273,7 +273,7 @@ describe('the content of a group', () => {
     expect(it.group()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
     expect([...new Set(it.events.map((line) => line.split(' ')[1]))]).toEqual(reasons);
     expect(it.groupContent()).toBeUndefined();
-    expect(it.group()?.metadata?.finalizers).toBeUndefined();
+    expect(there(it.group()).metadata?.finalizers).toBeUndefined();
     await it.stop();
   });
 
@@ -296,7 +296,7 @@ describe('the content of a group', () => {
     const text =
       'failed to get group snapshot class with error volumegroupsnapshotclass.groupsnapshot.storage.k8s.io "group-gold" not found';
     expect(failure(it)).toBe(text);
-    expect(it.group()?.status?.readyToUse).toBeUndefined();
+    expect(there(it.group()?.status).readyToUse).toBeUndefined();
     expect(it.events).toEqual([`Warning GetGroupSnapshotClassFailed team/group: ${text}`]);
     await it.add(aGroupClass());
     expect(it.groupContent()).toBeDefined();
@@ -308,7 +308,7 @@ describe('the content of a group', () => {
       seed: cluster,
       faults: [faultOn('patch volumegroupsnapshots/status', forbidden)],
     });
-    expect(it.group()?.status).toBeUndefined();
+    expect(there(it.group()).status).toBeUndefined();
     expect(it.events).toEqual([
       expect.stringMatching(/^Warning GetGroupSnapshotClassFailed team\/group: failed to get group snapshot class /),
     ]);
@@ -503,7 +503,7 @@ describe('members', () => {
         readyToUse: true,
       },
     });
-    expect(it.content(first.content)?.spec?.volumeSnapshotClassName).toBeUndefined();
+    expect(there(it.content(first.content)?.spec).volumeSnapshotClassName).toBeUndefined();
     // What the driver did not say stays unset.
     expect(it.content(second.content)?.status).toEqual({ snapshotHandle: 's2', volumeGroupSnapshotHandle: 'g1' });
     expect(it.events.filter((line) => line.includes('team/group'))).toEqual([
@@ -606,7 +606,7 @@ describe('members', () => {
     const { snapshot, content } = memberNamesOf('uid-of-group', 'unknown');
     for (const names of [{ snapshot, content }, second]) {
       expect(snapshotNamed(it, names.snapshot)?.spec?.source).toEqual({ persistentVolumeClaimName: '' });
-      expect(it.content(names.content)?.spec?.sourceVolumeMode).toBeUndefined();
+      expect(there(it.content(names.content)?.spec).sourceVolumeMode).toBeUndefined();
     }
     await it.stop();
   });
@@ -658,7 +658,7 @@ describe('members', () => {
       const it = await given();
       it.fault(what, forbidden);
       await it.reportGroup(cut);
-      expect(it.group()?.status?.error).toBeUndefined();
+      expect(there(it.group()?.status).error).toBeUndefined();
       await it.clock.advance(5_000);
       expect(it.content(second.content)?.status?.snapshotHandle).toBe('s2');
       expect(snapshotNamed(it, second.snapshot)?.status?.boundVolumeSnapshotContentName).toBe(second.content);
@@ -769,7 +769,7 @@ describe('members', () => {
     await it.add(foreign);
     await it.reportGroup(cut);
     expect(it.content(first.content)).toMatchObject(foreign);
-    expect(it.content(first.content)?.status).toBeUndefined();
+    expect(there(it.content(first.content)).status).toBeUndefined();
     expect(it.group()?.status?.readyToUse).toBe(false);
     await it.stop();
   });
@@ -848,7 +848,7 @@ describe('the status of a group', () => {
     await again.remove(volumeSnapshots, { namespace: 'team', name: 'group' });
     await again.letGo('snapcontent-uid-of-twin');
     expect([again.snapshot('group'), again.group()?.status, again.events]).toEqual([undefined, status, []]);
-    expect(again.groupContent()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(again.groupContent()).metadata?.deletionTimestamp).toBeUndefined();
     await again.stop();
   });
 

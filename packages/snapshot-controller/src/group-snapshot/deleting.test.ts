@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Deletion of groups and of their members. */
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { there } from '@csi-sidecars/test-driver/testing';
 import {
   memberNamesOf,
   snapshotAnnotations,
@@ -105,7 +106,7 @@ describe('the group', () => {
       await remove(it);
       await it.clock.advance(1_000);
       expect(it.groupContent()?.metadata?.annotations).toEqual(marked);
-      expect(it.groupContent()?.metadata?.deletionTimestamp).toBeUndefined();
+      expect(there(it.groupContent()).metadata?.deletionTimestamp).toBeUndefined();
       expect(
         it
           .writes()
@@ -132,7 +133,7 @@ describe('the group', () => {
       await remove(it);
       await it.clock.advance(1_000);
       expect(it.groupContent()?.metadata?.annotations ?? {}).toEqual(annotations);
-      expect(it.groupContent()?.metadata?.deletionTimestamp).toBeUndefined();
+      expect(there(it.groupContent()).metadata?.deletionTimestamp).toBeUndefined();
       expect(it.group()).toBeUndefined();
       await it.stop();
     },
@@ -151,7 +152,7 @@ describe('the group', () => {
     await remove(it);
     await it.clock.advance(1_000);
     expect(it.writes()).toContain(`delete volumesnapshots team/${names.snapshot} 409`);
-    expect(memberOf(it)?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(memberOf(it)).metadata?.deletionTimestamp).toBeUndefined();
     expect(groupEvents(it)).toEqual([]);
     await it.stop();
   });
@@ -182,7 +183,7 @@ describe('the group', () => {
     await remove(it);
     expect(it.group()).toBeUndefined();
     expect(it.groupContent()?.metadata?.annotations).toEqual(marked);
-    expect(it.groupContent()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(it.groupContent()).metadata?.deletionTimestamp).toBeUndefined();
     await it.stop();
   });
 
@@ -236,7 +237,7 @@ describe('the group', () => {
     expect(groupEvents(it)).toEqual([
       'Warning GroupSnapshotContentObjectDeleteError team/group: Failed to delete group snapshot content API object',
     ]);
-    expect(memberOf(it)?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(memberOf(it)).metadata?.deletionTimestamp).toBeUndefined();
     await it.clock.advance(5_000);
     expect(it.groupContent()?.metadata?.deletionTimestamp).toBeDefined();
     await it.stop();
@@ -317,7 +318,7 @@ describe('its members', () => {
     const it = await aController({ with: [...whole, strange] });
     await remove(it);
     expect(memberOf(it)?.metadata?.deletionTimestamp).toBeDefined();
-    expect(it.snapshot('strange')?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(it.snapshot('strange')).metadata?.deletionTimestamp).toBeUndefined();
     await it.stop();
   });
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Groups whose contents an administrator made, and ready groups that lose their content. */
 import type { KubeObject } from '@csi-sidecars/runtime';
+import { there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotFinalizers as finalizers,
   type VolumeGroupSnapshot,
@@ -54,8 +55,8 @@ describe('binding', () => {
     const group: VolumeGroupSnapshot = { ...aStaticGroup(), spec };
     const it = await aController({ seed: [aDefaultGroupClass('std')], with: [group, aStaticGroupContent()] });
     expect(it.group()).toMatchObject({ spec, status: bound });
-    expect(it.group()?.spec).not.toHaveProperty('volumeGroupSnapshotClassName');
-    expect(it.groupContent('content')?.spec).not.toHaveProperty('volumeGroupSnapshotClassName');
+    expect(there(it.group()?.spec)).not.toHaveProperty('volumeGroupSnapshotClassName');
+    expect(there(it.groupContent('content')?.spec)).not.toHaveProperty('volumeGroupSnapshotClassName');
     await it.stop();
   });
 
@@ -95,7 +96,7 @@ describe('binding', () => {
     expect(it.group()?.status).toMatchObject({ readyToUse: false, error: { message: text } });
     expect(it.events).toEqual([`Warning ${reason} team/group: ${text}`]);
     expect(it.groupContent('content')?.spec).toEqual(content.spec);
-    expect(it.group()?.metadata?.finalizers).toBeUndefined();
+    expect(there(it.group()).metadata?.finalizers).toBeUndefined();
     await it.stop();
   });
 

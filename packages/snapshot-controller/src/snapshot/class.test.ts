@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Which class a snapshot has. */
+import { there } from '@csi-sidecars/test-driver/testing';
 import { volumeSnapshotClasses, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
@@ -34,7 +35,7 @@ describe('a class that is named', () => {
     const it = await aController({ seed: base, with: [aSnapshot()] });
     expect(it.snapshot()?.status).toEqual({ error: { time: expect.any(String), message: missing } });
     expect(it.events).toEqual([`Warning GetSnapshotClassFailed team/snap: ${missing}`]);
-    expect(it.snapshot()?.metadata?.finalizers).toBeUndefined();
+    expect(there(it.snapshot()).metadata?.finalizers).toBeUndefined();
     await it.clock.advance(60_000);
     expect(it.events.length).toBe(1);
     await it.add(aClass());
@@ -74,7 +75,7 @@ describe('a class that is named', () => {
   it('[snapshot-controller#8] given a static snapshot without a class, then none is looked for, and it is bound', async () => {
     const it = await aController({ seed: [aDefaultClass('std')], with: [aStaticSnapshot(), aStaticContent()] });
     expect(it.snapshot()?.status).toEqual({ boundVolumeSnapshotContentName: 'content', readyToUse: false });
-    expect(it.content('content')?.spec?.volumeSnapshotClassName).toBeUndefined();
+    expect(there(it.content('content')?.spec).volumeSnapshotClassName).toBeUndefined();
     await it.stop();
   });
 
@@ -82,7 +83,7 @@ describe('a class that is named', () => {
     const snapshot = aStaticSnapshot({ spec: { volumeSnapshotClassName: 'gold' } });
     const it = await aController({ seed: [], with: [snapshot, aStaticContent()] });
     expect(failure(it)).toBe(missing);
-    expect(it.content('content')?.spec?.volumeSnapshotRef?.uid).toBeUndefined();
+    expect(there(it.content('content')?.spec).volumeSnapshotRef?.uid).toBeUndefined();
     await it.add(aClass());
     expect(it.content('content')?.spec?.volumeSnapshotRef?.uid).toBe('uid-of-snap');
     await it.stop();
@@ -94,7 +95,7 @@ describe('a class that is named', () => {
       seed: [aClaim({ phase: 'Pending' })],
       with: [withoutClass(aSnapshot({ metadata: { ownerReferences: [owner] } }))],
     });
-    expect(it.snapshot()?.spec?.volumeSnapshotClassName).toBeUndefined();
+    expect(there(it.snapshot()?.spec).volumeSnapshotClassName).toBeUndefined();
     expect(it.events).toEqual([]);
     await it.stop();
   });

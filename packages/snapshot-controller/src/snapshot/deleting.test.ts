@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Deletion of single snapshots. */
 import { definedOnly, persistentVolumeClaims } from '@csi-sidecars/runtime';
+import { there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotAnnotations,
   snapshotFinalizers as finalizers,
@@ -117,7 +118,7 @@ describe('content and snapshot', () => {
         it.overtake(`${first} volumesnapshotcontents`, volumeSnapshotContents, change);
         await remove(it);
         await it.clock.advance(1_000);
-        expect(it.content()?.metadata?.deletionTimestamp).toBeUndefined();
+        expect(there(it.content()).metadata?.deletionTimestamp).toBeUndefined();
         expect(it.content()?.metadata?.annotations).toEqual(marked);
         expect(lines(it)).toEqual(then);
         expect(it.snapshot()).toBeUndefined();
@@ -139,7 +140,7 @@ describe('content and snapshot', () => {
         await remove(it);
         await it.clock.advance(1_000);
         expect(lines(it)).toEqual(then);
-        expect(it.content()?.metadata?.deletionTimestamp).toBeUndefined();
+        expect(there(it.content()).metadata?.deletionTimestamp).toBeUndefined();
         expect(it.snapshot()).toBeUndefined();
         await it.stop();
       },
@@ -153,7 +154,7 @@ describe('content and snapshot', () => {
       await remove(it);
       expect(it.snapshot()).toBeUndefined();
       expect(it.content(at)?.metadata?.annotations).toEqual(marked);
-      expect(it.content(at)?.metadata?.deletionTimestamp).toBeUndefined();
+      expect(there(it.content(at)).metadata?.deletionTimestamp).toBeUndefined();
       expect(it.content(at)?.spec?.volumeSnapshotRef?.uid).toBe('uid-of-snap');
       await it.stop();
     },
@@ -239,7 +240,7 @@ describe('content and snapshot', () => {
     it.fault('patch volumesnapshotcontents', forbidden);
     await remove(it);
     expect(it.writes()).toEqual([]);
-    expect(it.content()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(it.content()).metadata?.deletionTimestamp).toBeUndefined();
     await it.clock.advance(5_000);
     expect(it.content()?.metadata?.deletionTimestamp).toBeDefined();
     await it.stop();
@@ -458,7 +459,7 @@ describe('restores', () => {
     await it.remove(volumeSnapshotContents, { name });
     await remove(it);
     await it.report({ readyToUse: true });
-    expect(it.content()?.metadata?.annotations).toBeUndefined();
+    expect(there(it.content()).metadata?.annotations).toBeUndefined();
     await it.stop();
   });
 });

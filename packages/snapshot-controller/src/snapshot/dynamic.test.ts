@@ -2,7 +2,7 @@
 /** Dynamic snapshots from their creation until they are ready. */
 import { volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
-import { faultOn } from '@csi-sidecars/test-driver/testing';
+import { faultOn, there } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
 import {
   aClaim,
@@ -149,7 +149,7 @@ describe('the content', () => {
         },
       },
     });
-    expect(it.content()?.metadata?.labels).toBeUndefined();
+    expect(there(it.content()).metadata?.labels).toBeUndefined();
     await it.stop();
   });
 
@@ -279,7 +279,7 @@ describe('what prevents the content', () => {
       with: [aSnapshot()],
     });
     const text = input('the PVC data is not yet bound to a PV, will not attempt to take a snapshot');
-    expect(it.snapshot()?.status).toBeUndefined();
+    expect(there(it.snapshot()).status).toBeUndefined();
     const line = `Warning SnapshotContentCreationFailed team/snap: ${text}`;
     expect(it.events).toEqual([line, line]);
     await it.clock.advance(2_400);
@@ -384,7 +384,7 @@ describe('a content that is there', () => {
       const it = await aController({ with: [aSnapshot(), content] });
       expect(it.snapshot()?.status?.error?.message).toBe(text);
       expect(it.snapshot()?.status?.readyToUse).toBe(false);
-      expect(it.snapshot()?.metadata?.finalizers).toBeUndefined();
+      expect(there(it.snapshot()).metadata?.finalizers).toBeUndefined();
       expect(it.events.filter((line) => line.includes('team/snap'))).toEqual([`Warning ${reason} team/snap: ${text}`]);
       expect(it.content()).toMatchObject(content);
       expect(it.writes().filter((line) => line.includes('volumesnapshotcontents'))).toEqual([]);
@@ -422,7 +422,7 @@ describe('a content that is there', () => {
       with: [aSnapshot()],
     });
     expect(it.content()).toBeDefined();
-    expect(it.snapshot()?.status).toBeUndefined();
+    expect(there(it.snapshot()).status).toBeUndefined();
     expect(it.events.filter((line) => line.startsWith('Warning SnapshotStatusUpdateFailed'))[0]).toMatch(
       /: Snapshot status update failed, snapshot controller failed to update team\/snap on API server: ./,
     );
@@ -446,7 +446,7 @@ describe('a content that is there', () => {
     await it.add(aSnapshot({ uid: 'second' }));
     expect(it.content('snapcontent-second')?.spec?.volumeSnapshotRef?.uid).toBe('second');
     expect(it.content()?.spec).toEqual(before?.spec);
-    expect(it.content()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(it.content()).metadata?.deletionTimestamp).toBeUndefined();
     await it.stop();
   });
 

@@ -2,7 +2,7 @@
 /** Finalizers of snapshots and of their claims. */
 import { persistentVolumeClaims } from '@csi-sidecars/runtime';
 import type { Fault, FaultRule } from '@csi-sidecars/runtime/testing';
-import { faultOn } from '@csi-sidecars/test-driver/testing';
+import { faultOn, there } from '@csi-sidecars/test-driver/testing';
 import { snapshotFinalizers as finalizers, volumeSnapshotContents, volumeSnapshots } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClaim, aClass, aContent, aProtectedClaim, aSnapshot, aVolume } from '../../testing/builders.ts';
@@ -62,7 +62,7 @@ describe('of snapshots', () => {
     expect(it.snapshot()?.metadata?.finalizers).toEqual(both);
     await it.remove(volumeSnapshots, { namespace: 'team', name: 'snap' });
     expect(it.snapshot()).toBeUndefined();
-    expect(it.content()?.metadata?.deletionTimestamp).toBeUndefined();
+    expect(there(it.content()).metadata?.deletionTimestamp).toBeUndefined();
     await it.stop();
   });
 
@@ -209,6 +209,29 @@ describe('of claims', () => {
     expect(it.content('snapcontent-uid-of-late')).toBeUndefined();
     await it.clock.advance(2_000);
     expect(it.content('snapcontent-uid-of-late')).toBeDefined();
+    expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
+    await it.stop();
+  });
+
+  it('given a claim whose release has reached the API server and is not answered yet, and a slow watch of claims, when a new snapshot has its finalizers, then it does not rely on the finalizer of the claim that the cache still shows', async () => {
+    const slow: FaultRule['when'] = ({ verb, resource }) => verb === 'watch' && resource === 'persistentvolumeclaims';
+    const it = await aController({
+      seed: [aProtectedClaim(), aVolume(), aClass()],
+      faults: [{ when: slow, fault: { kind: 'lag', ms: 5_000 }, times: 9 }],
+    });
+    await it.clock.advance(60_000);
+    it.fault('update persistentvolumeclaims', { kind: 'lag', ms: 1_000 });
+    await it.add(isReady(), aContent({ status: { readyToUse: true } }));
+    const before = it.writes().length;
+    await it.add(aSnapshot({ name: 'late' }));
+    await it.clock.advance(500);
+    expect(it.writes().slice(before)).toEqual(['patch volumesnapshots team/late 200']);
+    await it.clock.advance(2_000);
+    expect(it.writes().slice(before + 1)).toEqual([
+      'update persistentvolumeclaims team/data 200',
+      'create volumesnapshotcontents snapcontent-uid-of-late 201',
+      'patch volumesnapshots/status team/late 200',
+    ]);
     expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
     await it.stop();
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Which changes of other objects wake the snapshot loop, seen from the rows that it decides. */
 import { createController, noMetrics, persistentVolumeClaims, persistentVolumes } from '@csi-sidecars/runtime';
-import { createProcess, createTestCluster } from '@csi-sidecars/test-driver/testing';
+import { createProcess, createTestCluster, there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotFinalizers as finalizers,
   volumeGroupSnapshotContents,
@@ -43,7 +43,7 @@ const controlled = (options: FixtureOptions): Promise<ObservedFixture> =>
   aControllerOf('snapshot-controller-snapshot', options);
 
 describe('a claim', () => {
-  it('given its labels change, then its snapshot is not looked at', async () => {
+  it('given a claim whose labels change, then its snapshot is not looked at', async () => {
     const it = await controlled({ with: waiting });
     await it.change(persistentVolumeClaims, claimRef, (claim) => ({
       ...claim,
@@ -53,7 +53,7 @@ describe('a claim', () => {
     await it.stop();
   });
 
-  it('given it appears, then its snapshot is looked at', async () => {
+  it('given a claim that appears, then its snapshot is looked at', async () => {
     const it = await controlled({ with: [aSnapshot()] });
     it.decided();
     await it.add(aClaim());
@@ -61,7 +61,7 @@ describe('a claim', () => {
     await it.stop();
   });
 
-  it('given its phase changes or it is gone, then its snapshot is looked at', async () => {
+  it('given a claim whose phase changes or that is gone, then its snapshot is looked at', async () => {
     const it = await controlled({ with: waiting });
     await it.change(persistentVolumeClaims, claimRef, (claim) => ({ ...claim, status: { phase: 'Lost' } }));
     expect(it.decided()).toContain('team/snap S4');
@@ -70,14 +70,14 @@ describe('a claim', () => {
     await it.stop();
   });
 
-  it('given its snapshot is ready, then its phase does not matter', async () => {
+  it('given a claim whose snapshot is ready, when its phase changes, then the snapshot is not looked at', async () => {
     const it = await controlled({ with: [...isReady, aClaim()] });
     await it.change(persistentVolumeClaims, claimRef, (claim) => ({ ...claim, status: { phase: 'Lost' } }));
     expect(it.decided()).toEqual([]);
     await it.stop();
   });
 
-  it('given its snapshot has no status yet, then the snapshot is looked at when its phase changes, or when its volume appears', async () => {
+  it('given a claim whose snapshot has no status yet, when its phase changes or its volume appears, then the snapshot is looked at', async () => {
     const it = await controlled({ with: waiting.slice(0, 2) });
     it.fault('patch volumesnapshots/status', forbidden, Infinity);
     await it.change(volumeSnapshots, { namespace: 'team', name: 'snap' }, (snapshot) => {
@@ -89,7 +89,7 @@ describe('a claim', () => {
     expect(it.decided()).not.toEqual([]);
     await it.add(aVolume());
     expect(it.decided()).not.toEqual([]);
-    expect(it.snapshot()?.status).toBeUndefined();
+    expect(there(it.snapshot()).status).toBeUndefined();
     await it.stop();
   });
 

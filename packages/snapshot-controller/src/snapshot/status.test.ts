@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a snapshot shows of its content. */
+import { there } from '@csi-sidecars/test-driver/testing';
 import {
   snapshotFinalizers as finalizers,
   volumeGroupSnapshots,
@@ -278,7 +279,7 @@ describe('the group of a content', () => {
     const text =
       'Snapshot status update failed, updateSnapshotStatus: cannot find the group snapshot for VolumeSnapshot [team/snap], will not update snapshot status';
     expect(it.events).toEqual([`Warning SnapshotStatusUpdateFailed team/snap: ${text}`]);
-    expect(it.snapshot()?.status?.boundVolumeSnapshotContentName).toBeUndefined();
+    expect(there(it.snapshot()?.status).boundVolumeSnapshotContentName).toBeUndefined();
     await it.add(group, groupContent());
     expect(it.snapshot()?.status).toMatchObject({ readyToUse: true, volumeGroupSnapshotName: 'group' });
     await it.stop();
@@ -333,7 +334,7 @@ describe('the group of a content', () => {
 
   it('[P24] given the same handle of another driver, then it is not the group', async () => {
     const it = await aController({ with: [...static_, group, groupContent('other.example.com')] });
-    expect(it.snapshot()?.status?.volumeGroupSnapshotName).toBeUndefined();
+    expect(there(it.snapshot()?.status).volumeGroupSnapshotName).toBeUndefined();
     await it.stop();
   });
 

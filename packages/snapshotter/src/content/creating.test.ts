@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { faultOn } from '@csi-sidecars/test-driver/testing';
+import { faultOn, there } from '@csi-sidecars/test-driver/testing';
 import { volumeSnapshotContents } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import {
@@ -28,7 +28,7 @@ function expectNoAttempt(s: Fixture, message: string): void {
   expect(failure(s)).toBe(message);
   expect(s.writes()).toEqual([status]);
   expect(s.calls()).toEqual([]);
-  expect(s.content()?.metadata?.annotations?.[Object.keys(beingCreated)[0]!]).toBeUndefined();
+  expect(there(s.content()).metadata?.annotations?.[Object.keys(beingCreated)[0]!]).toBeUndefined();
 }
 
 async function taken(options: FixtureOptions = {}, prepare?: (s: Fixture) => void): Promise<Fixture> {
@@ -93,7 +93,7 @@ describe('a driver that is ready with its first answer', () => {
 
   it.each(['-1', '0'])('given size %s in the answer, then there is no restore size', async (size_bytes) => {
     const s = await taken({}, (it) => it.answer('CreateSnapshot', { snapshot: { size_bytes } }));
-    expect(s.content()?.status).not.toHaveProperty('restoreSize');
+    expect(there(s.content()?.status)).not.toHaveProperty('restoreSize');
     await s.stop();
   });
 
@@ -258,7 +258,7 @@ describe('what is refused before the call', () => {
     s.server.seed(aClass({ metadata: { name: 'later', uid: 'uid-of-later' } }));
     await s.settle();
     expect(s.content()?.status).toMatchObject({ readyToUse: true });
-    expect(s.content()?.status).not.toHaveProperty('error');
+    expect(there(s.content()?.status)).not.toHaveProperty('error');
     await s.stop();
   });
 

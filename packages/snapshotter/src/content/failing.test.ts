@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FaultRule } from '@csi-sidecars/runtime/testing';
+import { there } from '@csi-sidecars/test-driver/testing';
 import { volumeSnapshotClasses } from '@csi-sidecars/volume';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, beingCreated } from '../../testing/builders.ts';
@@ -126,7 +127,7 @@ describe('the driver refuses', () => {
   it('[csi-snapshotter#32] given an error, then success, then the error goes with the write that makes it ready', async () => {
     const s = await attempted((it) => it.failCalls('Aborted'));
     await s.clock.advance(1_200);
-    expect(s.content()?.status).not.toHaveProperty('error');
+    expect(there(s.content()?.status)).not.toHaveProperty('error');
     expect(s.bodies().at(-2)).toMatchObject({ status: { readyToUse: true, error: null } });
     await s.stop();
   });
@@ -137,7 +138,7 @@ describe('the driver refuses', () => {
     expect(s.content()?.status).toMatchObject({ readyToUse: false, snapshotHandle: 'snapshot-4', error: {} });
     await s.clock.advance(10_000);
     expect(s.content()?.status).toMatchObject({ readyToUse: true });
-    expect(s.content()?.status).not.toHaveProperty('error');
+    expect(there(s.content()?.status)).not.toHaveProperty('error');
     await s.stop();
   });
 
@@ -214,7 +215,7 @@ describe('the API server refuses', () => {
   it('[csi-snapshotter#27] given the intent cannot be withdrawn after success, then the snapshot stays ready, with an event [P11]', async () => {
     const s = await attempted((it) => void it.faults.push(withdrawalIsRefused));
     expect(s.content()?.status?.readyToUse).toBe(true);
-    expect(s.content()?.status).not.toHaveProperty('error');
+    expect(there(s.content()?.status)).not.toHaveProperty('error');
     expect(s.events).toHaveLength(1);
     expect(s.events[0]).toMatch(
       /^Warning SnapshotCreationFailed content: Failed to create snapshot: failed to remove VolumeSnapshotBeingCreated annotation on the content content: "snapshot controller failed to update content/,
@@ -248,7 +249,7 @@ describe('the API server refuses', () => {
       it.fault(status, forbidden);
     });
     expect(s.events).toEqual([`Warning SnapshotCreationFailed content: Failed to create snapshot: ${internal}`]);
-    expect(s.content()?.status).toBeUndefined();
+    expect(there(s.content()).status).toBeUndefined();
     await s.clock.advance(1_200);
     expect(s.calls().length).toBe(2);
     await s.stop();

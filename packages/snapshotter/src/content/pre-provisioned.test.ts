@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { codeNames } from '@csi-sidecars/csi';
+import { there } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
 import { aClass, aContent, aSecret, asked, beingCreated } from '../../testing/builders.ts';
 import { aSnapshotter, type Fixture, type FixtureOptions, gib } from '../../testing/snapshotter-fixture.ts';
@@ -101,7 +102,7 @@ describe('a driver that lists snapshots', () => {
       prepare: (it) => it.answer('ListSnapshots', { entries: [{}, { snapshot: other }, { snapshot: asked }] }),
     });
     expect(s.content()?.status).toMatchObject({ snapshotHandle: 'snapshot-4', readyToUse: false, restoreSize: 5 });
-    expect(s.content()?.status).not.toHaveProperty('volumeGroupSnapshotHandle');
+    expect(there(s.content()?.status)).not.toHaveProperty('volumeGroupSnapshotHandle');
     await s.stop();
   });
 
@@ -133,7 +134,7 @@ describe('a driver that lists snapshots', () => {
       expect(message(s)).toBe(
         `${prefix}failed to list snapshot for content content: "rpc error: code = ${code} desc = no"`,
       );
-      expect(s.content()?.metadata?.annotations ?? {}).not.toHaveProperty(Object.keys(beingCreated)[0]!);
+      expect(there(s.content()).metadata?.annotations ?? {}).not.toHaveProperty(Object.keys(beingCreated)[0]!);
       await s.clock.advance(1_200);
       expect(s.content()?.status?.readyToUse).toBe(true);
       await s.stop();

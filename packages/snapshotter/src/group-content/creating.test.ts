@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { there } from '@csi-sidecars/test-driver/testing';
 import { describe, expect, it } from 'vitest';
 import {
   aClass,
@@ -151,7 +152,7 @@ describe('a dynamic group', () => {
       expect(s.events).toEqual([`Warning GroupSnapshotCreationFailed group: ${message(s)}`]);
       await s.clock.advance(1_200);
       expect(s.group()?.status).toMatchObject({ readyToUse: true });
-      expect(s.group()?.status).not.toHaveProperty('error');
+      expect(there(s.group()?.status)).not.toHaveProperty('error');
       await s.stop();
     },
   );
@@ -198,7 +199,7 @@ describe('a dynamic group', () => {
   ])('$id given $given, then an error, no intent and no call [P5]', async ({ group, error }) => {
     const s = await attempted({ group });
     expect([message(s), s.writes(), s.calls()]).toEqual([prefix + error, [status], []]);
-    expect(s.group()?.metadata?.annotations ?? {}).not.toHaveProperty(Object.keys(groupBeingCreated)[0]!);
+    expect(there(s.group()).metadata?.annotations ?? {}).not.toHaveProperty(Object.keys(groupBeingCreated)[0]!);
     await s.stop();
   });
 
@@ -254,7 +255,7 @@ describe('a dynamic group', () => {
       prepare: (it) => void it.driver.faults.add({ method: create, times: 1, action: { kind: 'answer', set, unset } }),
     });
     expect(message(s)).toContain(error);
-    expect(s.group()?.status).not.toHaveProperty('volumeGroupSnapshotHandle');
+    expect(there(s.group()?.status)).not.toHaveProperty('volumeGroupSnapshotHandle');
     expect(s.group()?.metadata?.annotations).toEqual(groupBeingCreated);
     await s.stop();
   });
