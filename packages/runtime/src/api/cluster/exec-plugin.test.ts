@@ -25,6 +25,9 @@ import type { ExecPlugin } from './cluster-config.ts';
 import { connectCluster } from './connect-cluster.ts';
 import { execPlugin } from './exec-plugin.ts';
 
+// Each plugin is a process, and the first one loads client-node.
+vi.setConfig({ testTimeout: 30_000 });
+
 const fixture = createTransportFixture();
 afterEach(fixture.closeAll);
 
@@ -71,14 +74,14 @@ describe('the time limit of a plugin', () => {
   };
   /** The process ids that the script has written, once each of them runs. */
   const startedPids = () =>
-    vi.waitFor(() => readFileSync(join(folder, 'pids'), 'utf8').trim().split('\n').map(Number), { timeout: 10_000 });
+    vi.waitFor(() => readFileSync(join(folder, 'pids'), 'utf8').trim().split('\n').map(Number), { timeout: 25_000 });
   /** A process that was killed may wait for its parent to notice. */
   const isRunning = (pid: number): boolean => {
     const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
     return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
   };
   const allEnded = (pids: readonly number[]) =>
-    vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 10_000 });
+    vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 25_000 });
   const printPids = 'echo "$$ $!" | tr " " "\\n" > "$1/written"; mv "$1/written" "$1/pids"';
 
   it('[runtime#190] given a plugin that hangs, when a minute has passed, then it is killed together with its child processes, and the request fails', async () => {
