@@ -26,7 +26,7 @@ interface Check {
   readonly title: string;
   /** Left out for programs without this trait. */
   readonly needs?: Trait;
-  /** Resolves to undefined when it holds, else to what was found instead; `not applicable: why` counts as skipped. */
+  /** Resolves to undefined when it holds, else to what was found instead; `not applicable: why` counts as skipped, which fails CI. */
   readonly run: (program: Program) => string | undefined;
 }
 interface Program {
