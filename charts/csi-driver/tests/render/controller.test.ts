@@ -243,7 +243,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     });
     const { livenessProbe } = container(open, 'csi-attacher');
     expect(flagsOf(container(open, 'csi-attacher'))['http-endpoint']).toBe('0.0.0.0:9811');
-    expect(livenessProbe?.httpGet?.host).toBeUndefined();
+    expect(livenessProbe!.httpGet!.host).toBeUndefined();
   });
 
   it("given upstream's images, then they have upstream's tags and needs, and no flag that an older version lacks", async () => {
