@@ -394,7 +394,7 @@ it('given no sweep and a claim that ends, when its snapshot is of another driver
 describe('the node of a source claim', () => {
   const selected = { 'volume.kubernetes.io/selected-node': 'n2' };
 
-  it('given a central deployment, then it does not matter', async () => {
+  it('given a central deployment and a source claim for another node, when it is deleted, then it loses our finalizer and ends', async () => {
     const claim = aDyingClaim();
     const s = await someSources();
     s.server.seed({
