@@ -8,7 +8,10 @@ const steps = [
   { name: 'format', command: 'oxfmt --check' },
   { name: 'lint', command: 'oxlint --type-aware --deny-warnings' },
   { name: 'types', command: 'tsc -p tsconfig.json' },
-  { name: 'architecture and documents', command: 'vitest run --reporter=dot architecture.test.ts docs.test.ts' },
+  {
+    name: 'architecture and documents',
+    command: 'vitest run --reporter=dot architecture.test.ts assertions.test.ts docs.test.ts',
+  },
   { name: 'generated files', command: 'node scripts/drift.mjs' },
 ];
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The groups of files that are held to a share of killed mutants. */
+/** The groups of files that are held to a share of killed mutants: every package that ships, with all of its source. */
+import { globSync } from 'node:fs';
 
 export interface Group {
   readonly name: string;
@@ -8,48 +9,40 @@ export interface Group {
   readonly files: readonly string[];
 }
 
-const loopFiles = '{decide*,conclu*,observe,plan,outcome,perform,target,loop,write-*,update-*,*-calls,protection}.ts';
+/** Test files of other packages that hold the code of a package, too. */
+const outsideTests: Readonly<Record<string, readonly string[]>> = {
+  // The codec is tested with the messages of CSI.
+  grpc: ['packages/csi/src/message-codecs*.test.ts', 'packages/csi/testing/*.test.ts'],
+  sidecar: ['packages/*/src/program.test.ts'],
+};
 
-export const groups: readonly Group[] = [
-  {
-    name: 'provisioner loops',
-    tests: ['packages/provisioner/**/*.test.ts'],
-    files: [`packages/provisioner/src/**/${loopFiles}`],
-  },
-  {
-    name: 'attacher loops',
-    tests: ['packages/attacher/**/*.test.ts'],
-    files: [`packages/attacher/src/**/${loopFiles}`],
-  },
-  {
-    name: 'resizer loops',
-    tests: ['packages/resizer/**/*.test.ts'],
-    files: [`packages/resizer/src/**/${loopFiles}`],
-  },
-  {
-    name: 'snapshotter loops',
-    tests: ['packages/snapshotter/**/*.test.ts'],
-    files: [`packages/snapshotter/src/**/${loopFiles}`],
-  },
-  {
-    name: 'snapshot-controller loops',
-    tests: ['packages/snapshot-controller/**/*.test.ts'],
-    files: [`packages/snapshot-controller/src/**/${loopFiles}`],
-  },
-  {
-    name: 'runtime lease, queue, reflector',
-    tests: ['packages/runtime/**/*.test.ts'],
-    files: ['lease', 'workqueue', 'informer/reflector'].map((folder) => `packages/runtime/src/${folder}/*.ts`),
-  },
-  {
-    name: 'connection to the driver',
-    tests: ['packages/csi/src/channel/*.test.ts'],
-    files: ['packages/csi/src/channel/{connection,exchange}.ts'],
-  },
-  {
-    name: 'grpc codec',
-    // The codec is tested with the messages of CSI.
-    tests: ['packages/csi/src/message-codecs*.test.ts', 'packages/csi/testing/*.test.ts', 'packages/grpc/**/*.test.ts'],
-    files: ['packages/grpc/src/wire/*.ts'],
-  },
-];
+const packages = [
+  'provisioner',
+  'attacher',
+  'resizer',
+  'snapshotter',
+  'snapshot-controller',
+  'runtime',
+  'sidecar',
+  'all-in-one',
+  'csi',
+  'grpc',
+  'volume',
+  'node-driver-registrar',
+  'livenessprobe',
+  'snapshot-conversion-webhook',
+] as const;
+
+export const groups: readonly Group[] = packages.map((name) => ({
+  name,
+  tests: [`packages/${name}/**/*.test.ts`, ...(outsideTests[name] ?? [])],
+  files: [`packages/${name}/src/**/*.ts`],
+}));
+
+/** Without tests, generated types, and files that only hand on what others export or start a program. */
+export function filesOf(root: string, group: Group): readonly string[] {
+  return group.files
+    .flatMap((pattern) => globSync(pattern, { cwd: root }))
+    .filter((path) => !/\.test\.ts$|\/gen\/|\/(main|index|internal)\.ts$/.test(path))
+    .sort();
+}

@@ -6,33 +6,51 @@
 import type { Mutant } from './mutants.ts';
 import type { Shape } from './mutators.ts';
 
+type HostShape = Exclude<Shape, 'order'>;
+
 interface Host {
-  readonly shape: Shape;
+  readonly shape: HostShape;
   readonly start: number;
   readonly end: number;
   readonly mutants: Mutant[];
+  /** The statements that come after this one while their mutant is active. */
+  readonly late: Mutant[];
 }
 
 /** Outer first where two hosts have the same range. */
-const rank: Readonly<Record<Shape, number>> = { statement: 0, property: 1, element: 1, expression: 2 };
+const rank: Readonly<Record<HostShape, number>> = { statement: 0, property: 1, element: 1, expression: 2 };
 
 function hostsOf(mutants: readonly Mutant[]): readonly Host[] {
   const hosts = new Map<string, Host>();
-  for (const mutant of mutants) {
-    const { shape, start, end } = mutant;
+  const hostAt = (shape: HostShape, { start, end }: Pick<Mutant, 'start' | 'end'>): Host => {
     const key = `${shape} ${start} ${end}`;
-    const host = hosts.get(key) ?? { shape, start, end, mutants: [] };
-    host.mutants.push(mutant);
+    const host = hosts.get(key) ?? { shape, start, end, mutants: [], late: [] };
     hosts.set(key, host);
+    return host;
+  };
+  for (const mutant of mutants) {
+    hostAt(mutant.shape === 'order' ? 'statement' : mutant.shape, mutant).mutants.push(mutant);
+    if (mutant.follower !== undefined) hostAt('statement', mutant.follower).late.push(mutant);
   }
   return [...hosts.values()].sort((a, b) => a.start - b.start || b.end - a.end || rank[a.shape] - rank[b.shape]);
 }
 
-function wrap({ shape, mutants }: Host, inner: string, firstId: number): string {
+interface Code {
+  readonly source: string;
+  /** With the switches of what is within. */
+  readonly inner: string;
+  readonly firstId: number;
+}
+
+function wrap({ shape, mutants, late }: Host, { source, inner, firstId }: Code): string {
   const on = (mutant: Mutant) => `globalThis.__m(${firstId + mutant.index})`;
+  if (shape === 'statement') {
+    const isOff = mutants.map(on).join(' || ');
+    const now = isOff === '' ? inner : `if (!(${isOff})) ${inner}`;
+    // In a block, so that an `else` that follows stays with its own `if`.
+    return `{ ${now} ${late.map((mutant) => `if (${on(mutant)}) { ${source.slice(mutant.start, mutant.end)} }`).join(' ')} }`;
+  }
   const first = mutants[0]!;
-  // In a block, so that an `else` that follows stays with its own `if`.
-  if (shape === 'statement') return `{ if (!${on(first)}) ${inner} }`;
   if (shape === 'property') return `...(${on(first)} ? {} : { ${inner} })`;
   if (shape === 'element') return `...(${on(first)} ? [] : [${inner}])`;
   return `(${mutants.map((mutant) => `${on(mutant)} ? (${mutant.replacement}) : `).join('')}${inner})`;
@@ -48,7 +66,7 @@ export function instrument(source: string, mutants: readonly Mutant[], firstId: 
     let at = start;
     for (let host = hosts[next]; host !== undefined && host.end <= end; host = hosts[next]) {
       next += 1;
-      code += source.slice(at, host.start) + wrap(host, emit(host.start, host.end), firstId);
+      code += source.slice(at, host.start) + wrap(host, { source, inner: emit(host.start, host.end), firstId });
       at = host.end;
     }
     return code + source.slice(at, end);

@@ -13,6 +13,8 @@ export interface MutationRun {
   /** Test file -> which pattern of the group it is of. */
   readonly ranks: ReadonlyMap<string, number>;
   readonly say: (text: string) => void;
+  /** After this moment (`performance.now()`) no further batch begins. */
+  readonly untilMs: number;
 }
 
 export interface TimedTest {
@@ -32,6 +34,7 @@ export interface Reach {
 
 export interface Verdict {
   readonly killedBy: string | undefined;
+  /** `hang`: its tests did not end in two processes, the second one with three times the patience. */
   readonly how: string;
 }
 
@@ -115,6 +118,8 @@ export async function judgeAll(
   onVerdict: (id: number, verdict: Verdict) => void,
 ): Promise<void> {
   const doubted = new Set<number>();
+  /** Mutants that hung once. A machine that was busy looks the same, so they are looked at again, with more patience. */
+  const hung = new Set<number>();
   const again: Job[] = jobs.filter(({ reload }) => reload);
   await inBatches(
     jobs.filter(({ reload }) => !reload),
@@ -130,7 +135,8 @@ export async function judgeAll(
   async function inBatches(all: readonly Job[], size: number, settled: Settled): Promise<void> {
     const waiting = [...all];
     const worker = async (): Promise<void> => {
-      while (waiting.length > 0) await work(waiting.splice(0, size), settled);
+      while (waiting.length > 0 && performance.now() < mutationRun.untilMs)
+        await work(waiting.splice(0, size), settled);
     };
     await Promise.all(Array.from({ length: mutationRun.concurrency }, worker));
   }
@@ -155,7 +161,10 @@ export async function judgeAll(
         );
       };
       const before = left.length;
-      const silentMs = () => mutantSilentMs + 5 * (batch.find(({ id }) => id === current)?.ms ?? mutantSilentMs);
+      const silentMs = () => {
+        const patience = current !== undefined && hung.has(current) ? 3 : 1;
+        return patience * (mutantSilentMs + 5 * (batch.find(({ id }) => id === current)?.ms ?? mutantSilentMs));
+      };
       const end = await runVitest(plan, silentMs, (line) => {
         if (line.kind === 'start') current = line.id;
         if (line.kind === 'verdict') settle(line.id, line);
@@ -166,8 +175,11 @@ export async function judgeAll(
         }
       });
       // The process died or hung: the mutant that ran did it, unless it never got that far.
-      if (current !== undefined) settle(current, { killedBy: 'process', how: end === 'silent' ? 'hang' : 'crash' });
-      else if (left.length === before && doubted.size === 0) throw new Error('vitest ended without a verdict');
+      if (current !== undefined) {
+        if (end !== 'silent') settle(current, { killedBy: 'process', how: 'crash' });
+        else if (hung.has(current)) settle(current, { killedBy: 'process', how: 'hang' });
+        else hung.add(current);
+      } else if (left.length === before && doubted.size === 0) throw new Error('vitest ended without a verdict');
     }
   }
 }

@@ -3,17 +3,28 @@
  * `npm run mutation -- packages/provisioner`: changes the code in small ways, one at a time, and lists the changes that no
  * test notices. Arguments are beginnings of paths; without one, everything. `--changed`: files that differ from main, or
  * whose test file does. `--fresh`: without the verdicts of earlier runs. `--quick`: without the mutants that are listed as
- * equivalent, and without a second look at survivors. `--concurrency=1`: one worker. Writes docs/reference/mutation.md.
+ * equivalent, and without a second look at survivors. `--concurrency=1`: one worker. `--minutes=150`: ends after that time; the
+ * verdicts are kept in the cache folder, so the next run goes on from there, and a file is recorded when all of its mutants are judged.
+ * Writes docs/reference/mutation.md.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Group, groups } from './groups.ts';
+import { cacheFolder } from '../cache-folder.ts';
+import { filesOf, type Group, groups } from './groups.ts';
 import { findReach, jobFor, judgeAll, type Reach, type Verdict, type MutationRun } from './judge.ts';
 import { codeOf, findMutants, type Mutant } from './mutants.ts';
 import { writePage } from './page.ts';
-import { hash, isEquivalent, readEquivalents, readResults, VerdictCache, writeResults } from './records.ts';
+import {
+  hash,
+  isEquivalent,
+  mutatorsVersion,
+  readEquivalents,
+  readResults,
+  VerdictCache,
+  writeResults,
+} from './records.ts';
 
 const root = join(import.meta.dirname, '../..');
 const { values: options, positionals: wanted } = parseArgs({
@@ -23,8 +34,11 @@ const { values: options, positionals: wanted } = parseArgs({
     fresh: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     concurrency: { type: 'string', default: '2' },
+    minutes: { type: 'string', default: '150' },
   },
 });
+const untilMs = performance.now() + Number(options.minutes) * 60_000;
+const verdictFolder = join(cacheFolder(process.env), 'mutation');
 
 interface MutatedFile {
   readonly path: string;
@@ -40,19 +54,12 @@ const changed = options.changed ? changedFiles() : undefined;
 
 let wantedFiles = 0;
 for (const group of groups) {
-  const files = filesOf(group).filter(isWanted);
+  const files = filesOf(root, group).filter(isWanted);
   wantedFiles += files.length;
   if (files.length > 0) await runGroup(group, files);
 }
 if (wantedFiles === 0) say('no file to mutate: see scripts/mutation/groups.ts for those that are');
-writePage(root, readResults(), readEquivalents());
-
-function filesOf(group: Group): readonly string[] {
-  return group.files
-    .flatMap((pattern) => globSync(pattern, { cwd: root }))
-    .filter((path) => !path.endsWith('.test.ts'))
-    .sort();
-}
+writePage(root, readResults());
 
 function isWanted(path: string): boolean {
   if (changed !== undefined && !changed.has(path)) return false;
@@ -80,7 +87,7 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     const mutants = findMutants(path, source);
     const firstId = nextId;
     nextId += mutants.length;
-    const cache = new VerdictCache(root, path, hash(source, JSON.stringify(mutants)));
+    const cache = new VerdictCache(verdictFolder, path, hash(source, JSON.stringify(mutants)));
     if (options.fresh) cache.clear();
     return { path, firstId, source, mutants, cache };
   });
@@ -99,7 +106,9 @@ async function runGroup(group: Group, paths: readonly string[]): Promise<void> {
     care: options.quick ? 'quick' : 'full',
     ranks,
     say,
+    untilMs,
   };
+  if (performance.now() >= untilMs) return say(`${group.name}: not begun, the time is over`);
   say(`${group.name}: ${nextId} mutants in ${files.length} files, ${tests.length} test files`);
   const reach = await findReach(mutationRun, tests);
   const verdicts = await judgeFiles(mutationRun, files, reach);
@@ -176,16 +185,23 @@ function record(files: readonly MutatedFile[], verdicts: ReadonlyMap<number, Ver
       say(`${path} changed during the run: not recorded`);
       continue;
     }
+    const open = mutants.filter(({ index }) => !verdicts.has(firstId + index)).length;
+    if (open > 0) {
+      say(`${path}: ${open} mutants are left for the next run`);
+      continue;
+    }
     const alive = mutants.filter(({ index }) => verdicts.get(firstId + index)?.killedBy === undefined);
     const survivors = alive.filter((mutant) => !isEquivalent(equivalents, path, mutant));
     for (const { line, mutation, index } of survivors) {
       say(`${path}:${line} ${mutation} (${verdicts.get(firstId + index)?.how})`);
     }
     results[path] = {
+      mutators: mutatorsVersion,
       source: hash(codeOf(path, source)),
       date: new Date().toISOString().slice(0, 10),
       mutants: mutants.length,
       killed: mutants.length - alive.length,
+      hung: mutants.filter(({ index }) => verdicts.get(firstId + index)?.how === 'hang').length,
       equivalent: alive.length - survivors.length,
       survivors: survivors.map(({ line, mutation }) => `${line}: ${mutation}`),
     };

@@ -6,6 +6,10 @@ import { expect, it } from 'vitest';
 import { instrument } from './instrument.ts';
 import { findMutants } from './mutants.ts';
 
+const always = (text: string): readonly string[] => [
+  `condition is false | ${text} -> false`,
+  `condition is true | ${text} -> true`,
+];
 const mutationsOf = (source: string): readonly string[] =>
   findMutants('a.ts', source).map(({ kind, mutation }) => `${kind} | ${mutation}`);
 
@@ -19,8 +23,11 @@ it.each<[string, readonly string[]]>([
       'statement is removed | statement is removed: f();',
     ],
   ],
-  ["const a = b === 'x';", ["=== becomes !== | b === 'x' -> b !== 'x'"]],
-  ['const a = b < 1;', ['< becomes <= | b < 1 -> b <= 1', '< becomes >= | b < 1 -> b >= 1', 'constant | 1 -> 2']],
+  ["const a = b === 'x';", [...always("b === 'x'"), "=== becomes !== | b === 'x' -> b !== 'x'"]],
+  [
+    'const a = b < 1;',
+    [...always('b < 1'), '< becomes <= | b < 1 -> b <= 1', '< becomes >= | b < 1 -> b >= 1', 'constant | 1 -> 2'],
+  ],
   ['const a = b ?? c;', ['left side only | b ?? c -> b', 'right side only | b ?? c -> c']],
   [
     'const a = b && c;',
@@ -40,7 +47,7 @@ it.each<[string, readonly string[]]>([
     'const a = [b, ...c];',
     ['element is removed | element is removed: b', 'element is removed | element is removed: ...c'],
   ],
-  ['const a = b.some(c);', ['some becomes every | b.some(c) -> b.every(c)']],
+  ['const a = b.some(c);', [...always('b.some(c)'), 'some becomes every | b.some(c) -> b.every(c)']],
   [
     'const a = b.filter(c);',
     [
@@ -54,6 +61,27 @@ it.each<[string, readonly string[]]>([
   ],
   ["import a from 'b'; export { c } from 'd'; type E = 'f'; const g = `x` as E;", ["constant | `x` -> ''"]],
   ['const a = b.toString();', []],
+  [
+    'f(); g(); const a = 1;',
+    [
+      'order of statements | order of statements: f(); <-> g();',
+      'statement is removed | statement is removed: f();',
+      'statement is removed | statement is removed: g();',
+      'constant | 1 -> 2',
+    ],
+  ],
+  [
+    'a.then(() => b());',
+    [
+      'statement is removed | statement is removed: a.then(() => b());',
+      'callback is dropped | () => b() -> () => undefined',
+    ],
+  ],
+  ['const a = b(async () => c());', ['callback is dropped | async () => c() -> async () => undefined']],
+  ['const a = b.map((c) => c.d);', []],
+  ['const a = isB(c);', always('isB(c)')],
+  ['const a = { b: c.has(d) };', ['property is removed | property is removed: b: c.has(d)', ...always('c.has(d)')]],
+  ['const a = (b) => b instanceof C;', always('b instanceof C')],
 ])('given %s, then these mutants', (source, expected) => {
   expect(mutationsOf(source)).toEqual(expected);
 });
@@ -65,6 +93,8 @@ function f(a: { b?: { c: number[] } } | undefined, on: boolean): unknown {
   let sum = 0;
   if (on) sum += 10;
   else return 'off';
+  sum *= 2;
+  sum += 3;
   for (const n of a?.b?.c ?? []) sum += n;
   return [sum, -sum];
 }
@@ -81,14 +111,14 @@ function run(active: number): unknown {
 }
 
 it('given no active mutant, then the instrumented code behaves as the original', () => {
-  expect(run(-1)).toEqual([{ x: 1, y: 2 }, [11, -11], [10, -10], 'off']);
+  expect(run(-1)).toEqual([{ x: 1, y: 2 }, [24, -24], [23, -23], 'off']);
 });
 
 it('given each mutant in turn, then only these give the same result', () => {
   const body = source.replace(/return \[f.*/, (last) => last.replace('return', 'const result ='));
   const unnoticed = findMutants('a.ts', body).filter(({ index }) => {
     try {
-      expect(run(10 + index)).toEqual([{ x: 1, y: 2 }, [11, -11], [10, -10], 'off']);
+      expect(run(10 + index)).toEqual([{ x: 1, y: 2 }, [24, -24], [23, -23], 'off']);
       return true;
     } catch {
       return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Finds the mutants of one source file. Pure. */
 import { parseSync } from 'oxc-parser';
-import { type Change, changesAt, type SyntaxNode } from './mutators.ts';
+import { type Change, changesAt, type Condition, type SyntaxNode } from './mutators.ts';
 
 export interface Mutant extends Change {
   /** Position in the file's list; stable as long as the file is. */
@@ -29,7 +29,7 @@ export function codeOf(path: string, source: string): string {
 }
 
 interface Context {
-  readonly condition: 'branch' | 'loop' | 'none';
+  readonly condition: Condition;
   /** The node is inside `a?.b.c`: a switch goes around the whole chain, or it would break the short circuit. */
   readonly chain: SyntaxNode | undefined;
   readonly constants: boolean;
@@ -55,7 +55,7 @@ export function findMutants(path: string, source: string): readonly Mutant[] {
   function visit(node: SyntaxNode, context: Context): void {
     if (node.type.startsWith('TS') && !expressionWrappers.has(node.type)) return;
     for (const change of changesAt(node, { source, condition: context.condition })) {
-      if (!context.constants && change.kind !== 'statement is removed') continue;
+      if (!context.constants && change.shape !== 'statement' && change.shape !== 'order') continue;
       changes.push(widen(change, change.shape === 'expression' ? context.chain : undefined, source));
     }
     for (const [child, of] of children(node, context, source)) visit(child, of);
@@ -105,7 +105,15 @@ function isComparedText(node: SyntaxNode, child: SyntaxNode): boolean {
   return isEquality && child.type === 'Literal';
 }
 
-function conditionOf(node: SyntaxNode, field: string): Context['condition'] {
+const results: Readonly<Record<string, string>> = {
+  ReturnStatement: 'argument',
+  ArrowFunctionExpression: 'body',
+  Property: 'value',
+  VariableDeclarator: 'init',
+};
+
+function conditionOf(node: SyntaxNode, field: string): Condition {
+  if (results[node.type] === field) return 'result';
   if (field !== 'test') return 'none';
   if (node.type === 'IfStatement' || node.type === 'ConditionalExpression') return 'branch';
   return node.type.endsWith('Statement') ? 'loop' : 'none';
@@ -136,5 +144,10 @@ function distinct(changes: readonly Change[], source: string): readonly Change[]
 function describe(change: Change, source: string): string {
   const short = (value: string) => value.replaceAll(/\s+/g, ' ').slice(0, 90);
   const before = short(source.slice(change.start, change.end));
+  if (change.shape === 'order') return `${change.kind}: ${before} <-> ${short(sliceOf(change.follower, source))}`;
   return change.shape === 'expression' ? `${before} -> ${short(change.replacement)}` : `${change.kind}: ${before}`;
+}
+
+function sliceOf(range: Change['follower'], source: string): string {
+  return range === undefined ? '' : source.slice(range.start, range.end);
 }

@@ -8,8 +8,8 @@ export interface SyntaxNode {
   readonly [field: string]: unknown;
 }
 
-/** Where a switch is put around the original code. `removal` kinds have no replacement. */
-export type Shape = 'expression' | 'statement' | 'property' | 'element';
+/** Where a switch is put around the original code. Only expressions have a replacement. `order`: the statement runs after its follower. */
+export type Shape = 'expression' | 'statement' | 'order' | 'property' | 'element';
 
 export interface Change {
   readonly shape: Shape;
@@ -17,13 +17,16 @@ export interface Change {
   readonly end: number;
   readonly replacement: string;
   readonly kind: string;
+  /** Of an `order`: the statement behind. */
+  readonly follower?: { readonly start: number; readonly end: number };
 }
 
 interface Place {
   readonly source: string;
-  /** The node decides a branch: `if`, `?:`, a loop. */
-  readonly condition: 'branch' | 'loop' | 'none';
+  /** The node decides a branch (`if`, `?:`) or a loop, or it is a result: what a function returns, a variable or a property. */
+  readonly condition: Condition;
 }
+export type Condition = 'branch' | 'loop' | 'result' | 'none';
 
 const comparisons: Readonly<Record<string, readonly string[]>> = {
   '===': ['!=='],
@@ -45,6 +48,12 @@ const comparisons: Readonly<Record<string, readonly string[]>> = {
 };
 const assignments: Readonly<Record<string, string>> = { '+=': '-=', '-=': '+=', '*=': '/=', '|=': '&=', '&=': '|=' };
 const predicates: Readonly<Record<string, string>> = { some: 'every', every: 'some', min: 'max', max: 'min' };
+/** Their callback is a function of an element: other changes make it wrong. */
+const pureCallbacks = new Set(
+  'some every filter find findLast findIndex map flatMap reduce sort toSorted from fromEntries min max'.split(' '),
+);
+/** Beginnings of names of functions that return a boolean. */
+const booleanCall = /^(is|has|may|needs|can|matches|includes|some|every|startsWith|endsWith|test)([A-Z]|$)/;
 const removable = new Set([
   'ExpressionStatement',
   'ReturnStatement',
@@ -67,8 +76,31 @@ function operator(node: SyntaxNode, source: string, to: string): string {
   return `${text(source, node['left'])} ${to} ${text(source, node['right'])}`;
 }
 
+function isBoolean(node: SyntaxNode, source: string): boolean {
+  switch (node.type) {
+    case 'BinaryExpression':
+      return /^([!=]==|[<>]=?|in|instanceof)$/.test(String(node['operator']));
+    case 'UnaryExpression':
+      return node['operator'] === '!';
+    case 'LogicalExpression':
+      return (
+        node['operator'] !== '??' &&
+        isBoolean(node['left'] as SyntaxNode, source) &&
+        isBoolean(node['right'] as SyntaxNode, source)
+      );
+    case 'CallExpression': {
+      const callee = node['callee'] as SyntaxNode;
+      const name = callee.type === 'MemberExpression' ? callee['property'] : callee;
+      return booleanCall.test(text(source, name));
+    }
+    default:
+      return false;
+  }
+}
+
 function conditions(node: SyntaxNode, place: Place): readonly Change[] {
   if (place.condition === 'none' || node.type === 'Literal') return [];
+  if (place.condition === 'result' && !isBoolean(node, place.source)) return [];
   const off = replace(node, 'condition is false', 'false');
   return place.condition === 'loop' ? [off] : [off, replace(node, 'condition is true', 'true')];
 }
@@ -89,6 +121,42 @@ function logical(node: SyntaxNode, source: string): readonly Change[] {
   if (node['operator'] === '??') return sides;
   const swapped = node['operator'] === '&&' ? '||' : '&&';
   return [...sides, replace(node, `${String(node['operator'])} becomes ${swapped}`, `(${left}) ${swapped} (${right})`)];
+}
+
+/** A function that is handed over for its effects is never called. */
+function callbacks(node: SyntaxNode, source: string): readonly Change[] {
+  const callee = node['callee'] as SyntaxNode;
+  const name = callee.type === 'MemberExpression' ? callee['property'] : callee;
+  if (pureCallbacks.has(text(source, name))) return [];
+  return (node['arguments'] as readonly SyntaxNode[])
+    .filter(({ type }) => type === 'ArrowFunctionExpression' || type === 'FunctionExpression')
+    .map((callback) =>
+      replace(
+        callback,
+        'callback is dropped',
+        callback['async'] === true ? 'async () => undefined' : '() => undefined',
+      ),
+    );
+}
+
+/** Two neighbouring statements change places. */
+function orders(statements: readonly SyntaxNode[], source: string): readonly Change[] {
+  return statements.slice(1).flatMap((second, index) => {
+    const first = statements[index]!;
+    if (first.type !== 'ExpressionStatement' || second.type !== 'ExpressionStatement') return [];
+    const { start, end } = first;
+    const replacement = `${text(source, second)} ${text(source, first)}`;
+    return [
+      {
+        shape: 'order',
+        start,
+        end,
+        replacement,
+        kind: 'order of statements',
+        follower: { start: second.start, end: second.end },
+      },
+    ];
+  });
 }
 
 function call(node: SyntaxNode, source: string): readonly Change[] {
@@ -152,7 +220,12 @@ function ofKind(node: SyntaxNode, source: string): readonly Change[] {
     case 'AwaitExpression':
       return [replace(node, 'await is removed', text(source, node['argument']))];
     case 'CallExpression':
-      return call(node, source);
+      return [...call(node, source), ...callbacks(node, source)];
+    case 'BlockStatement':
+    case 'Program':
+      return orders(node['body'] as readonly SyntaxNode[], source);
+    case 'SwitchCase':
+      return orders(node['consequent'] as readonly SyntaxNode[], source);
     default:
       return [];
   }

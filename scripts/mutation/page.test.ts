@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { codeOf } from './mutants.ts';
+import { codeOf, findMutants } from './mutants.ts';
 import { changedSince, page } from './page.ts';
-import { type FileResult, hash, type Results } from './records.ts';
+import { type FileResult, hash, mutatorsVersion, readEquivalents, type Results, staleEquivalents } from './records.ts';
 
-const result = (source: string): FileResult => ({
+const result = (source: string, mutators = mutatorsVersion): FileResult => ({
+  mutators,
   source: hash(codeOf('a.ts', source)),
   date: '2026-01-02',
   mutants: 10,
   killed: 8,
+  hung: 1,
   equivalent: 1,
   survivors: ['3: true -> false'],
 });
@@ -23,10 +27,22 @@ it('given a file in which only comments have changed since its run, then it coun
   expect([...changedSince(results, () => commented)]).toEqual(['b.ts']);
 });
 
-it('given a group of which two files of three were run, then the page has its score, its changes and its survivors', () => {
+it('given a run with other mutators, then its files count as changed', () => {
+  expect([...changedSince({ 'a.ts': result('f(1);', mutatorsVersion - 1) }, () => 'f(1);')]).toEqual(['a.ts']);
+});
+
+it('given a group of which one file of three was run in its present code, then the page has its score, its share and its survivors', () => {
   const files = new Map([['group', ['a.ts', 'b.ts', 'c.ts']]]);
-  const text = page({ files, results, changed: new Set(['b.ts']) }, []);
-  expect(text).toContain('| group | 2 of 3 | 1 | 20 | 16 | 2 | 88.9 % | 2026-01-02 |');
-  expect(text).toContain('- `a.ts`, line 3: ``true -> false``');
-  expect(text).toContain('- `b.ts`: changed since its run of 2026-01-02\n- `c.ts`: never run\n');
+  const text = page({ files, results, changed: new Set(['b.ts']) }, (path) => (path === 'a.ts' ? 30 : 35));
+  expect(text).toContain('cover 30 % of the lines that ship (1 of 3 files');
+  expect(text).toContain('| group | 1 of 3 | 10 | 8 | 1 | 1 | 88.9 % | 2026-01-02 |');
+  expect(text).toContain('## Survivors\n\n- `a.ts`, line 3: ``true -> false``\n');
+});
+
+it('given the judgements of equivalent mutants, then each is of a mutant that its file has', () => {
+  const root = join(import.meta.dirname, '../..');
+  const mutantsOf = (file: string) =>
+    existsSync(join(root, file)) ? findMutants(file, readFileSync(join(root, file), 'utf8')) : [];
+  const stale = staleEquivalents(readEquivalents(), mutantsOf);
+  expect(stale.map(({ file, mutation }) => `${file}: ${mutation}`)).toEqual([]);
 });

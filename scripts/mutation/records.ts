@@ -14,12 +14,19 @@ export interface Equivalent {
   readonly reason: string;
 }
 
+/** Results of another number have other mutants: they are those of a file that has changed. */
+export const mutatorsVersion = 2;
+
 export interface FileResult {
+  /** `mutatorsVersion` of the run. */
+  readonly mutators: number;
   /** Hash of the code, without its comments. */
   readonly source: string;
   readonly date: string;
   readonly mutants: number;
   readonly killed: number;
+  /** How many of the killed ones let their tests hang. */
+  readonly hung: number;
   readonly equivalent: number;
   readonly survivors: readonly string[];
 }
@@ -62,13 +69,26 @@ export function isEquivalent(list: readonly Equivalent[], file: string, mutant: 
   );
 }
 
+/** Judgements of mutants that their files do not have any more: the code or the mutators have changed, so the reason may be wrong now. */
+export function staleEquivalents(
+  list: readonly Equivalent[],
+  mutantsOf: (file: string) => readonly Mutant[],
+): readonly Equivalent[] {
+  const known = new Map<string, readonly Mutant[]>();
+  return list.filter((entry) => {
+    const mutants = known.get(entry.file) ?? mutantsOf(entry.file);
+    known.set(entry.file, mutants);
+    return !mutants.some((mutant) => isEquivalent([entry], entry.file, mutant));
+  });
+}
+
 /** Verdicts of earlier runs. One is good as long as the source and the tests it rests on are the same. */
 export class VerdictCache {
   readonly #path: string;
   #kept: Kept;
 
-  constructor(root: string, file: string, source: string) {
-    this.#path = join(root, 'reports/mutation', `${file.replaceAll('/', '-')}.json`);
+  constructor(folder: string, file: string, source: string) {
+    this.#path = join(folder, `${file.replaceAll('/', '-')}.json`);
     const read = existsSync(this.#path) ? (JSON.parse(readFileSync(this.#path, 'utf8')) as Kept) : undefined;
     this.#kept = read?.source === source ? read : { source, verdicts: {} };
   }

@@ -39,7 +39,7 @@ describe.each(cases)('profile $profile of $subject', ({ profile, subject, accoun
   it('given two namespaces, then their cluster-wide bindings have different names and the same role', () => {
     const other = rbacObjects({ profile, subject }, { ...placement, namespace: 'p-02' });
     const bindings = [objects, other].map((all) => all.find(({ kind }) => kind === 'ClusterRoleBinding'));
-    expect(bindings[0]?.metadata.name).not.toBe(bindings[1]?.metadata.name);
+    expect(bindings[0]!.metadata.name).not.toBe(bindings[1]!.metadata.name);
     expect(bindings[0]?.roleRef).toEqual(bindings[1]?.roleRef);
   });
 

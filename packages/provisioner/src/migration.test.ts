@@ -230,7 +230,7 @@ describe('a volume of the plugin', () => {
     async ({ migratedTo, finalizers }) => {
       const found = migratedTo === undefined ? {} : { [annotations.migratedTo]: migratedTo };
       const p = await withVolume(inTree({ annotations: found, finalizers: [], phase: 'Bound' }));
-      expect(p.volume()?.metadata?.finalizers ?? []).toEqual(finalizers);
+      expect(p.volume()!.metadata?.finalizers ?? []).toEqual(finalizers);
     },
   );
 

@@ -414,8 +414,8 @@ describe('a claim whose outcome is open', () => {
     const [p] = await open();
     expect(p.claim()?.metadata?.annotations?.[instanceAnnotation(driverName)]).toBe('n1');
     await p.clock.advance(60_000);
-    expect(p.claim()?.metadata?.finalizers ?? []).toEqual([]);
-    expect(p.claim()?.metadata?.annotations?.[instanceAnnotation(driverName)]).toBeUndefined();
+    expect(p.claim()!.metadata?.finalizers ?? []).toEqual([]);
+    expect(p.claim()!.metadata?.annotations?.[instanceAnnotation(driverName)]).toBeUndefined();
     expect([p.driver.volumes().length, nodeOf(p.volume())]).toEqual([1, 'n1']);
   });
 
@@ -530,8 +530,8 @@ describe('a claim whose outcome is open', () => {
     const node = { ...aNodeObject('n1'), metadata: { name: 'n1', labels: { node: 'n1' } } };
     const central = await aProvisioner({ cluster, seed: [node, csiNode] });
     await central.clock.advance(60_000);
-    expect(central.claim()?.metadata?.finalizers ?? []).toEqual([]);
-    expect(central.claim()?.metadata?.annotations?.[instanceAnnotation(driverName)]).toBeUndefined();
+    expect(central.claim()!.metadata?.finalizers ?? []).toEqual([]);
+    expect(central.claim()!.metadata?.annotations?.[instanceAnnotation(driverName)]).toBeUndefined();
   });
 });
 
@@ -552,7 +552,7 @@ describe('sources and many instances', () => {
     playController(p);
     await p.clock.advance(60_000);
     expect(p.volume('pvc-uid-slow')).toBeDefined();
-    expect(snapshotOf(p)?.metadata?.finalizers ?? []).toEqual([]);
+    expect(snapshotOf(p)!.metadata?.finalizers ?? []).toEqual([]);
   });
 
   it('[provisioner#N-e] given a source that is deleted after its clone, then the instance of its node alone takes the finalizer off', async () => {

@@ -47,7 +47,7 @@ describe('what is kept', () => {
     const trimmed = keep(watched, aVolume({ spec: { mountOptions: ['ro'], nodeAffinity } }));
     expect(trimmed?.spec).toEqual({ ...keep(watchedVolumes(driverName), aVolume())?.spec, nodeAffinity });
     expect(trimmed && keep(watched, trimmed)).toEqual(trimmed);
-    expect(watched.transform?.id).not.toBe(watchedVolumes(driverName).transform?.id);
+    expect(watched.transform!.id).not.toBe(watchedVolumes(driverName).transform!.id);
   });
 
   it('given a volume, when kept, then only with the fields that the loops read, and the same when kept again', () => {

@@ -177,7 +177,7 @@ it('given a crash at every point of the removal of a recorded size, then it is g
       interrupt: (_, at) => (at === moment ? 'crash' : undefined),
     });
     const next = await aResizer({ cluster: first.crash() });
-    expect(next.volume()?.metadata?.annotations).toBeUndefined();
+    expect(next.volume()!.metadata?.annotations).toBeUndefined();
     await next.stop();
   }
 });

@@ -130,7 +130,7 @@ it('[resizer#105] given a relist that brings what kubelet wrote and a write of t
   isDown = false;
   r.server.compact();
   await r.clock.advance(120_000);
-  expect(r.volume()?.metadata?.annotations).toBeUndefined();
+  expect(r.volume()!.metadata?.annotations).toBeUndefined();
   await r.stop();
 });
 

@@ -96,7 +96,7 @@ describe('a simulated cluster', () => {
     const leaseRef = { namespace: 'kube-node-lease', name: 'node-1' };
     const before = sim.server.objects.get(leases, leaseRef)?.spec?.renewTime;
     await clock.advance(10_000);
-    expect(sim.server.objects.get(leases, leaseRef)?.spec?.renewTime).not.toBe(before);
+    expect(sim.server.objects.get(leases, leaseRef)!.spec!.renewTime).not.toBe(before);
     sim.nodes.get('node-1')?.freeze();
     await clock.advance(10_000);
     const frozen = sim.server.objects.get(leases, leaseRef)?.spec?.renewTime;

@@ -50,6 +50,11 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     );
   });
 
+  it('given Recreate with rollingUpdate null, then the Deployment has no parameters of a rolling update', async () => {
+    const objects = await renderWith({ controller: { strategy: { type: 'Recreate', rollingUpdate: null } } });
+    expect(workload(one(objects, 'Deployment'))['strategy']).toEqual({ type: 'Recreate' });
+  });
+
   it('given all sidecars, then the containers start in the order driver, controllers, livenessprobe', async () => {
     const pod = await controllerPod({
       features: { snapshotMetadata: true, healthMonitor: true },
@@ -243,7 +248,7 @@ describe.skipIf(!hasHelm)('the controller Deployment', () => {
     });
     const { livenessProbe } = container(open, 'csi-attacher');
     expect(flagsOf(container(open, 'csi-attacher'))['http-endpoint']).toBe('0.0.0.0:9811');
-    expect(livenessProbe?.httpGet?.host).toBeUndefined();
+    expect(livenessProbe!.httpGet!.host).toBeUndefined();
   });
 
   it("given upstream's images, then they have upstream's tags and needs, and no flag that an older version lacks", async () => {

@@ -92,7 +92,7 @@ describe.skipIf(!hasHelm)('the node DaemonSet', () => {
     for (const name of ['node-driver-registrar', 'liveness-probe']) {
       const { securityContext } = container(pod, name);
       expect(securityContext?.seLinuxOptions).toEqual({ type: 'spc_t' });
-      expect(securityContext?.privileged).toBeUndefined();
+      expect(securityContext!.privileged).toBeUndefined();
     }
     expect(container(pod, 'csi-driver').securityContext).toEqual({
       privileged: true,

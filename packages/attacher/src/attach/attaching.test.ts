@@ -144,8 +144,8 @@ describe('the order of writes', () => {
 describe('errors before anything is published', () => {
   const neverMarked = (a: Fixture): void => {
     expect(a.calls()).toEqual([]);
-    expect(a.attachment()?.metadata?.finalizers).toBeUndefined();
-    expect(a.attachment()?.metadata?.annotations).toBeUndefined();
+    expect(a.attachment()!.metadata?.finalizers).toBeUndefined();
+    expect(a.attachment()!.metadata?.annotations).toBeUndefined();
   };
 
   it.each([

@@ -218,7 +218,7 @@ describe('a publish that fails', () => {
     });
     await a.clock.advance(firstRetryMs);
     expect(a.attachment()?.status).toMatchObject({ attached: true });
-    expect(a.attachment()?.status?.attachError).toBeUndefined();
+    expect(a.attachment()!.status!.attachError).toBeUndefined();
   });
 
   it('[attacher#42] given a publish that times out, then the error is written, and our finalizer and the node id stay', async () => {
@@ -243,7 +243,7 @@ describe('a publish that fails', () => {
       errorCode: 8,
     });
     await a.clock.advance(firstRetryMs);
-    expect(a.attachment()?.status?.attachError).toBeUndefined();
+    expect(a.attachment()!.status!.attachError).toBeUndefined();
   });
 
   it('[attacher#44] given the gate MutableCSINodeAllocatableCount is off, then no code is written', async () => {

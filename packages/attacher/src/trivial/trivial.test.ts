@@ -25,7 +25,7 @@ it('[attacher#136] given a new attachment, or one that is changed to not attache
   expect(a.bodies()).toEqual([
     { metadata: { uid: 'uid-of-va1' }, status: { attached: true, attachmentMetadata: null, attachError: null } },
   ]);
-  expect(a.attachment()?.metadata?.finalizers).toBeUndefined();
+  expect(a.attachment()!.metadata?.finalizers).toBeUndefined();
   a.change('va1', (attachment) => ({ ...attachment, status: { attached: false } }));
   await a.settle();
   expect(a.writes()).toEqual([saved, saved]);

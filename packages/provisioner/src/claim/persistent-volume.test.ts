@@ -153,7 +153,7 @@ describe('the PersistentVolume', () => {
     const volume = { accessible_topology: [{ segments: { zone: 'z1' } }] };
     const nodeSelectorTerms = [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['z1'] }] }];
     expect(build({ volume, supportsTopology: true }).spec?.nodeAffinity).toEqual({ required: { nodeSelectorTerms } });
-    expect(build({ volume }).spec?.nodeAffinity).toBeUndefined();
+    expect(build({ volume }).spec!.nodeAffinity).toBeUndefined();
   });
 
   it('[provisioner#163] given an attributes class, when built, then it is named', () => {

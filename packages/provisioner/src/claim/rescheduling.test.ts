@@ -197,7 +197,7 @@ describe('topology while an answer is open', () => {
       }
       await p.clock.advance(1200);
       const [first, second] = p.requests('CreateVolume');
-      expect(first?.['accessibility_requirements']).not.toBeNull();
+      expect(first!['accessibility_requirements']).not.toBeNull();
       expect(second).toEqual(first);
     }
   });

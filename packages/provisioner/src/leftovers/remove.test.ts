@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Writes that meet other writers, and passes over many entries. */
-import { createApiClient, type PersistentVolume, persistentVolumes, silentLogger } from '@csi-sidecars/runtime';
+import {
+  createApiClient,
+  csiStorageCapacities,
+  type PersistentVolume,
+  persistentVolumes,
+  silentLogger,
+} from '@csi-sidecars/runtime';
 import { createFakeApiServer, FakeClock, type FakeApiServer, seededRandom } from '@csi-sidecars/runtime/testing';
 import { expect, it } from 'vitest';
 import { aVolume, driverName } from '../../testing/builders.ts';
+import { aCapacity } from '../../testing/leftovers-fixture.ts';
+import { labels } from '../capacity/object.ts';
 import { volumeFinalizer } from '../names.ts';
 import { listCluster } from './list.ts';
 import { leftoversOf } from './observe.ts';
@@ -35,11 +43,14 @@ function touch(server: FakeApiServer, name: string, change: Partial<NonNullable<
   server.objects.change(persistentVolumes, { name }, (volume) => ({ ...volume, spec: { ...volume.spec, ...change } }));
 }
 
-/** Another writer is faster: its change is made just before each patch. */
+/** Another writer is faster: its change is made just before each write. */
 function raced({ client }: Cluster, change: () => void): RemovingClient {
   return {
     list: client.list.bind(client),
-    delete: client.delete.bind(client),
+    delete: async (resource, ref, deleteOptions) => {
+      change();
+      return await client.delete(resource, ref, deleteOptions);
+    },
     patch: async (target, patch, patchOptions) => {
       change();
       return await client.patch(target, patch, patchOptions);
@@ -80,6 +91,21 @@ it('given a writer that is always faster, then the entry fails and the command e
   const cluster = aCluster([kept('a')]);
   expect(await removeAll(raced(cluster, () => touch(cluster.server, 'a')))).toEqual(['a failed']);
   expect(cluster.server.writes()).toHaveLength(4);
+});
+
+it('given a capacity that another program takes over just before it is deleted, then it is kept', async () => {
+  const cluster = aCluster([]);
+  cluster.server.seed(aCapacity());
+  const ref = { namespace: 'storage', name: 'csisc-1' };
+  const client = raced(cluster, () =>
+    cluster.server.objects.change(csiStorageCapacities, ref, ({ metadata, ...rest }) => ({
+      ...rest,
+      metadata: { ...metadata, labels: { ...metadata?.labels, [labels.managedBy]: 'another' } },
+    })),
+  );
+  expect(await removeAll(client)).toEqual(['csisc-1 kept']);
+  expect(cluster.server.objects.get(csiStorageCapacities, ref)).toBeDefined();
+  expect(cluster.server.writes().map(({ verb, code }) => [verb, code])).toEqual([['delete', 409]]);
 });
 
 it('given another object of the name, then it is not touched', async () => {

@@ -349,7 +349,7 @@ describe('a record that is refused', () => {
     await p.clock.advance(1200);
     const taken = 'PersistentVolume pvc-uid already exists and belongs to claim team/first';
     expect([warnings(p).at(-1), p.driver.volumes().length]).toEqual([taken, 1]);
-    expect(p.claim('second')?.metadata?.finalizers ?? []).toEqual([]);
+    expect(p.claim('second')!.metadata?.finalizers ?? []).toEqual([]);
     p.driver.forgetCalls();
     await p.clock.advance(60_000);
     expect(p.calls()).toEqual([]);

@@ -63,9 +63,9 @@ describe('the live list of claims', () => {
     await answer([{ ...restore, metadata: { ...restore.metadata, annotations } }]);
     const [claim] = [...(await read).values()].flat();
     expect(claim?.metadata?.finalizers).toEqual(restore.metadata?.finalizers);
-    expect(claim?.metadata?.finalizers).not.toEqual([]);
+    expect(claim!.metadata?.finalizers).not.toEqual([]);
     expect(claim?.metadata?.annotations).toEqual(restore.metadata?.annotations);
-    expect(claim?.spec?.resources).toBeUndefined();
+    expect(claim!.spec!.resources).toBeUndefined();
   });
 
   it('given questions while a list runs, then they share the next one, because the running list may be older than they are', async () => {

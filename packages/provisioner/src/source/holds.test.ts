@@ -74,3 +74,29 @@ it('given a claim holds the source, when its finalizer is to be removed, then it
   holds.end(a, 'other');
   expect([await holds.whileFree(daily, remove), removed]).toEqual(['done', 1]);
 });
+
+it('given two removals of one source, when a claim takes the source after the first began, then the second waits for the first, and the claim for both', async () => {
+  const { holds } = someHolds();
+  const order: string[] = [];
+  const finish: (() => void)[] = [];
+  const removal = (name: string) => async (): Promise<void> => {
+    order.push(`${name} begins`);
+    await new Promise<void>((resolve) => finish.push(resolve));
+    order.push(`${name} ends`);
+  };
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  };
+  const first = holds.whileFree(daily, removal('first'));
+  await settle();
+  const taken = holds.take(a, daily).then(() => void order.push('taken'));
+  const second = holds.whileFree(daily, removal('second'));
+  await settle();
+  expect(order).toEqual(['first begins']);
+  finish[0]!();
+  await settle();
+  expect(order).toEqual(['first begins', 'first ends', 'second begins']);
+  finish[1]!();
+  await Promise.all([first, second, taken]);
+  expect([order.slice(3), holds.holders(daily)]).toEqual([['second ends', 'taken'], 1]);
+});

@@ -36,8 +36,6 @@ const isAble = able.root && able['loop-devices'];
 const canMake = (type: (typeof fileSystems)[number]): boolean => isAble && able[type];
 const canGrow = (type: (typeof fileSystems)[number]): boolean =>
   canMake(type) && (type !== 'ext4' || able['growing-ext4']);
-/** Abilities that the user declared impossible on this machine: `CSI_SIDECARS_NOT_APPLICABLE=xfs,growing-ext4`. */
-const notApplicable = new Set((process.env['CSI_SIDECARS_NOT_APPLICABLE'] ?? '').split(','));
 const mib = 1024 ** 2;
 const undo: (() => Promise<void>)[] = [];
 
@@ -135,14 +133,7 @@ const size = (mebibytes: number): CreateVolumeRequestInput => ({
   capacity_range: { required_bytes: String(mebibytes * mib) },
 });
 
-it.runIf(process.env['CI'] === 'true' || process.env['CI'] === '1').each(Object.entries(able))(
-  'given CI, then tests that need %s are not skipped unless CSI_SIDECARS_NOT_APPLICABLE names it',
-  (need, isThere) => {
-    expect(isThere || notApplicable.has(need)).toBe(true);
-  },
-);
-
-describe.runIf(isAble)('directories', () => {
+describe.runIf(isAble)('directories (needs root, loop-devices)', () => {
   it('given a volume, when used, left and used elsewhere, then data stays, and nothing is mounted after', async () => {
     const node = await onNode();
     const id = await node.create('a', {});
@@ -225,7 +216,7 @@ describe.runIf(isAble)('directories', () => {
   });
 });
 
-describe.runIf(isAble)('ownership', () => {
+describe.runIf(isAble)('ownership (needs root, loop-devices)', () => {
   it('given a mount group, then an existing file and a new file both belong to the group', async () => {
     const node = await onNode();
     const access = { mount: { volume_mount_group: '4711' }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
@@ -238,7 +229,7 @@ describe.runIf(isAble)('ownership', () => {
   });
 });
 
-describe.runIf(isAble)('without staging', () => {
+describe.runIf(isAble)('without staging (needs root, loop-devices)', () => {
   it.each(['directory', 'filesystem'])(
     'given a %s, when published twice and unpublished, then it is mounted once and gone with the volume',
     async (layout) => {
@@ -260,12 +251,12 @@ describe.runIf(isAble)('without staging', () => {
   );
 });
 
-describe.runIf(isAble)('file systems in images', () => {
+describe.runIf(isAble)('file systems in images (needs root, loop-devices)', () => {
   const filesystem = { parameters: { layout: 'filesystem' } };
 
   for (const fs_type of fileSystems) {
     it.runIf(canGrow(fs_type))(
-      `given a volume with ${fs_type}, when expanded in use, then the file system has the new size and the old data`,
+      `given a volume with ${fs_type}, when expanded in use, then the file system has the new size and the old data (needs ${fs_type}, growing-${fs_type})`,
       async () => {
         const node = await onNode();
         const access = {
@@ -303,7 +294,7 @@ describe.runIf(isAble)('file systems in images', () => {
 
   for (const fs_type of fileSystems) {
     it.runIf(canMake(fs_type))(
-      `given a live ${fs_type}, when a snapshot is restored larger beside it, then it is mounted, grown and has what was written before`,
+      `given a live ${fs_type}, when a snapshot is restored larger beside it, then it is mounted, grown and has what was written before (needs ${fs_type})`,
       async () => {
         const node = await onNode();
         const access = { mount: { fs_type }, access_mode: { mode: 'SINGLE_NODE_WRITER' as const } };
@@ -349,7 +340,7 @@ describe.runIf(isAble)('file systems in images', () => {
   });
 });
 
-describe.runIf(isAble)('devices', () => {
+describe.runIf(isAble)('devices (needs root, loop-devices)', () => {
   it('[hostpath-driver#2] given a device and a relative state folder, when used, expanded and deleted, then size and data are right and no loop device is left', async () => {
     const node = await onNode();
     const id = await node.create('a', { volume_capabilities: [block()], ...size(8) });

@@ -63,7 +63,7 @@ describe('in-cluster', () => {
     ],
   ])('given %s, then that is logged and the authorities of the system are used', async (_what, extra, reason) => {
     const { config, logger } = await load({ [`${folder}/token`]: 'secret', ...extra }, {}, pod);
-    expect(config?.tls.authorities).toBeUndefined();
+    expect(config!.tls.authorities).toBeUndefined();
     expect(logger.messages()).toEqual([
       `Expected to load root CA config from ${folder}/ca.crt, but got err: ${reason}`,
     ]);

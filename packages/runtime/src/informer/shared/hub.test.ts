@@ -120,7 +120,7 @@ describe('several readers of one kind', () => {
       spec: { capacity: { storage: '1Gi' } },
       metadata: { labels: { mine: 'yes' } },
     });
-    expect(byLabel.lister.get(key('b'))?.spec).toBeUndefined();
+    expect(byLabel.lister.get(key('b'))!.spec).toBeUndefined();
     await Promise.all([one.shutdown(), two.shutdown()]);
     expect(server.openWatches()).toBe(0);
   });
