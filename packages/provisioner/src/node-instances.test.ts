@@ -207,7 +207,7 @@ describe('two instances that both made a volume for one claim', () => {
     await playFor(second, 24 * hour);
     expect(records(second)).toEqual(idsOf(second.driver));
     expect([idsOf(first.driver), idsOf(second.driver).length]).toEqual([[], 1]);
-    expect(second.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(second.claim()!.metadata?.finalizers ?? []).toEqual([]);
     expect([counted(first, 'CreateVolume'), counted(second, 'CreateVolume')]).toEqual(calls);
     second.deleteClaim();
     await playFor(second, 10 * minute);
@@ -245,7 +245,7 @@ describe('two instances that both made a volume for one claim', () => {
     ]);
     await playFor(second, 24 * hour);
     expect([counted(first, 'CreateVolume'), counted(first, 'DeleteVolume')]).toEqual([calls, 0]);
-    expect(second.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(second.claim()!.metadata?.finalizers ?? []).toEqual([]);
   });
 
   it('[provisioner#P15] given the PersistentVolume of the other node has the same id and appears during the call, then it does not count as the record of this volume', async () => {
@@ -289,13 +289,13 @@ describe('two instances that both made a volume for one claim', () => {
     const [first, second] = await restartedOnBoundClaim('succeed');
     await playFor(second, 5 * minute);
     expect([idsOf(first.driver), records(second)]).toEqual([[], idsOf(second.driver)]);
-    expect(second.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(second.claim()!.metadata?.finalizers ?? []).toEqual([]);
   });
 
   it('[provisioner#P15] given its own volume cannot be deleted, then the finalizer is taken off the bound claim within minutes, with a Warning', async () => {
     const [first, second] = await restartedOnBoundClaim('fail');
     await playFor(second, 12 * minute);
-    expect(second.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(second.claim()!.metadata?.finalizers ?? []).toEqual([]);
     expect(warningsOf(first, 'ProvisioningGivenUp')).toEqual([
       `Warning ProvisioningGivenUp team/data: volume pvc-uid-data may exist: CSI driver ${driverName} gave no conclusive answer after a volume of another node was recorded, so the claim was released; delete the volume in the storage system if it is there`,
     ]);

@@ -202,7 +202,7 @@ it.each([
     // No run has thrown.
     await it.settle();
     expect(it.writes().filter((line) => line.startsWith('create'))).toEqual([]);
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     await it.stop();
   },
 );

@@ -786,7 +786,7 @@ describe('members', () => {
     await it.report({ readyToUse: true });
     expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
     await it.report({ snapshotHandle: 's1', volumeGroupSnapshotHandle: 'g1', readyToUse: true }, first.content);
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     await it.stop();
   });
 });

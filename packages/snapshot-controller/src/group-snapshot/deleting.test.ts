@@ -132,7 +132,7 @@ describe('the group', () => {
       });
       await remove(it);
       await it.clock.advance(1_000);
-      expect(it.groupContent()?.metadata?.annotations ?? {}).toEqual(annotations);
+      expect(it.groupContent()!.metadata?.annotations ?? {}).toEqual(annotations);
       expect(there(it.groupContent()).metadata?.deletionTimestamp).toBeUndefined();
       expect(it.group()).toBeUndefined();
       await it.stop();

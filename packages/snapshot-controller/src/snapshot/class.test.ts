@@ -83,7 +83,7 @@ describe('a class that is named', () => {
     const snapshot = aStaticSnapshot({ spec: { volumeSnapshotClassName: 'gold' } });
     const it = await aController({ seed: [], with: [snapshot, aStaticContent()] });
     expect(failure(it)).toBe(missing);
-    expect(there(it.content('content')?.spec).volumeSnapshotRef?.uid).toBeUndefined();
+    expect(it.content('content')!.spec!.volumeSnapshotRef!.uid).toBeUndefined();
     await it.add(aClass());
     expect(it.content('content')?.spec?.volumeSnapshotRef?.uid).toBe('uid-of-snap');
     await it.stop();

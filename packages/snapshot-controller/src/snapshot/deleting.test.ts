@@ -643,7 +643,7 @@ describe('the claim', () => {
     expect(it.snapshot()).toBeDefined();
     await it.clock.advance(5_000);
     expect(it.snapshot()).toBeUndefined();
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     await it.stop();
   });
 });

@@ -71,7 +71,7 @@ describe('requests', () => {
       'update persistentvolumeclaims team/data 200',
     ]);
     expect(it.reads()).toEqual([]);
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     expect(it.claim()?.spec).toMatchObject(aClaim().spec ?? {});
     expect(it.events).toEqual([
       'Normal CreatingSnapshot team/snap: Waiting for a snapshot team/snap to be created by the CSI driver.',
@@ -108,7 +108,7 @@ describe('requests', () => {
     await it.report(ready);
     expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
     await it.report(ready, 'snapcontent-uid-of-other');
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     await it.stop();
   });
 });

@@ -117,7 +117,7 @@ describe('of claims', () => {
     await it.clock.advance(600_000);
     expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
     await it.remove(volumeSnapshots, { namespace: 'team', name: 'snap' });
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     await it.stop();
   });
 
@@ -135,7 +135,7 @@ describe('of claims', () => {
     expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
     await it.remove(volumeSnapshots, { namespace: 'team', name: 'failing' });
     await it.clock.advance(1_000_000);
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     await it.stop();
   });
 
@@ -146,14 +146,14 @@ describe('of claims', () => {
     expect(it.snapshot()?.status).toEqual(ready);
     await it.clock.advance(20_000);
     expect(it.events).toEqual([line, line, line]);
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     await it.stop();
   });
 
   it('[snapshot-controller#90] given conflicts, then the claim is read again and released in place', async () => {
     const it = await releasing(conflict, 4);
     await it.clock.advance(100);
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     expect(it.events).toEqual([]);
     expect(it.reads().length).toBe(4);
     await it.stop();
@@ -285,7 +285,7 @@ describe('of claims', () => {
       await it.clock.advance(1_400);
       expect([it.snapshot('a'), it.snapshot('b')]).toEqual([undefined, undefined]);
       it.crash();
-      expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+      expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     },
   );
 
@@ -293,7 +293,7 @@ describe('of claims', () => {
     const it = await aController({ seed: [aClaim(), aClass()], with: [taken('a'), taken('b', 'missing')] });
     expect(it.claim()?.metadata?.finalizers).toEqual([finalizers.claim]);
     await it.remove(volumeSnapshots, ref('a'));
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     await it.remove(volumeSnapshots, ref('b'));
     expect([it.snapshot('a'), it.snapshot('b')]).toEqual([undefined, undefined]);
     await it.stop();
@@ -369,7 +369,7 @@ describe('of claims', () => {
         'Warning ErrorPVCFinalizer team/snap: Error check and remove PVC Finalizer for VolumeSnapshot',
       );
       await it.clock.advance(60_000);
-      expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+      expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
       await it.stop();
     });
   });
@@ -379,7 +379,7 @@ describe('of claims', () => {
     it.fault('patch volumesnapshots', { kind: 'delay', ms: 1_000 });
     await it.add(taken('b'));
     await it.remove(volumeSnapshots, ref('a'));
-    expect(it.claim()?.metadata?.finalizers ?? []).toEqual([]);
+    expect(it.claim()!.metadata?.finalizers ?? []).toEqual([]);
     await it.clock.advance(2_000);
     const writes = it.writes().slice(it.writes().lastIndexOf('update persistentvolumeclaims team/data 200'));
     expect(writes).toContain('create volumesnapshotcontents snapcontent-uid-of-b 201');
