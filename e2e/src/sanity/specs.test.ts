@@ -8,8 +8,13 @@ it('given a report, then specs are counted by their end, a broken set-up is a fa
   const report = JSON.stringify([
     {
       SpecReports: [
-        ...[spec('passed'), spec('passed', 'BeforeSuite'), spec('panicked')],
-        ...[spec('skipped'), spec('pending'), unsupported, spec('skipped', 'BeforeSuite')],
+        spec('passed'),
+        spec('passed', 'BeforeSuite'),
+        spec('panicked'),
+        spec('skipped'),
+        spec('pending'),
+        unsupported,
+        spec('skipped', 'BeforeSuite'),
       ],
     },
     { SpecReports: [spec('failed', 'AfterSuite')] },
