@@ -58,7 +58,7 @@ interface Row {
 
 const check = ({ state, driver = aDriver(), features = {}, then }: Row): void => {
   const context = { driver, settings: someSettings({ features }) };
-  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isWritten: true, isUsed: false };
+  const observed = { claim, volume, entry: undefined, infeasibleForMs: 0, isUsed: false };
   const attempt: Partial<ExpandState> = { turn: 'taken', target: sizeOf('2Gi'), marked: 'done', isAnnounced: true };
   expect(decide({ ...observed, ...nothingLearned, ...attempt, ...state }, context)).toEqual(then);
 };
@@ -317,7 +317,7 @@ it('given no answer, when it is to be decided on, then that is a defect', () => 
     volume,
     entry: undefined,
     infeasibleForMs: 0,
-    isWritten: true,
+
     isUsed: false,
   };
   const context = { driver: aDriver(), settings: someSettings({ features: {} }) };

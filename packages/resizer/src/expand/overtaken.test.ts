@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { aClaim, aCondition, aVolume } from '../../testing/builders.ts';
 import { aResizer, type Fixture, type FixtureOptions, gib } from '../../testing/resizer-fixture.ts';
 import type { Claim } from '../claim.ts';
+import { annotations } from '../names.ts';
 
 const claimSaved = 'patch persistentvolumeclaims/status team/data 200';
 const claimRefused = 'patch persistentvolumeclaims/status team/data 409';
@@ -141,5 +142,26 @@ it('[resizer#216] given a finished claim over which NodeResizePending was writte
   await r.settle();
   const status = { phase: 'Bound', capacity: { storage: '4Gi' }, allocatedResources: { storage: '4Gi' } };
   expect([r.sizes(), r.claim()?.status]).toEqual([[`${4n * gib}`], status]);
+  await r.stop();
+});
+
+it('[resizer#E4, 217] given a later expansion that has recorded its old size meanwhile, then that record stays', async () => {
+  const record = annotations.preResizeCapacity;
+  const r = await aResizer({ seed: [aVolume({ cap: '2Gi', annotations: { [record]: '1Gi' } })] });
+  let isDue = true;
+  const when: FaultRule['when'] = ({ verb, resource }) => {
+    if (!isDue || verb !== 'patch' || resource !== 'persistentvolumes') return false;
+    isDue = false;
+    r.changeVolume((volume) => ({
+      ...volume,
+      metadata: { ...volume.metadata, annotations: { [record]: '2Gi' } },
+      spec: { ...volume.spec, capacity: { storage: '4Gi' } },
+    }));
+    return false;
+  };
+  r.faults.push({ when, fault: { kind: 'delay', ms: 0 } });
+  r.server.seed(aClaim({ spec: '2Gi', cap: '2Gi' }));
+  await r.clock.advance(1_000);
+  expect([r.writes(), r.volume()?.metadata?.annotations]).toEqual([[volumeRefused], { [record]: '2Gi' }]);
   await r.stop();
 });
